@@ -1,0 +1,1 @@
+"""The other side of the wire: administrators, players and built-in strategies."""

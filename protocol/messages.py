@@ -1,0 +1,300 @@
+"""Every packet of the protocol as a frozen value, the same for all seasons.
+
+Law: a message says what was meant, never how it is written; the written form belongs to a dialect. Requests are named
+in the imperative (what somebody asks for), events in the past (what the server tells). A field is None where the
+sender left the attribute out. Source: the seed documents' packets and those of the official releases.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TypeAlias
+
+from game.api import Move, Seat, State
+
+# -- requests: client to server ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class JoinRequest:
+    """Take a seat in any open game of this type, or in a new one."""
+
+    game_type: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JoinRoomRequest:
+    """Take a free, unreserved seat in this room."""
+
+    room_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JoinPreparedRequest:
+    """Take the seat that this code reserves."""
+
+    reservation_code: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AuthenticateRequest:
+    """Become an administrator. `repr` hides the password, so that no log shows it."""
+
+    password: str | None = field(default=None, repr=False)
+    attribute: str = "password"
+    """The attribute the password came in (`password` or `passphrase`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One seat of a game to prepare. A slot without `display_name` came without one."""
+
+    display_name: str | None
+    can_timeout: bool = True
+    is_reserved: bool = True
+    should_be_paused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PrepareRequest:
+    """Open a room with these seats; `is_paused`: do not ask for moves until resumed or stepped."""
+
+    game_type: str | None
+    slots: tuple[Slot, ...]
+    is_paused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ObserveRequest:
+    room_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PauseRequest:
+    room_id: str | None
+    is_paused: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StepRequest:
+    room_id: str | None
+    is_forced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CancelRequest:
+    room_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TestModeRequest:
+    """Keep a score sheet of finished games, by display name."""
+
+    __test__ = False  # a packet of the protocol, not a class of tests
+    is_enabled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreForPlayerRequest:
+    display_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CloseConnection:
+    """The regular goodbye, in either direction."""
+
+
+# -- what a room packet carries ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class MoveData:
+    """A player's move, with the debug hints that came with it."""
+
+    move: Move
+    hints: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadableData:
+    """Room data that was meant as a move but could not be read; `problem` says in German what exactly was wrong."""
+
+    class_name: str | None
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class WelcomeMessage:
+    seat: Seat
+
+
+@dataclass(frozen=True, slots=True)
+class MoveRequest:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Memento:
+    """A position as players and observers see it. `names` by seat, empty where the player has none.
+
+    `hints` are the last move's; the server fills them in for replays only (no client expects them).
+    """
+
+    state: State
+    names: tuple[str, str] = ("", "")
+    hints: tuple[str, ...] = ()
+
+
+class Cause(enum.Enum):
+    """Why the game ended for one player; the names are the wire's."""
+
+    REGULAR = "REGULAR"
+    LEFT = "LEFT"
+    RULE_VIOLATION = "RULE_VIOLATION"
+    SOFT_TIMEOUT = "SOFT_TIMEOUT"
+    HARD_TIMEOUT = "HARD_TIMEOUT"
+    UNKNOWN = "UNKNOWN"
+
+
+class Aggregation(enum.Enum):
+    SUM = "SUM"
+    AVERAGE = "AVERAGE"
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """What one part of a score means and how a league adds it up."""
+
+    name: str
+    aggregation: Aggregation
+    is_relevant_for_ranking: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One player's line in a result; `parts` in the order of the definition's fragments."""
+
+    cause: Cause
+    reason: str
+    parts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The end of a game. Everything by seat; `winners` holds nobody, one seat, or both (a draw)."""
+
+    definition: tuple[Fragment, ...]
+    scores: tuple[Score, ...]
+    winners: tuple[Seat, ...]
+    names: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorMessage:
+    """A room's word on a move it did not accept; `original` is that move's data."""
+
+    message: str
+    original: RoomData | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    is_paused: bool
+
+
+RoomData: TypeAlias = (
+    MoveData | UnreadableData | WelcomeMessage | MoveRequest | Memento | Result | ErrorMessage | Paused
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RoomMessage:
+    """A packet that belongs to one game. `data` is None where the sender put none in."""
+
+    room_id: str | None
+    data: RoomData | None
+
+
+# -- events: server to client -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    room_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedGameRoom:
+    """Somebody joined without a reservation; told to administrators."""
+
+    room_id: str | None
+    player_count: int | None = None
+    is_existing: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """The receiver no longer belongs to the room: the game is over."""
+
+    room_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A room was opened; a reservation code for each reserved slot, in the slots' order."""
+
+    room_id: str | None
+    reservations: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    room_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Testing:
+    is_enabled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerScore:
+    """What a player has earned since test mode was switched on: a value for each fragment of its games."""
+
+    display_name: str
+    number_of_tests: int
+    values: tuple[tuple[Fragment, Decimal], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownPacket:
+    """A packet with a name the dialect does not know; only ever seen as an error's original request."""
+
+    tag: str
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorPacket:
+    """A request was refused. `original_request` is None where nothing readable had come."""
+
+    message: str
+    original_request: Message | None = None
+
+
+Request: TypeAlias = (
+    JoinRequest
+    | JoinRoomRequest
+    | JoinPreparedRequest
+    | AuthenticateRequest
+    | PrepareRequest
+    | ObserveRequest
+    | PauseRequest
+    | StepRequest
+    | CancelRequest
+    | TestModeRequest
+    | ScoreForPlayerRequest
+)
+Event: TypeAlias = Joined | JoinedGameRoom | Left | Prepared | Observed | Testing | PlayerScore | ErrorPacket
+Message: TypeAlias = Request | Event | RoomMessage | CloseConnection | UnknownPacket
