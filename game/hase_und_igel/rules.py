@@ -1,0 +1,285 @@
+"""What an action does, whether it is allowed, and which moves there are.
+
+Law: all functions see the board, the player who moves and the other one, and answer with values. An action is allowed
+exactly if `attempt` answers with a player. Where the published text is silent or contradicts itself this is what
+release 18.2.6 was measured to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Final
+
+from game.api import Mistake
+from game.hase_und_igel.action import (
+    Action,
+    Advance,
+    Card,
+    CardType,
+    EatSalad,
+    ExchangeCarrots,
+    FallBack,
+    HaseUndIgelMove,
+    Skip,
+)
+from game.hase_und_igel.board import Board, FieldType
+from game.hase_und_igel.player import Player
+
+GOAL_CARROTS: Final = 10
+"""Nobody enters the goal with more carrots than this, or with a salad."""
+
+EXCHANGE_VALUES: Final = (10, -10)
+CARD_VALUES: Final = (20, 0, -20)
+"""What TAKE_OR_DROP_CARROTS can be worth."""
+
+_SALAD_CARROTS: Final = {True: 10, False: 30}
+"""Carrots for a salad, by being first."""
+
+_RETREAT_CARROTS: Final = 10
+_POSITION_CARROTS: Final = {(FieldType.POSITION_1, True): 10, (FieldType.POSITION_2, False): 30}
+"""Carrots at the start of a turn, by field and being first."""
+
+_LAST_CARDS: Final = frozenset({CardType.EAT_SALAD, CardType.TAKE_OR_DROP_CARROTS})
+"""The cards that leave their player where it is, on a hare field that has to be left now."""
+
+
+class HaseUndIgelMistake(Mistake):
+    """The broken rules. What a text wants to name is in the move: see `HaseUndIgelMove.first_action`.
+
+    Only the first action can be an advance or an exchange, so its distance or value is the one that was refused.
+    """
+
+    NO_ACTION_LIST = "the move has no list of actions"
+    NO_ACTIONS = "the list of actions is empty"
+    WRONG_ORDER = "the order attributes are not 0, 1, 2, ..."
+    ONLY_CARDS_FOLLOW = "after the first action there can only be cards"
+    CARD_REQUIRED = "a hare field was entered and no card played"
+    ADVANCE = "this advance is not possible"
+    EXCHANGE_CARROTS = "these carrots cannot be exchanged"
+    EAT_SALAD = "no salad can be eaten"
+    FALL_BACK = "no retreat is possible"
+    SKIP = "something else can be done"
+    CARD_TAKE_OR_DROP_CARROTS = "this card cannot be played: take or drop carrots"
+    CARD_EAT_SALAD = "this card cannot be played: eat a salad"
+    CARD_HURRY_AHEAD = "this card cannot be played: hurry ahead"
+    CARD_FALL_BACK = "this card cannot be played: fall back"
+
+
+_MISTAKE_OF_ACTION: Final[dict[type[Action] | CardType, HaseUndIgelMistake]] = {
+    Advance: HaseUndIgelMistake.ADVANCE,
+    ExchangeCarrots: HaseUndIgelMistake.EXCHANGE_CARROTS,
+    EatSalad: HaseUndIgelMistake.EAT_SALAD,
+    FallBack: HaseUndIgelMistake.FALL_BACK,
+    Skip: HaseUndIgelMistake.SKIP,
+    CardType.TAKE_OR_DROP_CARROTS: HaseUndIgelMistake.CARD_TAKE_OR_DROP_CARROTS,
+    CardType.EAT_SALAD: HaseUndIgelMistake.CARD_EAT_SALAD,
+    CardType.HURRY_AHEAD: HaseUndIgelMistake.CARD_HURRY_AHEAD,
+    CardType.FALL_BACK: HaseUndIgelMistake.CARD_FALL_BACK,
+}
+
+
+def advance_cost(distance: int) -> int:
+    """The carrots an advance by `distance` fields costs: 1 for the first field, 2 for the second, and so on."""
+    return distance * (distance + 1) // 2
+
+
+def is_first(player: Player, other: Player) -> bool:
+    """Whether `player` leads; both do if they share a field, which only start and goal allow (and there it is idle)."""
+    return player.index >= other.index
+
+
+def must_eat_salad(board: Board, player: Player) -> bool:
+    """Whether `player` has just come to a salad field, so that nothing but eating is allowed."""
+    last = player.last_action
+    has_moved = isinstance(last, Advance) or (isinstance(last, Card) and last.type not in _LAST_CARDS)
+    return has_moved and board.type_at(player.index) is FieldType.SALAD
+
+
+def must_leave(board: Board, player: Player) -> bool:
+    """Whether `player` may neither eat nor play a card where it stands."""
+    last = player.last_action
+    return (
+        board.type_at(player.index) in {FieldType.HEDGEHOG, FieldType.START}
+        or isinstance(last, EatSalad)
+        or (isinstance(last, Card) and last.type in _LAST_CARDS)
+    )
+
+
+def position_carrots(board: Board, player: Player, other: Player) -> int:
+    """The carrots that `player` gets now that its turn begins."""
+    field = board.type_at(player.index)
+    return 0 if field is None else _POSITION_CARROTS.get((field, is_first(player, other)), 0)
+
+
+def attempt(board: Board, player: Player, other: Player, action: Action) -> Player | None:
+    """`player` after `action`, or None if the action is not allowed. The order attribute is not looked at."""
+    if isinstance(action, Advance):
+        return _attempt_advance(board, player, other, action)
+    if isinstance(action, Card):
+        return _attempt_card(board, player, other, action)
+    if isinstance(action, ExchangeCarrots):
+        return _attempt_exchange(board, player, action)
+    if isinstance(action, EatSalad):
+        return _attempt_eat_salad(board, player, other, action)
+    if isinstance(action, FallBack):
+        return _attempt_fall_back(board, player, other, action)
+    return None if _has_alternative(board, player, other) else player
+
+
+def execute(
+    board: Board, player: Player, other: Player, move: HaseUndIgelMove
+) -> tuple[Player, HaseUndIgelMistake | None]:
+    """Carries out the actions in their order up to the first mistake: `player` as it is then, and the mistake."""
+    if move.actions is None:
+        return player, HaseUndIgelMistake.NO_ACTION_LIST
+    if not move.actions:
+        return player, HaseUndIgelMistake.NO_ACTIONS
+    is_card_due = False
+    for place, action in enumerate(move.in_order):
+        if action.order != place:
+            return player, HaseUndIgelMistake.WRONG_ORDER
+        if place > 0 and not isinstance(action, Card):
+            return player, HaseUndIgelMistake.ONLY_CARDS_FOLLOW
+        after = attempt(board, player, other, action)
+        if after is None:
+            return player, _MISTAKE_OF_ACTION[action.type if isinstance(action, Card) else type(action)]
+        is_card_due = _has_entered_hare(board, player, after)
+        player = after
+    return player, HaseUndIgelMistake.CARD_REQUIRED if is_card_due else None
+
+
+def generate_moves(board: Board, player: Player, other: Player) -> Iterator[HaseUndIgelMove]:
+    """Every legal move once, with the order attributes 0, 1, 2, ... and the value 0 where a card has none."""
+    has_any = False
+    for move in _complete(board, player, other, (), _first_actions(board, player)):
+        has_any = True
+        yield move
+    if not has_any:
+        yield HaseUndIgelMove((Skip(),))
+
+
+def _attempt_advance(board: Board, player: Player, other: Player, action: Advance) -> Player | None:
+    if action.distance < 1 or must_eat_salad(board, player):
+        return None
+    return _enter(
+        board,
+        replace(
+            player,
+            index=player.index + action.distance,
+            carrots=player.carrots - advance_cost(action.distance),
+            last_action=action,
+        ),
+        other,
+    )
+
+
+def _attempt_card(board: Board, player: Player, other: Player, action: Card) -> Player | None:
+    if (
+        action.type not in player.cards
+        or board.type_at(player.index) is not FieldType.HARE
+        or must_leave(board, player)
+    ):
+        return None
+    after = replace(player, cards=tuple(card for card in player.cards if card is not action.type), last_action=action)
+    if action.type is CardType.TAKE_OR_DROP_CARROTS:
+        if action.value not in CARD_VALUES or player.carrots + action.value < 0:
+            return None
+        return replace(after, carrots=player.carrots + action.value)
+    if action.type is CardType.EAT_SALAD:
+        return _eat(after, other)
+    # Each of the two that move is for one place in the race only: the last hurries ahead, the first falls back.
+    if (action.type is CardType.FALL_BACK) is not is_first(player, other):
+        return None
+    step = -1 if action.type is CardType.FALL_BACK else 1
+    return _enter(board, replace(after, index=other.index + step), other)
+
+
+def _attempt_exchange(board: Board, player: Player, action: ExchangeCarrots) -> Player | None:
+    carrots = player.carrots + action.value
+    if action.value not in EXCHANGE_VALUES or carrots < 0 or board.type_at(player.index) is not FieldType.CARROT:
+        return None
+    return replace(player, carrots=carrots, last_action=action)
+
+
+def _attempt_eat_salad(board: Board, player: Player, other: Player, action: EatSalad) -> Player | None:
+    if board.type_at(player.index) is not FieldType.SALAD or must_leave(board, player):
+        return None
+    return _eat(replace(player, last_action=action), other)
+
+
+def _attempt_fall_back(board: Board, player: Player, other: Player, action: FallBack) -> Player | None:
+    index = board.hedgehog_before(player.index)
+    if index is None or index == other.index or must_eat_salad(board, player):
+        return None
+    carrots = player.carrots + _RETREAT_CARROTS * (player.index - index)
+    return replace(player, index=index, carrots=carrots, last_action=action)
+
+
+def _eat(player: Player, other: Player) -> Player | None:
+    if player.salads < 1:
+        return None
+    carrots = player.carrots + _SALAD_CARROTS[is_first(player, other)]
+    return replace(player, salads=player.salads - 1, carrots=carrots)
+
+
+def _enter(board: Board, player: Player, other: Player) -> Player | None:
+    """`player`, who has moved and paid already, or None if it may not be where it is now."""
+    field = board.type_at(player.index)
+    if player.carrots < 0 or field in {None, FieldType.START, FieldType.HEDGEHOG}:
+        return None
+    if field is FieldType.GOAL:
+        return player if player.carrots <= GOAL_CARROTS and player.salads == 0 else None
+    if player.index == other.index or (field is FieldType.SALAD and player.salads < 1):
+        return None
+    # Judged ahead: who enters a hare field must be able to end the chain of cards that begins there.
+    if field is FieldType.HARE and not _can_do_any(board, player, other, _cards(player, 0)):
+        return None
+    return player
+
+
+def _has_entered_hare(board: Board, before: Player, after: Player) -> bool:
+    return after.index != before.index and board.type_at(after.index) is FieldType.HARE
+
+
+def _has_alternative(board: Board, player: Player, other: Player) -> bool:
+    return _can_do_any(board, player, other, _first_actions(board, player))
+
+
+def _can_do_any(board: Board, player: Player, other: Player, actions: Iterable[Action]) -> bool:
+    return any(attempt(board, player, other, action) is not None for action in actions)
+
+
+def _first_actions(board: Board, player: Player) -> Iterator[Action]:
+    """Whatever a move can begin with, save the skip."""
+    yield EatSalad()
+    for value in EXCHANGE_VALUES:
+        yield ExchangeCarrots(value)
+    yield FallBack()
+    yield from _cards(player, 0)
+    for distance in range(1, len(board.fields) - player.index):
+        if advance_cost(distance) > player.carrots:
+            break
+        yield Advance(distance)
+
+
+def _cards(player: Player, order: int) -> Iterator[Card]:
+    for card in CardType:
+        if card in player.cards:
+            for value in CARD_VALUES if card is CardType.TAKE_OR_DROP_CARROTS else (0,):
+                yield Card(card, value, order)
+
+
+def _complete(
+    board: Board, player: Player, other: Player, played: tuple[Action, ...], candidates: Iterable[Action]
+) -> Iterator[HaseUndIgelMove]:
+    """All legal moves that begin with `played` (which made `player`) and go on with one of `candidates`."""
+    for action in candidates:
+        after = attempt(board, player, other, action)
+        if after is None:
+            continue
+        actions = (*played, action)
+        if _has_entered_hare(board, player, after):
+            yield from _complete(board, after, other, actions, _cards(after, len(actions)))
+        else:
+            yield HaseUndIgelMove(actions)

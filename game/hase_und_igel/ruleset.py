@@ -1,0 +1,53 @@
+"""Hase und Igel as a game that positions can be made of.
+
+Law: without options every game has its own board; the option `board` lays it out by hand.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from game.api import GameOptionError
+from game.hase_und_igel.board import Board, FieldType, generate_board
+from game.hase_und_igel.state import HaseUndIgelState
+
+_BOARD_OPTION: Final = "board"
+_LETTERS: Final = " ".join(field.value for field in FieldType)
+_EXAMPLE: Final = generate_board(random.Random(0))
+
+
+@dataclass(frozen=True, slots=True)
+class HaseUndIgelGame:
+    """The rules with a board to play on; None: each game a new one."""
+
+    name: str
+    board: Board | None = None
+
+    @property
+    def option_names(self) -> frozenset[str]:
+        return frozenset({_BOARD_OPTION})
+
+    def with_options(self, options: Mapping[str, str]) -> HaseUndIgelGame:
+        """The same game on the board of the option `board`: 65 letters, see `Board.from_letters`.
+
+        Raises GameOptionError if that is no regular board.
+        """
+        letters = options.get(_BOARD_OPTION)
+        if letters is None:
+            return self
+        try:
+            board = Board.from_letters(letters)
+        except ValueError as error:
+            raise GameOptionError(f"{_BOARD_OPTION}: a letter of {letters!r} is none of {_LETTERS}") from error
+        if not board.is_regular():
+            raise GameOptionError(f"{_BOARD_OPTION}: {letters!r} is not a board of this game, for example {_EXAMPLE}")
+        return replace(self, board=board)
+
+    def new_state(self, rng: random.Random) -> HaseUndIgelState:
+        return HaseUndIgelState(generate_board(rng) if self.board is None else self.board)
+
+
+HASE_UND_IGEL_2018: Final = HaseUndIgelGame("hase-und-igel-2018")
