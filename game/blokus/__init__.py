@@ -1,0 +1,1 @@
+"""Blokus for two players with two colours each: rules on integer bitboards."""

@@ -1,0 +1,66 @@
+"""Where stones can be laid, and what is wrong with one that cannot.
+
+Law: `free` is the set of cells a colour may cover (on the board, not taken, no edge shared with its own cells),
+`attach` the part of it of which every stone must cover at least one cell (it shares a corner with the colour's own
+cells, or lies in the area prescribed for the first stone). A placement is legal exactly if its cells are a part of
+`free` that meets `attach`.
+
+Both are tested for all positions of a stone at once: AND-ing the copies of `free` shifted by the stone's cells leaves
+the positions where the stone fits, OR-ing the same copies of `attach` those where it is attached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from game.blokus.bitboard import BOARD, SIZE, STRIDE, Bitboard, bit, corner_neighbors, edge_neighbors
+from game.blokus.move import BlokusMistake
+from game.blokus.polyomino import ORIENTATIONS, Orientation, Shape, hash_order
+
+_BY_SHAPE: Final = tuple(
+    tuple((each, tuple(y * STRIDE + x for x, y in each.cells)) for each in ORIENTATIONS if each.shape is shape)
+    for shape in Shape
+)
+
+
+def free_cells(own: Bitboard, taken: Bitboard) -> Bitboard:
+    """The cells a colour with the cells `own` may cover; `taken` are the cells of all colours."""
+    return BOARD & ~(taken | edge_neighbors(own))
+
+
+def attach_cells(own: Bitboard, free: Bitboard) -> Bitboard:
+    """The free cells that share a corner with `own`."""
+    return corner_neighbors(own) & free
+
+
+def generate_placements(free: Bitboard, attach: Bitboard, shapes_mask: int) -> Iterator[tuple[Orientation, Bitboard]]:
+    """Each orientation of the stones in `shapes_mask` that fits anywhere, with the upper left corners where it does."""
+    for shape, orientations in enumerate(_BY_SHAPE):
+        if not shapes_mask >> shape & 1:
+            continue
+        for each, offsets in orientations:
+            fits, attached = BOARD, 0
+            for offset in offsets:
+                fits &= free >> offset
+                attached |= attach >> offset
+            if fits & attached:
+                yield each, fits & attached
+
+
+def has_placement(free: Bitboard, attach: Bitboard, shapes_mask: int) -> bool:
+    """Whether any of the stones in `shapes_mask` can be laid anywhere; stops at the first."""
+    return any(True for _ in generate_placements(free, attach, shapes_mask))
+
+
+def find_fault(orientation: Orientation, x: int, y: int, free: Bitboard, taken: Bitboard) -> BlokusMistake | None:
+    """The fault of the first faulty cell, in the order in which the official server looks at the cells."""
+    for cell_x, cell_y in hash_order((x + dx, y + dy) for dx, dy in orientation.cells):
+        if not (0 <= cell_x < SIZE and 0 <= cell_y < SIZE):
+            return BlokusMistake.OUT_OF_BOUNDS
+        cell = bit(cell_x, cell_y)
+        if cell & taken:
+            return BlokusMistake.OBSTRUCTED
+        if not cell & free:
+            return BlokusMistake.TOUCHES_SAME_COLOR
+    return None

@@ -1,0 +1,175 @@
+"""Colours, the 21 stones and what becomes of them when they are turned.
+
+Law: a stone is rotated first, then flipped (x negated), then moved so that its bounding box starts at (0, 0). The
+21 * 8 combinations give 91 different shapes on the board; the canonical combination of a shape is the first one that
+gives it, in the order NONE, NONE flipped, RIGHT, RIGHT flipped, and so on.
+
+The order of the cells is part of the law: the official server looks at them one by one in the iteration order of a
+hash set and names the first fault it meets. `hash_order` is that order.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from game.blokus.bitboard import Bitboard, bit
+
+Cell: TypeAlias = tuple[int, int]
+"""x (to the right) and y (downwards)."""
+
+
+class Color(enum.IntEnum):
+    """The four colours in the order of their turns."""
+
+    BLUE = 0
+    YELLOW = 1
+    RED = 2
+    GREEN = 3
+
+
+class Shape(enum.IntEnum):
+    """The 21 stones in the order of the wire's lists."""
+
+    MONO = 0
+    DOMINO = 1
+    TRIO_L = 2
+    TRIO_I = 3
+    TETRO_O = 4
+    TETRO_T = 5
+    TETRO_I = 6
+    TETRO_L = 7
+    TETRO_Z = 8
+    PENTO_L = 9
+    PENTO_T = 10
+    PENTO_V = 11
+    PENTO_S = 12
+    PENTO_Z = 13
+    PENTO_I = 14
+    PENTO_P = 15
+    PENTO_W = 16
+    PENTO_U = 17
+    PENTO_R = 18
+    PENTO_X = 19
+    PENTO_Y = 20
+
+
+class Rotation(enum.IntEnum):
+    """Quarter turns to the right."""
+
+    NONE = 0
+    RIGHT = 1
+    MIRROR = 2
+    LEFT = 3
+
+
+_STONES: Final[dict[Shape, str]] = {
+    Shape.MONO: "00",
+    Shape.DOMINO: "00 10",
+    Shape.TRIO_L: "00 01 11",
+    Shape.TRIO_I: "00 01 02",
+    Shape.TETRO_O: "00 10 01 11",
+    Shape.TETRO_T: "00 10 20 11",
+    Shape.TETRO_I: "00 01 02 03",
+    Shape.TETRO_L: "00 01 02 12",
+    Shape.TETRO_Z: "00 10 11 21",
+    Shape.PENTO_L: "00 01 02 03 13",
+    Shape.PENTO_T: "00 10 20 11 12",
+    Shape.PENTO_V: "00 01 02 12 22",
+    Shape.PENTO_S: "10 20 30 01 11",
+    Shape.PENTO_Z: "00 10 11 12 22",
+    Shape.PENTO_I: "00 01 02 03 04",
+    Shape.PENTO_P: "00 10 01 11 02",
+    Shape.PENTO_W: "00 01 11 12 22",
+    Shape.PENTO_U: "00 01 11 21 20",
+    Shape.PENTO_R: "01 11 12 21 20",
+    Shape.PENTO_X: "10 01 11 21 12",
+    Shape.PENTO_Y: "01 10 11 12 13",
+}
+"""The cells `xy` of the stones before any turn, in the order the official server lists them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Orientation:
+    """A stone as it lies on the board: turned, with the upper left corner of its bounding box at (0, 0)."""
+
+    shape: Shape
+    rotation: Rotation
+    is_flipped: bool
+    cells: tuple[Cell, ...]
+    """In the order from which `hash_order` of the cells on the board starts."""
+    mask: Bitboard
+    width: int
+    height: int
+
+
+def hash_order(cells: Iterable[Cell]) -> list[Cell]:
+    """The cells in the iteration order of the official server's hash set of at most twelve of them."""
+    return sorted(cells, key=_bucket)
+
+
+def _bucket(cell: Cell) -> int:
+    x, y = cell
+    code = (31 * x + y) & 0xFFFFFFFF
+    return (code ^ code >> 16) % 16
+
+
+def _to_origin(cells: Iterable[Cell]) -> list[Cell]:
+    listed = list(cells)
+    left, top = min(x for x, _ in listed), min(y for _, y in listed)
+    return [(x - left, y - top) for x, y in listed]
+
+
+def _turn(cell: Cell, rotation: Rotation) -> Cell:
+    x, y = cell
+    for _ in range(rotation):
+        x, y = -y, x
+    return x, y
+
+
+def _orient(shape: Shape, rotation: Rotation, is_flipped: bool) -> Orientation:
+    cells = [(int(cell[0]), int(cell[1])) for cell in _STONES[shape].split()]
+    if rotation:
+        cells = hash_order(_to_origin(hash_order(_turn(cell, rotation) for cell in cells)))
+    if is_flipped:
+        cells = hash_order(_to_origin((-x, y) for x, y in cells))
+    return Orientation(
+        shape,
+        rotation,
+        is_flipped,
+        cells=tuple(cells),
+        mask=sum(bit(x, y) for x, y in cells),
+        width=1 + max(x for x, _ in cells),
+        height=1 + max(y for _, y in cells),
+    )
+
+
+_ALL: Final[tuple[Orientation, ...]] = tuple(
+    _orient(shape, rotation, is_flipped) for shape in Shape for rotation in Rotation for is_flipped in (False, True)
+)
+
+
+def orientation(shape: Shape, rotation: Rotation, is_flipped: bool) -> Orientation:
+    """The stone turned in this way; one of 168 combinations."""
+    return _ALL[shape * 8 + rotation * 2 + is_flipped]
+
+
+def _distinct() -> tuple[Orientation, ...]:
+    first: dict[Bitboard, Orientation] = {}
+    for candidate in _ALL:
+        first.setdefault(candidate.mask, candidate)
+    return tuple(first.values())
+
+
+ORIENTATIONS: Final = _distinct()
+"""The 91 different shapes on the board under their canonical combination, in the order of `Shape`."""
+
+SIZES: Final[tuple[int, ...]] = tuple(len(_STONES[shape].split()) for shape in Shape)
+"""Cells of each stone, by `Shape`."""
+
+PENTOMINOES: Final[tuple[Shape, ...]] = tuple(shape for shape in Shape if SIZES[shape] == 5)
+
+ALL_SHAPES_MASK: Final = (1 << len(Shape)) - 1
+"""Bit i stands for Shape(i)."""

@@ -1,0 +1,109 @@
+"""What differs between the editions of Blokus, as values, and the games made of them.
+
+Law: nothing in the rules asks which edition is played; whatever differs is a field of `Ruleset`.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final, TypeVar
+
+from game.api import GameOptionError
+from game.blokus.bitboard import BORDER, CORNERS, Bitboard
+from game.blokus.move import BlokusMistake
+from game.blokus.polyomino import PENTOMINOES, Shape
+from game.blokus.state import BlokusState
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Ruleset:
+    """One edition's rules, as far as editions differ."""
+
+    name: str
+    start_shapes: tuple[Shape, ...]
+    """The stones one of which is drawn to be everybody's first."""
+    first_stone_mask: Bitboard
+    """A colour's first stone covers at least one of these cells,"""
+    first_stone_mistake: BlokusMistake
+    """or this is what it did wrong."""
+    round_limit: int
+    """Rounds of four turns after which the game is over."""
+    ends_with_finished_color: bool
+    """Over at the end of the round in which a colour has laid its last stone; else the others play on."""
+
+
+RULES_2021: Final = Ruleset(
+    name="blokus-2021",
+    start_shapes=tuple(shape for shape in PENTOMINOES if shape is not Shape.PENTO_X),
+    first_stone_mask=CORNERS,
+    first_stone_mistake=BlokusMistake.NOT_IN_CORNER,
+    round_limit=25,
+    ends_with_finished_color=True,
+)
+"""Rules text of the season (its sentence on a finished colour included) and, where that is silent, release 21.4.0."""
+
+RULES_2027: Final = Ruleset(
+    name="blokus-2027",
+    start_shapes=PENTOMINOES,
+    first_stone_mask=BORDER,
+    first_stone_mistake=BlokusMistake.NOT_ON_BORDER,
+    round_limit=24,
+    ends_with_finished_color=False,
+)
+"""Release 27.0.4."""
+
+_GAME_ENDS: Final = {"colorFinished": True, "noMovesLeft": False}
+"""Values of the option `gameEnd` and what they make of `ends_with_finished_color`."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlokusGame:
+    """A rule set with the options chosen for it; satisfies `game.api.Game`."""
+
+    rules: Ruleset
+    start_shape: Shape | None = None
+    """None: drawn anew for every game."""
+
+    @property
+    def name(self) -> str:
+        """The rule set's name."""
+        return self.rules.name
+
+    @property
+    def option_names(self) -> frozenset[str]:
+        """`startPiece`: the name of a start stone; `gameEnd`: `colorFinished` or `noMovesLeft`."""
+        return frozenset({"startPiece", "gameEnd"})
+
+    def with_options(self, options: Mapping[str, str]) -> BlokusGame:
+        """The same game with the options that are named set, the others left as they were.
+
+        Raises GameOptionError for a value it does not know; the text names the known ones.
+        """
+        game = self
+        if (start_piece := options.get("startPiece")) is not None:
+            known_shapes = {shape.name: shape for shape in self.rules.start_shapes}
+            game = replace(game, start_shape=_choose("startPiece", start_piece, known_shapes))
+        if (game_end := options.get("gameEnd")) is not None:
+            rules = replace(self.rules, ends_with_finished_color=_choose("gameEnd", game_end, _GAME_ENDS))
+            game = replace(game, rules=rules)
+        return game
+
+    def new_state(self, rng: random.Random) -> BlokusState:
+        """The empty board with the chosen start stone, or one drawn with `rng`."""
+        start_shape = rng.choice(self.rules.start_shapes) if self.start_shape is None else self.start_shape
+        return BlokusState(self.rules, start_shape)
+
+
+def _choose(option: str, value: str, known: Mapping[str, _T]) -> _T:
+    try:
+        return known[value]
+    except KeyError:
+        raise GameOptionError(f"{option}: {value!r} is not one of {', '.join(known)}") from None
+
+
+BLOKUS_2021: Final = BlokusGame(RULES_2021)
+BLOKUS_2027: Final = BlokusGame(RULES_2027)
