@@ -140,7 +140,8 @@ def directory_switch(default: str) -> Kind[Path | None]:
         word = text.lower()
         if word in {"true", "false"}:
             return Path(default) if word == "true" else None
-        if not text or difflib.get_close_matches(word, ("true", "false", "yes", "no", "on", "off"), cutoff=0.75):
+        looks_misspelt = difflib.get_close_matches(word, ("true", "false", "yes", "no", "on", "off"), cutoff=0.75)
+        if not text or (looks_misspelt and "/" not in word):
             raise ValueError(text)
         return Path(text)
 
