@@ -1,0 +1,109 @@
+"""The layout of the board, read from its letters and dealt at random."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from game.hase_und_igel import GOAL_INDEX, Board, FieldType, generate_board
+
+LETTERS = "SHCHC1CC2HLICHCI12CIC2LCIHCCC2IHCH12CICCH2LICCCH12IHCCC2ILCCC1HHG"
+
+FIXED = {
+    FieldType.START: {0},
+    FieldType.SALAD: {10, 22, 42, 57},
+    FieldType.HEDGEHOG: {11, 15, 19, 24, 30, 37, 43, 50, 56},
+    FieldType.GOAL: {64},
+}
+GROUPS = [
+    (range(1, 10), "HHHCCCC12"),
+    (range(12, 15), "CCH"),
+    (range(16, 19), "12C"),
+    ((20, 21, 23), "CC2"),
+    (range(25, 30), "HCCC2"),
+    (range(31, 37), "HH12CC"),
+    (range(38, 42), "CCH2"),
+    (range(44, 50), "CCCH12"),
+    (range(51, 56), "HCCC2"),
+    (range(58, 64), "HHCCC1"),
+]
+
+
+@given(st.integers())
+@settings(max_examples=30)
+def test_a_dealt_board_obeys_the_layout(seed: int) -> None:
+    board = generate_board(random.Random(seed))
+    assert len(board.fields) == 65
+    for field, indices in FIXED.items():
+        assert {index for index, other in enumerate(board.fields) if other is field} == indices
+    for group, fields in GROUPS:
+        assert Counter(board.fields[index].value for index in group) == Counter(fields)
+    assert board.is_regular()
+
+
+def test_the_same_seed_deals_the_same_board() -> None:
+    assert generate_board(random.Random(7)) == generate_board(random.Random(7))
+    assert generate_board(random.Random(7)) != generate_board(random.Random(8))
+
+
+def test_every_order_of_a_group_is_dealt() -> None:
+    rng = random.Random(0)
+    seen = Counter(str(generate_board(rng))[16:19] for _ in range(300))
+    assert set(seen) == {"12C", "1C2", "21C", "2C1", "C12", "C21"}
+    assert min(seen.values()) > 30
+
+
+def test_letters_and_fields_say_the_same() -> None:
+    board = Board.from_letters(LETTERS)
+    assert str(board) == LETTERS
+    assert board.is_regular()
+    with pytest.raises(ValueError, match="'x' is not a valid FieldType"):
+        Board.from_letters("SxG")
+
+
+@pytest.mark.parametrize(
+    ("index", "field"),
+    [
+        (0, FieldType.START),
+        (1, FieldType.HARE),
+        (5, FieldType.POSITION_1),
+        (8, FieldType.POSITION_2),
+        (10, FieldType.SALAD),
+        (11, FieldType.HEDGEHOG),
+        (12, FieldType.CARROT),
+        (GOAL_INDEX, FieldType.GOAL),
+        (-1, None),
+        (65, None),
+        (10**9, None),
+    ],
+)
+def test_type_at(index: int, field: FieldType | None) -> None:
+    assert Board.from_letters(LETTERS).type_at(index) is field
+
+
+@pytest.mark.parametrize(
+    ("index", "hedgehog"), [(0, None), (11, None), (12, 11), (15, 11), (16, 15), (64, 56), (10**9, 56), (-3, None)]
+)
+def test_hedgehog_before(index: int, hedgehog: int | None) -> None:
+    assert Board.from_letters(LETTERS).hedgehog_before(index) == hedgehog
+
+
+@pytest.mark.parametrize(
+    "letters",
+    [
+        "",
+        "SG",
+        LETTERS + "G",
+        LETTERS.replace("L", "C"),
+        LETTERS[:12] + "CCC" + LETTERS[15:],
+        "G" + LETTERS[1:-1] + "S",
+        # The fields of two groups changed places: all are there, but not where they belong.
+        LETTERS[:14] + "1" + "IC2C" + LETTERS[19:],
+    ],
+)
+def test_a_board_that_could_not_be_dealt(letters: str) -> None:
+    assert not Board.from_letters(letters).is_regular()

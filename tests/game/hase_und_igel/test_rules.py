@@ -1,0 +1,245 @@
+"""One case a rule: RED stands, holds and sends something, and is told what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from game.hase_und_igel import Board, CardType, HaseUndIgelMistake, HaseUndIgelState, Player, advance_cost
+from game.hase_und_igel.rules import is_first, must_eat_salad, must_leave, position_carrots
+from tests.game.hase_und_igel.oracle import TEXTS, parse_action, parse_move, verdict
+
+BOARD = Board.from_letters("SHCHC1CC2HLICHCI12CIC2LCIHCCC2IHCH12CICCH2LICCCH12IHCCC2ILCCC1HHG")
+"""Hare fields at 1 3 9 13 25 31 33 40 47 51 62 63."""
+
+ALL = ("TAKE_OR_DROP_CARROTS", "EAT_SALAD", "HURRY_AHEAD", "FALL_BACK")
+TAKE, EAT, HURRY, FALL = ALL
+
+Mistake = HaseUndIgelMistake
+
+
+def at(index: int, carrots: int = 68, salads: int = 5, cards: Sequence[str] = ALL, last: str = "advance(1)") -> Player:
+    return Player(index, carrots, salads, tuple(CardType[card] for card in cards), parse_action(last))
+
+
+def state_of(red: Player, blue: Player) -> HaseUndIgelState:
+    return HaseUndIgelState(BOARD, (red, blue), turn=12)
+
+
+Case = tuple[Player, Player, str, HaseUndIgelMistake | None]
+
+ADVANCES: list[Case] = [
+    (Player(), Player(), "advance(2)", None),
+    (Player(), Player(), "advance(0)", Mistake.ADVANCE),
+    (Player(), Player(), "advance(-1)", Mistake.ADVANCE),
+    # The price: 1 for the first field, 2 for the second, and so on.
+    (at(2, 15), at(40), "advance(5)", None),
+    (at(2, 14), at(40), "advance(5)", Mistake.ADVANCE),
+    (at(2), at(4), "advance(2)", Mistake.ADVANCE),
+    (at(2), at(40), "advance(9)", Mistake.ADVANCE),
+    (at(2), at(40), "advance(8)", None),
+    (at(2, salads=0), at(40), "advance(8)", Mistake.ADVANCE),
+    (at(60), at(40), "advance(5)", Mistake.ADVANCE),
+    (at(60), at(40), "advance(1000000000000)", Mistake.ADVANCE),
+    # The goal: ten carrots at most, no salad, and room for two.
+    (at(60, 20, 0), at(40), "advance(4)", None),
+    (at(60, 20, 0), at(64), "advance(4)", None),
+    (at(60, 21, 0), at(40), "advance(4)", Mistake.ADVANCE),
+    (at(60, 20, 1), at(40), "advance(4)", Mistake.ADVANCE),
+    # On a salad field just entered nothing but eating is allowed.
+    (at(10), at(40), "advance(2)", Mistake.ADVANCE),
+    (at(10, last="card(HURRY_AHEAD,0)"), at(40), "advance(2)", Mistake.ADVANCE),
+    (at(10, last="eatSalad"), at(40), "advance(2)", None),
+]
+
+HARES: list[Case] = [
+    (at(2), at(40), "advance(1)", Mistake.CARD_REQUIRED),
+    (at(2, cards=()), at(40), "advance(1)", Mistake.ADVANCE),
+    (at(2), at(40), "advance(1)+card(EAT_SALAD,0)", None),
+    (at(2), at(40), "advance(1)+card(EAT_SALAD,7)", None),
+    (at(2, salads=0), at(40), "advance(1)+card(EAT_SALAD,0)", Mistake.CARD_EAT_SALAD),
+    (at(2, cards=(TAKE,)), at(40), "advance(1)+card(EAT_SALAD,0)", Mistake.CARD_EAT_SALAD),
+    (at(2, salads=0, cards=(EAT,)), at(40), "advance(1)", Mistake.ADVANCE),
+    (at(2, 21), at(40), "advance(1)+card(TAKE_OR_DROP_CARROTS,-20)", None),
+    (at(2, 20), at(40), "advance(1)+card(TAKE_OR_DROP_CARROTS,-20)", Mistake.CARD_TAKE_OR_DROP_CARROTS),
+    (at(2, 1), at(40), "advance(1)+card(TAKE_OR_DROP_CARROTS,20)", None),
+    (at(2, 1), at(40), "advance(1)+card(TAKE_OR_DROP_CARROTS,0)", None),
+    (at(2), at(40), "advance(1)+card(TAKE_OR_DROP_CARROTS,10)", Mistake.CARD_TAKE_OR_DROP_CARROTS),
+    # After a card that stays no other can follow, nor one after the field was left.
+    (at(2), at(40), "advance(1)+card(TAKE_OR_DROP_CARROTS,0)+card(EAT_SALAD,0)", Mistake.CARD_EAT_SALAD),
+    (at(2), at(40), "advance(2)+card(EAT_SALAD,0)", Mistake.CARD_EAT_SALAD),
+    (at(2), at(11), "advance(1)+card(HURRY_AHEAD,0)+card(EAT_SALAD,0)", Mistake.CARD_EAT_SALAD),
+    # Ahead of the other one, if behind.
+    (at(2), at(4), "advance(1)+card(HURRY_AHEAD,0)", None),
+    (at(2), Player(), "advance(1)+card(HURRY_AHEAD,0)", Mistake.CARD_HURRY_AHEAD),
+    (at(2), at(10), "advance(1)+card(HURRY_AHEAD,0)", Mistake.CARD_HURRY_AHEAD),
+    (at(2), at(9), "advance(1)+card(HURRY_AHEAD,0)", None),
+    (at(2, salads=0), at(9), "advance(1)+card(HURRY_AHEAD,0)", Mistake.CARD_HURRY_AHEAD),
+    (at(2), at(64), "advance(1)+card(HURRY_AHEAD,0)", Mistake.CARD_HURRY_AHEAD),
+    (at(61, 11, 0), at(63), "advance(1)+card(HURRY_AHEAD,0)", None),
+    (at(61, 12, 0), at(63), "advance(1)+card(HURRY_AHEAD,0)", Mistake.CARD_HURRY_AHEAD),
+    (at(61, 11, 1), at(63), "advance(1)+card(HURRY_AHEAD,0)", Mistake.CARD_HURRY_AHEAD),
+    # Back behind the other one, if in front; never to the start.
+    (at(12), at(5), "advance(1)+card(FALL_BACK,0)", None),
+    (at(12), at(40), "advance(1)+card(FALL_BACK,0)", Mistake.CARD_FALL_BACK),
+    (at(16, last="fallBack"), at(12), "advance(9)+card(FALL_BACK,0)", Mistake.CARD_FALL_BACK),
+    (at(12), at(11), "advance(1)+card(FALL_BACK,0)", None),
+    (at(12, salads=0), at(11), "advance(1)+card(FALL_BACK,0)", Mistake.CARD_FALL_BACK),
+    (at(2), at(1), "advance(1)+card(FALL_BACK,0)", Mistake.CARD_FALL_BACK),
+    (at(2), Player(), "advance(1)+card(FALL_BACK,0)", Mistake.CARD_FALL_BACK),
+    # The chain is judged ahead: the opponent stands between the hare fields 31 and 33.
+    (at(29), at(32), "advance(2)+card(HURRY_AHEAD,0)", Mistake.CARD_REQUIRED),
+    (at(29), at(32), "advance(2)+card(HURRY_AHEAD,0)+card(FALL_BACK,0)+card(EAT_SALAD,0)", None),
+    (at(29, cards=(HURRY,)), at(32), "advance(2)+card(HURRY_AHEAD,0)", Mistake.ADVANCE),
+    (at(29, cards=(HURRY, FALL)), at(32), "advance(2)", Mistake.ADVANCE),
+    (at(29, cards=(HURRY, TAKE)), at(32), "advance(2)+card(HURRY_AHEAD,0)+card(TAKE_OR_DROP_CARROTS,0)", None),
+    (at(29, cards=(HURRY,)), at(32), "advance(4)", Mistake.ADVANCE),
+    # A turn that begins on a hare field leaves it; the card as first action is refused.
+    (at(3, last="card(EAT_SALAD,0)"), at(40), "card(TAKE_OR_DROP_CARROTS,0)", Mistake.CARD_TAKE_OR_DROP_CARROTS),
+    (at(3, last="card(TAKE_OR_DROP_CARROTS,0)"), at(40), "card(EAT_SALAD,0)", Mistake.CARD_EAT_SALAD),
+    (at(2), at(40), "card(EAT_SALAD,0)", Mistake.CARD_EAT_SALAD),
+    (Player(), at(40), "card(FALL_BACK,0)", Mistake.CARD_FALL_BACK),
+]
+
+OTHERS: list[Case] = [
+    (at(2), at(40), "exchangeCarrots(10)", None),
+    (at(2, last="exchangeCarrots(10)"), at(40), "exchangeCarrots(10)", None),
+    (at(2, 10), at(40), "exchangeCarrots(-10)", None),
+    (at(2, 9), at(40), "exchangeCarrots(-10)", Mistake.EXCHANGE_CARROTS),
+    (at(2), at(40), "exchangeCarrots(20)", Mistake.EXCHANGE_CARROTS),
+    (at(5), at(40), "exchangeCarrots(10)", Mistake.EXCHANGE_CARROTS),
+    (at(10), at(40), "eatSalad", None),
+    (at(10, last="eatSalad"), at(40), "eatSalad", Mistake.EAT_SALAD),
+    (at(10, salads=0), at(40), "eatSalad", Mistake.EAT_SALAD),
+    (at(2), at(40), "eatSalad", Mistake.EAT_SALAD),
+    (at(16), at(40), "fallBack", None),
+    (at(15, last="fallBack"), at(40), "fallBack", None),
+    (at(16), at(15), "fallBack", Mistake.FALL_BACK),
+    (at(11, last="fallBack"), at(40), "fallBack", Mistake.FALL_BACK),
+    (at(22), at(40), "fallBack", Mistake.FALL_BACK),
+    (at(22, last="eatSalad"), at(40), "fallBack", None),
+    # A skip is for those who can do nothing else.
+    (at(2, 0), at(40), "skip", Mistake.SKIP),
+    (at(16, 0), at(40), "skip", Mistake.SKIP),
+    (at(16, 0), at(15), "skip", None),
+    (at(16, 1), at(15), "skip", Mistake.SKIP),
+    (at(10, 0), at(40), "skip", Mistake.SKIP),
+    (at(11, 0, last="fallBack"), at(40), "skip", None),
+]
+
+FORMS: list[Case] = [
+    (at(2), at(40), "null", Mistake.NO_ACTION_LIST),
+    (at(2), at(40), "", Mistake.NO_ACTIONS),
+    (at(2), at(40), "advance(2)@1", Mistake.WRONG_ORDER),
+    (at(2), at(40), "advance(2)@-1", Mistake.WRONG_ORDER),
+    (at(2), at(40), "card(EAT_SALAD,0)@1+advance(1)@0", None),
+    (at(2), at(40), "advance(1)+card(EAT_SALAD,0)@0", Mistake.WRONG_ORDER),
+    (at(2), at(40), "advance(1)+card(EAT_SALAD,0)@2", Mistake.WRONG_ORDER),
+    (at(2), at(40), "advance(2)+advance(1)", Mistake.ONLY_CARDS_FOLLOW),
+    (at(2), at(40), "advance(2)+skip", Mistake.ONLY_CARDS_FOLLOW),
+    (at(2), at(40), "advance(2)+skip@7", Mistake.WRONG_ORDER),
+    # The first mistake in the order of the actions counts.
+    (at(2), at(40), "advance(9)+skip", Mistake.ADVANCE),
+]
+
+
+@pytest.mark.parametrize(("red", "blue", "text", "mistake"), [*ADVANCES, *HARES, *OTHERS, *FORMS])
+def test_check(red: Player, blue: Player, text: str, mistake: HaseUndIgelMistake | None) -> None:
+    state = state_of(red, blue)
+    move = parse_move(text)
+    assert state.check(move) is mistake
+    plain = {str(legal) for legal in state.generate_legal_moves()}
+    if text.count("@") == 0 and "EAT_SALAD,7" not in text:
+        assert (text in plain) is (mistake is None)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("advance(9)", "Vorwärtszug um 9 Felder ist nicht möglich"),
+        ("card(EAT_SALAD,0)@1+advance(9)@0", "Vorwärtszug um 9 Felder ist nicht möglich"),
+        ("exchangeCarrots(-5)", "Es können nicht -5 Karotten aufgenommen werden."),
+    ],
+)
+def test_the_numbers_of_the_texts_are_in_the_move(text: str, words: str) -> None:
+    assert verdict(state_of(at(2), at(40)), parse_move(text)) == words
+
+
+def test_every_mistake_has_its_text() -> None:
+    assert set(TEXTS) == set(HaseUndIgelMistake)
+
+
+After = tuple[Player, Player, str, int, int, int]
+
+EFFECTS: list[After] = [
+    # RED, BLUE, move, and RED's field, carrots and salads afterwards
+    (at(2), at(40), "advance(5)", 7, 53, 5),
+    (at(2), at(40), "exchangeCarrots(-10)", 2, 58, 5),
+    (at(22), at(40), "eatSalad", 22, 98, 4),
+    (at(22), at(20), "eatSalad", 22, 78, 4),
+    (at(18), at(40), "fallBack", 15, 98, 5),
+    (at(15, last="fallBack"), at(40), "fallBack", 11, 108, 5),
+    (at(2), at(40), "advance(1)+card(EAT_SALAD,0)", 3, 97, 4),
+    (at(2), Player(), "advance(1)+card(EAT_SALAD,0)", 3, 77, 4),
+    (at(2), at(40), "advance(1)+card(TAKE_OR_DROP_CARROTS,20)", 3, 87, 5),
+    (at(2), at(11), "advance(1)+card(HURRY_AHEAD,0)", 12, 67, 5),
+    (at(29), at(32), "advance(2)+card(HURRY_AHEAD,0)+card(FALL_BACK,0)+card(EAT_SALAD,0)", 31, 95, 4),
+    (at(16, 0), at(15), "skip", 16, 0, 5),
+]
+
+
+@pytest.mark.parametrize(("red", "blue", "text", "index", "carrots", "salads"), EFFECTS)
+def test_effect(red: Player, blue: Player, text: str, index: int, carrots: int, salads: int) -> None:
+    move = parse_move(text)
+    after, _ = state_of(red, blue).play(move).players
+    assert (after.index, after.carrots, after.salads) == (index, carrots, salads)
+    assert after.last_action == (red.last_action if text == "skip" else move.in_order[-1])
+    assert after.cards == tuple(card for card in red.cards if f"card({card.name}," not in text)
+
+
+@pytest.mark.parametrize(
+    ("index", "other", "carrots"),
+    [(5, 4, 10), (5, 6, 0), (8, 9, 30), (8, 7, 0), (7, 9, 0), (16, 15, 10), (0, 0, 0), (99, 0, 0)],
+)
+def test_position_carrots(index: int, other: int, carrots: int) -> None:
+    assert position_carrots(BOARD, at(index), at(other)) == carrots
+
+
+@pytest.mark.parametrize(
+    ("index", "last", "eats", "leaves"),
+    [
+        (10, "advance(2)", True, False),
+        (10, "card(FALL_BACK,0)", True, False),
+        (10, "card(HURRY_AHEAD,0)", True, False),
+        (10, "eatSalad", False, True),
+        (3, "card(EAT_SALAD,0)", False, True),
+        (3, "card(TAKE_OR_DROP_CARROTS,0)", False, True),
+        (11, "fallBack", False, True),
+        (2, "exchangeCarrots(10)", False, False),
+        (2, "advance(2)", False, False),
+    ],
+)
+def test_what_must_be_done_next(index: int, last: str, eats: bool, leaves: bool) -> None:
+    assert must_eat_salad(BOARD, at(index, last=last)) is eats
+    assert must_leave(BOARD, at(index, last=last)) is leaves
+
+
+def test_at_the_start_everybody_leads_and_has_to_leave() -> None:
+    assert is_first(Player(), Player())
+    assert must_leave(BOARD, Player())
+    assert not must_eat_salad(BOARD, Player())
+
+
+@pytest.mark.parametrize(("distance", "carrots"), [(0, 0), (1, 1), (2, 3), (10, 55), (44, 990)])
+def test_advance_cost(distance: int, carrots: int) -> None:
+    assert advance_cost(distance) == carrots
+
+
+@pytest.mark.parametrize("index", [-5, 65, 10**9])
+def test_a_player_off_the_board_breaks_nothing(index: int) -> None:
+    """Positions may come from a peer; whatever they hold, the rules answer."""
+    state = state_of(at(index, 10**6), at(40))
+    assert list(state.generate_legal_moves())
+    for text in ("advance(1)", "fallBack", "eatSalad", "exchangeCarrots(10)", "card(FALL_BACK,0)", "skip"):
+        state.check(parse_move(text))

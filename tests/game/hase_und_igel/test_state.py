@@ -1,0 +1,114 @@
+"""Positions: whose turn it is, what a move makes of them, and when the game is over."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import FrozenInstanceError, replace
+
+import pytest
+
+from game.api import IllegalMoveError, Outcome, State
+from game.hase_und_igel import (
+    GOAL,
+    HASE_UND_IGEL_2018,
+    ROUND_LIMIT_REACHED,
+    Advance,
+    Card,
+    CardType,
+    HaseUndIgelMistake,
+    HaseUndIgelMove,
+    HaseUndIgelState,
+    Player,
+    PlayerColor,
+)
+
+START = HASE_UND_IGEL_2018.new_state(random.Random(1))
+
+
+def with_players(turn: int, red: tuple[int, int], blue: tuple[int, int]) -> HaseUndIgelState:
+    """Field and carrots of both."""
+    players = (Player(red[0], red[1], salads=0), Player(blue[0], blue[1], salads=0))
+    return replace(START, players=players, turn=turn)
+
+
+def test_the_start() -> None:
+    assert isinstance(START, State)
+    assert START.players == (Player(), Player())
+    assert START.last_move is None
+    assert (START.turn, START.round, START.seat_on_turn) == (0, 1, 0)
+    assert START.outcome() is None
+    assert START.points(0) == START.points(1) == (0, 68)
+
+
+@pytest.mark.parametrize(
+    ("turn", "round_", "color"),
+    [(0, 1, PlayerColor.RED), (1, 1, PlayerColor.BLUE), (2, 2, PlayerColor.RED), (59, 30, PlayerColor.BLUE)],
+)
+def test_whose_turn_it_is(turn: int, round_: int, color: PlayerColor) -> None:
+    state = with_players(turn, (5, 1), (6, 2))
+    assert state.round == round_
+    assert state.seat_on_turn == state.color_on_turn == color
+    assert state.color_on_turn is color
+    assert state.player_on_turn is state.players[color]
+    assert state.opponent is state.players[1 - color]
+
+
+def test_a_move_makes_a_new_position() -> None:
+    state = HaseUndIgelState(START.board)
+    distance = str(state.board).index("C")
+    move = HaseUndIgelMove((Advance(distance),))
+    after = state.play(move)
+    assert state == HaseUndIgelState(START.board)
+    assert after.board is state.board
+    assert after.players[0].index == distance
+    assert after.players[1] == Player()
+    assert (after.turn, after.seat_on_turn, after.last_move) == (1, 1, move)
+
+
+def test_the_last_move_is_kept_as_it_was_carried_out() -> None:
+    hare = Advance(str(START.board).index("H"))
+    salad = Card(CardType.EAT_SALAD, value=3, order=1)
+    after = START.play(HaseUndIgelMove((salad, hare)))
+    assert after.last_move == HaseUndIgelMove((hare, salad))
+    assert after.players[0].last_action == salad
+
+
+def test_an_illegal_move_is_refused_and_changes_nothing() -> None:
+    move = HaseUndIgelMove((Advance(11),))
+    with pytest.raises(IllegalMoveError, match=r"ADVANCE: advance\(11\)") as caught:
+        START.play(move)
+    assert caught.value.mistake is HaseUndIgelMistake.ADVANCE
+    assert caught.value.move is move
+    assert HaseUndIgelState(START.board) == START
+
+
+def test_a_state_cannot_be_changed() -> None:
+    with pytest.raises(FrozenInstanceError):
+        START.turn = 5  # type: ignore[misc]
+    assert hash(START) == hash(HaseUndIgelState(START.board))
+
+
+@pytest.mark.parametrize(
+    ("turn", "red", "blue", "outcome"),
+    [
+        (2, (63, 5), (10, 0), None),
+        (30, (64, 5), (63, 1), Outcome(0, GOAL)),
+        (30, (63, 5), (64, 9), Outcome(1, GOAL)),
+        # RED is in the goal, BLUE has its move to come.
+        (31, (64, 5), (63, 1), None),
+        (30, (64, 5), (64, 4), Outcome(1, GOAL)),
+        (30, (64, 4), (64, 5), Outcome(0, GOAL)),
+        (30, (64, 5), (64, 5), Outcome(0, GOAL)),
+        (59, (20, 5), (63, 5), None),
+        (60, (20, 5), (63, 5), Outcome(1, ROUND_LIMIT_REACHED)),
+        (60, (21, 5), (20, 5), Outcome(0, ROUND_LIMIT_REACHED)),
+        (60, (64, 5), (20, 5), Outcome(0, GOAL)),
+        # Both on the start field is the only other way to share one.
+        (60, (0, 5), (0, 4), Outcome(1, ROUND_LIMIT_REACHED)),
+        (60, (0, 5), (0, 5), Outcome(0, ROUND_LIMIT_REACHED)),
+    ],
+)
+def test_outcome(turn: int, red: tuple[int, int], blue: tuple[int, int], outcome: Outcome | None) -> None:
+    state = with_players(turn, red, blue)
+    assert state.outcome() == outcome
+    assert (state.points(0), state.points(1)) == (red, blue)
