@@ -14,13 +14,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from game.blokus.bitboard import BOARD, SIZE, STRIDE, Bitboard, bit, corner_neighbors, edge_neighbors
+from game.blokus.bitboard import BOARD, EMPTY, SIZE, Bitboard, bit, corner_neighbors, edge_neighbors, scan
 from game.blokus.move import BlokusMistake
 from game.blokus.polyomino import ORIENTATIONS, Orientation, Shape, hash_order
 
+_OFFSETS: Final = sorted({offset for each in ORIENTATIONS for offset in each.offsets})
+
+
+def _five_slots(each: Orientation) -> tuple[int, int, int, int, int]:
+    """Where in `_OFFSETS` the cells are found. Small stones repeat a cell, which changes neither AND nor OR."""
+    slots = [_OFFSETS.index(offset) for offset in each.offsets]
+    a, b, c, d, e = (slots * 5)[:5]
+    return a, b, c, d, e
+
+
 _BY_SHAPE: Final = tuple(
-    tuple((each, tuple(y * STRIDE + x for x, y in each.cells)) for each in ORIENTATIONS if each.shape is shape)
-    for shape in Shape
+    tuple((each, *_five_slots(each)) for each in ORIENTATIONS if each.shape is shape) for shape in Shape
 )
 
 
@@ -36,21 +45,29 @@ def attach_cells(own: Bitboard, free: Bitboard) -> Bitboard:
 
 def generate_placements(free: Bitboard, attach: Bitboard, shapes_mask: int) -> Iterator[tuple[Orientation, Bitboard]]:
     """Each orientation of the stones in `shapes_mask` that fits anywhere, with the upper left corners where it does."""
-    for shape, orientations in enumerate(_BY_SHAPE):
-        if not shapes_mask >> shape & 1:
-            continue
-        for each, offsets in orientations:
-            fits, attached = BOARD, 0
-            for offset in offsets:
-                fits &= free >> offset
-                attached |= attach >> offset
-            if fits & attached:
-                yield each, fits & attached
+    free_at = [free >> offset for offset in _OFFSETS]
+    attach_at = [attach >> offset for offset in _OFFSETS]
+    for shape in scan(shapes_mask):
+        for each, a, b, c, d, e in _BY_SHAPE[shape]:
+            fits = free_at[a] & free_at[b] & free_at[c] & free_at[d] & free_at[e]
+            if fits and (corners := fits & (attach_at[a] | attach_at[b] | attach_at[c] | attach_at[d] | attach_at[e])):
+                yield each, corners
 
 
 def has_placement(free: Bitboard, attach: Bitboard, shapes_mask: int) -> bool:
-    """Whether any of the stones in `shapes_mask` can be laid anywhere; stops at the first."""
-    return any(True for _ in generate_placements(free, attach, shapes_mask))
+    """Whether any of the stones in `shapes_mask` can be laid anywhere; stops at the first.
+
+    Mostly the first one tried can, so copies are shifted only when they are needed.
+    """
+    for shape in scan(shapes_mask):
+        for each, *_ in _BY_SHAPE[shape]:
+            fits, attached = BOARD, EMPTY
+            for offset in each.offsets:
+                fits &= free >> offset
+                attached |= attach >> offset
+            if fits & attached:
+                return True
+    return False
 
 
 def find_fault(orientation: Orientation, x: int, y: int, free: Bitboard, taken: Bitboard) -> BlokusMistake | None:

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from game.blokus.bitboard import Bitboard, bit
+from game.blokus.bitboard import STRIDE, Bitboard, bit
 
 Cell: TypeAlias = tuple[int, int]
 """x (to the right) and y (downwards)."""
@@ -101,6 +101,8 @@ class Orientation:
     cells: tuple[Cell, ...]
     """In the order from which `hash_order` of the cells on the board starts."""
     mask: Bitboard
+    offsets: tuple[int, ...]
+    """The bits of `mask`, in the order of the cells."""
     width: int
     height: int
 
@@ -141,6 +143,7 @@ def _orient(shape: Shape, rotation: Rotation, is_flipped: bool) -> Orientation:
         is_flipped,
         cells=tuple(cells),
         mask=sum(bit(x, y) for x, y in cells),
+        offsets=tuple(y * STRIDE + x for x, y in cells),
         width=1 + max(x for x, _ in cells),
         height=1 + max(y for _, y in cells),
     )
