@@ -49,6 +49,13 @@ $(VENV)/.development: $(VENV)/.runtime requirements/development.lock
 serve: setup ## start the server (make serve ARGS="--no-timeout" hands on options)
 	@$(VENV)/bin/spielleiter serve $(ARGS)
 
+demo: setup ## a server, two built-in players, one whole game, the result
+	@folder=$$(mktemp -d); trap 'kill $$server 2>/dev/null; wait $$server; rm -rf "$$folder"' EXIT; \
+	$(VENV)/bin/spielleiter serve --port 0 --port-file "$$folder/port" --log-level warning & server=$$!; \
+	until test -s "$$folder/port"; do kill -0 $$server || exit 1; sleep 0.05; done; \
+	$(VENV)/bin/spielleiter play --strategy greedy -p $$(cat "$$folder/port") & greedy=$$!; \
+	$(VENV)/bin/spielleiter play --strategy random -p $$(cat "$$folder/port") && wait $$greedy
+
 # -- testing it -------------------------------------------------------------------------------------------------
 
 test: lint types imports ## lint, types, import contracts, tests, coverage
@@ -64,6 +71,9 @@ types: setup-dev ## mypy --strict
 
 imports: setup-dev ## who may import whom
 	@$(VENV)/bin/lint-imports
+
+bench: setup ## figures of rules, protocol and server
+	@for figures in bench/*.py; do $(PY) "$$figures" || exit 1; done
 
 # -- keeping it -------------------------------------------------------------------------------------------------
 

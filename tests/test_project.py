@@ -1,0 +1,265 @@
+"""The project's own files agree with each other: settings, locks, commands, documents, layers."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+import stat
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from tests.shared import SHARED
+
+ROOT = Path(__file__).parents[1]
+PYPROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PACKAGES: list[str] = PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+SOURCES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+
+RUNTIME: list[str] = PYPROJECT["project"]["dependencies"]
+BUILD: list[str] = PYPROJECT["dependency-groups"]["build"]
+DEVELOPMENT: list[str] = [each for each in PYPROJECT["dependency-groups"]["dev"] if isinstance(each, str)]
+
+TARGETS = dict(
+    re.findall(r"^([a-z-]+):.*?## (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
+)
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+CONFIGURATION = [
+    ROOT / "Makefile",
+    ROOT / "pyproject.toml",
+    ROOT / ".dockerignore",
+    ROOT / ".ci" / "run",
+    *sorted((ROOT / "requirements").iterdir()),
+    *sorted((ROOT / "docker").iterdir()),
+]
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+class Lock:
+    """A lock file: what it pins, and with how many hashes."""
+
+    def __init__(self, name: str) -> None:
+        self.text = (ROOT / "requirements" / f"{name}.lock").read_text(encoding="utf-8")
+        self.hash_counts: dict[str, int] = {}
+        self.pins: dict[str, set[Version]] = {}
+        lines = [line for line in self.text.splitlines() if not line.startswith("#")]
+        for line in "\n".join(lines).replace("\\\n", " ").splitlines():
+            words = re.split(r"\s+(?=--hash=)", line.strip())
+            requirement = Requirement(words[0])
+            (pin,) = requirement.specifier
+            assert pin.operator == "==", line
+            name = canonicalize_name(requirement.name)
+            self.pins.setdefault(name, set()).add(Version(pin.version))
+            self.hash_counts[words[0]] = sum(bool(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", w)) for w in words[1:])
+
+
+LOCKS = {name: Lock(name) for name in ("build", "runtime", "development")}
+
+
+# -- locks --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("lock", "wanted"),
+    [
+        *(("runtime", each) for each in RUNTIME),
+        *(("build", each) for each in BUILD),
+        *(("development", each) for each in [*RUNTIME, *BUILD, *DEVELOPMENT]),
+    ],
+)
+def test_lock_holds_what_the_project_asks_for(lock: str, wanted: str) -> None:
+    requirement = Requirement(wanted)
+    versions = LOCKS[lock].pins[canonicalize_name(requirement.name)]
+    assert all(requirement.specifier.contains(version) for version in versions)
+
+
+@pytest.mark.parametrize("wanted", [*RUNTIME, *BUILD, *DEVELOPMENT])
+def test_dependencies_have_a_lower_bound_and_no_other(wanted: str) -> None:
+    assert [each.operator for each in Requirement(wanted).specifier] == [">="]
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_every_locked_version_has_its_hashes(name: str) -> None:
+    assert LOCKS[name].hash_counts
+    assert [line for line, count in LOCKS[name].hash_counts.items() if not count] == []
+
+
+def test_one_environment_can_hold_all_locks() -> None:
+    development = LOCKS["development"].pins
+    for lock in LOCKS.values():
+        assert {name: development.get(name) for name in lock.pins} == lock.pins
+
+
+def test_the_builder_is_locked_as_the_build_system_asks() -> None:
+    assert PYPROJECT["build-system"]["requires"] == BUILD
+
+
+@pytest.mark.parametrize("path", CONFIGURATION, ids=relative)
+def test_no_file_says_where_packages_come_from(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    names = ("-".join(words) for words in [("index", "url"), ("find", "links"), ("trusted", "host")])
+    assert [name for name in ("://", *names) if name in text] == []
+
+
+# -- commands -----------------------------------------------------------------------------------------------------
+
+
+def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    return subprocess.run(
+        words, cwd=ROOT, env={**inherited, **environment}, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_make_alone_lists_every_command() -> None:
+    listing = run("make").stdout
+    assert re.findall(r"^  make ([a-z-]+) +(\S.*)$", listing, flags=re.MULTILINE) == list(TARGETS.items())
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_make_knows_how(target: str) -> None:
+    tried = run("make", "--dry-run", target)
+    assert (tried.returncode, tried.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=relative)
+def test_documents_name_commands_that_exist(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    named = re.findall(r"(?:^|`)(?:\w+=\S+ )*make ([a-z-]+)", text, flags=re.MULTILINE)
+    assert set(named) - set(TARGETS) == set()
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=relative)
+def test_documents_point_at_files_that_exist(document: Path) -> None:
+    links = re.findall(r"\]\((?![a-z]+:|#)([^)#]+)", document.read_text(encoding="utf-8"))
+    assert [link for link in links if not (document.parent / link).exists()] == []
+
+
+def test_readme_begins_with_the_two_commands() -> None:
+    commands = re.findall(r"^make ([a-z-]+)", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert commands[:2] == ["serve", "test"]
+
+
+def test_too_old_a_python_is_told(tmp_path: Path) -> None:
+    make = shutil.which("make")
+    assert make
+    (tmp_path / "python3").write_text("#!/bin/sh\nexit 1  # what an old one answers to the question for its version\n")
+    (tmp_path / "python3").chmod(0o755)
+    made = run(make, "setup", f"VENV={tmp_path / 'venv'}", PATH=str(tmp_path))
+    assert "needs Python 3.11 or newer" in made.stderr
+    assert made.returncode == 2
+
+
+# -- continuous integration -----------------------------------------------------------------------------------------
+
+
+def run_ci(folder: Path, make_prints: str, make_status: int = 0) -> subprocess.CompletedProcess[str]:
+    """.ci/run of a project in `folder`, with a `make` that says something and ends with a status."""
+    script = folder / "project" / ".ci" / "run"
+    script.parent.mkdir(parents=True)
+    script.write_bytes((ROOT / ".ci" / "run").read_bytes())
+    programs = folder / "programs"
+    programs.mkdir()
+    for name, text in {"make": f'echo "$1 in $PWD: {make_prints}"; exit {make_status}', "python3": "exit 0"}.items():
+        (programs / name).write_text(f"#!/bin/sh\n{text}\n")
+        (programs / name).chmod(0o755)
+    return run("bash", str(script), PATH=f"{programs}:{os.environ['PATH']}", SPIELLEITER_SHARED="")
+
+
+def test_ci_runs_the_readmes_test_command_from_the_root(tmp_path: Path) -> None:
+    done = run_ci(tmp_path, "3 passed")
+    assert (done.returncode, done.stdout) == (0, f"test in {tmp_path / 'project'}: 3 passed\n")
+
+
+def test_ci_fails_when_the_tests_do(tmp_path: Path) -> None:
+    assert run_ci(tmp_path, "1 failed", make_status=2).returncode == 2
+
+
+@pytest.mark.parametrize(("is_there", "status"), [(False, 0), (True, 1)])
+def test_ci_lets_no_test_on_the_recordings_be_skipped_where_they_are(
+    is_there: bool, status: int, tmp_path: Path
+) -> None:
+    if is_there:
+        (tmp_path / "shared").mkdir()
+    done = run_ci(tmp_path, "\nSKIPPED [1] tests/x.py: not here (set SPIELLEITER_SHARED, or ...)")
+    assert done.returncode == status
+
+
+def test_ci_can_be_started() -> None:
+    assert (ROOT / ".ci" / "run").stat().st_mode & stat.S_IXUSR
+
+
+def test_recordings_that_are_named_are_found() -> None:
+    assert SHARED is not None or not os.environ.get("SPIELLEITER_SHARED")
+
+
+# -- layers ---------------------------------------------------------------------------------------------------------
+
+
+def test_every_package_is_shipped_checked_measured_and_bound_by_the_contracts() -> None:
+    found = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests"}
+    tools = PYPROJECT["tool"]
+    layers = tools["importlinter"]["contracts"][0]["layers"]
+    assert found == set(PACKAGES)
+    assert found == set(tools["mypy"]["packages"]) - {"tests", "bench"}
+    assert found == set(tools["coverage"]["run"]["source"])
+    assert found == set(tools["importlinter"]["root_packages"])
+    assert found == {package for layer in layers for package in re.split(r"\W+", layer)}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_packages_tell_that_they_are_typed(package: str) -> None:
+    assert (ROOT / package / "py.typed").exists()
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=relative)
+def test_a_source_file_says_what_it_is_for_and_stays_short(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert ast.get_docstring(ast.parse(text))
+    assert text.count("\n") <= 500
+
+
+SEASONS = {path.name for path in (ROOT / "game").iterdir() if path.is_dir()} | {
+    path.stem for path in (ROOT / "protocol" / "dialects").glob("*.py")
+} - {"__init__", "__pycache__", "lobby"}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in SOURCES if relative(path).startswith(("server/", "spielleiter/")) and path.name != "editions.py"],
+    ids=relative,
+)
+def test_only_the_table_of_editions_names_concrete_games(path: Path) -> None:
+    imported: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            imported |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            imported |= {f"{node.module}.{alias.name}" for alias in node.names}
+    parts = {part for name in imported if name.startswith(("game.", "protocol.")) for part in name.split(".")}
+    assert parts & SEASONS == set()
+
+
+# -- documents ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wanted", [*RUNTIME, *BUILD, *DEVELOPMENT])
+def test_contributing_gives_a_reason_for_each_dependency(wanted: str) -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert re.search(rf"^\| `{re.escape(Requirement(wanted).name)}` \| \S", text, flags=re.MULTILINE)
+
+
+def test_changelog_has_a_place_for_what_comes_next() -> None:
+    headings = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert headings[0] == "Unreleased"
