@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from game.api import GameOptionError
+from game.api import GameError, GameOptionError, State
 from game.hase_und_igel.board import Board, FieldType, generate_board
 from game.hase_und_igel.state import HaseUndIgelState
 
@@ -28,6 +28,7 @@ class HaseUndIgelGame:
 
     @property
     def option_names(self) -> frozenset[str]:
+        """`board`: the 65 letters of the fields."""
         return frozenset({_BOARD_OPTION})
 
     def with_options(self, options: Mapping[str, str]) -> HaseUndIgelGame:
@@ -47,7 +48,17 @@ class HaseUndIgelGame:
         return replace(self, board=board)
 
     def new_state(self, rng: random.Random) -> HaseUndIgelState:
+        """Both players at the start of the chosen board, or of one dealt with `rng`."""
         return HaseUndIgelState(generate_board(rng) if self.board is None else self.board)
+
+    def resume(self, state: State) -> HaseUndIgelState:
+        """The same position on its own board; no option changes how a game goes on.
+
+        Raises GameError for a position of another game.
+        """
+        if not isinstance(state, HaseUndIgelState):
+            raise GameError(f"not a position of {self.name}: {state!r}")
+        return state
 
 
 HASE_UND_IGEL_2018: Final = HaseUndIgelGame("hase-und-igel-2018")

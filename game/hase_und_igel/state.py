@@ -41,6 +41,7 @@ class HaseUndIgelState:
 
     @property
     def seat_on_turn(self) -> Seat:
+        """RED in even turns, BLUE in odd ones."""
         return self.turn % 2
 
     @property
@@ -57,11 +58,15 @@ class HaseUndIgelState:
         return self.players[1 - self.turn % 2]
 
     def check(self, move: Move) -> HaseUndIgelMistake | None:
-        assert isinstance(move, HaseUndIgelMove)
-        return execute(self.board, self.player_on_turn, self.opponent, move)[1]
+        """The first rule that `move` breaks, in the order in which the actions are carried out, or None.
+
+        Whether the game is over is not looked at. Raises TypeError for a move of another game.
+        """
+        return execute(self.board, self.player_on_turn, self.opponent, _own(move))[1]
 
     def play(self, move: Move) -> HaseUndIgelState:
-        assert isinstance(move, HaseUndIgelMove)
+        """The position after `move`. Raises IllegalMoveError; TypeError for a move of another game."""
+        move = _own(move)
         player, mistake = execute(self.board, self.player_on_turn, self.opponent, move)
         if mistake is not None:
             raise IllegalMoveError(mistake, move)
@@ -71,6 +76,7 @@ class HaseUndIgelState:
         return HaseUndIgelState(self.board, players, self.turn + 1, HaseUndIgelMove(move.in_order))
 
     def generate_legal_moves(self) -> Iterator[HaseUndIgelMove]:
+        """Every legal move once; there always is one, a lone skip if nothing else."""
         return generate_moves(self.board, self.player_on_turn, self.opponent)
 
     def outcome(self) -> Outcome | None:
@@ -91,3 +97,9 @@ class HaseUndIgelState:
         """Field number and carrots."""
         player = self.players[seat]
         return player.index, player.carrots
+
+
+def _own(move: Move) -> HaseUndIgelMove:
+    if not isinstance(move, HaseUndIgelMove):
+        raise TypeError(f"not a move of Hase und Igel: {move!r}")
+    return move

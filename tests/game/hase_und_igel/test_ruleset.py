@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
+from unittest.mock import create_autospec
 
 import pytest
 
-from game.api import Game, GameOptionError
+from game.api import Game, GameError, GameOptionError, State
 from game.hase_und_igel import HASE_UND_IGEL_2018, Board, generate_board
 
 BOARD = generate_board(random.Random(5))
@@ -46,6 +47,18 @@ def test_a_board_of_another_kind_is_refused(letters: str, text: str) -> None:
     with pytest.raises(GameOptionError) as caught:
         HASE_UND_IGEL_2018.with_options({"board": letters})
     assert text in str(caught.value)
+
+
+def test_a_position_is_played_on_as_it_is() -> None:
+    state = HASE_UND_IGEL_2018.new_state(random.Random(2))
+    after = state.play(next(iter(state.generate_legal_moves())))
+    assert HASE_UND_IGEL_2018.with_options({"board": str(BOARD)}).resume(after) is after
+
+
+def test_a_position_of_another_game_is_refused() -> None:
+    state = create_autospec(State, instance=True)
+    with pytest.raises(GameError, match="not a position of hase-und-igel-2018"):
+        HASE_UND_IGEL_2018.resume(state)
 
 
 def test_the_example_in_the_text_is_a_board() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import FrozenInstanceError, dataclass, replace
 
 import pytest
 
@@ -80,6 +80,19 @@ def test_an_illegal_move_is_refused_and_changes_nothing() -> None:
     assert caught.value.mistake is HaseUndIgelMistake.ADVANCE
     assert caught.value.move is move
     assert HaseUndIgelState(START.board) == START
+
+
+@dataclass(frozen=True)
+class ForeignMove:
+    piece: str
+
+
+def test_a_move_of_another_game_is_no_move_at_all() -> None:
+    move = ForeignMove("PENTO_Y")
+    with pytest.raises(TypeError, match=r"not a move of Hase und Igel: .*PENTO_Y"):
+        START.check(move)
+    with pytest.raises(TypeError, match=r"not a move of Hase und Igel: .*PENTO_Y"):
+        START.play(move)
 
 
 def test_a_state_cannot_be_changed() -> None:
