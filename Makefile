@@ -4,6 +4,7 @@
 # locks in requirements/ name; each step is done again only when a file it was made from has changed.
 
 VENV ?= .venv
+PYTHON ?= python3 python3.14 python3.13 python3.12 python3.11 python
 PY := $(VENV)/bin/python
 # twice quiet: only errors
 PIP := $(PY) -m pip --disable-pip-version-check --no-input --quiet --quiet
@@ -21,14 +22,14 @@ setup: $(VENV)/.runtime ## prepare .venv, with what the server needs
 setup-dev: $(VENV)/.development ## ... and with what its tests need
 
 $(VENV)/.python:
-	@for candidate in "$(PYTHON)" python3 python3.14 python3.13 python3.12 python3.11 python; do \
-	    test -n "$$candidate" || continue; \
-	    "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
-	    echo "Preparing $(VENV) with $$("$$candidate" --version)"; \
-	    "$$candidate" -m venv $(VENV) || exit 1; \
+	@for candidate in $(PYTHON); do \
+	    $$candidate -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
+	    echo "Preparing $(VENV) with $$($$candidate --version)"; \
+	    $$candidate -m venv $(VENV) || exit 1; \
 	    touch $@; exit 0; \
 	done; \
-	echo "spielleiter needs Python 3.11 or newer, and none was found (make PYTHON=/path/to/python3 names one)." >&2; \
+	echo "spielleiter needs Python 3.11 or newer, and none was found among: $(PYTHON)." >&2; \
+	echo "make PYTHON=/path/to/python3 names another." >&2; \
 	exit 1
 
 # The project itself is installed without its dependencies and without an environment of its own to be built in:
