@@ -64,6 +64,7 @@ _EDITIONS: Kind[Mapping[str, str]] = Kind(
     _parse_editions,
     "GAMETYPE=EDITION",
     lambda value: ",".join(f"{game_type}={edition}" for game_type, edition in value.items()),
+    is_repeatable=True,
 )
 
 LISTENING, GAMES, REPLAYS, LOGGING, LIMITS = "Listening", "Games", "Replays", "Logging", "Limits"

@@ -36,6 +36,10 @@ class Kind(Generic[T]):
     choices: tuple[str, ...] = ()
     is_switch: bool = False
     keeps_spaces: bool = False
+    is_repeatable: bool = False
+    """On the command line the option may be given several times."""
+    flag_text: str = ""
+    """The text that the option stands for when it is given without a value; empty: it needs one."""
 
 
 def _parse_text(text: str) -> str:
@@ -151,6 +155,7 @@ def directory_switch(default: str) -> Kind[Path | None]:
         "DIR",
         lambda value: "false" if value is None else str(value),
         choices=("true", "false"),
+        flag_text="true",
     )
 
 

@@ -1,0 +1,47 @@
+"""What can go wrong on the client's side, one class for each reason.
+
+Law: whatever the packages below raise because of the peer or the network leaves this package as a ClientError, whose
+text is one line for people. Bugs of ours are not among them.
+"""
+
+from __future__ import annotations
+
+from protocol.messages import AuthenticateRequest, Message
+
+
+class ClientError(Exception):
+    """Base of all; never raised itself."""
+
+
+class CannotConnectError(ClientError):
+    """Nobody listens there, or there is no such address."""
+
+
+class ConnectionLostError(ClientError):
+    """The connection broke, or the server ended it before it had answered."""
+
+
+class ServerProtocolError(ClientError):
+    """The server sent what this client does not understand."""
+
+
+class RequestRefusedError(ClientError):
+    """The server refused a request; the text is the server's own. `request` as it came back, None if it did not."""
+
+    def __init__(self, message: str, request: Message | None = None) -> None:
+        super().__init__(message)
+        self.request = request
+
+
+class AuthenticationError(RequestRefusedError):
+    """The password is wrong, or this server lets nobody become an administrator."""
+
+
+class StrategyError(ClientError):
+    """A strategy has no answer to a position."""
+
+
+def refusal(message: str, request: Message | None) -> RequestRefusedError:
+    """The error for an `errorpacket` with this text and original request."""
+    kind = AuthenticationError if isinstance(request, AuthenticateRequest) else RequestRefusedError
+    return kind(message, request)

@@ -1,0 +1,132 @@
+"""The built-in strategies by name: good ones to play against, and bad ones to test a server or a match runner with.
+
+Law: a strategy knows of a game only what `game.api` tells, and draws from nothing but the generator it is made with:
+the same seed and the same positions give the same moves. The bad ones misbehave on the wire and then wait for what
+the server has to say.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+import trio
+
+from client.errors import StrategyError
+from client.evaluation import evaluation_of
+from client.player import Player, Strategy, choosing
+from game.api import Move, State
+
+DEFAULT_DELAY: Final = 3.0
+"""Seconds after which `slow` answers; the soft limit is 2 s unless the server is told otherwise."""
+
+GARBAGE: Final = b'\n  <room roomId="<<<">\n    <data class=>&nothing;\n  </moor>'
+
+
+Maker: TypeAlias = Callable[[random.Random, float], Strategy]
+"""Makes a strategy of the generator it may draw from and the delay of late answers in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyKind:
+    """A strategy before it plays."""
+
+    name: str
+    description: str
+    make: Maker
+    is_bad: bool = False
+
+
+def _legal_moves(state: State) -> list[Move]:
+    moves = list(state.generate_legal_moves())
+    if not moves:
+        raise StrategyError(f"no move is possible at turn {state.turn}, and yet one was asked for")
+    return moves
+
+
+def first_move(state: State, _rng: random.Random) -> Move:
+    """The first legal move there is."""
+    return _legal_moves(state)[0]
+
+
+def random_move(state: State, rng: random.Random) -> Move:
+    """Any legal move, all alike."""
+    return rng.choice(_legal_moves(state))
+
+
+def greedy_move(state: State, rng: random.Random) -> Move:
+    """One of the moves that look best at first sight."""
+    evaluate = evaluation_of(state)
+    rated = [(evaluate(state, move), move) for move in _legal_moves(state)]
+    best = max(rating for rating, _ in rated)
+    return rng.choice([move for rating, move in rated if rating == best])
+
+
+def illegal_move(state: State, _rng: random.Random) -> Move:
+    """A move that would be legal one move later, but not now."""
+    for move in _legal_moves(state):
+        for early in state.play(move).generate_legal_moves():
+            if state.check(early) is not None:
+                return early
+    raise StrategyError(f"no illegal move was found at turn {state.turn}")
+
+
+def _choosing(choose: Callable[[State, random.Random], Move]) -> Maker:
+    def make(rng: random.Random, _delay: float) -> Strategy:
+        return choosing(lambda state: choose(state, rng))
+
+    return make
+
+
+def _acting(strategy: Strategy) -> Maker:
+    def make(_rng: random.Random, _delay: float) -> Strategy:
+        return strategy
+
+    return make
+
+
+def _make_slow(rng: random.Random, delay: float) -> Strategy:
+    async def answer(player: Player, state: State) -> None:
+        await trio.sleep(delay)
+        await player.send_move(random_move(state, rng))
+
+    return answer
+
+
+async def _crash(player: Player, _state: State) -> None:
+    await player.abort()
+
+
+async def _send_garbage(player: Player, _state: State) -> None:
+    await player.send_bytes(GARBAGE)
+
+
+async def _say_nothing(_player: Player, _state: State) -> None:
+    await trio.sleep_forever()
+
+
+_KINDS = (
+    StrategyKind("first", "always the first legal move", _choosing(first_move)),
+    StrategyKind("random", "any legal move", _choosing(random_move)),
+    StrategyKind(
+        "greedy",
+        "the move that looks best at first sight (Blokus: the largest stone, with the most corners to go on from)",
+        _choosing(greedy_move),
+    ),
+    StrategyKind("illegal", "a move against the rules", _choosing(illegal_move), is_bad=True),
+    StrategyKind("slow", "any legal move, too late", _make_slow, is_bad=True),
+    StrategyKind("crash", "vanishes without a goodbye when asked", _acting(_crash), is_bad=True),
+    StrategyKind("garbage", "answers with broken XML", _acting(_send_garbage), is_bad=True),
+    StrategyKind("silent", "never answers", _acting(_say_nothing), is_bad=True),
+)
+
+STRATEGIES: Final[Mapping[str, StrategyKind]] = MappingProxyType({kind.name: kind for kind in _KINDS})
+"""By name; the good ones first."""
+
+
+def make_strategy(name: str, *, seed: int | None = None, delay: float = DEFAULT_DELAY) -> Strategy:
+    """The strategy of this name. `seed` None: different in every run. Raises KeyError for an unknown name."""
+    return STRATEGIES[name].make(random.Random(seed), delay)

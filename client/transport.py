@@ -1,0 +1,155 @@
+"""One connection to a server: messages out, messages in, over any stream of bytes.
+
+Law: the only place of this package that touches a stream. One task may read and one may write at a time. Errors of
+network and protocol come out as ClientError; after one, or after the end of the server's stream, nothing more is read.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import struct
+from collections.abc import Callable
+from typing import Final
+
+import trio
+
+from client.errors import CannotConnectError, ConnectionLostError, ServerProtocolError
+from protocol.connection import Connection, ConnectionClosed, Role, StreamEnd
+from protocol.dialect import Dialect
+from protocol.errors import RemoteProtocolError
+from protocol.messages import CloseConnection, Message
+
+DEFAULT_HOST: Final = "127.0.0.1"
+DEFAULT_PORT: Final = 13050
+CLOSE_TIMEOUT: Final = 5.0
+"""Seconds for which the server's end of stream is awaited after a goodbye."""
+
+_READ_SIZE: Final = 64 * 1024
+_RETRY_INTERVAL: Final = 0.1  # seconds
+
+Tap = Callable[[bytes], None]
+"""Is handed every byte that is received, before it is understood."""
+
+
+class Transport:
+    """The messages of one connection. Iterating gives them in order and stops where the server's stream ends."""
+
+    def __init__(self, stream: trio.abc.Stream, dialect: Dialect, *, tap: Tap | None = None) -> None:
+        self._stream = stream
+        self._connection = Connection(Role.CLIENT, dialect)
+        self._tap = tap
+        self._has_ended = False
+        self._is_closed = False
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the server's stream is at its end."""
+        return self._has_ended
+
+    async def send(self, message: Message) -> None:
+        """Send one packet. Raises ConnectionLostError."""
+        await self.send_bytes(self._connection.send(message))
+
+    async def send_bytes(self, data: bytes) -> None:
+        """Send bytes as they are, whatever they mean. Raises ConnectionLostError."""
+        try:
+            await self._stream.send_all(data)
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            raise ConnectionLostError("the connection to the server is lost") from None
+
+    async def receive(self) -> Message | None:
+        """The next packet, or None at the end of the stream. Raises ConnectionLostError or ServerProtocolError."""
+        while not self._has_ended:
+            try:
+                event = self._connection.next_event()
+            except RemoteProtocolError as error:
+                self._has_ended = True
+                raise ServerProtocolError(f"the server sent what cannot be understood: {error}") from error
+            if isinstance(event, StreamEnd | ConnectionClosed):
+                self._has_ended = True
+            elif event is not None:
+                return event
+            else:
+                self._connection.receive_data(await self._read())
+        return None
+
+    async def _read(self) -> bytes:
+        try:
+            data = await self._stream.receive_some(_READ_SIZE)
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            self._has_ended = True
+            raise ConnectionLostError("the connection to the server is lost") from None
+        if self._tap:
+            self._tap(bytes(data))
+        return bytes(data)
+
+    def __aiter__(self) -> Transport:
+        return self
+
+    async def __anext__(self) -> Message:
+        message = await self.receive()
+        if message is None:
+            raise StopAsyncIteration
+        return message
+
+    async def say_goodbye(self) -> None:
+        """Tell the server that this side has nothing more to say, once; a server that is gone need not hear it."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        try:
+            await self.send(CloseConnection())
+            await self.send_bytes(self._connection.close())
+        except ConnectionLostError:
+            self._has_ended = True
+
+    async def aclose(self) -> None:
+        """Say goodbye, let the server finish for at most CLOSE_TIMEOUT seconds, and close; what it says is dropped."""
+        try:
+            with trio.move_on_after(CLOSE_TIMEOUT):
+                await self.say_goodbye()
+                while await self.receive() is not None:
+                    pass
+        except (ConnectionLostError, ServerProtocolError):
+            pass
+        finally:
+            await trio.aclose_forcefully(self._stream)
+
+    async def abort(self) -> None:
+        """Vanish without a goodbye, as a program that crashes; over TCP the server sees a reset."""
+        self._is_closed = self._has_ended = True
+        if isinstance(self._stream, trio.SocketStream):
+            self._stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        await trio.aclose_forcefully(self._stream)
+
+
+async def open_transport(
+    host: str, port: int, dialect: Dialect, *, wait_timeout: float = 0.0, tap: Tap | None = None
+) -> Transport:
+    """Connect over TCP; for `wait_timeout` seconds a server that is not there yet is waited for.
+
+    Raises CannotConnectError.
+    """
+    deadline = trio.current_time() + wait_timeout
+    while True:
+        try:
+            stream = await trio.open_tcp_stream(host, port)
+        except OSError as error:
+            if trio.current_time() >= deadline:
+                raise CannotConnectError(f"cannot connect to {host}:{port} ({_reason(error)})") from error
+            await trio.sleep(_RETRY_INTERVAL)
+        else:
+            return Transport(stream, dialect, tap=tap)
+
+
+def _reason(error: OSError) -> str:
+    """Why connecting failed; trio sums up all attempts and keeps theirs as the cause."""
+    if isinstance(error, socket.gaierror):
+        return "no such host"
+    first: BaseException | None = error.__cause__
+    while isinstance(first, BaseExceptionGroup):
+        first = first.exceptions[0]
+    number = first.errno if isinstance(first, OSError) else error.errno
+    return "nobody listens there" if number == errno.ECONNREFUSED else os.strerror(number or errno.EIO)

@@ -1,0 +1,241 @@
+"""`spielleiter admin`: what an administrator can ask of a running server, one command each.
+
+Law: one command is one connection. Codes and events go to standard output, everything for people's eyes only to
+standard error; a refusal of the server is one line there, in the server's words, and exit code 1.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from spielleiter.commands import Failure, run_async
+from spielleiter.options import game_option, json_option, server_options
+
+if TYPE_CHECKING:
+    from client.admin import AdminClient, ObserverEvent
+    from client.transport import Tap
+
+
+@dataclass(frozen=True, slots=True)
+class _Server:
+    """The server a command talks to, and how to become its administrator."""
+
+    host: str
+    port: int
+    wait: float
+    password: str
+    game: str
+
+    def run(self, act: Callable[[AdminClient], Awaitable[None]], tap: Tap | None = None) -> None:
+        """Connect, `act`, and leave; whatever is refused on the way is a Failure."""
+        from client.admin import AdminClient
+        from client.editions import DIALECTS
+        from client.errors import ClientError
+
+        async def main() -> None:
+            async with AdminClient.connect(
+                self.host, self.port, self.password, dialect=DIALECTS[self.game], wait_timeout=self.wait, tap=tap
+            ) as admin:
+                await act(admin)
+
+        try:
+            run_async(main)
+        except ClientError as error:
+            raise Failure(str(error)) from error
+
+
+def _admin_command(function: Callable[..., None]) -> Callable[..., None]:
+    """Adds the options for the server; the function is handed a _Server in their place."""
+
+    @server_options
+    @click.option(
+        "--password",
+        envvar="SPIELLEITER_PASSWORD",
+        default="examplepassword",
+        metavar="PASSWORD",
+        help="The administrators' password; also taken from SPIELLEITER_PASSWORD.  [default: examplepassword]",
+    )
+    @game_option
+    @json_option
+    @wraps(function)
+    def command(host: str, port: int, wait: float, password: str, game: str, **options: Any) -> None:
+        function(_Server(host, port, wait, password, game), **options)
+
+    return command
+
+
+def _echo_json(**value: Any) -> None:
+    click.echo(json.dumps(value, ensure_ascii=False))
+
+
+@click.group()
+def admin() -> None:
+    """Prepare, watch, pause, step and cancel games of a running server.
+
+    Each command connects, authenticates, asks for one thing and leaves.
+    """
+
+
+@admin.command()
+@_admin_command
+@click.option(
+    "--slot", "slots", multiple=True, metavar="NAME", help="Display name of a player; give it twice.  [One, Two]"
+)
+@click.option("--pause/--no-pause", default=False, help="Ask for no moves until the game is resumed or stepped.")
+@click.option("--timeout/--no-timeout", "can_timeout", default=True, help="Hold the players to the time limits.")
+@click.option("--reserved/--open", "is_reserved", default=True, help="Seats for codes, or for whoever joins.")
+def prepare(
+    server: _Server, slots: tuple[str, ...], pause: bool, can_timeout: bool, is_reserved: bool, as_json: bool
+) -> None:
+    """Open a room and write a reservation code for each of its seats, one a line.
+
+    The room's id goes to standard error. With --json one object: roomId, reservations (a list of codes).
+    """
+    from protocol.messages import Slot
+
+    async def act(client: AdminClient) -> None:
+        described = [Slot(name, can_timeout, is_reserved) for name in slots or ("One", "Two")]
+        room = await client.prepare(server.game, described, pause=pause)
+        if as_json:
+            _echo_json(roomId=room.room_id, reservations=room.reservations)
+            return
+        click.echo(f"room {room.room_id}", err=True)
+        for code in room.reservations:
+            click.echo(code)
+
+    server.run(act)
+
+
+@admin.command()
+@_admin_command
+@click.argument("room")
+@click.option("--raw", is_flag=True, help="Write the bytes that the server sends, exactly.")
+def observe(server: _Server, room: str, raw: bool, as_json: bool) -> None:
+    """Watch a game and write a line for each position and for the result; ends with the game.
+
+    With --json each line is an object with event and roomId: event "state" with turn, round, points (by seat),
+    lastMove (or null), names; "result" with winners (seats), points, causes, reasons, names; "paused" with paused;
+    "error" with message; at the end "left".
+    """
+    if raw and as_json:
+        raise click.UsageError("--raw and --json exclude each other, expected one of them")
+    out = sys.stdout.buffer
+
+    def write_raw(data: bytes) -> None:
+        out.write(data)
+        out.flush()
+
+    async def act(client: AdminClient) -> None:
+        async for event in await client.observe(room):
+            if as_json:
+                _echo_json(**_event_value(room, event))
+            elif not raw:
+                click.echo(_event_line(event))
+        if as_json:
+            _echo_json(event="left", roomId=room)
+
+    server.run(act, write_raw if raw else None)
+
+
+def _event_line(event: ObserverEvent) -> str:
+    from protocol.messages import Memento, Paused, Result
+    from spielleiter.words import result_line, state_line
+
+    match event:
+        case Memento():
+            return state_line(event)
+        case Result():
+            return f"over: {result_line(event)}"
+        case Paused(is_paused):
+            return "paused" if is_paused else "goes on"
+        case _:
+            return f"error: {' '.join(event.message.split())}"
+
+
+def _event_value(room: str, event: ObserverEvent) -> dict[str, Any]:
+    from protocol.messages import Memento, Paused, Result
+    from spielleiter.words import last_move_text, result_points, state_points
+
+    match event:
+        case Memento(state, names):
+            what: dict[str, Any] = {
+                "event": "state",
+                "turn": state.turn,
+                "round": state.round,
+                "points": state_points(state),
+                "lastMove": last_move_text(state),
+                "names": names,
+            }
+        case Result():
+            what = {
+                "event": "result",
+                "winners": event.winners,
+                "points": result_points(event),
+                "causes": [score.cause.value for score in event.scores],
+                "reasons": [score.reason for score in event.scores],
+                "names": event.names,
+            }
+        case Paused(is_paused):
+            what = {"event": "paused", "paused": is_paused}
+        case _:
+            what = {"event": "error", "message": event.message}
+    return {**what, "roomId": room}
+
+
+def _ask(server: _Server, room: str, as_json: bool, ask: Callable[[AdminClient], Awaitable[None]]) -> None:
+    """For requests that the server accepts in silence: not refused by the end of the connection is accepted."""
+    server.run(ask)
+    if as_json:
+        _echo_json(roomId=room, accepted=True)
+
+
+@admin.command()
+@_admin_command
+@click.argument("room")
+def pause(server: _Server, room: str, as_json: bool) -> None:
+    """Ask for no more moves; one that is asked for already is still accepted.
+
+    With --json one object: roomId, accepted.
+    """
+    _ask(server, room, as_json, lambda client: client.pause(room))
+
+
+@admin.command()
+@_admin_command
+@click.argument("room")
+def resume(server: _Server, room: str, as_json: bool) -> None:
+    """Let a paused game go on.
+
+    With --json one object: roomId, accepted.
+    """
+    _ask(server, room, as_json, lambda client: client.resume(room))
+
+
+@admin.command()
+@_admin_command
+@click.argument("room")
+@click.option("--forced", is_flag=True, help="Set the request's attribute forced.")
+def step(server: _Server, room: str, forced: bool, as_json: bool) -> None:
+    """Ask for one move of a paused game.
+
+    With --json one object: roomId, accepted.
+    """
+    _ask(server, room, as_json, lambda client: client.step(room, forced=forced))
+
+
+@admin.command()
+@_admin_command
+@click.argument("room")
+def cancel(server: _Server, room: str, as_json: bool) -> None:
+    """End a game without a winner.
+
+    With --json one object: roomId, accepted.
+    """
+    _ask(server, room, as_json, lambda client: client.cancel(room))

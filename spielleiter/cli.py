@@ -1,0 +1,41 @@
+"""The command `spielleiter`: which commands there are.
+
+Law: nothing is decided here; each command has a module of its own, imported when it is used.
+"""
+
+from __future__ import annotations
+
+import click
+
+from spielleiter.commands import LazyGroup
+
+COMMANDS = {
+    "serve": ("spielleiter.serve:serve", "Start the server."),
+    "play": ("spielleiter.play:play", "Play one game with a built-in strategy."),
+    "admin": ("spielleiter.admin:admin", "Prepare, watch, pause, step and cancel games."),
+    "demo": ("spielleiter.demo:demo", "A server, two built-in players, one whole game."),
+}
+
+
+@click.group(
+    cls=LazyGroup,
+    lazy=COMMANDS,
+    invoke_without_command=True,
+    epilog=(
+        "Completion of commands and options by the Tab key: put "
+        '`eval "$(_SPIELLEITER_COMPLETE=bash_source spielleiter)"` into ~/.bashrc '
+        "(zsh_source and ~/.zshrc for zsh; for fish put `_SPIELLEITER_COMPLETE=fish_source spielleiter | source` "
+        "into ~/.config/fish/completions/spielleiter.fish)."
+    ),
+)
+@click.version_option(package_name="spielleiter", message="%(prog)s %(version)s")
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """A local game server for the Software-Challenge, and what belongs to it."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def main() -> None:
+    """The entry point of the installed command."""
+    cli.main(prog_name="spielleiter")

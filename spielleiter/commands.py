@@ -1,0 +1,86 @@
+"""How commands of this program look and fail, whatever they do.
+
+Law: a failure is one line on standard error and an exit code: 2 for what was asked wrongly (an unknown option, a value
+that cannot be used, a server that cannot start so), 1 for what went wrong on the way, 130 after Ctrl-C. A command's
+module is imported when the command is used, so that help and completion are quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import click
+
+T = TypeVar("T")
+
+EXIT_FAILURE = 1
+EXIT_MISUSE = 2
+EXIT_INTERRUPTED = 130
+
+
+class Failure(click.ClickException):
+    """Something went wrong on the way; the text is one line."""
+
+    exit_code = EXIT_FAILURE
+
+
+class Misuse(click.ClickException):
+    """The command was asked for something that cannot be; the text is one line."""
+
+    exit_code = EXIT_MISUSE
+
+
+def run_async(main: Callable[[], Awaitable[T]]) -> T:
+    """Run `main` to its end. What it raises comes out as it is, not in the groups that nurseries wrap it into."""
+    import trio
+
+    try:
+        return trio.run(main)
+    except BaseExceptionGroup as group:
+        if group.subgroup(KeyboardInterrupt):
+            raise KeyboardInterrupt from None
+        error: BaseException = group
+        while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+            error = error.exceptions[0]
+        raise error from None
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are named in a table and imported when used.
+
+    `lazy` maps a command's name to ``"module:attribute"`` and the line the help shows for it.
+    """
+
+    def __init__(self, *args: Any, lazy: dict[str, tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._lazy = lazy
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(self._lazy)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - as above
+        if cmd_name not in self._lazy:
+            return None
+        module, _, attribute = self._lazy[cmd_name][0].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as above
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in self._lazy.items()])
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run the program and exit; failures are told in one line."""
+        try:
+            code = super().main(*args, **{**extra, "standalone_mode": False})
+        except click.ClickException as error:
+            context = getattr(error, "ctx", None)
+            name = context.command_path if context else extra.get("prog_name") or self.name
+            click.echo(f"{name}: {' '.join(error.format_message().split())}", err=True)
+            sys.exit(error.exit_code)
+        except click.Abort:
+            sys.exit(EXIT_INTERRUPTED)
+        sys.exit(code if isinstance(code, int) else 0)

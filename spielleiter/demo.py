@@ -1,0 +1,69 @@
+"""`spielleiter demo`: everything at once, in one process and over real sockets."""
+
+from __future__ import annotations
+
+import click
+
+from spielleiter.commands import Failure, run_async
+
+
+@click.command()
+@click.option("--seed", type=click.IntRange(0), metavar="N", help="The same game in every run.")
+@click.option("--first", default="greedy", show_default=True, metavar="NAME", help="The first player's strategy.")
+@click.option("--second", default="random", show_default=True, metavar="NAME", help="The second player's strategy.")
+def demo(seed: int | None, first: str, second: str) -> None:
+    """Start a server on a free port, let two built-in players play one game, show board and result."""
+    import trio
+
+    from client.admin import AdminClient
+    from client.editions import DEFAULT_GAME_TYPE, DIALECTS
+    from client.errors import ClientError
+    from client.player import GameReport, Player
+    from client.strategies import STRATEGIES, make_strategy
+    from server.config import Config
+    from server.errors import StartError
+    from server.listener import serve
+    from spielleiter.words import board_text, report_line
+
+    names = (first, second)
+    for name in names:
+        if name not in STRATEGIES:
+            raise click.UsageError(f"the strategy {name!r} is not known, expected {', '.join(STRATEGIES)}")
+    config = Config(port=0, seed=seed, log_level="warning", log_format="console")
+    dialect = DIALECTS[DEFAULT_GAME_TYPE]
+    reports: dict[int, GameReport] = {}
+
+    async def play(port: int, reservation: str, place: int) -> None:
+        async with Player.connect(port=port, dialect=dialect) as player:
+            await player.join_prepared(reservation)
+            player_seed = None if seed is None else seed + place
+            reports[place] = await player.play(make_strategy(names[place], seed=player_seed))
+
+    async def main() -> None:
+        stop = trio.Event()
+        async with trio.open_nursery() as nursery:
+
+            async def run_server(task_status: trio.TaskStatus[int]) -> None:
+                async with trio.open_nursery() as serving:
+                    listening = await serving.start(
+                        lambda task_status: serve(config, stop=stop, task_status=task_status)
+                    )
+                    task_status.started(listening.addresses[0][1])
+
+            port = await nursery.start(run_server)
+            click.echo(f"server on 127.0.0.1:{port}; {first} against {second}")
+            async with AdminClient.connect(port=port, password=config.password, dialect=dialect) as admin:
+                room = await admin.prepare(DEFAULT_GAME_TYPE, names)
+            async with trio.open_nursery() as players:
+                for place, reservation in enumerate(room.reservations):
+                    players.start_soon(play, port, reservation, place)
+            stop.set()
+
+    try:
+        run_async(main)
+    except (ClientError, StartError) as error:
+        raise Failure(str(error)) from error
+    report = reports[0]
+    if report.state is not None:
+        click.echo(board_text(report.state))
+    click.echo(report_line(report))

@@ -1,0 +1,136 @@
+"""`spielleiter play`: one built-in player, one game, started like every client of the contest."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from spielleiter.commands import EXIT_FAILURE, Failure, run_async
+from spielleiter.options import game_option, json_option, server_options
+
+
+def _known_strategy(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
+    from client.strategies import STRATEGIES
+
+    if value not in STRATEGIES:
+        raise click.BadParameter(f"{value!r} is not known, expected {', '.join(STRATEGIES)}")
+    return value
+
+
+def _complete_strategies(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[Any]:
+    from click.shell_completion import CompletionItem
+
+    from client.strategies import STRATEGIES
+
+    return [
+        CompletionItem(name, help=kind.description) for name, kind in STRATEGIES.items() if name.startswith(incomplete)
+    ]
+
+
+class _PlayCommand(click.Command):
+    """Lists the strategies below its options."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from client.strategies import STRATEGIES
+
+        for title, is_bad in (("Strategies", False), ("Strategies that misbehave, for tests", True)):
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(name, kind.description) for name, kind in STRATEGIES.items() if kind.is_bad == is_bad]
+                )
+        super().format_epilog(ctx, formatter)
+
+
+@click.command(cls=_PlayCommand)
+@click.option(
+    "-s",
+    "--strategy",
+    default="greedy",
+    show_default=True,
+    metavar="NAME",
+    callback=_known_strategy,
+    shell_complete=_complete_strategies,
+    help="How to play; see below.",
+)
+@server_options
+@click.option("-r", "--reservation", metavar="CODE", help="Take the seat that this code reserves.")
+@click.option("--room", metavar="ROOM", help="Take the free seat in this room.")
+@game_option
+@click.option("--seed", type=int, metavar="N", help="Makes the choice among moves the same in every run.")
+@click.option(
+    "--delay",
+    type=click.FloatRange(0),
+    metavar="SECONDS",
+    help="How late the strategy slow answers.  [default: 3]",
+)
+@json_option
+def play(
+    strategy: str,
+    host: str,
+    port: int,
+    wait: float,
+    reservation: str | None,
+    room: str | None,
+    game: str,
+    seed: int | None,
+    delay: float | None,
+    as_json: bool,
+) -> None:
+    """Play one game and say how it ended.
+
+    Without --reservation or --room the player joins any open game, or waits in a new one for its opponent.
+
+    The exit code is 0 for a game that was played to its end, also when it was lost; 1 when the connection or the
+    server failed. -h is --host, as for every client of the contest.
+
+    With --json one object is written: outcome (won, lost, draw, none), seat (0, 1 or null), roomId, end (result,
+    left, refused, ended, lost, abandoned), cause, reason, points (by seat, or null), movesPlayed, errors.
+    """
+    if reservation is not None and room is not None:
+        raise click.UsageError("--reservation and --room name two seats, expected one of them")
+
+    from client.editions import DIALECTS
+    from client.errors import ClientError
+    from client.player import GameEnd, GameReport, Player
+    from client.strategies import DEFAULT_DELAY, make_strategy
+    from spielleiter.words import outcome_word, report_line, result_points
+
+    async def main() -> GameReport:
+        async with Player.connect(host, port, dialect=DIALECTS[game], wait_timeout=wait) as player:
+            if reservation is not None:
+                await player.join_prepared(reservation)
+            elif room is not None:
+                await player.join_room(room)
+            else:
+                await player.join(game)
+            return await player.play(
+                make_strategy(strategy, seed=seed, delay=DEFAULT_DELAY if delay is None else delay)
+            )
+
+    try:
+        report = run_async(main)
+    except ClientError as error:
+        raise Failure(str(error)) from error
+    if as_json:
+        result, seat = report.result, report.seat
+        score = result.scores[seat] if result and seat is not None else None
+        value = {
+            "outcome": outcome_word(report),
+            "seat": seat,
+            "roomId": report.room_id,
+            "end": report.end.value,
+            "cause": score.cause.value if score else None,
+            "reason": score.reason if score else None,
+            "points": result_points(result) if result else None,
+            "movesPlayed": report.moves_played,
+            "errors": report.errors,
+        }
+        click.echo(json.dumps(value, ensure_ascii=False))
+        if report.end not in {GameEnd.RESULT, GameEnd.LEFT}:
+            raise click.exceptions.Exit(EXIT_FAILURE)
+    elif report.end in {GameEnd.RESULT, GameEnd.LEFT}:
+        click.echo(report_line(report))
+    else:
+        raise Failure(report_line(report))

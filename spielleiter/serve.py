@@ -1,0 +1,126 @@
+"""`spielleiter serve`: the options are the settings of server/config.py, one for each.
+
+Law: no option is declared here; a setting that is added to `Config` is an option at once. The first signal to stop
+(Ctrl-C, SIGTERM) ends the server in good order, the second one at once.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from server.config import IGNORED, PROPERTIES_FILE, SETTINGS, Config, load_config
+from server.errors import StartError
+from server.setting import Setting
+from spielleiter.commands import EXIT_INTERRUPTED, Misuse, run_async
+
+
+class _ServeCommand(click.Command):
+    """Shows its options in the groups of the settings."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        groups: dict[str, list[tuple[str, str]]] = {}
+        group_of = {setting.field: setting.group for setting in SETTINGS}
+        for parameter in self.get_params(ctx):
+            if record := parameter.get_help_record(ctx):
+                groups.setdefault(group_of.get(parameter.name or "", "Other"), []).append(record)
+        for name, records in groups.items():
+            with formatter.section(name):
+                formatter.write_dl(records)
+
+
+def _option(setting: Setting) -> click.Option:
+    """The option of a setting; its value stays a text, to be read where the texts of all places are."""
+    kind = setting.kind
+    help_text = f"{setting.help} [{setting.default_text}]" if setting.default_text else setting.help
+    spellings = [*setting.options, setting.field]
+    if kind.is_switch:
+        spellings[0] = f"{setting.option}/{setting.negative_option}"
+        return click.Option(spellings, default=None, help=help_text)
+    more: dict[str, Any] = {}
+    if kind.choices:
+        more["shell_complete"] = _complete(kind.choices)
+    elif kind.metavar == "FILE":
+        more["type"] = click.Path()
+    if kind.flag_text:
+        more |= {"is_flag": False, "flag_value": kind.flag_text}
+    metavar = f"[{kind.metavar}]" if kind.flag_text else kind.metavar
+    return click.Option(spellings, metavar=metavar, multiple=kind.is_repeatable, help=help_text, **more)
+
+
+def _complete(choices: tuple[str, ...]) -> Any:
+    def complete(_ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(choice) for choice in choices if choice.startswith(incomplete)]
+
+    return complete
+
+
+def _texts(options: dict[str, Any]) -> dict[str, Any]:
+    """What click made of the command line as the texts that `load_config` reads."""
+    return {name: str(value).lower() if isinstance(value, bool) else value for name, value in options.items()}
+
+
+def _serve(config: str | None, plugins: str | None, **options: Any) -> None:
+    """Start the server and serve until Ctrl-C or SIGTERM.
+
+    Every option is also a property of server.properties (softTimeout for --soft-timeout) and an environment variable
+    (SPIELLEITER_SOFT_TIMEOUT). Options are stronger than variables, variables stronger than the file. Defaults stand
+    in square brackets.
+    """
+    texts = {name: str(value).lower() if isinstance(value, bool) else value for name, value in options.items()}
+    try:
+        run(load_config({**texts, "config": config, "plugins": plugins}, os.environ))
+    except StartError as error:
+        raise Misuse(str(error)) from error
+
+
+serve = _ServeCommand(
+    "serve",
+    callback=_serve,
+    help=_serve.__doc__,
+    params=[
+        *(_option(setting) for setting in SETTINGS),
+        click.Option(
+            ["--config"],
+            type=click.Path(),
+            metavar="FILE",
+            help=f"The file to read instead of {PROPERTIES_FILE} in the current directory, which need not exist.",
+        ),
+        click.Option(["--plugins"], metavar="DIR", help=f"Accepted without effect: {IGNORED['plugins']}."),
+    ],
+)
+
+
+def run(config: Config) -> None:
+    """Serve until told to stop. Raises StartError, and Exit if a second signal cut the orderly end short."""
+    import trio
+
+    from server.listener import serve as serve_connections
+
+    is_cut_short = False
+
+    async def main() -> None:
+        stop = trio.Event()
+        async with trio.open_nursery() as nursery:
+
+            async def watch_signals(task_status: trio.TaskStatus[None]) -> None:
+                nonlocal is_cut_short
+                with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+                    task_status.started()
+                    async for _ in signals:
+                        is_cut_short = stop.is_set()
+                        if is_cut_short:
+                            nursery.cancel_scope.cancel()
+                        stop.set()
+
+            await nursery.start(watch_signals)
+            await serve_connections(config, stop=stop)
+            nursery.cancel_scope.cancel()
+
+    run_async(main)
+    if is_cut_short:
+        raise click.exceptions.Exit(EXIT_INTERRUPTED)

@@ -1,0 +1,111 @@
+"""Positions and results in words, for people and for scripts.
+
+Law: nothing here knows a game but through `game.api`; only how a board is drawn is looked up by the type of the
+position. Players are named by their display name, or by their place at the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+import click
+
+from client.player import GameEnd, GameReport
+from game.api import Seat, State
+from game.blokus.bitboard import SIZE
+from game.blokus.polyomino import Color
+from game.blokus.state import BlokusState
+from protocol.messages import Cause, Memento, Result
+
+_STYLES: Final = {Color.BLUE: "blue", Color.YELLOW: "yellow", Color.RED: "red", Color.GREEN: "green"}
+
+
+def _blokus_board(state: BlokusState) -> str:
+    def cell(x: int, y: int) -> str:
+        color = state.color_at(x, y)
+        return "·" if color is None else click.style(color.name[0], fg=_STYLES[color])
+
+    return "\n".join(" ".join(cell(x, y) for x in range(SIZE)) for y in range(SIZE))
+
+
+_BOARDS: Final[Mapping[type, Callable[[Any], str]]] = MappingProxyType({BlokusState: _blokus_board})
+
+
+def board_text(state: State) -> str:
+    """The board as lines of text, in colours; empty for a game nobody has drawn a board for."""
+    draw = _BOARDS.get(type(state))
+    return draw(state) if draw else ""
+
+
+def points_text(parts: tuple[tuple[int, ...], tuple[int, ...]]) -> str:
+    """``136:127``; of several parts ``12/3:10/5``."""
+    return ":".join("/".join(str(part) for part in seat) for seat in parts)
+
+
+def state_points(state: State) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """By seat."""
+    return state.points(0), state.points(1)
+
+
+def result_points(result: Result) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """By seat, without the first part, which says who won."""
+    first, second = result.scores
+    return first.parts[1:], second.parts[1:]
+
+
+def last_move_text(state: State) -> str | None:
+    """The move that led to this position; None for the first one."""
+    last_move = getattr(state, "last_move", None)  # not something the rules ask of every game
+    return None if last_move is None else str(last_move)
+
+
+def state_line(memento: Memento) -> str:
+    """One line on a position."""
+    state = memento.state
+    move = last_move_text(state) or "the game begins"
+    return f"turn {state.turn:3}  round {state.round:2}  {points_text(state_points(state)):>7}  {move}"
+
+
+def _name(names: tuple[str, str], seat: Seat) -> str:
+    return names[seat] or f"player {seat + 1}"
+
+
+def result_line(result: Result) -> str:
+    """One line on how a game ended, with what went wrong if something did."""
+    winners = [_name(result.names, seat) for seat in result.winners]
+    head = {0: "nobody wins", 1: f"{winners[0]} wins" if winners else "", 2: "a draw"}[len(winners)]
+    faults = [
+        f"{_name(result.names, seat)}: {score.cause.value} {score.reason}".rstrip()
+        for seat, score in enumerate(result.scores)
+        if score.cause is not Cause.REGULAR
+    ]
+    return "; ".join([f"{head} {points_text(result_points(result))}", *faults])
+
+
+_ENDS: Final = {
+    GameEnd.LEFT: "the room was closed without a result",
+    GameEnd.REFUSED: "the server refused",
+    GameEnd.ENDED: "the server ended the connection without a result",
+    GameEnd.LOST: "the connection was lost",
+    GameEnd.ABANDONED: "this player broke the connection itself",
+}
+
+
+def outcome_word(report: GameReport) -> str:
+    """``won``, ``lost``, ``draw`` or ``none``."""
+    if report.result is None or not report.result.winners:
+        return "none"
+    return "draw" if report.is_draw else "won" if report.has_won else "lost"
+
+
+def report_line(report: GameReport) -> str:
+    """One line on a game from its player's view."""
+    if report.result is None:
+        line = _ENDS[report.end]
+    else:
+        word = outcome_word(report)
+        line = f"{'no winner' if word == 'none' else word}: {result_line(report.result)}"
+    said = report.errors[-1:] if report.result is None else ()
+    return " - ".join([line, *(" ".join(text.split()) for text in said)])
