@@ -51,11 +51,7 @@ serve: setup ## start the server (make serve ARGS="--no-timeout" hands on option
 	@$(VENV)/bin/spielleiter serve $(ARGS)
 
 demo: setup ## a server, two built-in players, one whole game, the result
-	@folder=$$(mktemp -d); trap 'kill $$server 2>/dev/null; wait $$server; rm -rf "$$folder"' EXIT; \
-	$(VENV)/bin/spielleiter serve --port 0 --port-file "$$folder/port" --log-level warning & server=$$!; \
-	until test -s "$$folder/port"; do kill -0 $$server || exit 1; sleep 0.05; done; \
-	$(VENV)/bin/spielleiter play --strategy greedy -p $$(cat "$$folder/port") & greedy=$$!; \
-	$(VENV)/bin/spielleiter play --strategy random -p $$(cat "$$folder/port") && wait $$greedy
+	@$(VENV)/bin/spielleiter demo $(ARGS)
 
 # -- testing it -------------------------------------------------------------------------------------------------
 
