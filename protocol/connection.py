@@ -1,0 +1,129 @@
+"""One connection's stream in both directions: bytes in, events out; messages in, bytes out.
+
+Law: no sockets, no clock, nothing waits. What arrives is only understood when `next_event` is called, packet by
+packet, so the dialect may be replaced between two packets. Whoever drives the connection sends the bytes it is given,
+each value in one write.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from protocol.dialect import Dialect
+from protocol.errors import LocalProtocolError, RemoteProtocolError
+from protocol.limits import BEFORE_JOIN, FROM_SERVER, Limits
+from protocol.messages import Message
+from protocol.reader import PacketReader
+
+_ROOT: Final = b"<protocol>"
+_END: Final = b"\n</protocol>"
+_NOTHING: Final = b"<protocol/>"
+_MOST_IGNORED: Final = 32
+
+
+class Role(enum.Enum):
+    """Which end of the connection this is."""
+
+    SERVER = "server"
+    CLIENT = "client"
+
+
+_LIMITS: Final = {Role.SERVER: BEFORE_JOIN, Role.CLIENT: FROM_SERVER}
+
+
+@dataclass(frozen=True, slots=True)
+class StreamEnd:
+    """The peer's end tag has come: it will send nothing more."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionClosed:
+    """The input is over, with or without an end tag."""
+
+
+Event: TypeAlias = Message | StreamEnd | ConnectionClosed
+
+
+class Connection:
+    """The protocol's state on one connection.
+
+    `limits` default to those of a peer that has not joined yet (server) or to what a server may send (client).
+    """
+
+    def __init__(self, role: Role, dialect: Dialect, limits: Limits | None = None) -> None:
+        self.role = role
+        self.dialect = dialect
+        """May be replaced at any time; holds for the next packet."""
+        self.ignored: tuple[str, ...] = ()
+        """The unknown children met so far, each once (the first 32), for one line in a log."""
+        self._reader = PacketReader(limits or _LIMITS[role])
+        self._is_input_over = False
+        self._is_broken = False
+        self._is_stream_end_told = False
+        self._has_sent = False
+        self._is_closed = False
+
+    @property
+    def limits(self) -> Limits:
+        """What the peer may send; may be replaced at any time."""
+        return self._reader.limits
+
+    @limits.setter
+    def limits(self, limits: Limits) -> None:
+        self._reader.limits = limits
+
+    # -- in ---------------------------------------------------------------------------------------------------------
+
+    def receive_data(self, data: bytes) -> None:
+        """Take what has arrived; `b""` means that nothing more will. Understanding it is left to `next_event`."""
+        if not data:
+            self._is_input_over = True
+        elif not (self._is_broken or self._reader.is_ended):
+            self._reader.receive(data)
+
+    def next_event(self) -> Event | None:
+        """What the peer said next. None: call again after more data.
+
+        After the end of input, ConnectionClosed, however often it is called. Raises RemoteProtocolError; after that
+        nothing more is understood of this peer.
+        """
+        if not self._is_broken:
+            try:
+                packet = self._reader.next_packet()
+                if packet is not None:
+                    return self.dialect.decode(packet, self._note_ignored)
+            except RemoteProtocolError:
+                self._is_broken = True
+                raise
+            if self._reader.is_ended and not self._is_stream_end_told:
+                self._is_stream_end_told = True
+                return StreamEnd()
+        return ConnectionClosed() if self._is_input_over else None
+
+    def _note_ignored(self, text: str) -> None:
+        if text not in self.ignored and len(self.ignored) < _MOST_IGNORED:
+            self.ignored += (text,)
+
+    # -- out --------------------------------------------------------------------------------------------------------
+
+    def send(self, message: Message) -> bytes:
+        """The bytes of one packet. Raises LocalProtocolError after `close`, or if the dialect has no such packet."""
+        return self.send_encoded(self.dialect.encode(message))
+
+    def send_encoded(self, packet: bytes) -> bytes:
+        """A packet that `Dialect.encode` made, ready to be sent; the first one has the root's start tag before it."""
+        if self._is_closed:
+            raise LocalProtocolError("a packet was sent after the end of the stream")
+        if self._has_sent:
+            return packet
+        self._has_sent = True
+        return _ROOT + packet
+
+    def close(self) -> bytes:
+        """The end of our stream; nothing the second time."""
+        if self._is_closed:
+            return b""
+        self._is_closed = True
+        return _END if self._has_sent else _NOTHING

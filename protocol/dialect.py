@@ -1,0 +1,125 @@
+"""One season's wire form as a value: tables instead of branches.
+
+Law: a dialect never changes; `evolve` makes another one that differs in the entries named. A message has one body, and
+the same body is written under its own tag, under `originalRequest class=...`, and (a room's data) under
+`data class=...` or `originalMessage class=...`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
+
+from protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
+from protocol.messages import Fragment, Message, RoomData, Slot, UnknownPacket, UnreadableData
+from protocol.reading import Element, Reading, UnreadableError, allowed, quote
+from protocol.texts import Texts
+from protocol.writer import Body, element
+
+Reader: TypeAlias = Callable[[Element, Reading], Message]
+DataReader: TypeAlias = Callable[[Element, Reading], RoomData]
+Writer: TypeAlias = Callable[[Any, "Dialect", str], Body]
+"""Message (of the type it stands for in the table), dialect, indent of children → body."""
+
+PACKET_INDENT: Final = "\n  "
+CHILD_INDENT: Final = "\n    "
+_TABLES: Final = ("readers", "data_readers", "writers", "data_writers")
+
+
+def _ignore(_note: str) -> None:
+    """Nobody wants to know."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Dialect:
+    """How one edition reads and writes every packet. Pure: the same input gives the same output."""
+
+    name: str
+    texts: Texts
+    score_definition: tuple[Fragment, ...]
+    readers: Mapping[str, Reader] = field(repr=False)
+    """By tag, and by the class of an `originalRequest`."""
+    data_readers: Mapping[str, DataReader] = field(repr=False)
+    """By the class of a room's data."""
+    writers: Mapping[type, Writer] = field(repr=False)
+    data_writers: Mapping[type, Writer] = field(repr=False)
+    move_classes: tuple[str, ...] = ()
+    """The classes of data that are moves; named to a player who sent something else."""
+    team_names: tuple[str, str] = ("ONE", "TWO")
+    """By seat, as in results and positions."""
+    welcome_names: tuple[str, str] = ("ONE", "TWO")
+    """By seat, as in the welcome."""
+    slot_defaults: Slot = Slot(None)  # noqa: RUF009 - a frozen value
+    """What a slot means that leaves an attribute out."""
+    is_strict: bool = False
+    """A packet with anything in it that this edition does not know is unreadable, as it was for the release."""
+
+    def __post_init__(self) -> None:
+        for table in _TABLES:
+            object.__setattr__(self, table, MappingProxyType(dict(getattr(self, table))))
+
+    def evolve(self, **changes: Any) -> Dialect:
+        """The same dialect but for `changes` (field name to value).
+
+        The four tables are merged: an entry replaces the old one, an entry None takes it away.
+        """
+        for table in _TABLES:
+            if table in changes:
+                merged = {**getattr(self, table), **changes[table]}
+                changes[table] = {key: entry for key, entry in merged.items() if entry is not None}
+        return dataclasses.replace(self, **changes)
+
+    def encode(self, message: Message) -> bytes:
+        """One packet as it goes over the wire: a line feed and two blanks, the element, nothing after it.
+
+        Raises LocalProtocolError for a message this dialect has no packet for.
+        """
+        name, attributes, children = self.body(message, CHILD_INDENT)
+        return element(PACKET_INDENT, name, attributes, children).encode()
+
+    def decode(self, packet: Element, note: Callable[[str], None] = _ignore) -> Message:
+        """What a packet means. `note` is told of every unknown child that was skipped.
+
+        Raises RemoteProtocolError (UNKNOWN_PACKET, UNREADABLE_PACKET).
+        """
+        tag = packet.tag
+        reader = self.readers.get(tag)
+        if reader is None:
+            text = f"<{quote(tag)}> is not a packet of this protocol"
+            raise RemoteProtocolError(Refusal.UNKNOWN_PACKET, text, UnknownPacket(tag))
+        try:
+            return reader(packet, Reading(self, note))
+        except UnreadableError as error:
+            text = f"<{tag}> cannot be read: {error.problem}"
+            raise RemoteProtocolError(Refusal.UNREADABLE_PACKET, text, error.original) from None
+
+    # -- for the entries of the tables ------------------------------------------------------------------------------
+
+    def body(self, message: Message, indent: str) -> Body:
+        """`message` without its tag; its children stand on lines beginning with `indent`."""
+        return self._write(self.writers, message, indent)
+
+    def data_body(self, data: RoomData, indent: str) -> Body:
+        """A room's data without its tag; `Body.name` is its class."""
+        return self._write(self.data_writers, data, indent)
+
+    def read_data(self, data: Element, reading: Reading) -> RoomData:
+        """A room's data by its class. What cannot be read becomes UnreadableData, with the reason."""
+        class_name = data.get("class")
+        reader = self.data_readers.get(class_name or "")
+        if reader is None:
+            found = "ohne class" if class_name is None else f'class="{quote(class_name)}"'
+            return UnreadableData(class_name, f"{data.tag} {found} gibt es nicht; {allowed(self.move_classes)}")
+        try:
+            return reader(data, reading)
+        except UnreadableError as error:
+            return UnreadableData(class_name, error.problem)
+
+    def _write(self, table: Mapping[type, Writer], message: object, indent: str) -> Body:
+        writer = table.get(type(message))
+        if writer is None:
+            raise LocalProtocolError(f"{self.name} has no way to write {type(message).__name__}")
+        return writer(message, self, indent)

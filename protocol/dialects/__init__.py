@@ -1,0 +1,1 @@
+"""The wire forms of the seasons, as values."""

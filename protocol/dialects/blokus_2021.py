@@ -1,0 +1,67 @@
+"""Blokus 2021 on the wire.
+
+Law: an edition is the one before it with the differences named. `BLOKUS_2021_R3` is the form of releases 21.3.1 to
+21.4.0 with the documents' defaults and their patience; `BLOKUS_2021_RELEASE` reads as release 21.4.0 itself did.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from game.blokus.rulesets import RULES_2021
+from protocol.dialect import Dialect
+from protocol.dialects import blokus, lobby, room
+from protocol.dialects.blokus_texts import MISTAKE_TEXTS, MISTAKES_WITHOUT_MOVE, describe_move
+from protocol.messages import Aggregation, Fragment, JoinedGameRoom, Memento, MoveData, Slot
+from protocol.texts import release_texts
+
+PACKAGE: Final = "sc.plugin2021"
+
+_MOVES: Final = blokus.move_readers(PACKAGE)
+_READ_MEMENTO: Final = blokus.memento_reader(RULES_2021)
+
+BLOKUS_2021_R3: Final = Dialect(
+    name="blokus-2021-r3",
+    texts=release_texts(
+        mistake_texts=MISTAKE_TEXTS,
+        mistakes_without_move=MISTAKES_WITHOUT_MOVE,
+        describe_move=describe_move,
+        team_names=("Team 1", "Team 2"),
+    ),
+    score_definition=(Fragment("Gewinner", Aggregation.SUM), Fragment("∅ Punkte", Aggregation.AVERAGE)),
+    readers=lobby.READERS,
+    data_readers={
+        **room.DATA_READERS,
+        **_MOVES,
+        "memento": _READ_MEMENTO,
+        "sc.protocol.room.MementoMessage": _READ_MEMENTO,
+    },
+    writers=lobby.WRITERS,
+    data_writers={
+        **room.DATA_WRITERS,
+        MoveData: blokus.move_writer(PACKAGE),
+        Memento: blokus.memento_writer(
+            blokus.turn_round_start_piece,
+            blokus.start_team,
+            blokus.shape_lists(),
+            blokus.valid_colors,
+            blokus.players,
+            blokus.board,
+            blokus.last_move,
+            blokus.last_move_mono(),
+        ),
+    },
+    move_classes=tuple(_MOVES),
+)
+
+_READ_RELEASE_MEMENTO: Final = blokus.memento_reader(replace(RULES_2021, ends_with_finished_color=False))
+
+BLOKUS_2021_RELEASE: Final = BLOKUS_2021_R3.evolve(
+    name="blokus-2021-21.4.0",
+    readers={"close": None, lobby.CLOSE_RESPONSE: None},
+    data_readers={"memento": _READ_RELEASE_MEMENTO, "sc.protocol.room.MementoMessage": _READ_RELEASE_MEMENTO},
+    writers={JoinedGameRoom: lobby.write_joined_game_room_count},
+    slot_defaults=Slot(None, can_timeout=False, is_reserved=False),
+    is_strict=True,
+)

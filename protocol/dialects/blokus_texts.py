@@ -1,0 +1,53 @@
+"""How the official server speaks of Blokus: moves and broken rules in German, byte for byte.
+
+Law: a move is described as its `toString` in release 21.4.0. Sources: recorded packets, that release's classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from game.api import Mistake, Move
+from game.blokus.move import BlokusMistake, SetMove, SkipMove
+from game.blokus.polyomino import Color
+
+COLOR_NAMES: Final[Mapping[Color, str]] = {
+    Color.BLUE: "Blau",
+    Color.YELLOW: "Gelb",
+    Color.RED: "Rot",
+    Color.GREEN: "Grün",
+}
+
+MISTAKE_TEXTS: Final[Mapping[Mistake, str]] = {
+    BlokusMistake.WRONG_COLOR: "Die Farbe des Zuges ist nicht an der Reihe",
+    BlokusMistake.WRONG_SHAPE: "Der erste Zug muss den festgelegten Spielstein setzen",
+    BlokusMistake.DUPLICATE_SHAPE: "Der gewählte Stein wurde bereits gesetzt",
+    BlokusMistake.OUT_OF_BOUNDS: "Der Spielstein passt nicht vollständig auf das Spielfeld",
+    BlokusMistake.OBSTRUCTED: "Der Spielstein würde eine andere Farbe überlagern",
+    BlokusMistake.TOUCHES_SAME_COLOR: "Der Spielstein berührt ein Feld gleicher Farbe",
+    BlokusMistake.NOT_IN_CORNER: "Der erste Zug muss auf eine freie Ecke gesetzt werden",
+    BlokusMistake.NOT_ON_BORDER: "Der erste Zug muss an den Rand gesetzt werden",
+    BlokusMistake.NO_SHARED_CORNER: (
+        "Alle Teile müssen ein vorheriges Teil gleicher Farbe über mindestens eine Ecke berühren"
+    ),
+    BlokusMistake.SKIP_FIRST_TURN: "Der erste Zug muss einen Stein setzen",
+}
+
+MISTAKES_WITHOUT_MOVE: Final[frozenset[Mistake]] = frozenset({BlokusMistake.WRONG_SHAPE, BlokusMistake.DUPLICATE_SHAPE})
+"""The official rules report these without saying which move it was."""
+
+
+def describe_move(move: Move | None) -> str:
+    """The move's `toString`; a skip that names no colour has none to name.
+
+    >>> describe_move(SkipMove(Color.RED))
+    'Farbe Rot setzt aus'
+    """
+    if isinstance(move, SetMove):
+        turned = f", gedreht um {move.rotation * 90}°" if move.rotation else ""
+        flipped = ", gespiegelt" if move.is_flipped else ""
+        return f"Setze {move.shape.name}(Farbe {COLOR_NAMES[move.color]}{turned}{flipped})[{move.x},{move.y}]"
+    if isinstance(move, SkipMove):
+        return f"{'null' if move.color is None else f'Farbe {COLOR_NAMES[move.color]}'} setzt aus"
+    return "null"

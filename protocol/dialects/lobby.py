@@ -1,0 +1,400 @@
+"""The packets around a game: joining, preparing, observing, and the room packet that wraps everything inside one.
+
+Law: what a client may ask and what a server tells stand in the same tables; either side reads and writes both, so a
+server can name a packet it should never have got. The class names of the official server are further tags for the same
+packets. Sources: the seed documents, release 21.4.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from protocol.dialect import Dialect, Reader, Writer
+from protocol.messages import (
+    Aggregation,
+    AuthenticateRequest,
+    CancelRequest,
+    CloseConnection,
+    ErrorPacket,
+    Fragment,
+    Joined,
+    JoinedGameRoom,
+    JoinPreparedRequest,
+    JoinRequest,
+    JoinRoomRequest,
+    Left,
+    Message,
+    Observed,
+    ObserveRequest,
+    PauseRequest,
+    PlayerScore,
+    Prepared,
+    PrepareRequest,
+    RoomMessage,
+    ScoreForPlayerRequest,
+    Slot,
+    StepRequest,
+    Testing,
+    TestModeRequest,
+    UnknownPacket,
+    UnreadableData,
+)
+from protocol.reading import (
+    Element,
+    Reading,
+    UnreadableError,
+    allowed,
+    is_true,
+    read_boolean,
+    read_decimal_text,
+    read_enum_text,
+    read_integer,
+    read_text,
+)
+from protocol.writer import Body, attribute, boolean, element, leaf
+
+AGGREGATIONS: Final = {aggregation.value: aggregation for aggregation in Aggregation}
+
+
+# -- one attribute, no children ---------------------------------------------------------------------------------------
+
+
+def attribute_reader(message: type[Any], name: str) -> Reader:
+    """Reads a packet whose only content is the attribute `name`, a text that may be missing."""
+
+    def read(packet: Element, reading: Reading) -> Message:
+        reading.skip_children(packet)
+        return message(packet.get(name))  # type: ignore[no-any-return]
+
+    return read
+
+
+def attribute_writer(tag: str, name: str, field: str) -> Writer:
+    """Writes the message's text `field` as the attribute `name`."""
+
+    def write(message: Message, _dialect: Dialect, _indent: str) -> Body:
+        return Body(tag, attribute(name, getattr(message, field)))
+
+    return write
+
+
+# -- requests ---------------------------------------------------------------------------------------------------------
+
+
+def read_authenticate(packet: Element, reading: Reading) -> AuthenticateRequest:
+    reading.skip_children(packet)
+    for name in ("password", "passphrase"):
+        password = packet.get(name)
+        if password is not None:
+            return AuthenticateRequest(password, name)
+    return AuthenticateRequest()
+
+
+def write_authenticate(message: AuthenticateRequest, _dialect: Dialect, _indent: str) -> Body:
+    return Body("authenticate", attribute(message.attribute, message.password))
+
+
+def read_prepare(packet: Element, reading: Reading) -> PrepareRequest:
+    slots = []
+    for child in packet:
+        if child.tag == "slot":
+            slots.append(_read_slot(child, reading))
+        else:
+            reading.skip(child, packet)
+    return PrepareRequest(packet.get("gameType"), tuple(slots), read_boolean(packet, "pause", default=False))
+
+
+def _read_slot(slot: Element, reading: Reading) -> Slot:
+    reading.skip_children(slot)
+    defaults = reading.dialect.slot_defaults
+    return Slot(
+        slot.get("displayName"),
+        can_timeout=read_boolean(slot, "canTimeout", default=defaults.can_timeout),
+        is_reserved=read_boolean(slot, "reserved", default=defaults.is_reserved),
+        should_be_paused=read_boolean(slot, "shouldBePaused", default=defaults.should_be_paused),
+    )
+
+
+def write_prepare(message: PrepareRequest, _dialect: Dialect, indent: str) -> Body:
+    attributes = attribute("gameType", message.game_type) + f' pause="{boolean(value=message.is_paused)}"'
+    return Body("prepare", attributes, "".join(element(indent, "slot", _slot(slot)) for slot in message.slots))
+
+
+def _slot(slot: Slot) -> str:
+    return (
+        attribute("displayName", slot.display_name)
+        + f' canTimeout="{boolean(value=slot.can_timeout)}" reserved="{boolean(value=slot.is_reserved)}"'
+        + (' shouldBePaused="true"' if slot.should_be_paused else "")
+    )
+
+
+def read_pause(packet: Element, reading: Reading) -> PauseRequest:
+    reading.skip_children(packet)
+    return PauseRequest(packet.get("roomId"), read_boolean(packet, "pause", default=False))
+
+
+def write_pause(message: PauseRequest, _dialect: Dialect, _indent: str) -> Body:
+    return Body("pause", attribute("roomId", message.room_id) + f' pause="{boolean(value=message.is_paused)}"')
+
+
+def read_step(packet: Element, reading: Reading) -> StepRequest:
+    reading.skip_children(packet)
+    return StepRequest(packet.get("roomId"), read_boolean(packet, "forced", default=False))
+
+
+def write_step(message: StepRequest, _dialect: Dialect, _indent: str) -> Body:
+    return Body("step", attribute("roomId", message.room_id) + f' forced="{boolean(value=message.is_forced)}"')
+
+
+def read_test_mode(packet: Element, reading: Reading) -> TestModeRequest:
+    reading.skip_children(packet)
+    return TestModeRequest(read_boolean(packet, "testMode", default=False))
+
+
+def read_testing(packet: Element, reading: Reading) -> Testing:
+    reading.skip_children(packet)
+    return Testing(read_boolean(packet, "testMode", default=False))
+
+
+def test_mode_writer(tag: str) -> Writer:
+    def write(message: TestModeRequest | Testing, _dialect: Dialect, _indent: str) -> Body:
+        return Body(tag, f' testMode="{boolean(value=message.is_enabled)}"')
+
+    return write
+
+
+def read_close(packet: Element, reading: Reading) -> CloseConnection:
+    reading.skip_children(packet)
+    return CloseConnection()
+
+
+def close_writer(tag: str) -> Writer:
+    def write(_message: CloseConnection, _dialect: Dialect, _indent: str) -> Body:
+        return Body(tag)
+
+    return write
+
+
+# -- events -----------------------------------------------------------------------------------------------------------
+
+
+def read_joined_game_room(packet: Element, reading: Reading) -> JoinedGameRoom:
+    reading.skip_children(packet)
+    count = packet.get("playerCount")
+    existing = packet.get("existing")
+    return JoinedGameRoom(
+        packet.get("roomId"),
+        None if count is None else read_integer(packet, "playerCount"),
+        None if existing is None else is_true(existing),
+    )
+
+
+def write_joined_game_room(message: JoinedGameRoom, dialect: Dialect, indent: str) -> Body:
+    """Both the release's attribute and the documented one."""
+    body = write_joined_game_room_count(message, dialect, indent)
+    if message.is_existing is None:
+        return body
+    return body._replace(attributes=f'{body.attributes} existing="{boolean(value=message.is_existing)}"')
+
+
+def write_joined_game_room_count(message: JoinedGameRoom, _dialect: Dialect, _indent: str) -> Body:
+    """The release's attribute alone."""
+    count = None if message.player_count is None else str(message.player_count)
+    return Body("joinedGameRoom", attribute("roomId", message.room_id) + attribute("playerCount", count))
+
+
+def read_prepared(packet: Element, reading: Reading) -> Prepared:
+    reservations = []
+    for child in packet:
+        if child.tag == "reservation":
+            reading.skip_children(child)
+            reservations.append(read_text(child))
+        else:
+            reading.skip(child, packet)
+    return Prepared(packet.get("roomId"), tuple(reservations))
+
+
+def write_prepared(message: Prepared, _dialect: Dialect, indent: str) -> Body:
+    lines = "".join(leaf(indent, "reservation", code) for code in message.reservations)
+    return Body("prepared", attribute("roomId", message.room_id), lines)
+
+
+def read_player_score(packet: Element, reading: Reading) -> PlayerScore:
+    score = reading.children(packet, "score").get("score")
+    if score is None:
+        raise UnreadableError("im Element playerScore fehlt das Element score")
+    values = []
+    for child in score:
+        if child.tag != "values":
+            reading.skip(child, score)
+            continue
+        parts = reading.children(child, "fragment", "value")
+        if len(parts) != len(("fragment", "value")):
+            raise UnreadableError("im Element values fehlt fragment oder value")
+        values.append((read_fragment(parts["fragment"], reading), read_decimal_text(parts["value"])))
+    return PlayerScore(score.get("displayName", ""), read_integer(score, "numberOfTests"), tuple(values))
+
+
+def write_player_score(message: PlayerScore, _dialect: Dialect, indent: str) -> Body:
+    attributes = attribute("displayName", message.display_name) + f' numberOfTests="{message.number_of_tests}"'
+    values_indent, value_indent = indent + "  ", indent + "    "
+    values = "".join(
+        element(values_indent, "values", "", fragment(part, value_indent) + leaf(value_indent, "value", f"{value:f}"))
+        for part, value in message.values
+    )
+    return Body("playerScore", "", element(indent, "score", attributes, values))
+
+
+def read_fragment(fragment: Element, reading: Reading) -> Fragment:
+    """One part of a score definition."""
+    parts = reading.children(fragment, "aggregation", "relevantForRanking")
+    aggregation = parts.get("aggregation")
+    if aggregation is None:
+        raise UnreadableError(f"im Element fragment fehlt das Element aggregation; {allowed(AGGREGATIONS)}")
+    relevant = parts.get("relevantForRanking")
+    return Fragment(
+        fragment.get("name", ""),
+        read_enum_text(aggregation, AGGREGATIONS),
+        relevant is None or is_true(read_text(relevant)),
+    )
+
+
+def fragment(part: Fragment, indent: str) -> str:
+    """One part of a score definition, written."""
+    lines = leaf(indent + "  ", "aggregation", part.aggregation.value)
+    lines += leaf(indent + "  ", "relevantForRanking", boolean(value=part.is_relevant_for_ranking))
+    return element(indent, "fragment", attribute("name", part.name), lines)
+
+
+def read_error_packet(packet: Element, reading: Reading) -> ErrorPacket:
+    original = reading.children(packet, "originalRequest").get("originalRequest")
+    return ErrorPacket(packet.get("message", ""), None if original is None else _read_original(original, reading))
+
+
+def _read_original(original: Element, reading: Reading) -> Message:
+    class_name = original.get("class", "")
+    reader = reading.dialect.readers.get(class_name)
+    return UnknownPacket(class_name) if reader is None else reader(original, reading)
+
+
+def write_error_packet(message: ErrorPacket, dialect: Dialect, indent: str) -> Body:
+    """Always with an end tag: a client that looks for it must not wait in vain."""
+    children = indent[:-2]
+    if message.original_request is not None:
+        name, attributes, inner = dialect.body(message.original_request, indent + "  ")
+        children = element(indent, "originalRequest", attribute("class", name) + attributes, inner)
+    return Body("errorpacket", attribute("message", message.message), children)
+
+
+def write_unknown_packet(message: UnknownPacket, _dialect: Dialect, _indent: str) -> Body:
+    """As far as it was understood: its name."""
+    return Body(message.tag)
+
+
+# -- the room packet --------------------------------------------------------------------------------------------------
+
+
+def read_room(packet: Element, reading: Reading) -> RoomMessage:
+    element_of_data = reading.children(packet, "data").get("data")
+    room_id = packet.get("roomId")
+    if element_of_data is None:
+        return RoomMessage(room_id, None)
+    message = RoomMessage(room_id, reading.dialect.read_data(element_of_data, reading))
+    if reading.dialect.is_strict and isinstance(message.data, UnreadableData):
+        raise UnreadableError(message.data.problem, message)
+    return message
+
+
+def write_room(message: RoomMessage, dialect: Dialect, indent: str) -> Body:
+    data = ""
+    if message.data is not None:
+        name, attributes, children = dialect.data_body(message.data, indent + "  ")
+        data = element(indent, "data", attribute("class", name) + attributes, children)
+    return Body("room", attribute("roomId", message.room_id), data)
+
+
+# -- the tables -------------------------------------------------------------------------------------------------------
+
+_READERS: Final[dict[str, Reader]] = {
+    "authenticate": read_authenticate,
+    "cancel": attribute_reader(CancelRequest, "roomId"),
+    "errorpacket": read_error_packet,
+    "join": attribute_reader(JoinRequest, "gameType"),
+    "joinPrepared": attribute_reader(JoinPreparedRequest, "reservationCode"),
+    "joinRoom": attribute_reader(JoinRoomRequest, "roomId"),
+    "joined": attribute_reader(Joined, "roomId"),
+    "joinedGameRoom": read_joined_game_room,
+    "left": attribute_reader(Left, "roomId"),
+    "observe": attribute_reader(ObserveRequest, "roomId"),
+    "observed": attribute_reader(Observed, "roomId"),
+    "pause": read_pause,
+    "playerScore": read_player_score,
+    "prepare": read_prepare,
+    "prepared": read_prepared,
+    "room": read_room,
+    "scoreForPlayer": attribute_reader(ScoreForPlayerRequest, "displayName"),
+    "step": read_step,
+    "testMode": read_test_mode,
+    "testing": read_testing,
+}
+
+_CLASS_NAMES: Final = {
+    "sc.protocol.RemovedFromGame": "left",
+    "sc.protocol.requests.AuthenticateRequest": "authenticate",
+    "sc.protocol.requests.CancelRequest": "cancel",
+    "sc.protocol.requests.JoinGameRequest": "join",
+    "sc.protocol.requests.JoinPreparedRoomRequest": "joinPrepared",
+    "sc.protocol.requests.JoinRoomRequest": "joinRoom",
+    "sc.protocol.requests.ObservationRequest": "observe",
+    "sc.protocol.requests.PauseGameRequest": "pause",
+    "sc.protocol.requests.PlayerScoreRequest": "scoreForPlayer",
+    "sc.protocol.requests.PrepareGameRequest": "prepare",
+    "sc.protocol.requests.StepRequest": "step",
+    "sc.protocol.requests.TestModeRequest": "testMode",
+    "sc.protocol.responses.ErrorPacket": "errorpacket",
+    "sc.protocol.responses.GamePreparedResponse": "prepared",
+    "sc.protocol.responses.JoinedRoomResponse": "joined",
+    "sc.protocol.responses.ObservationResponse": "observed",
+    "sc.protocol.responses.PlayerScoreResponse": "playerScore",
+    "sc.protocol.responses.RoomWasJoinedEvent": "joinedGameRoom",
+    "sc.protocol.responses.TestModeResponse": "testing",
+    "sc.protocol.room.RoomPacket": "room",
+}
+"""The official server's classes, which it takes as tags as well."""
+
+CLOSE: Final = "sc.protocol.CloseConnection"
+CLOSE_RESPONSE: Final = "sc.protocol.responses.CloseConnection"
+
+READERS: Final[Mapping[str, Reader]] = {
+    **_READERS,
+    **{class_name: _READERS[tag] for class_name, tag in _CLASS_NAMES.items()},
+    "close": read_close,
+    CLOSE: read_close,
+    CLOSE_RESPONSE: read_close,
+}
+
+WRITERS: Final[Mapping[type, Writer]] = {
+    AuthenticateRequest: write_authenticate,
+    CancelRequest: attribute_writer("cancel", "roomId", "room_id"),
+    CloseConnection: close_writer(CLOSE),
+    ErrorPacket: write_error_packet,
+    JoinRequest: attribute_writer("join", "gameType", "game_type"),
+    JoinPreparedRequest: attribute_writer("joinPrepared", "reservationCode", "reservation_code"),
+    JoinRoomRequest: attribute_writer("joinRoom", "roomId", "room_id"),
+    Joined: attribute_writer("joined", "roomId", "room_id"),
+    JoinedGameRoom: write_joined_game_room,
+    Left: attribute_writer("left", "roomId", "room_id"),
+    ObserveRequest: attribute_writer("observe", "roomId", "room_id"),
+    Observed: attribute_writer("observed", "roomId", "room_id"),
+    PauseRequest: write_pause,
+    PlayerScore: write_player_score,
+    PrepareRequest: write_prepare,
+    Prepared: write_prepared,
+    RoomMessage: write_room,
+    ScoreForPlayerRequest: attribute_writer("scoreForPlayer", "displayName", "display_name"),
+    StepRequest: write_step,
+    TestModeRequest: test_mode_writer("testMode"),
+    Testing: test_mode_writer("testing"),
+    UnknownPacket: write_unknown_packet,
+}

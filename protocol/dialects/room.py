@@ -1,0 +1,187 @@
+"""What goes on inside a room, in the words that all games share: welcome, requests, pauses, errors, results.
+
+Law: the class of the data says what it is; seats are written as the dialect's team names. Positions and moves belong
+to a game's own dialect. Sources: the seed documents, release 21.4.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from protocol.dialect import DataReader, Dialect, Writer
+from protocol.dialects.lobby import fragment, read_fragment
+from protocol.messages import (
+    Cause,
+    ErrorMessage,
+    Fragment,
+    MoveRequest,
+    Paused,
+    Result,
+    RoomData,
+    Score,
+    UnreadableData,
+    WelcomeMessage,
+)
+from protocol.reading import (
+    Element,
+    Reading,
+    UnreadableError,
+    allowed,
+    quote,
+    read_boolean,
+    read_enum,
+    read_integer_text,
+    read_text,
+)
+from protocol.writer import Body, attribute, boolean, element, leaf
+
+CAUSES: Final = {cause.value: cause for cause in Cause}
+
+
+def read_welcome(data: Element, reading: Reading) -> WelcomeMessage:
+    reading.skip_children(data)
+    return WelcomeMessage(_seat(data.get("color", ""), reading.dialect.welcome_names, "welcomeMessage color"))
+
+
+def write_welcome(message: WelcomeMessage, dialect: Dialect, _indent: str) -> Body:
+    return Body("welcomeMessage", attribute("color", dialect.welcome_names[message.seat]))
+
+
+def read_move_request(data: Element, reading: Reading) -> MoveRequest:
+    reading.skip_children(data)
+    return MoveRequest()
+
+
+def move_request_writer(class_name: str) -> Writer:
+    def write(_message: MoveRequest, _dialect: Dialect, _indent: str) -> Body:
+        return Body(class_name)
+
+    return write
+
+
+def read_paused(data: Element, reading: Reading) -> Paused:
+    reading.skip_children(data)
+    return Paused(read_boolean(data, "paused", default=False))
+
+
+def write_paused(message: Paused, _dialect: Dialect, _indent: str) -> Body:
+    return Body("paused", f' paused="{boolean(value=message.is_paused)}"')
+
+
+def read_error(data: Element, reading: Reading) -> ErrorMessage:
+    original = reading.children(data, "originalMessage").get("originalMessage")
+    return ErrorMessage(
+        data.get("message", ""), None if original is None else reading.dialect.read_data(original, reading)
+    )
+
+
+def write_error(message: ErrorMessage, dialect: Dialect, indent: str) -> Body:
+    original = ""
+    if message.original is not None:
+        name, attributes, children = dialect.data_body(message.original, indent + "  ")
+        original = element(indent, "originalMessage", attribute("class", name) + attributes, children)
+    return Body("error", attribute("message", message.message), original)
+
+
+def write_unreadable(message: UnreadableData, _dialect: Dialect, _indent: str) -> Body:
+    """As far as it was understood: its class."""
+    return Body(message.class_name or "")
+
+
+# -- results ----------------------------------------------------------------------------------------------------------
+
+
+def read_result(data: Element, reading: Reading) -> Result:
+    definition: tuple[Fragment, ...] = ()
+    scores: list[Score] = []
+    winners: list[tuple[int, str]] = []
+    for child in data:
+        if child.tag == "definition":
+            definition = _read_definition(child, reading)
+        elif child.tag == "score":
+            scores.append(_read_score(child, reading))
+        elif child.tag == "winner":
+            winners.append(read_player(child, reading))
+        else:
+            reading.skip(child, data)
+    names = dict(winners)
+    return Result(definition, tuple(scores), tuple(seat for seat, _ in winners), (names.get(0, ""), names.get(1, "")))
+
+
+def _read_definition(definition: Element, reading: Reading) -> tuple[Fragment, ...]:
+    parts = []
+    for child in definition:
+        if child.tag == "fragment":
+            parts.append(read_fragment(child, reading))
+        else:
+            reading.skip(child, definition)
+    return tuple(parts)
+
+
+def _read_score(score: Element, reading: Reading) -> Score:
+    parts = []
+    for child in score:
+        if child.tag == "part":
+            parts.append(read_integer_text(child))
+        else:
+            reading.skip(child, score)
+    return Score(read_enum(score, "cause", CAUSES), score.get("reason", ""), tuple(parts))
+
+
+def write_result(message: Result, dialect: Dialect, indent: str) -> Body:
+    inner = indent + "  "
+    parts = "".join(fragment(part, inner) for part in message.definition)
+    lines = [element(indent, "definition", "", parts)]
+    for score in message.scores:
+        attributes = attribute("cause", score.cause.value) + attribute("reason", score.reason)
+        lines.append(element(indent, "score", attributes, "".join(leaf(inner, "part", str(n)) for n in score.parts)))
+    lines += [player(indent, "winner", message.names[seat], dialect.team_names[seat]) for seat in message.winners]
+    return Body("result", "", "".join(lines))
+
+
+def read_player(who: Element, reading: Reading) -> tuple[int, str]:
+    """A player's seat and name."""
+    color = reading.children(who, "color").get("color")
+    if color is None:
+        raise UnreadableError(f"im Element {who.tag} fehlt das Element color; {allowed(reading.dialect.team_names)}")
+    return _seat(read_text(color), reading.dialect.team_names, f"{who.tag} color"), who.get("displayName", "")
+
+
+def player(indent: str, tag: str, name: str, team_name: str) -> str:
+    """A player's name and team, written."""
+    return element(
+        indent, tag, attribute("displayName", name), leaf(indent + "  ", "color", team_name, ' class="team"')
+    )
+
+
+def _seat(name: str, names: tuple[str, str], where: str) -> int:
+    if name not in names:
+        raise UnreadableError(f'{where}="{quote(name)}" gibt es nicht; {allowed(names)}')
+    return names.index(name)
+
+
+# -- the tables -------------------------------------------------------------------------------------------------------
+
+MOVE_REQUEST: Final = "sc.framework.plugins.protocol.MoveRequest"
+
+DATA_READERS: Final[Mapping[str, DataReader]] = {
+    "error": read_error,
+    "paused": read_paused,
+    "result": read_result,
+    "welcomeMessage": read_welcome,
+    MOVE_REQUEST: read_move_request,
+    "sc.protocol.room.ErrorMessage": read_error,
+    "sc.protocol.room.GamePaused": read_paused,
+    "sc.shared.GameResult": read_result,
+    "sc.shared.WelcomeMessage": read_welcome,
+}
+
+DATA_WRITERS: Final[Mapping[type[RoomData], Writer]] = {
+    ErrorMessage: write_error,
+    MoveRequest: move_request_writer(MOVE_REQUEST),
+    Paused: write_paused,
+    Result: write_result,
+    UnreadableData: write_unreadable,
+    WelcomeMessage: write_welcome,
+}

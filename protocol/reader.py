@@ -1,0 +1,254 @@
+"""Bytes to complete packets: a pull parser, fed so that the size of every packet is known before it is parsed.
+
+Law: bytes go into the parser in pieces that end where a packet can end at the earliest, so the bytes of a packet are
+counted exactly and the limits hold before the memory is spent. Every refusal says what was wrong and where. Finished
+packets are taken out of the tree: memory does not grow with the game. Every byte is looked at a bounded number of
+times, however the bytes were split on their way.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from typing import Final, cast
+
+from lxml import etree
+from lxml.etree import _Element
+
+from protocol.errors import Refusal, RemoteProtocolError
+from protocol.limits import Limits
+from protocol.reading import Element, quote
+
+_PACKET_DEPTH: Final = 2
+SLICE_BYTES: Final = 4096
+"""At most so many bytes of one packet are parsed before depth, attributes and children are looked at."""
+
+_BOM: Final = codecs.BOM_UTF8
+_BLANKS: Final = b" \t\r\n"
+_HEAD_BYTES: Final = 64
+_ENCODING: Final = re.compile(r"""\sencoding\s*=\s*["']([^"']*)["']""")
+_UTF8_NAMES: Final = frozenset({"utf-8", "utf8"})
+_WHERE: Final = re.compile(r",? line \d+, column \d+\s*$")
+_LONGEST_EXPLANATION: Final = 300
+_COMMENT_BYTES: Final = len("<!---->")
+_MARK_BYTES: Final = 64
+"""So much of an end tag is enough to look for; a longer mark would only be slower to compare."""
+
+
+class PacketReader:
+    """One stream's bytes in, its packets out, one at a time."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        """May be replaced at any time; holds from the next piece on."""
+        self.is_ended = False
+        """The root element has been closed: nothing more will come."""
+        self.packet_number = 0
+        """How many packets have begun."""
+        self._buffer = bytearray()
+        self._scanned = 0
+        """So many bytes at the start of the buffer are known to hold no `>`."""
+        self._spent = 0
+        """Bytes parsed since the end of the last packet."""
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
+        self._parser = etree.XMLPullParser(
+            events=("start", "end", "start-ns"),
+            resolve_entities=False,
+            load_dtd=False,
+            no_network=True,
+            remove_comments=True,
+            remove_pis=True,
+        )
+        self._has_begun = False
+        self._prolog_until = ""
+        """What ends the comment or instruction that is open before the root; empty if none is."""
+        self._is_in_prolog = True
+        self._depth = 0
+        self._children = 0
+        self._namespaces = 0
+        self._end_mark: bytes | None = None
+        """What the end of the open packet begins with; None between packets."""
+
+    def receive(self, data: bytes) -> None:
+        self._buffer += data
+
+    def next_packet(self) -> Element | None:
+        """The next complete packet, or None: more bytes are needed, or the root has been closed.
+
+        The packet is only good until the next call. Raises RemoteProtocolError, after which the reader is of no use.
+        """
+        while not self.is_ended:
+            piece = self._cut()
+            if not piece:
+                return None
+            packet = self._parse(self._decoder.decode(piece))
+            if packet is not None:
+                return packet
+        return None
+
+    # -- cutting the bytes ------------------------------------------------------------------------------------------
+
+    def _cut(self) -> bytes:
+        """Take the next piece from the buffer: it holds the end of a packet at its own end or not at all."""
+        buffer = self._buffer
+        if not self._has_begun and not self._is_begun():
+            return b""
+        size = self._measure_in_packet(self._end_mark) if self._end_mark else self._measure_to_bracket()
+        if (size or len(buffer)) > self.limits.packet_bytes - self._spent:
+            limit = self.limits.packet_bytes
+            raise self._refuse(Refusal.PACKET_SIZE, f"longer than {limit} bytes, which is the limit here")
+        piece = bytes(buffer[:size])
+        if size:
+            del buffer[:size]
+            self._scanned = 0
+            self._spent += size
+        return piece
+
+    def _measure_to_bracket(self) -> int:
+        """Bytes up to the first `>`; 0 if there is none yet."""
+        found = self._buffer.find(b">", self._scanned)
+        if found < 0:
+            self._scanned = len(self._buffer)
+        return found + 1
+
+    def _measure_in_packet(self, mark: bytes) -> int:
+        """Bytes up to where the open packet may end, or as many as surely belong to it; 0 if none do yet."""
+        buffer = self._buffer
+        end = min(len(buffer), SLICE_BYTES)
+        found = buffer.find(mark, 0, end)
+        if found == 0:
+            return self._measure_to_bracket()
+        if found > 0:
+            return found
+        start = buffer.rfind(b"<", max(0, end - len(mark)), end)
+        return start if start >= 0 and mark.startswith(buffer[start:end]) else end
+
+    def _is_begun(self) -> bool:
+        """Look at the first bytes of the stream; True once they are known to be the start of some XML in UTF-8."""
+        head = bytes(self._buffer[:_HEAD_BYTES])
+        if head[:1] in {b"\xfe", b"\xff"} or b"\0" in head[:4]:
+            raise RemoteProtocolError(Refusal.ENCODING, "The stream is not UTF-8; it looks like UTF-16 or UTF-32")
+        if head != _BOM and _BOM.startswith(head):
+            return False
+        text = head.removeprefix(_BOM).lstrip(_BLANKS)
+        if text and not text.startswith(b"<"):
+            found = text.decode("utf-8", "replace").split("\n", 1)[0].rstrip()
+            explanation = f"The stream has to begin with <protocol>, but it begins with {quote(found)!r}"
+            raise RemoteProtocolError(Refusal.MALFORMED, explanation)
+        self._has_begun = bool(text)
+        return True
+
+    # -- parsing the pieces -----------------------------------------------------------------------------------------
+
+    def _parse(self, text: str) -> Element | None:
+        if self._is_in_prolog:
+            text = self._check_prolog(text)
+        if not text:
+            return None
+        is_well_formed = True
+        try:
+            self._parser.feed(text)
+        except etree.XMLSyntaxError:
+            is_well_formed = False
+        packet = None
+        for event, node in self._parser.read_events():
+            if event == "start":
+                self._start(node)
+            elif event == "end":
+                packet = node if self._end() else None
+            else:
+                self._namespaces += 1
+        log = self._parser.feed_error_log
+        if not is_well_formed or (len(log) and log.filter_from_fatals()):
+            raise self._malformed(text)
+        return cast("Element | None", packet)
+
+    def _check_prolog(self, text: str) -> str:
+        """Refuse a DOCTYPE, or an encoding that is not UTF-8, before the parser sees it; `text` ends with `>`."""
+        if self._prolog_until:
+            if text.endswith(self._prolog_until):
+                self._prolog_until = ""
+            return text
+        tag = text.lstrip()
+        if tag.startswith("<!--"):
+            if len(tag) < _COMMENT_BYTES or not tag.endswith("-->"):
+                self._prolog_until = "-->"
+        elif tag.startswith("<?"):
+            if not tag.endswith("?>"):
+                self._prolog_until = "?>"
+            return self._check_declaration(tag) if tag.startswith("<?xml ") else text
+        elif tag[: len("<!DOCTYPE")].upper() == "<!DOCTYPE":
+            raise self._doctype()
+        return text
+
+    def _check_declaration(self, declaration: str) -> str:
+        """The XML declaration, without the white space that some write before it."""
+        encoding = _ENCODING.search(declaration)
+        if encoding and encoding[1].lower() not in _UTF8_NAMES:
+            explanation = f"The stream declares the encoding {quote(encoding[1])!r}; only UTF-8 is understood"
+            raise RemoteProtocolError(Refusal.ENCODING, explanation)
+        return declaration
+
+    def _start(self, node: _Element) -> None:
+        self._depth += 1
+        attributes, self._namespaces = len(node.attrib) + self._namespaces, 0
+        if self._depth == 1:
+            self._is_in_prolog = False
+            if node.getroottree().docinfo.internalDTD is not None:
+                raise self._doctype()
+        elif self._depth == _PACKET_DEPTH:
+            self._begin_packet(node)
+        else:
+            self._children += 1
+            if self._children > self.limits.children:
+                raise self._refuse(Refusal.CHILDREN, f"has more than {self.limits.children} elements")
+        if self._depth > self.limits.depth:
+            raise self._refuse(Refusal.DEPTH, f"has elements nested deeper than {self.limits.depth}")
+        if attributes > self.limits.attributes:
+            what = f"has an element <{quote(str(node.tag))}> with more than {self.limits.attributes} attributes"
+            raise self._refuse(Refusal.ATTRIBUTES, what)
+
+    def _begin_packet(self, packet: _Element) -> None:
+        self.packet_number += 1
+        self._children = 0
+        root = packet.getparent()
+        assert root is not None
+        while (finished := packet.getprevious()) is not None:
+            root.remove(finished)
+        name = str(packet.tag).rpartition("}")[2]
+        if packet.prefix:
+            name = f"{packet.prefix}:{name}"
+        self._end_mark = b"</" + name.encode()[:_MARK_BYTES] if name.isascii() else b"</"
+
+    def _end(self) -> bool:
+        """Whether it was a packet that ended."""
+        self._depth -= 1
+        self.is_ended = self._depth == 0
+        if self._depth != 1:
+            return False
+        self._end_mark = None
+        self._spent = 0
+        return True
+
+    # -- refusing ---------------------------------------------------------------------------------------------------
+
+    def _refuse(self, refusal: Refusal, what: str) -> RemoteProtocolError:
+        number = self.packet_number + (self._end_mark is None)
+        return RemoteProtocolError(refusal, f"Packet {number} {what}")
+
+    def _doctype(self) -> RemoteProtocolError:
+        return RemoteProtocolError(Refusal.DOCTYPE, "The stream contains a DOCTYPE; document types are not allowed")
+
+    def _malformed(self, text: str) -> RemoteProtocolError:
+        """What the parser says of the piece it could not read."""
+        entry = self._parser.feed_error_log.filter_from_fatals()[0]
+        if "<!DOCTYPE" in text.upper():
+            return self._doctype()
+        number = self.packet_number + (self._end_mark is None)
+        where = f"packet {number}, line {entry.line}, column {entry.column}"
+        what = _WHERE.sub("", entry.message).strip()
+        if entry.type == etree.ErrorTypes.ERR_UNDECLARED_ENTITY:
+            explanation = f"{what} ({where}); only &amp; &lt; &gt; &quot; &apos; and numbers such as &#228; are known"
+            return RemoteProtocolError(Refusal.ENTITY, explanation)
+        explanation = f"Not well-formed XML ({where}): {what[:_LONGEST_EXPLANATION]}"
+        return RemoteProtocolError(Refusal.MALFORMED, explanation)

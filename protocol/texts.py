@@ -1,0 +1,277 @@
+"""Every sentence of the official server that a client can see, byte for byte.
+
+Law: a `Texts` is a value made of values and functions; a season that says something else replaces that field. Where
+the official server says nothing (what it answers with silence), the sentence is ours and in its style. Sources: the
+recorded packets; the classes' `toString` in release 21.4.0 for what no recording shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from game.api import Mistake, Move, Seat
+from protocol.messages import (
+    AuthenticateRequest,
+    CancelRequest,
+    ErrorMessage,
+    ErrorPacket,
+    Fragment,
+    Joined,
+    JoinedGameRoom,
+    JoinPreparedRequest,
+    JoinRequest,
+    JoinRoomRequest,
+    Left,
+    Memento,
+    Message,
+    MoveData,
+    MoveRequest,
+    Observed,
+    ObserveRequest,
+    Paused,
+    PauseRequest,
+    PlayerScore,
+    Prepared,
+    PrepareRequest,
+    Result,
+    RoomData,
+    RoomMessage,
+    Score,
+    ScoreForPlayerRequest,
+    StepRequest,
+    Testing,
+    TestModeRequest,
+    UnreadableData,
+    WelcomeMessage,
+)
+
+_EXCEPTIONS: Final = "sc.api.plugins.exceptions"
+_INVALID_FORMAT: Final = "Der Zug konnte nicht erkannt werden"
+
+_TEAM_CONSTANTS: Final = ("ONE", "TWO")
+_WRONG_PASSWORD: Final = "sc.server.network.AuthenticationFailedException: Failed to authenticate as administrator"  # noqa: S105 - a text
+
+_JAVA_NAMES: Final[dict[type, str]] = {
+    ErrorPacket: "sc.protocol.responses.ErrorPacket",
+    Joined: "sc.protocol.responses.JoinedRoomResponse",
+    JoinedGameRoom: "sc.protocol.responses.RoomWasJoinedEvent",
+    Left: "sc.protocol.RemovedFromGame",
+    Observed: "sc.protocol.responses.ObservationResponse",
+    PlayerScore: "sc.protocol.responses.PlayerScoreResponse",
+    Prepared: "sc.protocol.responses.GamePreparedResponse",
+    Testing: "sc.protocol.responses.TestModeResponse",
+}
+"""The packets which only a server sends, by the name of their class in the official server."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Texts:
+    """What one edition says. Names of players appear in brackets behind their team."""
+
+    mistake_texts: Mapping[Mistake, str]
+    describe_move: Callable[[Move | None], str]
+    describe_data: Callable[[RoomData | None], str]
+    describe_request: Callable[[Message], str]
+
+    # reasons, in a result's scores
+    left_reason: str
+    violation_reason: Callable[[Mistake, Move], str]
+    unreadable_reason: Callable[[str], str]
+    """problem → reason"""
+    soft_timeout_reason: Callable[[float], str]
+    """limit in seconds → reason"""
+    hard_timeout_reason: Callable[[float], str]
+
+    # messages of a room's error
+    illegal_move_error: Callable[[str, Mistake, Move], str]
+    """player's name, mistake, move"""
+    unreadable_move_error: Callable[[str, str], str]
+    """player's name, problem"""
+    not_your_turn_error: Callable[[Seat | None, Seat, tuple[str, str], RoomData | None], str]
+    """whose move was awaited (None: nobody's), who sent one, names by seat, what was sent"""
+
+    # messages of an errorpacket
+    illegal_move: Callable[[Mistake, Move], str]
+    unreadable_move: Callable[[str], str]
+    """problem"""
+    not_your_turn: Callable[[Seat | None, Seat, tuple[str, str], RoomData | None], str]
+    """as `not_your_turn_error`"""
+    non_move: Callable[[RoomMessage], str]
+    not_member: Callable[[str | None], str]
+    """room id"""
+    room_full: Callable[[str | None], str]
+    """room id"""
+    unknown_room: Callable[[str | None], str]
+    """room id"""
+    unknown_reservation: str
+    unknown_player: Callable[[str | None], str]
+    """display name nobody has played under"""
+    unknown_game_type: Callable[[str | None, Sequence[str]], str]
+    """what was asked for, what there is"""
+    wrong_password: str
+    unauthenticated: Callable[[Message], str]
+    server_packet: Callable[[Message], str]
+    """a packet which only a server sends"""
+
+
+def release_texts(
+    *,
+    mistake_texts: Mapping[Mistake, str],
+    mistakes_without_move: frozenset[Mistake],
+    describe_move: Callable[[Move | None], str],
+    team_names: tuple[str, str],
+) -> Texts:
+    """The official server's sentences, for a game whose moves and mistakes are described so.
+
+    The official rules forget the move when they report one of `mistakes_without_move`; `team_names` by seat.
+    """
+
+    def describe_player(seat: Seat | None, names: tuple[str, str]) -> str:
+        return "null" if seat is None else f"{team_names[seat]}({names[seat]})"
+
+    def describe_score(number: int, score: Score, definition: tuple[Fragment, ...]) -> str:
+        parts = ", ".join(f"{part.name}={value}" for part, value in zip(definition, score.parts, strict=False))
+        return f"Player{number}(cause={score.cause.value}, reason='{score.reason}', parts=[{parts}])"
+
+    def describe_data(data: RoomData | None) -> str:
+        match data:
+            case None:
+                return "null"
+            case MoveData():
+                return describe_move(data.move)
+            case UnreadableData():
+                return _text(data.class_name)
+            case WelcomeMessage():
+                return f"WelcomeMessage(color={_TEAM_CONSTANTS[data.seat]})"
+            case MoveRequest():
+                return "sc.framework.plugins.protocol.MoveRequest"
+            case Memento():
+                return f"MementoMessage(state=GameState {data.state.round}/{data.state.turn}, perspective=null)"
+            case Paused():
+                return f"GamePaused(paused={_text(data.is_paused)})"
+            case ErrorMessage():
+                return f"ErrorMessage(originalMessage={describe_data(data.original)}, message={data.message})"
+            case Result():
+                winners = ", ".join(describe_player(seat, data.names) for seat in data.winners)
+                scores = ", ".join(describe_score(n, score, data.definition) for n, score in enumerate(data.scores, 1))
+                return f"GameResult(winner=[{winners}], scores=[{scores}])"
+
+    def invalid_move(mistake: Mistake, move: Move) -> str:
+        blamed = None if mistake in mistakes_without_move else move
+        return f"InvalidMoveException(mistake={mistake_texts[mistake]}, move={describe_move(blamed)})"
+
+    def unreadable_move(problem: str) -> str:
+        return f"InvalidMoveException(mistake={unreadable_reason(problem)}, move=null)"
+
+    def violation_reason(mistake: Mistake, move: Move) -> str:
+        text = mistake_texts[mistake]
+        return text if mistake in mistakes_without_move else f"{text} bei Zug '{describe_move(move)}'"
+
+    def not_your_turn(
+        expected: Seat | None, actual: Seat, names: tuple[str, str], data: RoomData | None
+    ) -> tuple[str, str, str]:
+        return describe_player(expected, names), describe_player(actual, names), describe_data(data)
+
+    def not_your_turn_error(expected: Seat | None, actual: Seat, names: tuple[str, str], data: RoomData | None) -> str:
+        awaited, sender, sent = not_your_turn(expected, actual, names, data)
+        return f"It's not your turn yet; expected: {awaited}, got {sender} (msg was {sent})."
+
+    def not_your_turn_packet(expected: Seat | None, actual: Seat, names: tuple[str, str], data: RoomData | None) -> str:
+        awaited, sender, sent = not_your_turn(expected, actual, names, data)
+        return f"NotYourTurnException(expected={awaited}, actual={sender}, data={sent})"
+
+    def non_move(message: RoomMessage) -> str:
+        packet = f"RoomPacket(roomId={_text(message.room_id)}, data={describe_data(message.data)})"
+        return f"{_EXCEPTIONS}.GameRoomException: Received non-move packet: {packet}"
+
+    return Texts(
+        mistake_texts=mistake_texts,
+        describe_move=describe_move,
+        describe_data=describe_data,
+        describe_request=describe_request,
+        left_reason="Der Spieler hat das Spiel verlassen",
+        violation_reason=violation_reason,
+        unreadable_reason=unreadable_reason,
+        soft_timeout_reason=timeout_reason,
+        hard_timeout_reason=timeout_reason,
+        illegal_move_error=lambda name, mistake, move: f"Ungueltiger Zug von '{name}'.\n{invalid_move(mistake, move)}",
+        unreadable_move_error=lambda name, problem: f"Ungueltiger Zug von '{name}'.\n{unreadable_move(problem)}",
+        not_your_turn_error=not_your_turn_error,
+        illegal_move=lambda mistake, move: f"{_EXCEPTIONS}.GameLogicException: {invalid_move(mistake, move)}",
+        unreadable_move=lambda problem: f"{_EXCEPTIONS}.GameLogicException: {unreadable_move(problem)}",
+        not_your_turn=not_your_turn_packet,
+        non_move=non_move,
+        not_member=lambda room_id: f"{_EXCEPTIONS}.GameRoomException: Client is not a member of game {_text(room_id)}",
+        room_full=lambda room_id: f"{_EXCEPTIONS}.GameRoomException: Room {_text(room_id)} is already full!",
+        unknown_room=lambda room_id: f"{_EXCEPTIONS}.GameRoomException: Couldn't find a room with id {_text(room_id)}",
+        unknown_reservation=(
+            "sc.server.gaming.UnknownReservationException: Couldn't find a reservation for the provided token."
+        ),
+        unknown_player=lambda display_name: (
+            f'java.lang.IllegalArgumentException: Score for "{_text(display_name)}" could not be found!'
+        ),
+        unknown_game_type=lambda game_type, known: (
+            "sc.server.plugins.UnknownGameTypeException: "
+            f"Unknown GameType UUID: {_text(game_type)} (available: {','.join(known)})"
+        ),
+        wrong_password=_WRONG_PASSWORD,
+        unauthenticated=lambda request: (
+            f"sc.server.network.UnauthenticatedException: Request {describe_request(request)} requires authentication"
+        ),
+        server_packet=lambda message: (
+            f"{_EXCEPTIONS}.RescuableClientException: Unhandled Packet of type: class {_JAVA_NAMES[type(message)]}"
+        ),
+    )
+
+
+def unreadable_reason(problem: str) -> str:
+    return f"{_INVALID_FORMAT}: {problem}"
+
+
+def timeout_reason(seconds: float) -> str:
+    """The limit as a German number: `2`, `2,5`."""
+    number = f"{seconds:.3f}".rstrip("0").rstrip(".").replace(".", ",")
+    return f"Der Spieler hat innerhalb von {number} Sekunden nach Aufforderung keinen Zug gesendet"
+
+
+def describe_request(request: Message) -> str:
+    """A request as the official server's `toString` gives it."""
+    name, fields = _REQUEST_DESCRIPTIONS[type(request)](request)
+    return f"{name}({', '.join(f'{key}={_text(value)}' for key, value in fields.items())})"
+
+
+def _text(value: object) -> str:
+    """A value as Java writes it."""
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _prepare(request: PrepareRequest) -> tuple[str, dict[str, object]]:
+    slots = ", ".join(
+        f"SlotDescriptor(displayName={_text(slot.display_name)}, canTimeout={_text(slot.can_timeout)}, "
+        f"reserved={_text(slot.is_reserved)})"
+        for slot in request.slots
+    )
+    return "PrepareGameRequest", {
+        "gameType": request.game_type,
+        "slotDescriptors": f"[{slots}]",
+        "pause": request.is_paused,
+    }
+
+
+_REQUEST_DESCRIPTIONS: Final[dict[type, Callable[[Any], tuple[str, dict[str, object]]]]] = {
+    AuthenticateRequest: lambda _: ("AuthenticateRequest", {}),  # a password is nobody's business
+    CancelRequest: lambda request: ("CancelRequest", {"roomId": request.room_id}),
+    JoinRequest: lambda request: ("JoinGameRequest", {"gameType": request.game_type}),
+    JoinPreparedRequest: lambda request: ("JoinPreparedRoomRequest", {"reservationCode": request.reservation_code}),
+    JoinRoomRequest: lambda request: ("JoinRoomRequest", {"roomId": request.room_id}),
+    ObserveRequest: lambda request: ("ObservationRequest", {"roomId": request.room_id}),
+    PauseRequest: lambda request: ("PauseGameRequest", {"roomId": request.room_id, "pause": request.is_paused}),
+    PrepareRequest: _prepare,
+    ScoreForPlayerRequest: lambda request: ("PlayerScoreRequest", {"displayName": request.display_name}),
+    StepRequest: lambda request: ("StepRequest", {"roomId": request.room_id, "forced": request.is_forced}),
+    TestModeRequest: lambda request: ("TestModeRequest", {"testMode": request.is_enabled}),
+}
