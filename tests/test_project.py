@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import shlex
 import shutil
 import stat
 import subprocess
@@ -12,11 +13,13 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from spielleiter.cli import cli
 from tests.shared import SHARED
 
 ROOT = Path(__file__).parents[1]
@@ -146,6 +149,27 @@ def test_documents_point_at_files_that_exist(document: Path) -> None:
     assert [link for link in links if not (document.parent / link).exists()] == []
 
 
+def shown_commands() -> list[str]:
+    """The lines of all documents' code blocks that begin with our command."""
+    text = "\n".join(document.read_text(encoding="utf-8") for document in DOCUMENTS)
+    blocks = re.findall(r"^```\w*\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    lines = "".join(blocks).replace("\\\n", " ").splitlines()
+    return sorted({line for line in lines if line.startswith("spielleiter ")})
+
+
+@pytest.mark.parametrize("line", shown_commands())
+def test_documents_show_commands_that_are_understood(line: str) -> None:
+    name: str | None
+    command: click.Command | None = cli
+    context: click.Context | None = None
+    name, *words = shlex.split(re.split(r"[|&;>]", line)[0], comments=True)
+    while isinstance(command, click.Group):
+        context = click.Context(command, parent=context, info_name=name)
+        name, command, words = command.resolve_command(context, words)
+    assert command is not None
+    command.make_context(name, words, parent=context)
+
+
 def test_readme_begins_with_the_two_commands() -> None:
     commands = re.findall(r"^make ([a-z-]+)", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
     assert commands[:2] == ["serve", "test"]
@@ -235,12 +259,19 @@ SEASONS = {path.name for path in (ROOT / "game").iterdir() if path.is_dir()} | {
 } - {"__init__", "__pycache__", "lobby"}
 
 
+TABLES_OF_GAMES = {"server/editions.py", "client/editions.py", "client/evaluation.py", "spielleiter/words.py"}
+
+
 @pytest.mark.parametrize(
     "path",
-    [path for path in SOURCES if relative(path).startswith("server/") and path.name != "editions.py"],
+    [
+        path
+        for path in SOURCES
+        if relative(path).startswith(("server/", "client/", "spielleiter/")) and relative(path) not in TABLES_OF_GAMES
+    ],
     ids=relative,
 )
-def test_in_the_server_only_the_table_of_editions_names_concrete_games(path: Path) -> None:
+def test_only_the_tables_name_concrete_games(path: Path) -> None:
     imported: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
