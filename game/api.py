@@ -122,3 +122,10 @@ class Game(Protocol):
     def new_state(self, rng: random.Random) -> State:
         """The position a game starts from."""
         ...
+
+    def resume(self, state: State) -> State:
+        """The same position, to be played on under the rules and options of this game.
+
+        Raises GameError for a position of another game.
+        """
+        ...

@@ -74,6 +74,11 @@ class Connection:
     def limits(self, limits: Limits) -> None:
         self._reader.limits = limits
 
+    @property
+    def has_partial_packet(self) -> bool:
+        """The peer has begun a packet and not ended it yet; of interest once `next_event` has returned None."""
+        return self._reader.has_partial_packet
+
     # -- in ---------------------------------------------------------------------------------------------------------
 
     def receive_data(self, data: bytes) -> None:

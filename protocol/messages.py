@@ -256,6 +256,7 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class Testing:
+    __test__ = False  # as above
     is_enabled: bool
 
 

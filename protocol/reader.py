@@ -69,6 +69,11 @@ class PacketReader:
         self._end_mark: bytes | None = None
         """What the end of the open packet begins with; None between packets."""
 
+    @property
+    def has_partial_packet(self) -> bool:
+        """A packet has been begun and not been ended yet."""
+        return self._end_mark is not None or (not self._buffer.isspace() and bool(self._buffer))
+
     def receive(self, data: bytes) -> None:
         self._buffer += data
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
-from game.api import GameOptionError
+from game.api import GameError, GameOptionError, State
 from game.blokus.bitboard import BORDER, CORNERS, Bitboard
 from game.blokus.move import BlokusMistake
 from game.blokus.polyomino import PENTOMINOES, Shape
@@ -96,6 +96,21 @@ class BlokusGame:
         """The empty board with the chosen start stone, or one drawn with `rng`."""
         start_shape = rng.choice(self.rules.start_shapes) if self.start_shape is None else self.start_shape
         return BlokusState(self.rules, start_shape)
+
+    def resume(self, state: State) -> BlokusState:
+        """The same position under this game's rules and options; its start stone stays.
+
+        Raises GameError for a position of another game or of another edition.
+        """
+        if not isinstance(state, BlokusState) or state.rules.name != self.rules.name:
+            raise GameError(f"not a position of {self.name}: {state!r}")
+        return replace(state, rules=self.rules)
+
+    def resume(self, state: State) -> BlokusState:
+        """The same position under this rule set. Raises GameError for a position of another game."""
+        if not isinstance(state, BlokusState):
+            raise GameError(f"not a position of Blokus: {state!r}")
+        return replace(state, rules=self.rules)
 
 
 def _choose(option: str, value: str, known: Mapping[str, _T]) -> _T:

@@ -1,0 +1,66 @@
+"""Which part of the lobby answers which packet.
+
+Law: one table, one row a packet; rows marked so are for administrators only. A packet that only a server sends is
+refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from protocol.messages import (
+    AuthenticateRequest,
+    CancelRequest,
+    JoinPreparedRequest,
+    JoinRequest,
+    JoinRoomRequest,
+    Message,
+    ObserveRequest,
+    PauseRequest,
+    PrepareRequest,
+    RoomMessage,
+    ScoreForPlayerRequest,
+    StepRequest,
+    TestModeRequest,
+)
+from server.clock import Arrival
+from server.errors import Fault, RequestError
+from server.lobby import Lobby
+from server.peer import Peer
+
+Handler: TypeAlias = Callable[[Lobby, Peer, Any], None]
+
+FOR_ANYONE: dict[type, Handler] = {
+    JoinRequest: Lobby.join,
+    JoinRoomRequest: Lobby.join_room,
+    JoinPreparedRequest: Lobby.join_prepared,
+    AuthenticateRequest: Lobby.authenticate,
+}
+
+FOR_ADMINS: dict[type, Handler] = {
+    PrepareRequest: Lobby.prepare,
+    ObserveRequest: Lobby.observe,
+    PauseRequest: Lobby.pause,
+    StepRequest: Lobby.step,
+    CancelRequest: Lobby.cancel,
+    TestModeRequest: Lobby.set_test_mode,
+    ScoreForPlayerRequest: Lobby.score_for_player,
+}
+
+
+def dispatch(lobby: Lobby, peer: Peer, message: Message, arrival: Arrival, now: float) -> None:
+    """Have `message` answered. Raises RequestError where it cannot be granted."""
+    if isinstance(message, RoomMessage):  # nearly every packet is a move
+        lobby.room_message(peer, message, arrival, now)
+        return
+    kind = type(message)
+    handler = FOR_ANYONE.get(kind)
+    if handler is None:
+        handler = FOR_ADMINS.get(kind)
+        texts = peer.edition.dialect.texts
+        if handler is None:
+            raise RequestError(Fault.SERVER_PACKET, texts.server_packet(message))
+        if not peer.is_admin:
+            raise RequestError(Fault.UNAUTHENTICATED, texts.unauthenticated(message))
+    handler(lobby, peer, message)

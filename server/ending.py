@@ -1,0 +1,61 @@
+"""How a game ended: causes, reasons, the first part of each score, and who is named the winner.
+
+Law: everything is by seat. The first part is 2 for a win, 1 for a draw, 0 for a loss; the others are the points of the
+last position. Source: the section Order and Faults of the edition's specification.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from game.api import Outcome, Seat, State
+from protocol.messages import Cause, Fragment, Result, Score
+
+LOST: Final = 0
+DRAWN: Final = 1
+WON: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """The end of one game."""
+
+    causes: tuple[Cause, Cause]
+    reasons: tuple[str, str]
+    first_parts: tuple[int, int]
+    winners: tuple[Seat, ...]
+
+    @classmethod
+    def by_rules(cls, outcome: Outcome) -> Ending:
+        """The game was played to its end."""
+        causes, reasons = (Cause.REGULAR, Cause.REGULAR), ("", "")
+        if outcome.winner is None:
+            return cls(causes, reasons, (DRAWN, DRAWN), (0, 1))
+        return cls(causes, reasons, (LOST, WON) if outcome.winner else (WON, LOST), (outcome.winner,))
+
+    @classmethod
+    def against(cls, seat: Seat, cause: Cause, reason: str, winners: tuple[Seat, ...]) -> Ending:
+        """The player of `seat` lost for this reason, whatever the points."""
+        if seat == 0:
+            return cls((cause, Cause.REGULAR), (reason, ""), (LOST, WON), winners)
+        return cls((Cause.REGULAR, cause), ("", reason), (WON, LOST), winners)
+
+    @classmethod
+    def cancelled(cls, winners: tuple[Seat, ...]) -> Ending:
+        """An administrator ended it; nobody won."""
+        return cls((Cause.REGULAR, Cause.REGULAR), ("", ""), (LOST, LOST), winners)
+
+    def result(self, definition: tuple[Fragment, ...], state: State, names: tuple[str, str]) -> Result:
+        """The packet that says so, with the points of `state`."""
+        scores = tuple(
+            Score(self.causes[seat], self.reasons[seat], (self.first_parts[seat], *state.points(seat)))
+            for seat in (0, 1)
+        )
+        return Result(definition, scores, self.winners, names)
+
+
+def leaders(state: State) -> tuple[Seat, ...]:
+    """Whoever has more points at the moment; both if equal."""
+    first, second = state.points(0), state.points(1)
+    return (0, 1) if first == second else (0,) if first > second else (1,)

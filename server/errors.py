@@ -1,0 +1,50 @@
+"""Whose fault it is, on the server's side.
+
+Law: a RequestError is the sender's fault; the session turns it into the reply it deserves and nobody else notices.
+A ClockError is a bug of ours. A StartError is the operator's: it stops the start with one clear line.
+"""
+
+from __future__ import annotations
+
+import enum
+
+
+class ServerError(Exception):
+    """Base of what this package raises; never raised itself."""
+
+
+class ClockError(ServerError):
+    """A clock was used wrongly."""
+
+
+class StartError(ServerError):
+    """The server cannot start as it was told to; the text says what to change."""
+
+
+class Fault(enum.Enum):
+    """What was wrong with a request; the values name counters and log fields."""
+
+    WRONG_PASSWORD = "wrong_password"  # noqa: S105 - the name of a fault
+    UNAUTHENTICATED = "unauthenticated"
+    UNKNOWN_RESERVATION = "unknown_reservation"
+    UNKNOWN_GAME_TYPE = "unknown_game_type"
+    OTHER_GAME = "other_game"
+    UNKNOWN_ROOM = "unknown_room"
+    ROOM_FULL = "room_full"
+    NOT_A_MEMBER = "not_a_member"
+    NOT_A_MOVE = "not_a_move"
+    NOT_YOUR_TURN = "not_your_turn"
+    ILLEGAL_MOVE = "illegal_move"
+    UNREADABLE_MOVE = "unreadable_move"
+    BAD_SLOTS = "bad_slots"
+    SERVER_PACKET = "server_packet"
+    UNKNOWN_PLAYER = "unknown_player"
+    LIMIT_REACHED = "limit_reached"
+
+
+class RequestError(ServerError):
+    """A request that cannot be granted. `str(error)` is the text of the reply, `fault` the kind."""
+
+    def __init__(self, fault: Fault, text: str) -> None:
+        super().__init__(text)
+        self.fault = fault

@@ -1,0 +1,263 @@
+"""What happens in the server: one stream of typed values for the log, the replays and whoever else listens.
+
+Law: events are told after the fact, in order, and nobody is waited for: a subscriber is a plain function that returns
+at once. Fields are what a log line needs; passwords are never among them. Times are seconds.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from game.api import Seat
+from protocol.messages import Result, RoomData
+from server.errors import Fault
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """Base of all events."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStarted(Happening):
+    addresses: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStopped(Happening):
+    games_cut: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionOpened(Happening):
+    connection: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionClosed(Happening):
+    connection: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionRefused(Happening):
+    """Nobody is served who would be one too many."""
+
+    address: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRefused(Happening):
+    """A request was understood but could not be granted."""
+
+    connection: str
+    fault: Fault
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolBroken(Happening):
+    """A peer's bytes could not be understood; `refusal` is the kind, `text` the explanation."""
+
+    connection: str
+    refusal: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContentIgnored(Happening):
+    """A peer sends elements that mean nothing here; told once a connection and element."""
+
+    connection: str
+    ignored: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AdminAuthenticated(Happening):
+    connection: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommandIgnored(Happening):
+    """An administrator's command that changes nothing as things stand."""
+
+    connection: str
+    room: str
+    command: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class RoomOpened(Happening):
+    room: str
+    edition: str
+    is_prepared: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerJoined(Happening):
+    room: str
+    connection: str
+    seat: Seat
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ObserverJoined(Happening):
+    room: str
+    connection: str
+
+
+@dataclass(frozen=True, slots=True)
+class GameStarted(Happening):
+    room: str
+    names: tuple[str, str]
+    is_paused: bool
+    turn: int
+
+
+@dataclass(frozen=True, slots=True)
+class MovePlayed(Happening):
+    """`ply` counts the moves of this room from 0; `think_time` is None where no clock ran."""
+
+    room: str
+    seat: Seat
+    name: str
+    ply: int
+    turn: int
+    move: str
+    think_time: float
+    hints: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MoveRefused(Happening):
+    room: str
+    seat: Seat
+    name: str
+    ply: int
+    fault: Fault
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TimeVerdict(Happening):
+    """A player was too slow. `loop_lag`: how late the server itself was when it judged."""
+
+    room: str
+    seat: Seat
+    name: str
+    ply: int
+    think_time: float
+    limit: float
+    is_hard: bool
+    source: str
+    loop_lag: float
+
+
+@dataclass(frozen=True, slots=True)
+class PauseChanged(Happening):
+    room: str
+    is_paused: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GameStepped(Happening):
+    room: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerLeft(Happening):
+    room: str
+    seat: Seat
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class GameEnded(Happening):
+    """A game that had begun is over. `record` is what a replay holds: every position once, errors, the result.
+
+    `think_times` by seat, in seconds, one for each answered request.
+    """
+
+    room: str
+    edition: str
+    names: tuple[str, str]
+    causes: tuple[str, ...]
+    reasons: tuple[str, ...]
+    parts: tuple[tuple[int, ...], ...]
+    winners: tuple[Seat, ...]
+    plies: int
+    think_times: tuple[tuple[float, ...], tuple[float, ...]]
+    result: Result
+    record: Sequence[RoomData]
+
+
+@dataclass(frozen=True, slots=True)
+class RoomClosed(Happening):
+    room: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaySaved(Happening):
+    room: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayFailed(Happening):
+    room: str
+    path: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class PeerTooSlow(Happening):
+    """A connection did not take what it was sent and was dropped."""
+
+    connection: str
+    queued_bytes: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class SettingIgnored(Happening):
+    """A property that the official server knows and this one has no use for."""
+
+    setting: str
+
+
+@dataclass(frozen=True, slots=True)
+class InternalError(Happening):
+    """A bug of this server (`error` is the traceback); the connection it met is ended, everything else goes on."""
+
+    connection: str
+    error: str
+
+
+Subscriber: TypeAlias = Callable[[Happening], None]
+
+
+class EventStream:
+    """Tells every subscriber everything that happens, and counts it by kind."""
+
+    __slots__ = ("_subscribers", "counters")
+
+    def __init__(self) -> None:
+        self._subscribers: list[Subscriber] = []
+        self.counters: Counter[str] = Counter()
+        """How often each kind of event happened, by class name."""
+
+    def subscribe(self, subscriber: Subscriber) -> None:
+        """Call `subscriber` with every event from now on; it must neither block nor raise."""
+        self._subscribers.append(subscriber)
+
+    def publish(self, happening: Happening) -> None:
+        self.counters[type(happening).__name__] += 1
+        for subscriber in self._subscribers:
+            subscriber(happening)

@@ -1,0 +1,303 @@
+"""The server as a whole: puts its parts together, accepts connections, and stops in good order.
+
+Law: whatever cannot be done as configured stops the start with one clear line, before anything listens. Once stopped,
+no connection is accepted; running games are given a grace, then everybody gets a result and the end of the stream;
+replays are on the disk before `serve` returns.
+"""
+
+from __future__ import annotations
+
+import errno
+import random
+import secrets
+import socket
+import sys
+import uuid
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import TextIO
+
+import trio
+
+from server import events
+from server.alarms import Alarms
+from server.clock import TimeLimits
+from server.config import DEFAULT_PASSWORD, Config, is_loopback
+from server.editions import choose_default, choose_editions
+from server.errors import StartError
+from server.lobby import Lobby, LobbySettings
+from server.log import log_events
+from server.policy import Edition
+from server.replay import encode_replay, load_starting_states, replay_name, save_replay
+from server.scores import ScoreSheet
+from server.session import Session
+from server.wire import SocketWire, Wire
+
+BACKLOG = 1024
+NO_DESCRIPTORS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+ACCEPT_PAUSE = 0.1  # seconds until the next try when this machine has no descriptor left
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """Where the server can be reached."""
+
+    addresses: tuple[tuple[str, int], ...]
+
+
+class Server:
+    """Everything that lives as long as the server does. Raises StartError for what is configured wrongly."""
+
+    def __init__(
+        self, config: Config, log_file: TextIO | None = None, editions: dict[str, Edition] | None = None
+    ) -> None:
+        self.config = config
+        self.stream = events.EventStream()
+        self.stream.subscribe(log_events(log_file or sys.stderr, config.log_format, config.log_level))
+        self.editions = editions or choose_editions(config.editions, config.game_options)
+        default_edition = choose_default(config.default_game, self.editions)
+        starting_states = (
+            load_starting_states(config.load_game_file, config.turn, self.editions) if config.load_game_file else {}
+        )
+        self.scores = ScoreSheet(is_enabled=config.is_test_mode)
+        self.alarms = Alarms()
+        self.lobby = Lobby(
+            _lobby_settings(config),
+            self.editions,
+            default_edition,
+            self.stream,
+            self.alarms,
+            *_chance(config.seed),
+            starting_states=starting_states,
+            scores=self.scores,
+        )
+        self.stream.subscribe(self._game_ended)
+        self.stream.subscribe(self._notice_closed_room)
+        self._edition_by_name = {edition.name: edition for edition in self.editions.values()}
+        self._sessions: dict[Session, trio.CancelScope] = {}
+        self._connections_by_host: Counter[str] = Counter()
+        self._connection_count = 0
+        self._replay_writers: trio.Nursery | None = None
+        self._room_closed = trio.Event()
+
+    # -- running ----------------------------------------------------------------------------------------------------
+
+    async def run(
+        self,
+        sockets: list[socket.socket],
+        stop: trio.Event | None,
+        task_status: trio.TaskStatus[Listening] = trio.TASK_STATUS_IGNORED,
+    ) -> None:
+        """Serve on `sockets` until `stop` is set, then end in good order."""
+        addresses = tuple(sock.getsockname()[:2] for sock in sockets)
+        async with trio.open_nursery() as replay_writers, trio.open_nursery() as background:
+            self._replay_writers = replay_writers
+            background.start_soon(self.alarms.run)
+            async with trio.open_nursery() as sessions:
+                async with trio.open_nursery() as acceptors:
+                    for sock in sockets:
+                        acceptors.start_soon(self._accept, sock, sessions)
+                    self._tell_start(addresses)
+                    task_status.started(Listening(addresses))
+                    await (stop or trio.Event()).wait()
+                    acceptors.cancel_scope.cancel()
+                games_cut = await self._wind_up()
+            background.cancel_scope.cancel()
+        self.stream.publish(events.ServerStopped(games_cut))
+
+    def _tell_start(self, addresses: tuple[tuple[str, int], ...]) -> None:
+        for ignored in self.config.ignored:
+            self.stream.publish(events.SettingIgnored(ignored))
+        shown = tuple(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in addresses)
+        self.stream.publish(events.ServerStarted(shown))
+
+    async def serve_wire(self, wire: Wire, address: str) -> None:
+        """Serve one connection, whatever it is made of."""
+        self._connection_count += 1
+        session = Session(f"c{self._connection_count}", address, wire, self.lobby, self.stream, self.config)
+        with trio.CancelScope() as scope:
+            self._sessions[session] = scope
+            try:
+                await session.run()
+            finally:
+                del self._sessions[session]
+
+    # -- accepting --------------------------------------------------------------------------------------------------
+
+    async def _accept(self, listening: socket.socket, sessions: trio.Nursery) -> None:
+        while True:
+            try:
+                sock, address = listening.accept()
+            except BlockingIOError:
+                await trio.lowlevel.wait_readable(listening)
+            except OSError as error:
+                if error.errno in NO_DESCRIPTORS:
+                    self.stream.publish(events.ConnectionRefused("", f"no descriptor left: {error}"))
+                    await trio.sleep(ACCEPT_PAUSE)
+                # anything else concerns a connection that was gone before it was accepted
+            else:
+                self._admit(sock, address, sessions)
+
+    def _admit(self, sock: socket.socket, address: tuple[str, int], sessions: trio.Nursery) -> None:
+        host, port = address[:2]
+        reason = self._reason_to_refuse(host)
+        if reason is not None:
+            self.stream.publish(events.ConnectionRefused(f"{host}:{port}", reason))
+            sock.close()
+            return
+        self._connections_by_host[host] += 1
+        sessions.start_soon(self._serve_socket, sock, host, port)
+
+    def _reason_to_refuse(self, host: str) -> str | None:
+        if self._connections_by_host.total() >= self.config.connections:
+            return f"more than {self.config.connections} connections"
+        if not is_loopback(host) and self._connections_by_host[host] >= self.config.connections_per_address:
+            return f"more than {self.config.connections_per_address} connections from one address"
+        return None
+
+    async def _serve_socket(self, sock: socket.socket, host: str, port: int) -> None:
+        try:
+            await self.serve_wire(SocketWire(sock), f"{host}:{port}")
+        finally:
+            self._connections_by_host[host] -= 1
+            self._connections_by_host += Counter()  # forget addresses with none left
+
+    # -- stopping ---------------------------------------------------------------------------------------------------
+
+    async def _wind_up(self) -> int:
+        """Wait for running games, then cut what is left; returns how many games were cut."""
+        with trio.move_on_after(self.config.grace):
+            while self._running_games():
+                self._room_closed = trio.Event()
+                await self._room_closed.wait()
+        games_cut = self._running_games()
+        for room in list(self.lobby.rooms.values()):
+            room.cancel()
+        for session in list(self._sessions):
+            session.end("the server stops")
+        return games_cut
+
+    def _running_games(self) -> int:
+        return len(self.lobby.rooms) - len(self.lobby.waiting)
+
+    def _notice_closed_room(self, happening: events.Happening) -> None:
+        if isinstance(happening, events.RoomClosed):
+            self._room_closed.set()
+
+    # -- after a game -----------------------------------------------------------------------------------------------
+
+    def _game_ended(self, happening: events.Happening) -> None:
+        if not isinstance(happening, events.GameEnded):
+            return
+        self.scores.add(happening.result)
+        if self.config.replay_directory is not None and self._replay_writers is not None:
+            edition = self._edition_by_name[happening.edition]
+            self._replay_writers.start_soon(self._save_replay, self.config.replay_directory, edition, happening)
+
+    async def _save_replay(self, directory: Path, edition: Edition, game: events.GameEnded) -> None:
+        name = replay_name(edition.game_type, game.names, datetime.now().astimezone())
+
+        def save() -> Path:
+            return save_replay(directory, name, encode_replay(edition.dialect, game.room, game.record))
+
+        with trio.CancelScope(shield=True):
+            try:
+                path = await trio.to_thread.run_sync(save)
+            except OSError as error:
+                self.stream.publish(events.ReplayFailed(game.room, str(directory / name), str(error)))
+            else:
+                self.stream.publish(events.ReplaySaved(game.room, str(path)))
+
+
+async def serve(
+    config: Config,
+    *,
+    stop: trio.Event | None = None,
+    log_file: TextIO | None = None,
+    task_status: trio.TaskStatus[Listening] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """Serve until `stop` is set (without one: until cancelled). `log_file`: instead of standard error.
+
+    Raises StartError before anything is accepted: an address in use, an unreadable replay, an unknown game.
+    """
+    server = Server(config, log_file)
+    sockets = _listen(config.host, config.port)
+    try:
+        if config.port_file is not None:
+            _write_port(config.port_file, sockets[0].getsockname()[1])
+        await server.run(sockets, stop, task_status)
+    finally:
+        for sock in sockets:
+            sock.close()
+
+
+def _listen(host: str, port: int) -> list[socket.socket]:
+    """Listening sockets for every address `host` stands for; with port 0 the same free port on all of them."""
+    sockets: list[socket.socket] = []
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        for family, _, _, _, address in dict.fromkeys(found):
+            sock = socket.socket(family, socket.SOCK_STREAM)
+            sockets.append(sock)
+            sock.setblocking(False)
+            if sys.platform != "win32":
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            bound_port = sockets[0].getsockname()[1] if len(sockets) > 1 else port
+            sock.bind((address[0], bound_port, *address[2:]))
+            sock.listen(BACKLOG)
+    except OSError as error:
+        for sock in sockets:
+            sock.close()
+        raise StartError(_bind_problem(host, port, error)) from None
+    return sockets
+
+
+def _bind_problem(host: str, port: int, error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"{host}:{port} is in use already, perhaps by another server; choose another --port (0: any free one)"
+    if error.errno == errno.EACCES:
+        return f"{host}:{port} may not be used without privileges; choose a --port above 1023"
+    return f"cannot listen on {host}:{port}: {error.strerror or error}"
+
+
+def _write_port(path: Path, port: int) -> None:
+    """Written beside and renamed, so that whoever waits for the file never reads half of it."""
+    temporary = path.with_name(path.name + ".tmp")
+    try:
+        temporary.write_text(f"{port}\n", encoding="ascii")
+        temporary.replace(path)
+    except OSError as error:
+        raise StartError(f"portFile {path}: cannot be written ({error.strerror or error})") from None
+
+
+def _lobby_settings(config: Config) -> LobbySettings:
+    """Nobody becomes an administrator of a server that others can reach with the password everybody knows."""
+    is_open_secret = config.password == DEFAULT_PASSWORD and not is_loopback(config.host)
+    limits = TimeLimits(config.soft_timeout, config.hard_timeout) if config.has_timeouts else TimeLimits(None, None)
+    return LobbySettings(
+        password=None if is_open_secret else config.password,
+        limits=limits,
+        starts_paused=config.is_paused,
+        rooms_waiting=config.rooms_waiting,
+        observers_per_room=config.observers_per_room,
+        reservation_timeout=config.reservation_timeout,
+    )
+
+
+def _chance(seed: int | None) -> tuple[Callable[[], str], Callable[[], random.Random]]:
+    """Where ids and games get their chance from: the operating system, or the seed and the count of what was drawn."""
+    if seed is None:
+        return lambda: str(uuid.UUID(bytes=secrets.token_bytes(16), version=4)), random.SystemRandom
+    ids = random.Random(f"{seed} ids")
+    games = random.Random(f"{seed} games")
+    return lambda: str(uuid.UUID(int=ids.getrandbits(128), version=4)), partial(_next_rng, games)
+
+
+def _next_rng(games: random.Random) -> random.Random:
+    return random.Random(games.getrandbits(64))

@@ -1,0 +1,306 @@
+"""Rooms, reservations and administrators: who may do what, and with whom somebody plays.
+
+Law: every request is decided at once, without waiting. A request that cannot be granted raises RequestError and has
+changed nothing. Once a room is over, nothing of it is left here: no room, no reservation, no seat.
+"""
+
+from __future__ import annotations
+
+import hmac
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from game.api import State
+from protocol.messages import (
+    AuthenticateRequest,
+    CancelRequest,
+    JoinedGameRoom,
+    JoinPreparedRequest,
+    JoinRequest,
+    JoinRoomRequest,
+    ObserveRequest,
+    PauseRequest,
+    Prepared,
+    PrepareRequest,
+    RoomMessage,
+    ScoreForPlayerRequest,
+    Slot,
+    StepRequest,
+    Testing,
+    TestModeRequest,
+)
+from server import events
+from server.chair import Chair
+from server.clock import UNLIMITED, Arrival, MoveClock, TimeLimits
+from server.errors import Fault, RequestError
+from server.peer import Peer
+from server.policy import Edition
+from server.room import Alarm, Phase, Room
+from server.scores import ScoreSheet
+
+SEATS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class LobbySettings:
+    """What the operator decides; times in seconds."""
+
+    password: str | None = field(repr=False)
+    """None: nobody can become an administrator."""
+    limits: TimeLimits
+    starts_paused: bool = False
+    """Games that come about by `join` wait for an administrator's word."""
+    rooms_waiting: int = 1024
+    observers_per_room: int = 64
+    reservation_timeout: float = 600.0
+
+
+class AlarmClock(Protocol):
+    """Calls things at their time; `callback(now)` must return at once."""
+
+    def call_at(self, deadline: float, callback: Callable[[float], None]) -> Alarm: ...
+
+    def call_after(self, delay: float, callback: Callable[[float], None]) -> Alarm: ...
+
+
+class Lobby:
+    """The synchronous heart of the server.
+
+    `editions` by game type, `default_edition` for a `join` without one; `starting_states` by edition name for games
+    that do not start from the beginning; `new_id` and `new_rng` are where all chance comes from.
+    """
+
+    def __init__(
+        self,
+        settings: LobbySettings,
+        editions: Mapping[str, Edition],
+        default_edition: Edition,
+        stream: events.EventStream,
+        alarms: AlarmClock,
+        new_id: Callable[[], str],
+        new_rng: Callable[[], random.Random],
+        starting_states: Mapping[str, State] | None = None,
+        scores: ScoreSheet | None = None,
+    ) -> None:
+        self.settings = settings
+        self.default_edition = default_edition
+        self.rooms: dict[str, Room] = {}
+        self.waiting: dict[str, Alarm | None] = {}
+        """The rooms that have a chair free, by id, with the alarm that gives up on a prepared one."""
+        self.reservations: dict[str, tuple[Room, Chair]] = {}
+        self.admins: dict[Peer, None] = {}
+        self.scores = scores or ScoreSheet()
+        self._alarms = alarms
+        self._editions = editions
+        self._stream = stream
+        self._new_id = new_id
+        self._new_rng = new_rng
+        self._starting_states = starting_states or {}
+
+    # -- what anyone may ask ----------------------------------------------------------------------------------------
+
+    def join(self, peer: Peer, request: JoinRequest) -> None:
+        """Sit down in the first open game of this type, or in a new one."""
+        edition = self._edition_for(peer, request.game_type)
+        found = self._open_chair(peer, edition)
+        if found is None:
+            clocks = [self._clock(can_timeout=edition.policy.judges_joined_games) for _ in range(SEATS)]
+            chairs = [Chair(seat, "", None, clock) for seat, clock in enumerate(clocks)]
+            room = self._open_room(edition, chairs, is_prepared=False, is_paused=self.settings.starts_paused)
+            chair = chairs[0]
+        else:
+            room, chair = found
+        self._seat(peer, room, chair)
+        notice = edition.dialect.encode(JoinedGameRoom(room.id, room.player_count, is_existing=found is not None))
+        for admin in self.admins:
+            admin.send(notice)
+
+    def join_room(self, peer: Peer, request: JoinRoomRequest) -> None:
+        room = self._room(peer, request.room_id)
+        self._require_same_game(peer, room.edition)
+        chair = room.free_chair()
+        if chair is None or room.chair_of(peer) is not None:
+            raise RequestError(Fault.ROOM_FULL, peer.edition.dialect.texts.room_full(room.id))
+        self._seat(peer, room, chair)
+
+    def join_prepared(self, peer: Peer, request: JoinPreparedRequest) -> None:
+        """Redeem a reservation; the code is worth nothing afterwards."""
+        reserved = self.reservations.get(request.reservation_code or "")
+        if reserved is None or reserved[0].chair_of(peer) is not None:
+            raise RequestError(Fault.UNKNOWN_RESERVATION, peer.edition.dialect.texts.unknown_reservation)
+        room, chair = reserved
+        self._require_same_game(peer, room.edition)
+        del self.reservations[request.reservation_code or ""]
+        self._seat(peer, room, chair)
+
+    def authenticate(self, peer: Peer, request: AuthenticateRequest) -> None:
+        """Compared in constant time; the answer to the right password is that commands work."""
+        password, given = self.settings.password, request.password or ""
+        if password is None or not hmac.compare_digest(password.encode(), given.encode("utf-8", "surrogatepass")):
+            raise RequestError(Fault.WRONG_PASSWORD, peer.edition.dialect.texts.wrong_password)
+        if not peer.is_admin:
+            peer.is_admin = True
+            self.admins[peer] = None
+            self.publish(events.AdminAuthenticated(peer.label))
+
+    def room_message(self, peer: Peer, message: RoomMessage, arrival: Arrival, now: float) -> None:
+        self._room(peer, message.room_id).move(peer, message, arrival, now)
+
+    # -- what administrators may ask --------------------------------------------------------------------------------
+
+    def prepare(self, peer: Peer, request: PrepareRequest) -> None:
+        edition = self._edition(peer, request.game_type)
+        slots = self._checked_slots(request.slots, edition)
+        codes = [self._new_id() if slot.is_reserved else None for slot in slots]
+        chairs = [
+            Chair(seat, slot.display_name or "", code, self._clock(can_timeout=slot.can_timeout))
+            for seat, (slot, code) in enumerate(zip(slots, codes, strict=True))
+        ]
+        is_paused = request.is_paused or any(slot.should_be_paused for slot in slots)
+        room = self._open_room(edition, chairs, is_prepared=True, is_paused=is_paused)
+        for chair in chairs:
+            if chair.reservation is not None:
+                self.reservations[chair.reservation] = room, chair
+        if not peer.is_edition_chosen:
+            self._choose_edition(peer, edition)
+        peer.send(edition.dialect.encode(Prepared(room.id, tuple(code for code in codes if code is not None))))
+
+    def observe(self, peer: Peer, request: ObserveRequest) -> None:
+        room = self._room(peer, request.room_id)
+        if len(room.observers) >= self.settings.observers_per_room and peer not in room.observers:
+            text = f"Room {room.id} has {len(room.observers)} observers, as many as this server allows"
+            raise RequestError(Fault.LIMIT_REACHED, text)
+        room.observe(peer)
+
+    def pause(self, peer: Peer, request: PauseRequest) -> None:
+        self._room(peer, request.room_id).pause(peer, is_paused=request.is_paused)
+
+    def step(self, peer: Peer, request: StepRequest) -> None:
+        self._room(peer, request.room_id).step(peer)
+
+    def cancel(self, peer: Peer, request: CancelRequest) -> None:
+        self._room(peer, request.room_id).cancel()
+
+    def set_test_mode(self, peer: Peer, request: TestModeRequest) -> None:
+        self.scores.is_enabled = request.is_enabled
+        peer.send(peer.edition.dialect.encode(Testing(request.is_enabled)))
+
+    def score_for_player(self, peer: Peer, request: ScoreForPlayerRequest) -> None:
+        score = self.scores.of(request.display_name or "")
+        if score is None:
+            texts = peer.edition.dialect.texts
+            raise RequestError(Fault.UNKNOWN_PLAYER, texts.unknown_player(request.display_name))
+        peer.send(peer.edition.dialect.encode(score))
+
+    # -- leaving ----------------------------------------------------------------------------------------------------
+
+    def drop(self, peer: Peer) -> None:
+        """`peer` is gone: it leaves every room it sits in or observes. Dropping it twice does nothing."""
+        self.admins.pop(peer, None)
+        for room in [*peer.rooms.values(), *peer.observed.values()]:
+            room.leave(peer)
+
+    # -- what rooms need of the house (RoomHost) --------------------------------------------------------------------
+
+    def call_at(self, deadline: float, callback: Callable[[float], None]) -> Alarm:
+        return self._alarms.call_at(deadline, callback)
+
+    def publish(self, happening: events.Happening) -> None:
+        self._stream.publish(happening)
+
+    def room_over(self, room: Room, offender: Peer | None) -> None:
+        """Forget the room; its players' streams end where the edition wants it."""
+        del self.rooms[room.id]
+        self._stop_waiting(room)
+        for observer in room.observers:
+            del observer.observed[room.id]
+        for chair in room.chairs:
+            if chair.reservation is not None:
+                self.reservations.pop(chair.reservation, None)
+            if chair.peer is None:
+                continue
+            del chair.peer.rooms[room.id]
+            if room.edition.policy.ends_players_streams and chair.peer is not offender and not chair.peer.rooms:
+                chair.peer.end()
+
+    # -- finding things ---------------------------------------------------------------------------------------------
+
+    def _edition(self, peer: Peer, game_type: str | None) -> Edition:
+        if game_type is None:
+            return self.default_edition
+        edition = self._editions.get(game_type)
+        if edition is None:
+            texts = peer.edition.dialect.texts
+            text = texts.unknown_game_type(game_type, tuple(self._editions))
+            raise RequestError(Fault.UNKNOWN_GAME_TYPE, text)
+        return edition
+
+    def _edition_for(self, peer: Peer, game_type: str | None) -> Edition:
+        edition = self._edition(peer, game_type)
+        self._require_same_game(peer, edition)
+        return edition
+
+    def _require_same_game(self, peer: Peer, edition: Edition) -> None:
+        """A connection that plays one season's game is understood in that season's words only."""
+        other = next((room for room in peer.rooms.values() if room.edition is not edition), None)
+        if other is not None:
+            text = f"This connection plays {other.edition.game_type}; open another one for {edition.game_type}"
+            raise RequestError(Fault.OTHER_GAME, text)
+
+    def _clock(self, *, can_timeout: bool) -> MoveClock:
+        return MoveClock(self.settings.limits if can_timeout else UNLIMITED)
+
+    def _seat(self, peer: Peer, room: Room, chair: Chair) -> None:
+        self._choose_edition(peer, room.edition)
+        room.seat(peer, chair)
+        if room.phase is not Phase.OPEN:
+            self._stop_waiting(room)
+
+    def _stop_waiting(self, room: Room) -> None:
+        alarm = self.waiting.pop(room.id, None)
+        if alarm is not None:
+            alarm.cancel()
+
+    def _choose_edition(self, peer: Peer, edition: Edition) -> None:
+        peer.edition = edition
+        peer.is_edition_chosen = True
+
+    def _room(self, peer: Peer, room_id: str | None) -> Room:
+        room = self.rooms.get(room_id or "")
+        if room is None:
+            raise RequestError(Fault.UNKNOWN_ROOM, peer.edition.dialect.texts.unknown_room(room_id))
+        return room
+
+    def _open_chair(self, peer: Peer, edition: Edition) -> tuple[Room, Chair] | None:
+        for room_id in self.waiting:
+            room = self.rooms[room_id]
+            if room.edition is edition and room.chair_of(peer) is None:
+                chair = room.free_chair()
+                if chair is not None:
+                    return room, chair
+        return None
+
+    def _checked_slots(self, slots: tuple[Slot, ...], edition: Edition) -> tuple[Slot, ...]:
+        if len(slots) == 1 and edition.policy.accepts_single_slot:
+            slots = (*slots, Slot("", can_timeout=True, is_reserved=False))
+        if len(slots) != SEATS:
+            raise RequestError(Fault.BAD_SLOTS, f"A game is prepared with {SEATS} slots, this request has {len(slots)}")
+        for number, slot in enumerate(slots, 1):
+            if slot.display_name is None:
+                raise RequestError(Fault.BAD_SLOTS, f"Slot {number} of this request has no displayName")
+        return slots
+
+    def _open_room(self, edition: Edition, chairs: list[Chair], *, is_prepared: bool, is_paused: bool) -> Room:
+        if len(self.waiting) >= self.settings.rooms_waiting:
+            text = f"{len(self.waiting)} rooms wait for players, as many as this server allows"
+            raise RequestError(Fault.LIMIT_REACHED, text)
+        state = self._starting_states.get(edition.name) or edition.game.new_state(self._new_rng())
+        room = Room(self._new_id(), edition, self, state, chairs, is_prepared=is_prepared, is_paused=is_paused)
+        self.rooms[room.id] = room
+        self.waiting[room.id] = (
+            self._alarms.call_after(self.settings.reservation_timeout, lambda _: room.cancel()) if is_prepared else None
+        )
+        self.publish(events.RoomOpened(room.id, edition.name, is_prepared))
+        return room

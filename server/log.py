@@ -1,0 +1,89 @@
+"""The events as a person or a program reads them.
+
+Law: one line an event, named after what happened, with its fields; nothing else is logged. Moves are `debug`, what an
+operator wants to know `info`, what somebody did wrong `warning`, our own failures `error`. Passwords are in no event.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import re
+from collections.abc import Callable
+from typing import Any, Final, TextIO
+
+import structlog
+
+from server import events
+
+LEVELS: Final[dict[type[events.Happening], int]] = {
+    events.MovePlayed: logging.DEBUG,
+    events.ConnectionOpened: logging.DEBUG,
+    events.ConnectionClosed: logging.DEBUG,
+    events.RoomClosed: logging.DEBUG,
+    events.CommandIgnored: logging.WARNING,
+    events.ConnectionRefused: logging.WARNING,
+    events.ContentIgnored: logging.WARNING,
+    events.MoveRefused: logging.WARNING,
+    events.PeerTooSlow: logging.WARNING,
+    events.ProtocolBroken: logging.WARNING,
+    events.RequestRefused: logging.WARNING,
+    events.SettingIgnored: logging.WARNING,
+    events.TimeVerdict: logging.WARNING,
+    events.InternalError: logging.ERROR,
+    events.ReplayFailed: logging.ERROR,
+}
+"""Everything else is `info`."""
+
+_NOT_LOGGED: Final = frozenset({"record", "result", "think_times"})
+
+
+def event_name(kind: type[events.Happening]) -> str:
+    """``MovePlayed`` is logged as ``move_played``."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
+
+
+def log_events(file: TextIO, log_format: str, log_level: str) -> Callable[[events.Happening], None]:
+    """A subscriber that writes events to `file`.
+
+    `log_format` is ``console``, ``json``, or ``auto`` (json unless `file` is a terminal); `log_level` a level's name.
+    """
+    threshold = getattr(logging, log_level.upper())
+    is_console = log_format == "console" or (log_format == "auto" and file.isatty())
+    renderer: Any = (
+        structlog.dev.ConsoleRenderer(colors=file.isatty(), sort_keys=False)
+        if is_console
+        else structlog.processors.JSONRenderer(ensure_ascii=False)
+    )
+    logger = structlog.wrap_logger(
+        structlog.PrintLogger(file),
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper("%H:%M:%S.%f" if is_console else "iso", utc=not is_console),
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(threshold),
+        cache_logger_on_first_use=True,
+    )
+    names: dict[type[events.Happening], tuple[str, tuple[str, ...]]] = {}
+
+    def log(happening: events.Happening) -> None:
+        kind = type(happening)
+        level = LEVELS.get(kind, logging.INFO)
+        if level < threshold:
+            return
+        name, fields = names.get(kind) or names.setdefault(kind, _names(kind))
+        logger.log(level, name, **{field: _shown(getattr(happening, field)) for field in fields})
+
+    return log
+
+
+def _names(kind: type[events.Happening]) -> tuple[str, tuple[str, ...]]:
+    fields = tuple(field.name for field in dataclasses.fields(kind) if field.name not in _NOT_LOGGED)
+    return event_name(kind), fields
+
+
+def _shown(value: object) -> object:
+    if isinstance(value, float):
+        return round(value, 6)
+    return getattr(value, "value", value)

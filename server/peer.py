@@ -1,0 +1,65 @@
+"""One connection as lobby and rooms see it.
+
+Law: a peer never waits. What it is sent is queued and goes out in order; after the end of its stream nothing is queued
+any more. Who it is (administrator, seats, observed rooms) is written here by the lobby and by nobody else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from server.policy import Edition
+
+if TYPE_CHECKING:
+    from server.room import Room
+
+SentCallback: TypeAlias = Callable[[float], None]
+"""Called with the instant at which a packet had been handed to the kernel."""
+
+
+class Sink(Protocol):
+    """Where a peer's packets go: the outbox of its connection."""
+
+    def send_nowait(self, packet: bytes, on_sent: SentCallback | None = None) -> None:
+        """Queue one encoded packet; dropped silently once the stream has ended."""
+        ...
+
+    def end_nowait(self, *, with_end_tag: bool = True) -> None:
+        """End the stream behind what is queued; the second time does nothing."""
+        ...
+
+    def has_unread_input(self) -> bool:
+        """Have bytes of the peer arrived that nobody has read yet?"""
+        ...
+
+
+class Peer:
+    """A connection's identity: what it may do and where it sits."""
+
+    __slots__ = ("edition", "is_admin", "is_edition_chosen", "label", "observed", "rooms", "sink")
+
+    def __init__(self, label: str, sink: Sink, edition: Edition) -> None:
+        self.label = label
+        """Its name in the log."""
+        self.sink = sink
+        self.edition = edition
+        """Whose wire form it is answered in."""
+        self.is_edition_chosen = False
+        """Its first join, joinPrepared or prepare fixes the edition."""
+        self.is_admin = False
+        self.rooms: dict[str, Room] = {}
+        """The rooms it has a seat in, by id."""
+        self.observed: dict[str, Room] = {}
+        """The rooms it observes, by id."""
+
+    def __repr__(self) -> str:
+        return f"<Peer {self.label}>"
+
+    def send(self, packet: bytes, on_sent: SentCallback | None = None) -> None:
+        """Queue one encoded packet."""
+        self.sink.send_nowait(packet, on_sent)
+
+    def end(self, *, with_end_tag: bool = True) -> None:
+        """End its stream behind what is queued."""
+        self.sink.end_nowait(with_end_tag=with_end_tag)

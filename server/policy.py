@@ -1,0 +1,78 @@
+"""What differs in conduct between editions, as values.
+
+Law: nothing here acts, and nobody outside asks which edition it is; the room, the lobby and the session look at these
+values instead. The default values are those of the documents (edition r3); each field says what the alternative is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from dataclasses import dataclass
+from typing import Any
+
+from game.api import Game
+from protocol.dialect import Dialect
+from protocol.messages import Cause
+
+
+class TimeoutWinner(enum.Enum):
+    """Who is named in `<winner>` when a player was too slow."""
+
+    OPPONENT = "opponent"
+    LEADER = "leader"  # whoever has more points; both if equal
+
+
+class CancelWinner(enum.Enum):
+    """Who is named in `<winner>` when an administrator cancels."""
+
+    NOBODY = "nobody"
+    LEADER = "leader"
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The conduct of one edition's rooms and connections."""
+
+    ends_players_streams: bool = True
+    """After a game both players' streams are ended; else everybody stays connected and may join again."""
+
+    judges_joined_games: bool = True
+    """The time limits hold in games that came about by `join` too, not only in prepared ones."""
+
+    hard_timeout_cause: Cause = Cause.HARD_TIMEOUT
+    """The cause in the score of a player who never answered."""
+
+    timeout_winner: TimeoutWinner = TimeoutWinner.OPPONENT
+
+    cancel_winner: CancelWinner = CancelWinner.NOBODY
+
+    observing_sends_state: bool = True
+    """Who begins to observe a running game is sent its current state at once."""
+
+    accepts_single_slot: bool = False
+    """A game may be prepared with one slot; the other seat is open to any `join`."""
+
+    explains_protocol_errors: bool = True
+    """Bytes that cannot be understood are answered with what was wrong; else the connection just ends."""
+
+    answers_end_tag: bool = True
+    """A peer that ends its stream with the end tag gets ours; else the connection just ends."""
+
+    sends_result_before_start: bool = False
+    """A room that closes before both players are in sends whoever is there a result; else only `left`."""
+
+    def evolve(self, **changes: Any) -> Policy:
+        """The same conduct but for `changes` (field name to value)."""
+        return dataclasses.replace(self, **changes)
+
+
+@dataclass(frozen=True, slots=True)
+class Edition:
+    """One season's game as one release spoke it: rules, wire form and conduct."""
+
+    name: str
+    game_type: str
+    game: Game
+    dialect: Dialect
+    policy: Policy

@@ -1,0 +1,123 @@
+"""Replays: finished games as files, and games that start from one.
+
+Law: the file has the official releases' form and name, and is there whole or not at all: it is written beside its place
+in a thread, flushed to the disk, then renamed. Every position stands in it once, with the hints of the move that led to
+it. Reading one back raises ReplayError with one clear line.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from protocol.connection import Connection, ConnectionClosed, Role
+
+from game.api import State
+from protocol.dialect import Dialect
+from protocol.errors import RemoteProtocolError
+from protocol.messages import Memento, RoomData, RoomMessage
+from server.errors import StartError
+from server.policy import Edition
+
+_UNFIT: Final = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]')  # in file names, on one of the usual systems
+_MAX_NAME: Final = 60  # characters of a player's name in a file name
+
+
+class ReplayError(StartError):
+    """A replay cannot be read, or holds no position to start from."""
+
+
+def encode_replay(dialect: Dialect, room_id: str, record: Sequence[RoomData]) -> bytes:
+    """The bytes of a replay: a document of room packets, each with no indent and a line of its own."""
+    packets = (dialect.encode(RoomMessage(room_id, data)) for data in record)
+    # no text of a packet holds a raw line feed, so taking two blanks from each line changes the layout alone
+    return b"<protocol>" + b"".join(packet.replace(b"\n  ", b"\n") for packet in packets) + b"\n</protocol>"
+
+
+def replay_name(game_type: str, names: Sequence[str], now: datetime) -> str:
+    """The releases' name: ``replay_<gameType>_<date>_<time>_<name>_<name>.xml``."""
+    players = "_".join(_UNFIT.sub("_", name.replace(" ", "_"))[:_MAX_NAME] for name in names)
+    return f"replay_{game_type}_{now:%Y-%m-%d_%H-%M-%S}_{players}.xml"
+
+
+def save_replay(directory: Path, name: str, content: bytes) -> Path:
+    """Write `content` under `name`, or the next free name of that kind; returns the path. Raises OSError."""
+    directory.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(prefix=".replay-", dir=directory)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        return next(path for path in _free_names(directory / name) if _take_name(temporary, path))
+    finally:
+        Path(temporary).unlink(missing_ok=True)
+
+
+def _take_name(temporary: str, path: Path) -> bool:
+    """Give the finished file its name, unless another game of the same second has it."""
+    try:
+        os.link(temporary, path)  # unlike a rename, fails where there is a file
+    except FileExistsError:
+        return False
+    except OSError:  # a file system without links
+        if path.exists():
+            return False
+        Path(temporary).replace(path)
+    return True
+
+
+def _free_names(path: Path) -> Iterator[Path]:
+    yield path
+    number = 2
+    while True:
+        yield path.with_stem(f"{path.stem}_{number}")
+        number += 1
+
+
+def load_starting_states(path: Path, turn: int, editions: Mapping[str, Edition]) -> dict[str, State]:
+    """The first position of the replay `path` (``.gz`` too) with at least this `turn`, by edition name.
+
+    `editions` by game type are those games are played in; the replay's season must be among them. Raises ReplayError.
+    """
+    try:
+        content = path.read_bytes()
+        content = gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
+    except OSError as error:
+        raise ReplayError(f"{path}: cannot be read ({error.strerror or error})") from None
+    except EOFError:
+        raise ReplayError(f"{path}: the compressed file is cut off") from None
+    problem = "holds no position of a game"
+    for edition in editions.values():
+        try:
+            states = list(_states(content, edition.dialect))
+        except RemoteProtocolError as error:
+            problem = f"is no replay of {edition.game_type} ({error})"
+            continue
+        state = next((state for state in states if state.turn >= turn), None)
+        if state is None and states:
+            raise ReplayError(f"{path}: ends at turn {states[-1].turn}, before turn {turn}")
+        if state is not None:
+            state = edition.game.resume(state)
+            if state.outcome() is not None:
+                raise ReplayError(f"{path}: the game is over at turn {state.turn}, nothing can start from there")
+            return {edition.name: state}
+    raise ReplayError(f"{path}: {problem}")
+
+
+def _states(content: bytes, dialect: Dialect) -> Iterator[State]:
+    connection = Connection(Role.CLIENT, dialect)
+    connection.receive_data(content)
+    connection.receive_data(b"")
+    while True:
+        event = connection.next_event()
+        if event is None or isinstance(event, ConnectionClosed):
+            return
+        if isinstance(event, RoomMessage) and isinstance(event.data, Memento):
+            yield event.data.state

@@ -1,0 +1,407 @@
+"""One game from the first seat taken to the result.
+
+Law: everything is decided at once and in one place, without waiting; who is told what, and in which order, is written
+here and nowhere else. A request is asked once: while one is pending, neither resume nor step asks again. A room that is
+over says nothing more. Source: the sections Order, Time and Faults of the edition's specification, and the recordings.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Protocol
+
+from game.api import Mistake, Seat, State
+from protocol.messages import (
+    Cause,
+    ErrorMessage,
+    Joined,
+    Left,
+    Memento,
+    MoveData,
+    MoveRequest,
+    Observed,
+    Paused,
+    RoomData,
+    RoomMessage,
+    UnreadableData,
+    WelcomeMessage,
+)
+from server import events
+from server.chair import Chair
+from server.clock import Arrival
+from server.ending import Ending, leaders
+from server.errors import Fault, RequestError
+from server.peer import Peer
+from server.policy import CancelWinner, Edition, TimeoutWinner
+
+SECOND_LOOK = 0.01  # seconds until a verdict is tried again when bytes have arrived that nobody has read
+LAST_LOOK = 1.0  # seconds after the hard limit at which a peer that keeps bytes dripping is judged all the same
+
+
+class Alarm(Protocol):
+    def cancel(self) -> None: ...
+
+
+class RoomHost(Protocol):
+    """What a room needs of the house it stands in."""
+
+    def call_at(self, deadline: float, callback: Callable[[float], None]) -> Alarm:
+        """Call `callback(now)` once `deadline` has passed, unless cancelled."""
+        ...
+
+    def publish(self, happening: events.Happening) -> None: ...
+
+    def room_over(self, room: Room, offender: Peer | None) -> None:
+        """The room has said its last word; `offender` still awaits a reply of its own."""
+        ...
+
+
+class Phase(enum.Enum):
+    OPEN = "open"
+    RUNNING = "running"
+    OVER = "over"
+
+
+class Room:
+    """A game, its two chairs and its observers.
+
+    Methods raise RequestError for what is the sender's fault; by then everybody else has been told.
+    """
+
+    def __init__(
+        self,
+        room_id: str,
+        edition: Edition,
+        host: RoomHost,
+        state: State,
+        chairs: Sequence[Chair],
+        *,
+        is_prepared: bool,
+        is_paused: bool,
+    ) -> None:
+        self.id = room_id
+        self.edition = edition
+        self.chairs = tuple(chairs)
+        self.is_prepared = is_prepared
+        self.is_paused = is_paused
+        self.state = state
+        self.phase = Phase.OPEN
+        self.observers: dict[Peer, None] = {}
+        self.ply = 0
+        self.record: list[RoomData] = []
+        """What a replay holds: every position once, errors, the result."""
+        self._host = host
+        self._requested: Seat | None = None
+        self._request_number = 0
+        self._alarm: Alarm | None = None
+
+    # -- who is here ------------------------------------------------------------------------------------------------
+
+    @property
+    def names(self) -> tuple[str, str]:
+        return self.chairs[0].name, self.chairs[1].name
+
+    @property
+    def player_count(self) -> int:
+        return sum(chair.peer is not None for chair in self.chairs)
+
+    def chair_of(self, peer: Peer) -> Chair | None:
+        return next((chair for chair in self.chairs if chair.peer is peer), None)
+
+    def free_chair(self) -> Chair | None:
+        """A chair that anyone may take; only while the room is open."""
+        if self.phase is not Phase.OPEN:
+            return None
+        return next((chair for chair in self.chairs if chair.peer is None and chair.reservation is None), None)
+
+    def seat(self, peer: Peer, chair: Chair) -> None:
+        """`peer` sits down; the game begins when that was the last free chair."""
+        chair.peer = peer
+        chair.reservation = None
+        peer.rooms[self.id] = self
+        self._publish(events.PlayerJoined(self.id, peer.label, chair.seat, chair.name))
+        peer.send(self.edition.dialect.encode(Joined(self.id)))
+        if self.player_count == len(self.chairs):
+            self._begin()
+
+    def observe(self, peer: Peer) -> None:
+        """`peer` watches from now on; asking twice changes nothing."""
+        is_new = peer not in self.observers
+        self.observers[peer] = None
+        peer.observed[self.id] = self
+        peer.send(self.edition.dialect.encode(Observed(self.id)))
+        if not is_new:
+            return
+        self._publish(events.ObserverJoined(self.id, peer.label))
+        if self.phase is Phase.RUNNING and self.edition.policy.observing_sends_state:
+            peer.send(self._encode(Memento(self.state, self.names)))
+
+    # -- the course of the game -------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        self.phase = Phase.RUNNING
+        self._publish(events.GameStarted(self.id, self.names, self.is_paused, self.state.turn))
+        for chair, peer in self._seated():
+            peer.send(self._encode(WelcomeMessage(chair.seat)))
+        self._record_state()
+        self._show_state(to_players=not self.is_paused)
+        if not self.is_paused:
+            self._request_move()
+
+    def move(self, peer: Peer, message: RoomMessage, arrival: Arrival, now: float) -> None:
+        """A room packet of a player: plays it, or ends the game over it."""
+        chair = self.chair_of(peer)
+        texts = self.edition.dialect.texts
+        if chair is None:
+            raise RequestError(Fault.NOT_A_MEMBER, texts.not_member(self.id))
+        data = message.data
+        if not isinstance(data, MoveData | UnreadableData):
+            raise RequestError(Fault.NOT_A_MOVE, texts.non_move(message))
+        if self._requested is None or self._requested != chair.seat:
+            self._refuse_out_of_turn(peer, chair, data)
+        if self._is_too_slow(chair, arrival, now):
+            return
+        if isinstance(data, UnreadableData):
+            self._refuse_unreadable(peer, chair, data)
+        else:
+            mistake = self.state.check(data.move)
+            if mistake is not None:
+                self._refuse_illegal(peer, chair, data, mistake)
+            self._play(chair, data)
+
+    def _play(self, chair: Chair, data: MoveData) -> None:
+        self.state = self.state.play(data.move)
+        self._publish(
+            events.MovePlayed(
+                self.id,
+                chair.seat,
+                chair.name,
+                self.ply,
+                self.state.turn,
+                str(data.move),
+                chair.clock.think_times[-1],
+                data.hints,
+            )
+        )
+        self.ply += 1
+        self._record_state(data.hints)
+        outcome = self.state.outcome()
+        self._show_state(to_players=outcome is not None or not self.is_paused)
+        if outcome is not None:
+            self._end(Ending.by_rules(outcome))
+        elif not self.is_paused:
+            self._request_move()
+
+    def _request_move(self) -> None:
+        chair = self.chairs[self.state.seat_on_turn]
+        self._requested = chair.seat
+        self._request_number += 1
+        if chair.peer is not None:
+            chair.peer.send(self._encode(MoveRequest()), partial(self._request_sent, chair, self._request_number))
+
+    def _request_sent(self, chair: Chair, number: int, now: float) -> None:
+        if number != self._request_number or self._requested is None:
+            return  # answered or over before it was on its way
+        chair.clock.start(now)
+        deadline = chair.clock.hard_deadline
+        if deadline is not None:
+            self._alarm = self._host.call_at(deadline, partial(self._hard_limit_passed, chair, deadline))
+
+    # -- time -------------------------------------------------------------------------------------------------------
+
+    def _is_too_slow(self, chair: Chair, arrival: Arrival, now: float) -> bool:
+        """Stop the clock of the pending request and judge the answer's time; ends the game if it was too slow."""
+        self._forget_request()
+        clock = chair.clock
+        think_time = clock.stop(arrival.instant) if clock.is_running else clock.answer_at_once()
+        if clock.is_over_hard_limit(think_time):
+            self._end_too_slow(chair, think_time, arrival, max(0.0, now - arrival.instant), is_hard=True)
+        elif clock.is_over_soft_limit(think_time):
+            self._end_too_slow(chair, think_time, arrival, max(0.0, now - arrival.instant), is_hard=False)
+        return self.phase is Phase.OVER
+
+    def _hard_limit_passed(self, chair: Chair, deadline: float, now: float) -> None:
+        """No answer has been read: end the game, unless bytes have arrived that this server was too slow to read."""
+        peer = chair.peer
+        if peer is not None and now < deadline + LAST_LOOK and peer.sink.has_unread_input():
+            self._alarm = self._host.call_at(now + SECOND_LOOK, partial(self._hard_limit_passed, chair, deadline))
+            return
+        self._forget_request()
+        self._end_too_slow(chair, chair.clock.stop(now), Arrival(now), max(0.0, now - deadline), is_hard=True)
+
+    def _end_too_slow(
+        self, chair: Chair, think_time: float, arrival: Arrival, loop_lag: float, *, is_hard: bool
+    ) -> None:
+        policy, texts, limits = self.edition.policy, self.edition.dialect.texts, chair.clock.limits
+        limit = limits.hard_timeout if is_hard else limits.soft_timeout
+        assert limit is not None
+        self._publish(
+            events.TimeVerdict(
+                self.id,
+                chair.seat,
+                chair.name,
+                self.ply,
+                think_time,
+                limit,
+                is_hard,
+                arrival.source.value,
+                loop_lag,
+            )
+        )
+        cause = policy.hard_timeout_cause if is_hard else Cause.SOFT_TIMEOUT
+        reason = texts.hard_timeout_reason(limit) if is_hard else texts.soft_timeout_reason(limit)
+        winners = (1 - chair.seat,) if policy.timeout_winner is TimeoutWinner.OPPONENT else leaders(self.state)
+        self._end(Ending.against(chair.seat, cause, reason, winners))
+
+    def _forget_request(self) -> None:
+        self._requested = None
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+
+    # -- what players do wrong --------------------------------------------------------------------------------------
+
+    def _refuse_out_of_turn(self, peer: Peer, chair: Chair, data: MoveData | UnreadableData) -> None:
+        texts = self.edition.dialect.texts
+        self._publish(
+            events.MoveRefused(self.id, chair.seat, chair.name, self.ply, Fault.NOT_YOUR_TURN, "not on turn")
+        )
+        text = texts.not_your_turn_error(self._requested, chair.seat, self.names, data)
+        peer.send(self._encode(ErrorMessage(text, data)))
+        raise RequestError(Fault.NOT_YOUR_TURN, texts.not_your_turn(self._requested, chair.seat, self.names, data))
+
+    def _refuse_illegal(self, peer: Peer, chair: Chair, data: MoveData, mistake: Mistake) -> None:
+        texts = self.edition.dialect.texts
+        reason = texts.violation_reason(mistake, data.move)
+        error = ErrorMessage(texts.illegal_move_error(chair.name, mistake, data.move), MoveData(data.move))
+        self._end_with_violation(peer, chair, error, reason, Fault.ILLEGAL_MOVE)
+        raise RequestError(Fault.ILLEGAL_MOVE, texts.illegal_move(mistake, data.move))
+
+    def _refuse_unreadable(self, peer: Peer, chair: Chair, data: UnreadableData) -> None:
+        texts = self.edition.dialect.texts
+        reason = texts.unreadable_reason(data.problem)
+        error = ErrorMessage(texts.unreadable_move_error(chair.name, data.problem), data)
+        self._end_with_violation(peer, chair, error, reason, Fault.UNREADABLE_MOVE)
+        raise RequestError(Fault.UNREADABLE_MOVE, texts.unreadable_move(data.problem))
+
+    def _end_with_violation(self, peer: Peer, chair: Chair, error: ErrorMessage, reason: str, fault: Fault) -> None:
+        self._publish(events.MoveRefused(self.id, chair.seat, chair.name, self.ply, fault, reason))
+        self.record.append(error)
+        packet = self._encode(error)
+        peer.send(packet)
+        for observer in self.observers:
+            observer.send(packet)
+        self._end(Ending.against(chair.seat, Cause.RULE_VIOLATION, reason, (1 - chair.seat,)), offender=peer)
+
+    # -- what administrators do -------------------------------------------------------------------------------------
+
+    def pause(self, peer: Peer, *, is_paused: bool) -> None:
+        """Stop asking for moves, or go on; a request that is pending stays so."""
+        if is_paused == self.is_paused:
+            self._ignore(peer, "pause", "the game is paused already" if is_paused else "the game is not paused")
+            return
+        self.is_paused = is_paused
+        self._publish(events.PauseChanged(self.id, is_paused))
+        if not is_paused and self.phase is Phase.RUNNING and self._requested is None:
+            self._show_state(to_players=True)
+            self._request_move()
+        packet = self._encode(Paused(is_paused))
+        for observer in self.observers:
+            observer.send(packet)
+
+    def step(self, peer: Peer) -> None:
+        """Ask for one move of a paused game."""
+        if self.phase is not Phase.RUNNING:
+            self._ignore(peer, "step", "not all players are in")
+        elif not self.is_paused:
+            self._ignore(peer, "step", "the game is not paused")
+        elif self._requested is not None:
+            self._ignore(peer, "step", "a move has been asked for and not been answered")
+        else:
+            self._publish(events.GameStepped(self.id))
+            self._show_state(to_players=True)
+            self._request_move()
+
+    def cancel(self) -> None:
+        """End the game, or the waiting for it, without anybody's fault."""
+        names_leader = self.edition.policy.cancel_winner is CancelWinner.LEADER and self.phase is Phase.RUNNING
+        self._end(Ending.cancelled(leaders(self.state) if names_leader else ()))
+
+    def _ignore(self, peer: Peer, command: str, why: str) -> None:
+        self._publish(events.CommandIgnored(peer.label, self.id, command, why))
+
+    # -- leaving and the end ----------------------------------------------------------------------------------------
+
+    def leave(self, peer: Peer) -> None:
+        """`peer` is gone, or has done what counts as leaving."""
+        if peer in self.observers:
+            del self.observers[peer], peer.observed[self.id]
+        chair = self.chair_of(peer)
+        if chair is None:
+            return
+        self._publish(events.PlayerLeft(self.id, chair.seat, chair.name))
+        chair.peer = None
+        del peer.rooms[self.id]
+        self._end(Ending.against(chair.seat, Cause.LEFT, self.edition.dialect.texts.left_reason, (1 - chair.seat,)))
+
+    def _end(self, ending: Ending, offender: Peer | None = None) -> None:
+        has_begun = self.phase is Phase.RUNNING
+        self.phase = Phase.OVER
+        self._forget_request()
+        result = ending.result(self.edition.dialect.score_definition, self.state, self.names)
+        audience = [peer for _, peer in self._seated()] + list(self.observers)
+        if has_begun or self.edition.policy.sends_result_before_start:
+            packet = self._encode(result)
+            for peer in audience:
+                peer.send(packet)
+        left = self.edition.dialect.encode(Left(self.id))
+        for peer in audience:
+            peer.send(left)
+        if has_begun:
+            self.record.append(result)
+            self._publish(
+                events.GameEnded(
+                    self.id,
+                    self.edition.name,
+                    self.names,
+                    tuple(score.cause.value for score in result.scores),
+                    tuple(score.reason for score in result.scores),
+                    tuple(score.parts for score in result.scores),
+                    result.winners,
+                    self.ply,
+                    (tuple(self.chairs[0].clock.think_times), tuple(self.chairs[1].clock.think_times)),
+                    result,
+                    self.record,
+                )
+            )
+        self._publish(events.RoomClosed(self.id))
+        self._host.room_over(self, offender)
+
+    # -- telling people ---------------------------------------------------------------------------------------------
+
+    def _seated(self) -> Iterator[tuple[Chair, Peer]]:
+        for chair in self.chairs:
+            if chair.peer is not None:
+                yield chair, chair.peer
+
+    def _record_state(self, hints: tuple[str, ...] = ()) -> None:
+        self.record.append(Memento(self.state, self.names, hints))
+
+    def _show_state(self, *, to_players: bool) -> None:
+        """Encoded once; the same bytes to observers and, unless paused, to both players."""
+        if not to_players and not self.observers:
+            return
+        packet = self._encode(Memento(self.state, self.names))
+        for observer in self.observers:
+            observer.send(packet)
+        if to_players:
+            for _, peer in self._seated():
+                peer.send(packet)
+
+    def _encode(self, data: RoomData) -> bytes:
+        return self.edition.dialect.encode(RoomMessage(self.id, data))
+
+    def _publish(self, happening: events.Happening) -> None:
+        self._host.publish(happening)

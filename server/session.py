@@ -1,0 +1,214 @@
+"""One connection from its first byte to its last.
+
+Law: one task reads, one writes; whatever goes wrong on this connection is answered here and noticed by nobody else.
+This is the one place where errors become replies. However a connection ends, the lobby forgets it before the socket is
+closed, what was queued goes out first, and nobody waits longer than `close_timeout` for the peer to say goodbye.
+"""
+
+from __future__ import annotations
+
+import traceback
+from math import inf
+
+import trio
+from protocol.connection import Connection, ConnectionClosed, Role, StreamEnd
+
+from protocol.errors import RemoteProtocolError
+from protocol.limits import Limits
+from protocol.messages import CloseConnection, ErrorPacket, Message
+from server import events
+from server.clock import Arrival
+from server.config import Config
+from server.dispatch import dispatch
+from server.errors import RequestError
+from server.lobby import Lobby
+from server.outbox import Outbox
+from server.peer import Peer
+from server.wire import Wire
+
+
+class Session:
+    """Serves one connection (`run`); `label` is its name in the log."""
+
+    def __init__(self, label: str, address: str, wire: Wire, lobby: Lobby, stream: events.EventStream, config: Config):
+        self._label = label
+        self._address = address
+        self._wire = wire
+        self._lobby = lobby
+        self._stream = stream
+        self._config = config
+        self._connection = Connection(
+            Role.SERVER, lobby.default_edition.dialect, _limits(config, config.packet_bytes_before)
+        )
+        self._reading = trio.CancelScope()
+        self._written = trio.Event()
+        self._outbox = Outbox(
+            wire,
+            self._connection,
+            max_bytes=config.outbox_bytes,
+            progress_timeout=config.outbox_timeout,
+            on_broken=self._outbox_broken,
+            on_ended=self._reading.cancel,
+        )
+        self._peer = Peer(label, self._outbox, lobby.default_edition)
+        self._reason = "the server ended the stream"
+        self._is_input_over = False
+        self._has_full_limits = False
+        self._ignored_seen = 0
+        self._had_packet = False
+
+    async def run(self) -> None:
+        """Serve until both sides are done; closes the wire in any case."""
+        self._stream.publish(events.ConnectionOpened(self._label, self._address))
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._write)
+                await self._read()
+                self._lobby.drop(self._peer)
+                self._outbox.end_nowait()
+                await self._say_goodbye()
+                nursery.cancel_scope.cancel()
+        finally:
+            self._lobby.drop(self._peer)
+            with trio.CancelScope(shield=True):
+                await self._wire.aclose()
+            self._stream.publish(events.ConnectionClosed(self._label, self._reason))
+
+    def end(self, reason: str) -> None:
+        """End our side of the stream behind what is queued; the peer is given time to close."""
+        if not self._outbox.is_ended:
+            self._end(reason)
+
+    # -- reading ----------------------------------------------------------------------------------------------------
+
+    async def _read(self) -> None:
+        """Answer packets until either side ends its stream."""
+        with self._reading:
+            self._reading.deadline = trio.current_time() + self._config.first_packet_timeout
+            while not self._outbox.is_ended:
+                try:
+                    data, arrival = await self._wire.receive()
+                except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
+                    self._is_input_over = True
+                    self._end(f"connection lost: {error}")
+                    return
+                self._connection.receive_data(data)
+                self._answer_all(arrival)
+        if self._reading.cancelled_caught and not self._outbox.is_ended:
+            self._refuse_slow_packet()
+
+    def _answer_all(self, arrival: Arrival) -> None:
+        """Answer every packet that is complete; what a packet changes holds for the next one."""
+        while not self._outbox.is_ended:
+            try:
+                event = self._connection.next_event()
+            except RemoteProtocolError as error:
+                self._refuse_bytes(error)
+                return
+            if event is None:
+                break
+            self._answer(event, arrival)
+        self._set_deadline()
+
+    def _answer(self, event: Message | StreamEnd | ConnectionClosed, arrival: Arrival) -> None:
+        policy = self._peer.edition.policy
+        self._had_packet = True
+        if isinstance(event, CloseConnection):
+            self._end("goodbye")
+        elif isinstance(event, StreamEnd):
+            self._end("end tag", with_end_tag=policy.answers_end_tag)
+        elif isinstance(event, ConnectionClosed):
+            self._is_input_over = True
+            self._end("end of input", with_end_tag=policy.answers_end_tag)
+        else:
+            self._dispatch(event, arrival)
+
+    def _dispatch(self, message: Message, arrival: Arrival) -> None:
+        try:
+            dispatch(self._lobby, self._peer, message, arrival, trio.current_time())
+        except RequestError as error:
+            self._stream.publish(events.RequestRefused(self._label, error.fault, str(error)))
+            self._reply_error(str(error), message, error.fault.value)
+        except Exception as error:  # a bug: this connection pays for it, nobody else
+            self._stream.publish(events.InternalError(self._label, "".join(traceback.format_exception(error))))
+            self._reply_error("The server failed to answer this request; this is not your fault", message, "bug")
+        self._connection.dialect = self._peer.edition.dialect
+        if not self._has_full_limits and (self._peer.is_admin or self._peer.rooms):
+            self._has_full_limits = True
+            self._connection.limits = _limits(self._config, self._config.packet_bytes)
+        ignored = self._connection.ignored
+        if len(ignored) > self._ignored_seen:
+            self._stream.publish(events.ContentIgnored(self._label, tuple(ignored[self._ignored_seen :])))
+            self._ignored_seen = len(ignored)
+
+    def _set_deadline(self) -> None:
+        """A packet begun must be completed in time; between packets a peer may be silent."""
+        if self._connection.has_partial_packet:
+            if self._reading.deadline == inf:
+                self._reading.deadline = trio.current_time() + self._config.packet_timeout
+        elif self._had_packet:
+            self._reading.deadline = inf
+
+    # -- refusing ---------------------------------------------------------------------------------------------------
+
+    def _refuse_bytes(self, error: RemoteProtocolError) -> None:
+        self._stream.publish(events.ProtocolBroken(self._label, error.refusal.value, str(error)))
+        if self._peer.edition.policy.explains_protocol_errors:
+            self._reply_error(str(error), error.original, error.refusal.value)
+        else:
+            self._end(error.refusal.value, with_end_tag=False)
+
+    def _refuse_slow_packet(self) -> None:
+        if self._had_packet:
+            refusal, text = "packet_timeout", f"A packet was begun and not ended in {self._config.packet_timeout:g} s"
+        else:
+            refusal, text = "first_packet", f"No packet came within {self._config.first_packet_timeout:g} s"
+        self._stream.publish(events.ProtocolBroken(self._label, refusal, text))
+        if self._peer.edition.policy.explains_protocol_errors:
+            self._reply_error(text, None, refusal)
+        else:
+            self._end(refusal, with_end_tag=False)
+
+    def _reply_error(self, text: str, original: Message | None, reason: str) -> None:
+        """Tell the sender what was wrong and end its stream."""
+        dialect = self._peer.edition.dialect
+        self._outbox.send_nowait(dialect.encode(ErrorPacket(text, original)))
+        self._outbox.send_nowait(dialect.encode(CloseConnection()))
+        self._end(reason)
+
+    def _end(self, reason: str, *, with_end_tag: bool = True) -> None:
+        self._reason = reason
+        self._outbox.end_nowait(with_end_tag=with_end_tag)
+
+    # -- writing and the end ----------------------------------------------------------------------------------------
+
+    async def _write(self) -> None:
+        await self._outbox.run()
+        self._written.set()
+
+    def _outbox_broken(self, queued_bytes: int, why: str) -> None:
+        self._reason = why
+        self._is_input_over = True
+        self._stream.publish(events.PeerTooSlow(self._label, queued_bytes, why))
+        self._outbox.end_nowait(with_end_tag=False)
+
+    async def _say_goodbye(self) -> None:
+        """Let what is queued go out, then wait for the peer to close; unread input would make it a reset."""
+        with trio.move_on_after(self._config.outbox_timeout):
+            await self._written.wait()
+        with trio.move_on_after(self._config.close_timeout):
+            while not self._is_input_over:
+                try:
+                    data, _ = await self._wire.receive()
+                except (trio.BrokenResourceError, trio.ClosedResourceError):
+                    return
+                self._is_input_over = not data
+
+
+def _limits(config: Config, packet_bytes: int) -> Limits:
+    return Limits(
+        packet_bytes=packet_bytes,
+        depth=config.packet_depth,
+        attributes=config.packet_attributes,
+        children=config.packet_children,
+    )

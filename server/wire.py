@@ -1,0 +1,144 @@
+"""A connection's bytes, and when they arrived.
+
+Law: `receive` says for every piece when its last byte reached this machine. On Linux the kernel says so itself
+(SO_TIMESTAMPNS, read with recvmsg), however late this process reads; elsewhere it is the time right after the read.
+`try_send` never waits.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+import sys
+from typing import Final, Protocol
+
+import trio
+
+from server.clock import Arrival
+from server.stamps import StampReader
+
+RECEIVE_BYTES: Final = 65536
+SO_TIMESTAMPNS: Final = 35  # <asm-generic/socket.h>; the socket module does not name it
+_TIMESPEC: Final = struct.Struct("@qq" if sys.maxsize > 2**32 else "@ll")
+_ANCILLARY_BYTES: Final = socket.CMSG_SPACE(_TIMESPEC.size) if hasattr(socket, "CMSG_SPACE") else 0
+
+
+class Wire(Protocol):
+    """What a session needs of a connection. Raises trio.BrokenResourceError where the connection is broken."""
+
+    async def receive(self) -> tuple[bytes, Arrival]:
+        """The next piece, `b""` at the end of input, and when it arrived."""
+        ...
+
+    def try_send(self, data: bytes | memoryview) -> int:
+        """Hand as many bytes to the kernel as it takes now, in one call; returns how many."""
+        ...
+
+    async def send_all(self, data: bytes) -> None: ...
+
+    async def send_eof(self) -> None: ...
+
+    def has_unread_input(self) -> bool: ...
+
+    async def aclose(self) -> None: ...
+
+
+class StreamWire:
+    """Any trio stream: memory streams in tests, or a platform without time stamps."""
+
+    def __init__(self, stream: trio.abc.HalfCloseableStream) -> None:
+        self._stream = stream
+
+    async def receive(self) -> tuple[bytes, Arrival]:
+        data = await self._stream.receive_some(RECEIVE_BYTES)
+        return bytes(data), Arrival(trio.current_time())
+
+    def try_send(self, data: bytes | memoryview) -> int:  # noqa: ARG002 - a stream cannot say what it takes without waiting
+        return 0
+
+    async def send_all(self, data: bytes) -> None:
+        await self._stream.send_all(data)
+
+    async def send_eof(self) -> None:
+        await self._stream.send_eof()
+
+    def has_unread_input(self) -> bool:
+        return False
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+class SocketWire:
+    """A connected TCP socket, non-blocking, with the kernel's receive time stamps where there are any."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        sock.setblocking(False)
+        with contextlib.suppress(OSError):  # no TCP: nothing to speed up
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._sock = sock
+        self._has_stamps = False
+        if sys.platform == "linux" and _ANCILLARY_BYTES:
+            with contextlib.suppress(OSError):
+                sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+                self._has_stamps = True
+        self._stamps = StampReader(trio.current_time)
+
+    async def receive(self) -> tuple[bytes, Arrival]:
+        while True:
+            try:
+                data, ancillary = self._read()
+            except BlockingIOError:
+                await trio.lowlevel.wait_readable(self._sock)
+            except OSError as error:
+                raise trio.BrokenResourceError(str(error)) from error
+            else:
+                arrival = self._stamps.arrival(self._stamp(ancillary))
+                await trio.lowlevel.checkpoint()  # a peer that never pauses must not starve the others
+                return data, arrival
+
+    def _read(self) -> tuple[bytes, list[tuple[int, int, bytes]]]:
+        if not self._has_stamps:
+            return self._sock.recv(RECEIVE_BYTES), []
+        data, ancillary, _, _ = self._sock.recvmsg(RECEIVE_BYTES, _ANCILLARY_BYTES)
+        return data, ancillary
+
+    def _stamp(self, ancillary: list[tuple[int, int, bytes]]) -> float | None:
+        for level, kind, data in ancillary:
+            if level == socket.SOL_SOCKET and kind == SO_TIMESTAMPNS and len(data) >= _TIMESPEC.size:
+                seconds, nanoseconds = _TIMESPEC.unpack_from(data)
+                return float(seconds + nanoseconds * 1e-9)
+        return None
+
+    def try_send(self, data: bytes | memoryview) -> int:
+        try:
+            return self._sock.send(data)
+        except BlockingIOError:
+            return 0
+        except OSError as error:
+            raise trio.BrokenResourceError(str(error)) from error
+
+    async def send_all(self, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            sent = self.try_send(rest)
+            rest = rest[sent:]
+            if rest:
+                await trio.lowlevel.wait_writable(self._sock)
+
+    async def send_eof(self) -> None:
+        await trio.lowlevel.checkpoint()
+        with contextlib.suppress(OSError):  # the peer may be gone already
+            self._sock.shutdown(socket.SHUT_WR)
+
+    def has_unread_input(self) -> bool:
+        try:
+            return bool(self._sock.recv(1, socket.MSG_PEEK))
+        except OSError:
+            return False
+
+    async def aclose(self) -> None:
+        trio.lowlevel.notify_closing(self._sock)
+        self._sock.close()
+        await trio.lowlevel.checkpoint()

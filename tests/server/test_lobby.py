@@ -1,0 +1,420 @@
+"""The lobby brings together who belongs together, refuses the rest by name, and keeps nothing of what is over."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from protocol.messages import (
+    AuthenticateRequest,
+    CancelRequest,
+    JoinPreparedRequest,
+    JoinRequest,
+    JoinRoomRequest,
+    Left,
+    Message,
+    ObserveRequest,
+    PauseRequest,
+    PlayerScore,
+    PrepareRequest,
+    Result,
+    RoomMessage,
+    ScoreForPlayerRequest,
+    Slot,
+    StepRequest,
+    Testing,
+    TestModeRequest,
+)
+from server import events
+from server.errors import Fault, RequestError
+from server.room import Phase
+from tests.server.playbook import GAME_TYPE, Guest, Table, first_move
+
+
+@pytest.fixture
+def table() -> Table:
+    return Table()
+
+
+def fault_of(error: RequestError | None) -> Fault | None:
+    return None if error is None else error.fault
+
+
+# -- joining ----------------------------------------------------------------------------------------------------------
+
+
+def test_two_who_join_play_each_other_and_a_third_waits(table: Table) -> None:
+    guests = [table.guest(name) for name in ("one", "two", "three")]
+    for guest in guests:
+        assert guest.says(JoinRequest(GAME_TYPE)) is None
+    assert len(table.lobby.rooms) == 2
+    assert list(table.lobby.waiting) == ["id-2"]
+    assert guests[0].peer.rooms == guests[1].peer.rooms != guests[2].peer.rooms
+
+
+def test_a_join_without_game_type_means_the_default_game(table: Table) -> None:
+    guest = table.guest("one")
+    assert guest.says(JoinRequest(None)) is None
+    assert next(iter(guest.peer.rooms.values())).edition.game_type == GAME_TYPE
+
+
+def test_administrators_hear_of_every_join_after_the_packets_of_the_start(table: Table) -> None:
+    admin = table.guest("admin", is_admin=True)
+    one = table.guest("one", is_admin=True)
+    one.says(JoinRequest(GAME_TYPE))
+    two = table.guest("two")
+    two.says(JoinRequest(GAME_TYPE))
+    assert admin.hears() == ["joinedGameRoom 1 False", "joinedGameRoom 2 True"]
+    assert one.hears() == [
+        "joined",
+        "joinedGameRoom 1 False",
+        "welcome 0",
+        "state 0",
+        "request",
+        "joinedGameRoom 2 True",
+    ]
+    assert two.hears() == ["joined", "welcome 1", "state 0"]
+
+
+def test_nobody_plays_against_himself(table: Table) -> None:
+    guest = table.guest("one")
+    guest.says(JoinRequest(GAME_TYPE))
+    guest.says(JoinRequest(GAME_TYPE))
+    assert len(guest.peer.rooms) == 2
+
+
+def test_who_plays_several_games_stays_until_the_last_is_over(table: Table) -> None:
+    one, two, three = (table.guest(name) for name in ("one", "two", "three"))
+    one.says(JoinRequest(GAME_TYPE))
+    two.says(JoinRequest(GAME_TYPE))
+    one.says(JoinRequest(GAME_TYPE))
+    three.says(JoinRequest(GAME_TYPE))
+    two.leaves()
+    assert not one.is_ended
+    three.leaves()
+    assert one.is_ended
+
+
+def test_a_room_is_joined_by_its_id_until_it_is_full(table: Table) -> None:
+    admin, one, two, three = table.guest("admin", is_admin=True), *(table.guest(name) for name in "123")
+    room_id, codes = table.prepare(admin, Slot("Eins", is_reserved=False), Slot("Zwei", is_reserved=False))
+    assert codes == []
+    assert one.says(JoinRoomRequest(room_id)) is None
+    assert two.says(JoinRoomRequest(room_id)) is None
+    assert two.hears() == ["joined", "welcome 1", "state 0"]
+    error = three.says(JoinRoomRequest(room_id))
+    assert str(error) == f"sc.api.plugins.exceptions.GameRoomException: Room {room_id} is already full!"
+
+
+def test_reserved_seats_are_not_for_those_who_come_by(table: Table) -> None:
+    admin, one, two = table.guest("admin", is_admin=True), table.guest("one"), table.guest("two")
+    room_id, _ = table.prepare(admin)
+    assert fault_of(one.says(JoinRoomRequest(room_id))) is Fault.ROOM_FULL
+    two.says(JoinRequest(GAME_TYPE))
+    assert room_id not in two.peer.rooms
+
+
+def test_a_reservation_is_redeemed_once(table: Table) -> None:
+    admin, one, two = table.guest("admin", is_admin=True), table.guest("one"), table.guest("two")
+    _, codes = table.prepare(admin)
+    assert one.says(JoinPreparedRequest(codes[0])) is None
+    assert fault_of(two.says(JoinPreparedRequest(codes[0]))) is Fault.UNKNOWN_RESERVATION
+    assert codes[1] in table.lobby.reservations
+
+
+@pytest.mark.parametrize("code", [None, "", "no such code"])
+def test_an_unknown_reservation_is_refused(table: Table, code: str | None) -> None:
+    assert fault_of(table.guest("one").says(JoinPreparedRequest(code))) is Fault.UNKNOWN_RESERVATION
+
+
+def test_nobody_takes_both_reserved_seats(table: Table) -> None:
+    admin, one = table.guest("admin", is_admin=True), table.guest("one")
+    _, codes = table.prepare(admin)
+    one.says(JoinPreparedRequest(codes[0]))
+    assert fault_of(one.says(JoinPreparedRequest(codes[1]))) is Fault.UNKNOWN_RESERVATION
+
+
+def test_an_unknown_game_is_refused_and_the_known_ones_named(table: Table) -> None:
+    error = table.guest("one").says(JoinRequest("swc_2020_hive"))
+    assert str(error) == (
+        "sc.server.plugins.UnknownGameTypeException: "
+        "Unknown GameType UUID: swc_2020_hive (available: swc_2021_blokus)"
+    )
+
+
+# -- administrators ---------------------------------------------------------------------------------------------------
+
+
+def test_the_right_password_makes_an_administrator_and_is_not_answered(table: Table) -> None:
+    guest = table.guest("admin")
+    assert guest.says(AuthenticateRequest("secret")) is None
+    assert guest.says(AuthenticateRequest("secret")) is None
+    assert guest.peer.is_admin
+    assert guest.hears() == []
+    assert len(table.happened(events.AdminAuthenticated)) == 1
+
+
+@pytest.mark.parametrize("password", [None, "", "Secret", "geheim", "\ud800"])
+def test_a_wrong_password_is_refused(table: Table, password: str | None) -> None:
+    guest = table.guest("admin")
+    assert fault_of(guest.says(AuthenticateRequest(password))) is Fault.WRONG_PASSWORD
+    assert not guest.peer.is_admin
+
+
+def test_without_a_password_set_nobody_becomes_an_administrator() -> None:
+    table = Table(password=None)
+    assert fault_of(table.guest("admin").says(AuthenticateRequest(""))) is Fault.WRONG_PASSWORD
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        PrepareRequest(GAME_TYPE, (Slot("a"), Slot("b"))),
+        ObserveRequest("x"),
+        PauseRequest("x", True),
+        StepRequest("x"),
+        CancelRequest("x"),
+        TestModeRequest(True),
+        ScoreForPlayerRequest("a"),
+    ],
+    ids=lambda request: type(request).__name__,
+)
+def test_commands_are_for_administrators(table: Table, request_: Message) -> None:
+    assert fault_of(table.guest("one").says(request_)) is Fault.UNAUTHENTICATED
+    assert table.lobby.rooms == {}
+
+
+@pytest.mark.parametrize(
+    "request_", [ObserveRequest("x"), PauseRequest("x", True), StepRequest(None), CancelRequest(None)]
+)
+def test_commands_for_an_unknown_room_are_refused(table: Table, request_: Message) -> None:
+    assert fault_of(table.guest("admin", is_admin=True).says(request_)) is Fault.UNKNOWN_ROOM
+
+
+def test_packets_only_a_server_sends_are_refused_by_name(table: Table) -> None:
+    error = table.guest("one").says(Left("x"))
+    assert str(error).endswith("Unhandled Packet of type: class sc.protocol.RemovedFromGame")
+
+
+@pytest.mark.parametrize(
+    ("slots", "said"),
+    [
+        ((), "2 slots, this request has 0"),
+        ((Slot("a"),), "2 slots, this request has 1"),
+        ((Slot("a"), Slot("b"), Slot("c")), "2 slots, this request has 3"),
+        ((Slot("a"), Slot(None)), "Slot 2 of this request has no displayName"),
+    ],
+)
+def test_a_game_that_cannot_be_prepared_leaves_no_room(table: Table, slots: tuple[Slot, ...], said: str) -> None:
+    error = table.guest("admin", is_admin=True).says(PrepareRequest(GAME_TYPE, slots))
+    assert fault_of(error) is Fault.BAD_SLOTS
+    assert said in str(error)
+    assert (table.lobby.rooms, table.lobby.reservations, table.pending_alarms) == ({}, {}, 0)
+
+
+def test_the_release_opens_the_second_seat_of_a_single_slot_to_anyone() -> None:
+    table = Table("blokus-2021-21.4.0")
+    admin, one, two = table.guest("admin", is_admin=True), table.guest("one"), table.guest("two")
+    room_id, codes = table.prepare(admin, Slot("Eins"))
+    one.says(JoinPreparedRequest(codes[0]))
+    two.says(JoinRequest(GAME_TYPE))
+    assert two.peer.rooms.keys() == {room_id}
+
+
+def test_a_prepared_game_nobody_comes_to_is_given_up(table: Table) -> None:
+    admin, one = table.guest("admin", is_admin=True), table.guest("one")
+    _, codes = table.prepare(admin)
+    one.says(JoinPreparedRequest(codes[0]))
+    table.advance(599.0)
+    assert len(table.lobby.rooms) == 1
+    table.advance(1.0)
+    assert (table.lobby.rooms, table.lobby.reservations) == ({}, {})
+    assert one.hears() == ["joined", "left", "end of stream"]
+
+
+def test_a_game_that_has_begun_is_not_given_up(table: Table) -> None:
+    room, *_ = table.game()
+    for chair in room.chairs:
+        chair.clock.abandon()
+    assert table.pending_alarms == 1  # the hard limit's; that of the reservation is gone
+
+
+# -- limits -----------------------------------------------------------------------------------------------------------
+
+
+def test_no_more_rooms_wait_than_allowed() -> None:
+    table = Table(rooms_waiting=1)
+    admin = table.guest("admin", is_admin=True)
+    table.prepare(admin)
+    error = table.guest("one").says(JoinRequest(GAME_TYPE))
+    assert fault_of(error) is Fault.LIMIT_REACHED
+    assert len(table.lobby.rooms) == 1
+
+
+def test_no_more_observers_than_allowed() -> None:
+    table = Table(observers_per_room=1)
+    room, admin, *_ = table.game()
+    assert admin.says(ObserveRequest(room.id)) is None
+    assert fault_of(table.guest("late", is_admin=True).says(ObserveRequest(room.id))) is Fault.LIMIT_REACHED
+
+
+# -- test mode --------------------------------------------------------------------------------------------------------
+
+
+def test_scores_are_kept_in_test_mode(table: Table) -> None:
+    admin = table.guest("admin", is_admin=True)
+    assert admin.says(TestModeRequest(True)) is None
+    assert admin.last_message == Testing(True)
+    table.lobby.scores.add(_result(table))
+    assert admin.says(ScoreForPlayerRequest("Eins")) is None
+    assert isinstance(admin.last_message, PlayerScore)
+    assert admin.last_message.number_of_tests == 1
+
+
+def _result(table: Table) -> Result:
+    room, _, _, two = table.game()
+    two.leaves()
+    result = room.record[-1]
+    assert isinstance(result, Result)
+    return result
+
+
+def test_a_score_nobody_has_is_refused(table: Table) -> None:
+    error = table.guest("admin", is_admin=True).says(ScoreForPlayerRequest("Niemand"))
+    assert fault_of(error) is Fault.UNKNOWN_PLAYER
+
+
+# -- nothing is left --------------------------------------------------------------------------------------------------
+
+
+class LobbyMachine(RuleBasedStateMachine):
+    """Guests come, do whatever they like in any order, and go: whatever is over leaves no trace."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = Table(rooms_waiting=6, observers_per_room=2)
+        self.guests: list[Guest] = []
+        self.codes: list[str] = []
+        self.room_ids: list[str] = ["no room"]
+        self.random = random.Random(0)
+
+    def pick(self, index: int) -> Guest:
+        self.guests = [guest for guest in self.guests if not guest.is_ended]
+        if not self.guests:
+            self.guests.append(self.table.guest("g"))
+        return self.guests[index % len(self.guests)]
+
+    def tell(self, index: int, request: Message) -> None:
+        guest = self.pick(index)
+        guest.says(request)
+        self.room_ids += [room_id for room_id in self.table.lobby.rooms if room_id not in self.room_ids]
+        self.codes += [code for code in self.table.lobby.reservations if code not in self.codes]
+
+    def room_id(self, index: int) -> str:
+        return self.room_ids[-1 - index % len(self.room_ids)]
+
+    indices = st.integers(0, 7)
+
+    @rule(is_admin=st.booleans())
+    def come(self, is_admin: bool) -> None:
+        if len(self.guests) < 12:
+            self.guests.append(self.table.guest("g", is_admin=is_admin))
+
+    @rule(index=indices)
+    def go(self, index: int) -> None:
+        guest = self.pick(index)
+        guest.end_nowait()
+        guest.leaves()
+
+    @rule(index=indices)
+    def join(self, index: int) -> None:
+        self.tell(index, JoinRequest(GAME_TYPE))
+
+    @rule(index=indices, slots=st.integers(0, 3), is_reserved=st.booleans(), is_paused=st.booleans())
+    def prepare(self, index: int, slots: int, is_reserved: bool, is_paused: bool) -> None:
+        self.tell(index, PrepareRequest(GAME_TYPE, (Slot("x", is_reserved=is_reserved),) * slots, is_paused))
+
+    @rule(index=indices, code=indices)
+    def redeem(self, index: int, code: int) -> None:
+        self.tell(index, JoinPreparedRequest(self.codes[-1 - code % len(self.codes)] if self.codes else None))
+
+    @rule(index=indices, room=indices)
+    def join_room(self, index: int, room: int) -> None:
+        self.tell(index, JoinRoomRequest(self.room_id(room)))
+
+    @rule(index=indices, room=indices)
+    def observe(self, index: int, room: int) -> None:
+        self.tell(index, ObserveRequest(self.room_id(room)))
+
+    @rule(index=indices, room=indices, is_paused=st.booleans())
+    def pause(self, index: int, room: int, is_paused: bool) -> None:
+        self.tell(index, PauseRequest(self.room_id(room), is_paused))
+
+    @rule(index=indices, room=indices, is_forced=st.booleans())
+    def step(self, index: int, room: int, is_forced: bool) -> None:
+        self.tell(index, StepRequest(self.room_id(room), is_forced))
+
+    @rule(index=indices, room=indices)
+    def cancel(self, index: int, room: int) -> None:
+        self.tell(index, CancelRequest(self.room_id(room)))
+
+    @rule(index=indices, room=indices)
+    def nonsense(self, index: int, room: int) -> None:
+        self.tell(index, RoomMessage(self.room_id(room), None))
+
+    @rule(seconds=st.sampled_from([0.5, 3.0, 11.0, 700.0]))
+    def time_passes(self, seconds: float) -> None:
+        self.table.advance(seconds)
+
+    @rule(which=indices)
+    def whoever_is_on_turn_moves(self, which: int) -> None:
+        running = [room for room in self.table.lobby.rooms.values() if room.phase is Phase.RUNNING]
+        if running:
+            room = running[which % len(running)]
+            peer = room.chairs[room.state.seat_on_turn].peer
+            guest = next(guest for guest in self.guests if guest.peer is peer)
+            guest.moves(room, first_move(room))
+
+    @invariant()
+    def nothing_is_left_of_what_is_over(self) -> None:
+        lobby = self.table.lobby
+        assert all(room.phase is not Phase.OVER for room in lobby.rooms.values())
+        assert {room_id for room_id, room in lobby.rooms.items() if room.phase is Phase.OPEN} == set(lobby.waiting)
+        for code, (room, chair) in lobby.reservations.items():
+            assert lobby.rooms[room.id] is room
+            assert chair.reservation == code
+            assert chair.peer is None
+        for room in lobby.rooms.values():
+            assert room.phase is Phase.RUNNING or room.player_count < 2
+            assert room.is_prepared or room.player_count > 0
+            for chair in room.chairs:
+                assert chair.peer is None or chair.peer.rooms[room.id] is room
+        for guest in self.guests:
+            for room in guest.peer.rooms.values():
+                assert lobby.rooms[room.id].chair_of(guest.peer) is not None
+            for room in guest.peer.observed.values():
+                assert guest.peer in lobby.rooms[room.id].observers
+        assert all(not admin.sink.is_ended for admin in lobby.admins)  # type: ignore[attr-defined]
+
+    @invariant()
+    def one_clock_runs_for_each_pending_request(self) -> None:
+        running = [room for room in self.table.lobby.rooms.values() if room.phase is Phase.RUNNING]
+        clocks = sum(chair.clock.is_running for room in running for chair in room.chairs)
+        prepared = sum(self.table.lobby.rooms[room_id].is_prepared for room_id in self.table.lobby.waiting)
+        assert self.table.pending_alarms == clocks + prepared
+
+    def teardown(self) -> None:
+        for guest in self.guests:
+            guest.leaves()
+        self.table.advance(700.0)
+        lobby = self.table.lobby
+        assert (lobby.rooms, lobby.waiting, lobby.reservations, lobby.admins) == ({}, {}, {}, {})
+        assert self.table.pending_alarms == 0
+
+
+TestLobbyMachine = pytest.mark.slow(LobbyMachine.TestCase)
+TestLobbyMachine.settings = settings(max_examples=60, stateful_step_count=50)

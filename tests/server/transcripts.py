@@ -1,0 +1,185 @@
+"""Plays a recorded conversation with an official server against ours and says where they differ.
+
+Law: what the recording sent is sent at the recorded instant (of a virtual clock), what the official server answered has
+to be what ours answers: the same packets to the same connection in the same order, byte for byte, and the same
+closings. Room ids and reservation codes are those of each run; a position that the recording has cut is compared by
+its turn and its length in bytes. The order of packets to different connections means nothing.
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import trio
+
+from server.listener import Server
+from server.wire import StreamWire
+
+_LINE = re.compile(r"\s*([0-9.]+)\s+(\S+)\s+(->|<-)\s{1,2}(.*)", re.DOTALL)
+_UUID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_PACKET = re.compile(rb"\n  <(?!/)|\n</protocol>|<protocol/>")
+_MEMENTO = re.compile(rb'<data class="memento">.*</data>', re.DOTALL)
+_TURN = re.compile(rb'<state class="[^"]*"[^>]*? turn="(\d+)"')
+_CUT = re.compile(rb"<<memento turn=(\d+), (\d+) bytes>>")
+
+CONNECTS, CLOSES, STREAM_ENDS, STAYS_OPEN, RESETS = (
+    "(connects)",
+    "(closes the connection)",
+    "(FIN)",
+    "(still open at the end)",
+    "(RST)",
+)
+
+
+@dataclass(frozen=True)
+class Line:
+    instant: float
+    connection: str
+    is_to_server: bool
+    text: str
+
+    @property
+    def data(self) -> bytes:
+        """The bytes behind the recording's escapes."""
+        unescaped = re.sub(r"\\(n|t|r|\\|x[0-9A-F a-f]{2})", _unescape, self.text)
+        return unescaped.encode("utf-8", "surrogateescape")
+
+
+def _unescape(match: re.Match[str]) -> str:
+    code = match.group(1)
+    if code.startswith("x"):
+        return bytes([int(code[1:], 16)]).decode("ascii", "surrogateescape")
+    return codecs.decode("\\" + code, "unicode_escape")
+
+
+def read_transcript(path: Path) -> list[Line]:
+    raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    lines = []
+    for text in raw.decode().split("\n"):
+        if text and not text.startswith("#"):
+            match = _LINE.fullmatch(text)
+            assert match is not None, text
+            lines.append(Line(float(match[1]), match[2], match[3] == "->", match[4]))
+    return lines
+
+
+class DifferenceError(AssertionError):
+    """Ours and the recording are not the same."""
+
+
+@dataclass
+class _Guest:
+    """One connection of the recording, and what our server has sent it so far."""
+
+    name: str
+    near: trio.abc.HalfCloseableStream
+    received: bytearray = field(default_factory=bytearray)
+    is_ended: bool = False
+
+    async def read(self) -> None:
+        try:
+            async for data in self.near:
+                self.received += data
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            return
+        self.is_ended = True
+
+    def take_packet(self) -> bytes | None:
+        """The next whole packet; the root's start tag counts as one."""
+        if not self.received:
+            return None
+        if self.received.startswith(b"<protocol>"):
+            end = len(b"<protocol>")
+        else:
+            after = _PACKET.search(self.received, 1)
+            end = after.start() if after else len(self.received)
+        packet = bytes(self.received[:end])
+        del self.received[:end]
+        return packet
+
+
+class Replayer:
+    """Plays one recording against a server that is its own."""
+
+    def __init__(self, server: Server, lines: list[Line]) -> None:
+        self._server = server
+        self._lines = lines
+        self._guests: dict[str, _Guest] = {}
+        self._ours_by_theirs: dict[bytes, bytes] = {}
+
+    async def run(self) -> None:
+        """Raises DifferenceError where ours is not what was recorded."""
+        start = trio.current_time()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._server.alarms.run)
+            for line in self._lines:
+                await trio.sleep_until(start + line.instant)
+                if line.is_to_server:
+                    await self._act(line, nursery)
+                    await trio.testing.wait_all_tasks_blocked()
+                else:
+                    await trio.testing.wait_all_tasks_blocked()
+                    self._expect(line)
+            for guest in self._guests.values():
+                rest = guest.take_packet()
+                if rest is not None:
+                    raise DifferenceError(f"{guest.name}: ours sends too much: {rest!r}")
+            nursery.cancel_scope.cancel()
+
+    async def _act(self, line: Line, nursery: trio.Nursery) -> None:
+        if line.text == CONNECTS:
+            near, far = trio.testing.memory_stream_pair()
+            guest = self._guests[line.connection] = _Guest(line.connection, near)
+            nursery.start_soon(guest.read)
+            nursery.start_soon(self._server.serve_wire, StreamWire(far), line.connection)
+        elif line.text in (CLOSES, RESETS):
+            await self._guests[line.connection].near.aclose()
+        elif line.text == STREAM_ENDS:
+            await self._guests[line.connection].near.send_eof()
+        else:
+            data = _UUID.sub(lambda match: self._ours_by_theirs.get(match[0], match[0]), line.data)
+            await self._guests[line.connection].near.send_all(data)
+
+    def _expect(self, line: Line) -> None:
+        guest = self._guests[line.connection]
+        where = f"{line.instant:.3f} {line.connection}"
+        if line.text in (STREAM_ENDS, STAYS_OPEN):
+            rest = guest.take_packet()
+            if rest is not None:
+                raise DifferenceError(f"{where}: ours sends before {line.text}: {rest!r}")
+            if guest.is_ended != (line.text == STREAM_ENDS):
+                raise DifferenceError(f"{where}: recorded {line.text}, ours {'ended' if guest.is_ended else 'open'}")
+            return
+        ours = guest.take_packet()
+        if ours is None:
+            raise DifferenceError(f"{where}: ours says nothing, recorded {line.data!r}")
+        self._compare(where, ours, line.data)
+
+    def _compare(self, where: str, ours: bytes, theirs: bytes) -> None:
+        if _CUT.search(theirs):
+            ours = _MEMENTO.sub(_cut, ours)
+        our_ids, their_ids = _UUID.findall(ours), _UUID.findall(theirs)
+        if len(our_ids) == len(their_ids):
+            for our_id, their_id in zip(our_ids, their_ids, strict=True):
+                self._ours_by_theirs.setdefault(their_id, our_id)
+        theirs = _UUID.sub(lambda match: self._ours_by_theirs.get(match[0], match[0]), theirs)
+        if ours != theirs:
+            raise DifferenceError(f"{where}:\nours     {ours!r}\nrecorded {theirs!r}")
+
+
+def _cut(match: re.Match[bytes]) -> bytes:
+    turn = _TURN.search(match[0])
+    assert turn is not None
+    return b"<<memento turn=%s, %d bytes>>" % (turn[1], len(match[0]))
+
+
+def moved_shapes(lines: list[Line]) -> Iterator[str]:
+    """The kinds of stones the recording's players laid, in order: the first legal one is the start stone."""
+    for line in lines:
+        if line.is_to_server:
+            yield from re.findall(r'kind="(\w+)"', line.text)
