@@ -77,8 +77,8 @@ class Dialect:
 
         Raises LocalProtocolError for a message this dialect has no packet for.
         """
-        name, attributes, children = self.body(message, CHILD_INDENT)
-        return element(PACKET_INDENT, name, attributes, children).encode()
+        name, attributes, children, has_end_tag = self.body(message, CHILD_INDENT)
+        return element(PACKET_INDENT, name, attributes, children, has_end_tag=has_end_tag).encode()
 
     def decode(self, packet: Element, note: Callable[[str], None] = _ignore) -> Message:
         """What a packet means. `note` is told of every unknown child that was skipped.

@@ -26,6 +26,7 @@ SLICE_BYTES: Final = 4096
 _BOM: Final = codecs.BOM_UTF8
 _BLANKS: Final = b" \t\r\n"
 _HEAD_BYTES: Final = 64
+_DECLARATION: Final = re.compile(r"<\?xml\s")
 _ENCODING: Final = re.compile(r"""\sencoding\s*=\s*["']([^"']*)["']""")
 _UTF8_NAMES: Final = frozenset({"utf-8", "utf8"})
 _WHERE: Final = re.compile(r",? line \d+, column \d+\s*$")
@@ -66,6 +67,7 @@ class PacketReader:
         self._depth = 0
         self._children = 0
         self._namespaces = 0
+        self._has_default_namespace = False
         self._end_mark: bytes | None = None
         """What the end of the open packet begins with; None between packets."""
 
@@ -105,6 +107,7 @@ class PacketReader:
         piece = bytes(buffer[:size])
         if size:
             del buffer[:size]
+            self._has_begun = True
             self._scanned = 0
             self._spent += size
         return piece
@@ -121,9 +124,11 @@ class PacketReader:
         buffer = self._buffer
         end = min(len(buffer), SLICE_BYTES)
         found = buffer.find(mark, 0, end)
-        if found == 0:
-            return self._measure_to_bracket()
-        if found > 0:
+        if found >= 0:
+            bracket = buffer.find(b">", max(found, self._scanned))
+            if bracket >= 0:
+                return bracket + 1
+            self._scanned = 0 if found else len(buffer)
             return found
         start = buffer.rfind(b"<", max(0, end - len(mark)), end)
         return start if start >= 0 and mark.startswith(buffer[start:end]) else end
@@ -163,9 +168,12 @@ class PacketReader:
                 packet = node if self._end() else None
             else:
                 self._namespaces += 1
+                self._has_default_namespace |= not node[0]
         log = self._parser.feed_error_log
         if not is_well_formed or (len(log) and log.filter_from_fatals()):
             raise self._malformed(text)
+        if packet is not None and self._has_default_namespace:
+            _forget_default_namespace(packet)
         return cast("Element | None", packet)
 
     def _check_prolog(self, text: str) -> str:
@@ -181,7 +189,9 @@ class PacketReader:
         elif tag.startswith("<?"):
             if not tag.endswith("?>"):
                 self._prolog_until = "?>"
-            return self._check_declaration(tag) if tag.startswith("<?xml ") else text
+            return (
+                self._check_declaration(tag) if tag.startswith("<?xml") and tag[len("<?xml") :][:1].isspace() else text
+            )
         elif tag[: len("<!DOCTYPE")].upper() == "<!DOCTYPE":
             raise self._doctype()
         return text
@@ -257,3 +267,10 @@ class PacketReader:
             return RemoteProtocolError(Refusal.ENTITY, explanation)
         explanation = f"Not well-formed XML ({where}): {what[:_LONGEST_EXPLANATION]}"
         return RemoteProtocolError(Refusal.MALFORMED, explanation)
+
+
+def _forget_default_namespace(packet: _Element) -> None:
+    """The names as they were written: a default namespace means nothing here."""
+    for node in packet.iter():
+        if node.prefix is None:
+            node.tag = str(node.tag).rpartition("}")[2]

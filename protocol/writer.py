@@ -35,6 +35,8 @@ class Body(NamedTuple):
     """Written attributes, each with a blank before it."""
     children: str = ""
     """Written children, each with its indent before it."""
+    has_end_tag: bool = False
+    """An end tag is written even where there are no children."""
 
 
 def escape_text(text: str) -> str:
@@ -56,15 +58,20 @@ def boolean(*, value: bool) -> str:
     return "true" if value else "false"
 
 
-def element(indent: str, tag: str, attributes: str = "", children: str = "") -> str:
-    """An element with its children on lines of their own; without children it closes itself.
+def element(indent: str, tag: str, attributes: str = "", children: str = "", *, has_end_tag: bool = False) -> str:
+    """An element with its children on lines of their own; without children it closes itself, or has its end tag.
 
     >>> element("", "left", attribute("roomId", "a<b"))
     '<left roomId="a&lt;b"/>'
     """
-    if not children:
+    if not children and not has_end_tag:
         return f"{indent}<{tag}{attributes}/>"
     return f"{indent}<{tag}{attributes}>{children}{indent}</{tag}>"
+
+
+def typed_element(indent: str, tag: str, body: Body) -> str:
+    """A body under another tag: its own name becomes the class."""
+    return element(indent, tag, attribute("class", body.name or None) + body.attributes, body.children)
 
 
 def leaf(indent: str, tag: str, text: str, attributes: str = "") -> str:

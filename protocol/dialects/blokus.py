@@ -32,7 +32,7 @@ from protocol.reading import (
     read_integer,
     read_text,
 )
-from protocol.writer import Body, attribute, boolean, element, leaf
+from protocol.writer import Body, attribute, boolean, element, leaf, typed_element
 
 COLORS: Final[dict[str, Color]] = dict(Color.__members__)
 SHAPES: Final[dict[str, Shape]] = dict(Shape.__members__)
@@ -222,8 +222,9 @@ def last_move(memento: Memento, state: BlokusState, dialect: Dialect) -> str:
     """Nothing before the first move; the move's hints with it, where the memento has any."""
     if state.last_move is None:
         return ""
-    name, _, lines = dialect.data_body(MoveData(state.last_move, memento.hints), _INNER_INDENT)
-    return element(_PART_INDENT, "lastMove", attribute("class", name), lines)
+    return typed_element(
+        _PART_INDENT, "lastMove", dialect.data_body(MoveData(state.last_move, memento.hints), _INNER_INDENT)
+    )
 
 
 def last_move_mono(attributes: str = "") -> StatePart:
@@ -248,8 +249,8 @@ def last_move_mono(attributes: str = "") -> StatePart:
 # -- positions, in ----------------------------------------------------------------------------------------------------
 
 _CELLS: Final = {(str(x), str(y)): bit(x, y) for x in range(SIZE) for y in range(SIZE)}
-_REQUIRED: Final = ("first", "second", "board", *_LISTS)
-_OPTIONAL: Final = ("startTeam", "validColors", "lastMove", "lastMoveMono")
+_REQUIRED: Final = ("board", *_LISTS)
+_OPTIONAL: Final = ("startTeam", "validColors", "first", "second", "lastMove", "lastMoveMono")
 
 
 def memento_reader(rules: Ruleset, *further_tags: str) -> DataReader:
@@ -276,11 +277,15 @@ def memento_reader(rules: Ruleset, *further_tags: str) -> DataReader:
                 move,
                 _read_last_move_mono(parts.get("lastMoveMono"), reading),
             ),
-            (parts["first"].get("displayName", ""), parts["second"].get("displayName", "")),
+            (_read_name(parts.get("first")), _read_name(parts.get("second"))),
             hints,
         )
 
     return read
+
+
+def _read_name(who: Element | None) -> str:
+    return "" if who is None else who.get("displayName", "")
 
 
 def _read_turn(state: Element) -> int:

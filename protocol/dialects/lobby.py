@@ -52,7 +52,7 @@ from protocol.reading import (
     read_integer,
     read_text,
 )
-from protocol.writer import Body, attribute, boolean, element, leaf
+from protocol.writer import Body, attribute, boolean, element, leaf, typed_element
 
 AGGREGATIONS: Final = {aggregation.value: aggregation for aggregation in Aggregation}
 
@@ -280,11 +280,10 @@ def _read_original(original: Element, reading: Reading) -> Message:
 
 def write_error_packet(message: ErrorPacket, dialect: Dialect, indent: str) -> Body:
     """Always with an end tag: a client that looks for it must not wait in vain."""
-    children = indent[:-2]
+    original = ""
     if message.original_request is not None:
-        name, attributes, inner = dialect.body(message.original_request, indent + "  ")
-        children = element(indent, "originalRequest", attribute("class", name) + attributes, inner)
-    return Body("errorpacket", attribute("message", message.message), children)
+        original = typed_element(indent, "originalRequest", dialect.body(message.original_request, indent + "  "))
+    return Body("errorpacket", attribute("message", message.message), original, has_end_tag=True)
 
 
 def write_unknown_packet(message: UnknownPacket, _dialect: Dialect, _indent: str) -> Body:
@@ -309,8 +308,7 @@ def read_room(packet: Element, reading: Reading) -> RoomMessage:
 def write_room(message: RoomMessage, dialect: Dialect, indent: str) -> Body:
     data = ""
     if message.data is not None:
-        name, attributes, children = dialect.data_body(message.data, indent + "  ")
-        data = element(indent, "data", attribute("class", name) + attributes, children)
+        data = typed_element(indent, "data", dialect.data_body(message.data, indent + "  "))
     return Body("room", attribute("roomId", message.room_id), data)
 
 

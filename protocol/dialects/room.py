@@ -34,7 +34,7 @@ from protocol.reading import (
     read_integer_text,
     read_text,
 )
-from protocol.writer import Body, attribute, boolean, element, leaf
+from protocol.writer import Body, attribute, boolean, element, leaf, typed_element
 
 CAUSES: Final = {cause.value: cause for cause in Cause}
 
@@ -79,8 +79,7 @@ def read_error(data: Element, reading: Reading) -> ErrorMessage:
 def write_error(message: ErrorMessage, dialect: Dialect, indent: str) -> Body:
     original = ""
     if message.original is not None:
-        name, attributes, children = dialect.data_body(message.original, indent + "  ")
-        original = element(indent, "originalMessage", attribute("class", name) + attributes, children)
+        original = typed_element(indent, "originalMessage", dialect.data_body(message.original, indent + "  "))
     return Body("error", attribute("message", message.message), original)
 
 
