@@ -14,7 +14,7 @@ from protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
 from game.api import GameOptionError
 from game.blokus.rulesets import BLOKUS_2021
 from protocol.messages import Cause
-from server.errors import StartError
+from server.errors import Fault, StartError
 from server.policy import CancelWinner, Edition, Policy, TimeoutWinner
 
 _DOCUMENTED: Final = Policy()
@@ -28,6 +28,8 @@ _RELEASE_2021: Final = _DOCUMENTED.evolve(
     observing_sends_state=False,
     accepts_single_slot=True,
     explains_protocol_errors=False,
+    unanswered_faults=frozenset({Fault.BAD_SLOTS, Fault.NO_GAME_TYPE}),
+    has_default_game=False,
     answers_end_tag=False,
     sends_result_before_start=True,
 )

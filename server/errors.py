@@ -28,6 +28,7 @@ class Fault(enum.Enum):
     UNAUTHENTICATED = "unauthenticated"
     UNKNOWN_RESERVATION = "unknown_reservation"
     UNKNOWN_GAME_TYPE = "unknown_game_type"
+    NO_GAME_TYPE = "no_game_type"
     OTHER_GAME = "other_game"
     UNKNOWN_ROOM = "unknown_room"
     ROOM_FULL = "room_full"

@@ -229,6 +229,8 @@ class Lobby:
 
     def _edition(self, peer: Peer, game_type: str | None) -> Edition:
         if game_type is None:
+            if not peer.edition.policy.has_default_game:
+                raise RequestError(Fault.NO_GAME_TYPE, "This request names no gameType")
             return self.default_edition
         edition = self._editions.get(game_type)
         if edition is None:

@@ -14,6 +14,7 @@ from typing import Any
 from game.api import Game
 from protocol.dialect import Dialect
 from protocol.messages import Cause
+from server.errors import Fault
 
 
 class TimeoutWinner(enum.Enum):
@@ -55,6 +56,12 @@ class Policy:
 
     explains_protocol_errors: bool = True
     """Bytes that cannot be understood are answered with what was wrong; else the connection just ends."""
+
+    unanswered_faults: frozenset[Fault] = frozenset()
+    """Refused requests that get no answer either: the connection just ends."""
+
+    has_default_game: bool = True
+    """A `join` without gameType gets the configured default game; else it is refused."""
 
     answers_end_tag: bool = True
     """A peer that ends its stream with the end tag gets ours; else the connection just ends."""

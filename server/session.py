@@ -128,7 +128,10 @@ class Session:
             dispatch(self._lobby, self._peer, message, arrival, trio.current_time())
         except RequestError as error:
             self._stream.publish(events.RequestRefused(self._label, error.fault, str(error)))
-            self._reply_error(str(error), message, error.fault.value)
+            if error.fault in self._peer.edition.policy.unanswered_faults:
+                self._end(error.fault.value, with_end_tag=False)
+            else:
+                self._reply_error(str(error), message, error.fault.value)
         except Exception as error:  # a bug: this connection pays for it, nobody else
             self._stream.publish(events.InternalError(self._label, "".join(traceback.format_exception(error))))
             self._reply_error("The server failed to answer this request; this is not your fault", message, "bug")
