@@ -106,12 +106,6 @@ class BlokusGame:
             raise GameError(f"not a position of {self.name}: {state!r}")
         return replace(state, rules=self.rules)
 
-    def resume(self, state: State) -> BlokusState:
-        """The same position under this rule set. Raises GameError for a position of another game."""
-        if not isinstance(state, BlokusState):
-            raise GameError(f"not a position of Blokus: {state!r}")
-        return replace(state, rules=self.rules)
-
 
 def _choose(option: str, value: str, known: Mapping[str, _T]) -> _T:
     try:

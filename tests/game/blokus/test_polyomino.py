@@ -1,0 +1,87 @@
+"""Turned stones: how many there are, how they look, and in which order their cells come."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from game.blokus.bitboard import bit
+from game.blokus.polyomino import (
+    ALL_SHAPES_MASK,
+    ORIENTATIONS,
+    PENTOMINOES,
+    SIZES,
+    Cell,
+    Color,
+    Orientation,
+    Rotation,
+    Shape,
+    hash_order,
+    orientation,
+)
+from tests.game.blokus.simple_rules import CELLS, COMBINATIONS, HashSet
+
+ALL = [(shape, rotation, is_flipped) for shape in Shape for rotation in Rotation for is_flipped in (False, True)]
+
+
+def draw(turned: Orientation) -> str:
+    rows = ["".join("#" if (x, y) in turned.cells else "." for x in range(turned.width)) for y in range(turned.height)]
+    return "/".join(rows)
+
+
+@pytest.mark.parametrize(
+    ("rotation", "is_flipped", "drawing"),
+    [
+        ("NONE", False, "#./#./#./##"),
+        ("NONE", True, ".#/.#/.#/##"),
+        ("RIGHT", False, "####/#..."),
+        ("RIGHT", True, "####/...#"),
+        ("MIRROR", False, "##/.#/.#/.#"),
+        ("MIRROR", True, "##/#./#./#."),
+        ("LEFT", False, "...#/####"),
+        ("LEFT", True, "#.../####"),
+    ],
+)
+def test_turned_right_then_flipped(rotation: str, is_flipped: bool, drawing: str) -> None:
+    assert draw(orientation(Shape.PENTO_L, Rotation[rotation], is_flipped)) == drawing
+
+
+@pytest.mark.parametrize(("shape", "rotation", "is_flipped"), ALL)
+def test_every_combination(shape: Shape, rotation: Rotation, is_flipped: bool) -> None:
+    turned = orientation(shape, rotation, is_flipped)
+    assert (turned.shape, turned.rotation, turned.is_flipped) == (shape, rotation, is_flipped)
+    assert list(turned.cells) == CELLS[shape.name, rotation.name, is_flipped]
+    assert turned.mask == sum(bit(x, y) for x, y in turned.cells) == sum(1 << offset for offset in turned.offsets)
+    assert min(x for x, _ in turned.cells) == min(y for _, y in turned.cells) == 0
+    assert (turned.width, turned.height) == (1 + max(x for x, _ in turned.cells), 1 + max(y for _, y in turned.cells))
+    assert len(turned.cells) == SIZES[shape]
+
+
+def test_there_are_91_different_ones() -> None:
+    assert len(ORIENTATIONS) == len({each.mask for each in ORIENTATIONS}) == 91
+    counts = [sum(each.shape is shape for each in ORIENTATIONS) for shape in Shape]
+    assert counts == [1, 2, 4, 2, 1, 4, 2, 8, 4, 8, 4, 4, 8, 4, 2, 8, 4, 4, 8, 1, 8]
+
+
+def test_the_first_combination_stands_for_all_that_look_the_same() -> None:
+    order = [(Rotation[rotation], flipped) for rotation, flipped in COMBINATIONS]
+    for each in ORIENTATIONS:
+        same = [turn for turn in order if orientation(each.shape, *turn).mask == each.mask]
+        assert (each.rotation, each.is_flipped) == same[0]
+
+
+def test_names_and_order_are_those_of_the_wire() -> None:
+    assert [color.name for color in Color] == ["BLUE", "YELLOW", "RED", "GREEN"]
+    assert [rotation.name for rotation in Rotation] == ["NONE", "RIGHT", "MIRROR", "LEFT"]
+    assert Shape(0) is Shape.MONO
+    assert Shape(20) is Shape.PENTO_Y
+    assert sum(SIZES) == 89
+    assert [shape.name for shape in PENTOMINOES] == [f"PENTO_{letter}" for letter in "LTVSZIPWURXY"]
+    assert ALL_SHAPES_MASK == 0b111111111111111111111
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(st.integers(-(2**40), 2**40), st.integers(-(2**40), 2**40)), max_size=5))
+def test_hash_order_is_that_of_sixteen_buckets(cells: list[Cell]) -> None:
+    assert hash_order(cells) == list(HashSet(cells))

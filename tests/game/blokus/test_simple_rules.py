@@ -1,0 +1,186 @@
+"""The rules on bitboards and the simple ones agree in positions met at random."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from game.blokus.bitboard import STRIDE, scan
+from game.blokus.move import SetMove, SkipMove
+from game.blokus.polyomino import Color, Rotation, Shape
+from game.blokus.rulesets import BLOKUS_2021, BLOKUS_2027, BlokusGame
+from game.blokus.state import BlokusState
+from tests.game.blokus.simple_rules import Laying, SimpleGame
+
+seeds = st.integers(min_value=0, max_value=2**32 - 1)
+
+games = pytest.mark.parametrize(
+    "game",
+    [
+        game.with_options({"gameEnd": game_end})
+        for game in (BLOKUS_2021, BLOKUS_2027)
+        for game_end in ("colorFinished", "noMovesLeft")
+    ],
+    ids=lambda game: f"{game.name}-{'colorFinished' if game.rules.ends_with_finished_color else 'noMovesLeft'}",
+)
+
+WORDS = {"blokus-2021": ("corner", 25), "blokus-2027": ("border", 24)}
+
+
+def simple(state: BlokusState) -> SimpleGame:
+    """The same position in the simple rules, of a game in which no colour has laid all its stones."""
+    starts_on, rounds = WORDS[state.rules.name]
+    return SimpleGame(
+        start=state.start_shape.name,
+        starts_on=starts_on,
+        rounds=rounds,
+        ends_with_finished_color=state.rules.ends_with_finished_color,
+        turn=state.turn,
+        board={(i % STRIDE, i // STRIDE): color.name for color in Color for i in scan(state.cells[color])},
+        left={color.name: [shape.name for shape in state.remaining_shapes(color)] for color in Color},
+        in_game=[color.name for color in state.valid_colors],
+    )
+
+
+def laying(move: SetMove) -> Laying:
+    return move.color.name, move.shape.name, move.rotation.name, move.is_flipped, move.x, move.y
+
+
+def play_randomly(state: BlokusState, rng: random.Random, plies: int) -> BlokusState:
+    """Stops early before the last colour leaves or one has laid all its stones."""
+    for _ in range(plies):
+        after = state.play(rng.choice(list(state.generate_legal_moves())))
+        if not after.valid_mask or not all(after.remaining_masks):
+            break
+        state = after
+    return state
+
+
+def with_few_stones(state: BlokusState, rng: random.Random, most: int) -> BlokusState:
+    """The same cells, but at most so many stones left to each colour, and perhaps few rounds left to play."""
+    kept = [
+        sum(1 << shape for shape in rng.sample(shapes, min(len(shapes), rng.randint(1, most))))
+        for shapes in (state.remaining_shapes(color) for color in Color)
+    ]
+    rounds_left = state.rules.round_limit - 1 - state.turn // 4
+    later = state.turn + 4 * max(0, rounds_left - rng.randint(0, 2)) if rng.random() < 0.3 else state.turn
+    return replace(state, remaining_masks=(kept[0], kept[1], kept[2], kept[3]), turn=later)
+
+
+def strange_moves(state: BlokusState, rng: random.Random, count: int) -> list[SetMove]:
+    """Legal moves, moves a little beside legal ones, and any moves."""
+    legal = list(state.generate_legal_moves())
+    moves = []
+    for _ in range(count):
+        move = SetMove(
+            color=rng.choice([*Color, *[state.color_on_turn] * 8]),
+            shape=rng.choice([*Shape, *state.remaining_shapes(state.color_on_turn), *[state.start_shape] * 4]),
+            rotation=rng.choice(list(Rotation)),
+            is_flipped=rng.random() < 0.5,
+            x=rng.randint(-6, 24),
+            y=rng.randint(-6, 24),
+        )
+        if legal and rng.random() < 0.6:
+            near = rng.choice(legal)
+            move = rng.choice(
+                [
+                    near,
+                    replace(near, x=near.x + rng.randint(-1, 1), y=near.y + rng.randint(-1, 1)),
+                    replace(near, rotation=move.rotation, is_flipped=move.is_flipped),
+                    replace(near, shape=move.shape),
+                ]
+            )
+        moves.append(move)
+    return moves
+
+
+def assert_same_position(state: BlokusState, game: SimpleGame) -> None:
+    assert (state.turn, state.round) == (game.turn, game.round())
+    assert [color.name for color in state.valid_colors] == game.in_game
+    points = [game.points(0), game.points(1)]
+    assert [state.points(0), state.points(1)] == [(points[0],), (points[1],)]
+    outcome = state.outcome()
+    assert (outcome is not None) == game.is_over()
+    if outcome is not None:
+        assert outcome.winner == (None if points[0] == points[1] else points.index(max(points)))
+
+
+def assert_same_moves(state: BlokusState, game: SimpleGame) -> None:
+    moves = [laying(move) for move in state.generate_legal_moves()]
+    assert sorted(moves) == sorted(game.legal_once().values())
+    assert state.count_legal_moves() == len(moves)
+    assert state.has_legal_move() == bool(moves)
+
+
+def assert_same_verdicts(state: BlokusState, game: SimpleGame, rng: random.Random, count: int) -> None:
+    for move in strange_moves(state, rng, count):
+        mistake = state.check(move)
+        assert (None if mistake is None else mistake.name) == game.mistake(*laying(move)), move
+    for color in Color:
+        mistake = state.check(SkipMove(color))
+        assert (None if mistake is None else mistake.name) == game.skip_mistake(color.name)
+
+
+def assert_same_rest(state: BlokusState, game: SimpleGame, rng: random.Random) -> None:
+    """Plays both on at random until one of them says that it is over."""
+    while state.outcome() is None and not game.is_over():
+        moves = list(state.generate_legal_moves())
+        if not moves or (state.check(SkipMove()) is None and rng.random() < 0.1):
+            state = state.play(SkipMove())
+            game.skip()
+        else:
+            move = rng.choice(moves)
+            state = state.play(move)
+            game.lay(laying(move))
+        assert_same_position(state, game)
+
+
+def assert_agreement_to_the_end(game: BlokusGame, seed: int, plies: int, most: int) -> None:
+    rng = random.Random(seed)
+    state = with_few_stones(play_randomly(game.new_state(rng), rng, plies), rng, most)
+    other = simple(state)
+    assert_same_moves(state, other)
+    assert_same_verdicts(state, other, rng, count=40)
+    assert_same_rest(state, other, rng)
+
+
+@games
+@settings(max_examples=2)
+@given(seed=seeds, plies=st.integers(4, 70))
+def test_with_few_stones_left(game: BlokusGame, seed: int, plies: int) -> None:
+    assert_agreement_to_the_end(game, seed, plies, most=2)
+
+
+@pytest.mark.slow
+@games
+@settings(max_examples=30)
+@given(seed=seeds, plies=st.integers(4, 70))
+def test_with_few_stones_left_often(game: BlokusGame, seed: int, plies: int) -> None:
+    assert_agreement_to_the_end(game, seed, plies, most=4)
+
+
+@games
+@settings(max_examples=2)
+@given(seed=seeds)
+def test_first_moves(game: BlokusGame, seed: int) -> None:
+    rng = random.Random(seed)
+    state = play_randomly(game.new_state(rng), rng, plies=rng.randint(0, 3))
+    other = simple(state)
+    assert_same_moves(state, other)
+    assert_same_verdicts(state, other, rng, count=40)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("game", [BLOKUS_2021, BLOKUS_2027], ids=lambda game: game.name)
+@settings(max_examples=8)
+@given(seed=seeds, plies=st.integers(4, 70))
+def test_any_position(game: BlokusGame, seed: int, plies: int) -> None:
+    rng = random.Random(seed)
+    state = play_randomly(game.new_state(rng), rng, plies)
+    other = simple(state)
+    assert_same_moves(state, other)
+    assert_same_verdicts(state, other, rng, count=200)

@@ -1,0 +1,297 @@
+"""What a move makes of a position: turns, colours that leave, points, the end."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import FrozenInstanceError, replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from game.api import IllegalMoveError, Outcome, State
+from game.blokus.bitboard import BOARD, bit, scan
+from game.blokus.move import BlokusMistake, SetMove, SkipMove
+from game.blokus.polyomino import Color, Rotation, Shape
+from game.blokus.rulesets import BLOKUS_2021, BLOKUS_2027, BlokusGame, Ruleset
+from game.blokus.state import SEAT_OF_COLOR, BlokusState
+
+PLAYS_ON = BLOKUS_2021.with_options({"gameEnd": "noMovesLeft"}).rules
+ENDS = BLOKUS_2021.rules
+BLUE, YELLOW, RED, GREEN = Color
+
+
+def new(start: str = "PENTO_L") -> BlokusState:
+    return BLOKUS_2021.with_options({"startPiece": start}).new_state(random.Random(0))
+
+
+def lay(color: Color, shape: Shape, x: int, y: int, rotation: Rotation = Rotation.NONE, flip: bool = False) -> SetMove:
+    return SetMove(color, shape, rotation, flip, x, y)
+
+
+FIRST_STONES = (
+    lay(BLUE, Shape.PENTO_L, 0, 16),
+    lay(YELLOW, Shape.PENTO_L, 0, 0, Rotation.MIRROR, flip=True),
+    lay(RED, Shape.PENTO_L, 18, 16, flip=True),
+    lay(GREEN, Shape.PENTO_L, 18, 0, Rotation.MIRROR),
+)
+
+
+def after_first_stones() -> BlokusState:
+    state = new()
+    for move in FIRST_STONES:
+        state = state.play(move)
+    return state
+
+
+def almost_done(
+    color: Color, *, turn: int, valid: tuple[Color, ...] = tuple(Color), last: Shape = Shape.MONO, rules: Ruleset = ENDS
+) -> BlokusState:
+    """Every colour has its first stone on the board; `color`, whose turn it is, has only `last` left."""
+    state = after_first_stones()
+    remaining = list(state.remaining_masks)
+    remaining[color] = 1 << last
+    return replace(
+        state,
+        rules=rules,
+        turn=turn,
+        remaining_masks=(remaining[0], remaining[1], remaining[2], remaining[3]),
+        valid_mask=sum(1 << each for each in valid),
+    )
+
+
+def first_legal(state: BlokusState) -> SetMove:
+    return next(iter(state.generate_legal_moves()))
+
+
+def test_is_a_state_that_nobody_changes() -> None:
+    state = new()
+    checked: State = state
+    assert isinstance(checked, State)
+    with pytest.raises(FrozenInstanceError):
+        state.turn = 1  # type: ignore[misc]
+    state.play(FIRST_STONES[0])
+    assert state == new()
+    assert hash(state) == hash(new())
+
+
+def test_the_first_round() -> None:
+    state = new()
+    for turn, move in enumerate(FIRST_STONES):
+        assert (state.turn, state.round, state.color_on_turn) == (turn, 1, Color(turn))
+        assert state.seat_on_turn == turn % 2
+        state = state.play(move)
+        assert state.last_move == move
+    assert (state.turn, state.round, state.color_on_turn, state.seat_on_turn) == (4, 2, BLUE, 0)
+    assert state.points(0) == state.points(1) == (10,)
+    for color in Color:
+        assert state.cells[color].bit_count() == 5
+        assert state.remaining_shapes(color) == tuple(shape for shape in Shape if shape is not Shape.PENTO_L)
+    corners = {(0, 19): BLUE, (0, 0): YELLOW, (19, 19): RED, (19, 0): GREEN}
+    assert {corner: state.color_at(*corner) for corner in corners} == corners
+    assert state.color_at(10, 10) is None
+
+
+def test_seats() -> None:
+    assert [color for color in Color if SEAT_OF_COLOR[color] == 0] == [BLUE, RED]
+
+
+@pytest.mark.parametrize(
+    ("move", "mistake"),
+    [
+        (lay(BLUE, Shape.PENTO_L, 0, 16), None),
+        (lay(YELLOW, Shape.PENTO_L, 0, 16), BlokusMistake.WRONG_COLOR),
+        (lay(YELLOW, Shape.MONO, -1, -1), BlokusMistake.WRONG_COLOR),
+        (lay(BLUE, Shape.MONO, -1, -1), BlokusMistake.WRONG_SHAPE),
+        (lay(BLUE, Shape.PENTO_L, 0, 17), BlokusMistake.OUT_OF_BOUNDS),
+        (lay(BLUE, Shape.PENTO_L, 1, 16), BlokusMistake.NOT_IN_CORNER),
+        (SkipMove(BLUE), BlokusMistake.SKIP_FIRST_TURN),
+        (SkipMove(), BlokusMistake.SKIP_FIRST_TURN),
+        (SkipMove(YELLOW), BlokusMistake.WRONG_COLOR),
+    ],
+)
+def test_the_first_move(move: SetMove | SkipMove, mistake: BlokusMistake | None) -> None:
+    assert new().check(move) is mistake
+
+
+@pytest.mark.parametrize(
+    ("move", "mistake"),
+    [
+        (lay(BLUE, Shape.PENTO_X, 1, 12), BlokusMistake.NO_SHARED_CORNER),
+        (lay(BLUE, Shape.PENTO_X, 1, 16), BlokusMistake.TOUCHES_SAME_COLOR),
+        (lay(BLUE, Shape.MONO, 1, 15), None),
+        (lay(BLUE, Shape.MONO, 2, 18), None),
+        (lay(BLUE, Shape.MONO, 0, 15), BlokusMistake.TOUCHES_SAME_COLOR),
+        (lay(BLUE, Shape.MONO, 0, 16), BlokusMistake.OBSTRUCTED),
+        (lay(BLUE, Shape.MONO, 0, 0), BlokusMistake.OBSTRUCTED),
+        (lay(BLUE, Shape.MONO, 10, 10), BlokusMistake.NO_SHARED_CORNER),
+        (lay(BLUE, Shape.MONO, 20, 10), BlokusMistake.OUT_OF_BOUNDS),
+        (lay(BLUE, Shape.PENTO_L, 10, 10), BlokusMistake.DUPLICATE_SHAPE),
+        (lay(RED, Shape.PENTO_L, 10, 10), BlokusMistake.WRONG_COLOR),
+        (SkipMove(BLUE), None),
+        (SkipMove(), None),
+        (SkipMove(RED), BlokusMistake.WRONG_COLOR),
+    ],
+)
+def test_a_later_move(move: SetMove | SkipMove, mistake: BlokusMistake | None) -> None:
+    state = after_first_stones()
+    assert state.check(move) is mistake
+    if mistake is None:
+        assert state.play(move).turn == 5
+    else:
+        with pytest.raises(IllegalMoveError, match=mistake.name) as caught:
+            state.play(move)
+        assert (caught.value.mistake, caught.value.move) == (mistake, move)
+
+
+def test_the_border_of_the_other_season() -> None:
+    state = BLOKUS_2027.with_options({"startPiece": "PENTO_X"}).new_state(random.Random(0))
+    assert state.check(lay(BLUE, Shape.PENTO_X, 0, 8)) is None
+    assert state.check(lay(BLUE, Shape.PENTO_X, 1, 8)) is BlokusMistake.NOT_ON_BORDER
+    assert len(list(state.generate_legal_moves())) == 68
+
+
+def test_moves_of_other_games_are_a_fault_of_the_caller() -> None:
+    with pytest.raises(TypeError, match="e2e4"):
+        new().check("e2e4")
+    with pytest.raises(TypeError, match="e2e4"):
+        new().play("e2e4")
+
+
+def test_a_skip_changes_nothing_but_the_turn() -> None:
+    state = after_first_stones()
+    after = state.play(SkipMove())
+    assert after == replace(state, turn=5, last_move=SkipMove(BLUE))
+
+
+def test_a_colour_without_a_move_leaves_when_its_turn_comes() -> None:
+    state = after_first_stones()
+    blue, yellow, red, green = state.cells
+    shut_in = replace(state, turn=6, cells=(blue, yellow | bit(1, 15) | bit(2, 18), red, green))
+    after = shut_in.play(SkipMove())
+    assert (after.turn, after.valid_colors) == (7, (BLUE, YELLOW, RED, GREEN))
+    after = after.play(SkipMove())
+    assert (after.turn, after.color_on_turn, after.valid_colors) == (9, YELLOW, (YELLOW, RED, GREEN))
+    assert after.outcome() is None
+
+
+def test_the_turn_stays_where_the_last_colour_leaves() -> None:
+    state = after_first_stones()
+    blue, yellow, _, green = state.cells
+    full = replace(state, turn=6, cells=(blue, yellow, BOARD & ~(blue | yellow | green), green))
+    after = full.play(SkipMove())
+    assert (after.turn, after.valid_colors) == (10, ())
+    assert after.outcome() is not None
+
+
+def test_turns_of_colours_that_left_are_counted() -> None:
+    state = after_first_stones()
+    out = replace(state, valid_mask=0b1001, turn=7)
+    after = out.play(SkipMove())
+    assert (after.turn, after.color_on_turn) == (8, BLUE)
+    after = after.play(first_legal(after))
+    assert (after.turn, after.round, after.color_on_turn) == (11, 3, GREEN)
+
+
+@pytest.mark.parametrize(
+    ("game", "last_turn", "limit"), [(BLOKUS_2021, 99, 100), (BLOKUS_2027, 95, 96)], ids=["2021", "2027"]
+)
+def test_the_limit_of_rounds(game: BlokusGame, last_turn: int, limit: int) -> None:
+    state = replace(after_first_stones(), rules=game.rules, turn=last_turn)
+    assert state.outcome() is None
+    after = state.play(SkipMove())
+    assert after.turn == limit
+    assert after.outcome() == Outcome(None, "points")
+
+
+@pytest.mark.parametrize(
+    ("seat_0", "seat_1", "winner"), [(Shape.PENTO_I, Shape.TETRO_I, 0), (Shape.DOMINO, Shape.TRIO_I, 1)]
+)
+def test_more_points_win(seat_0: Shape, seat_1: Shape, winner: int) -> None:
+    state = after_first_stones()
+    blue, yellow, red, green = state.remaining_masks
+    remaining = (blue, yellow & ~(1 << seat_1), red & ~(1 << seat_0), green)
+    over = replace(state, turn=100, remaining_masks=remaining)
+    assert over.outcome() == Outcome(winner, "points")
+
+
+@pytest.mark.parametrize(("last", "points"), [(Shape.MONO, 109), (Shape.DOMINO, 104)])
+@pytest.mark.parametrize("color", Color)
+def test_the_last_stone(color: Color, last: Shape, points: int) -> None:
+    state = almost_done(color, turn=40 + color, last=last)
+    assert state.mono_last == (None, None, None, None)
+    after = state.play(first_legal(state))
+    assert after.remaining_shapes(color) == ()
+    assert [after.mono_last[each] for each in Color if each is not color] == [None, None, None]
+    assert after.mono_last[color] is (last is Shape.MONO)
+    assert after.points(SEAT_OF_COLOR[color]) == (points + 5,)
+
+
+@pytest.mark.parametrize("color", Color)
+def test_the_round_of_the_last_stone_is_finished(color: Color) -> None:
+    state = almost_done(color, turn=40 + color)
+    state = state.play(first_legal(state))
+    while state.turn < 44:
+        assert state.outcome() is None
+        state = state.play(SkipMove())
+    assert state.outcome() == Outcome(SEAT_OF_COLOR[color], "points")
+    assert state.turn == (45 if color is BLUE else 44)
+
+
+@pytest.mark.parametrize("color", Color)
+def test_or_the_others_play_on(color: Color) -> None:
+    state = almost_done(color, turn=40 + color, rules=PLAYS_ON)
+    state = state.play(first_legal(state))
+    while state.turn < 50:
+        assert state.outcome() is None
+        assert (color in state.valid_colors) == (state.turn < 44 + color)
+        state = state.play(SkipMove())
+
+
+@pytest.mark.parametrize(
+    ("color", "valid", "end_turn"),
+    [
+        (BLUE, (BLUE,), 44),
+        (GREEN, (GREEN,), 47),
+        (YELLOW, (BLUE, YELLOW), 44),
+        (RED, (YELLOW, RED), 45),
+        (BLUE, (BLUE, GREEN), 47),
+        (YELLOW, (YELLOW, RED), 46),
+    ],
+)
+def test_the_round_is_over_also_when_colours_have_left(color: Color, valid: tuple[Color, ...], end_turn: int) -> None:
+    state = almost_done(color, turn=40 + color, valid=valid)
+    state = state.play(first_legal(state))
+    while state.outcome() is None:
+        assert state.round == 11
+        state = state.play(SkipMove())
+    assert state.turn == end_turn
+    assert state.round == 12
+
+
+def test_a_finished_colour_of_long_ago_has_ended_the_game() -> None:
+    state = almost_done(BLUE, turn=40, rules=PLAYS_ON)
+    state = state.play(first_legal(state))
+    for _ in range(8):
+        state = state.play(SkipMove())
+    assert state.outcome() is None
+    assert replace(state, rules=ENDS).outcome() is not None
+
+
+@given(seed=st.integers(0, 2**32 - 1), plies=st.integers(0, 12))
+@settings(max_examples=10)
+def test_a_legal_move_covers_its_cells_and_nothing_else(seed: int, plies: int) -> None:
+    rng = random.Random(seed)
+    state = BLOKUS_2027.new_state(rng)
+    for _ in range(plies):
+        state = state.play(rng.choice(list(state.generate_legal_moves())))
+    move = rng.choice(list(state.generate_legal_moves()))
+    after = state.play(move)
+    assert state.check(move) is None
+    for color in Color:
+        gained = after.cells[color] ^ state.cells[color]
+        lost_shapes = state.remaining_masks[color] ^ after.remaining_masks[color]
+        assert bool(gained) == bool(lost_shapes) == (color is move.color)
+        assert list(scan(lost_shapes)) in ([], [move.shape])
+    blue, yellow, red, green = after.cells
+    assert sum(cells.bit_count() for cells in after.cells) == (blue | yellow | red | green).bit_count()

@@ -1,0 +1,112 @@
+"""Counts of move sequences equal those of the official rule code, and divide adds up to perft."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import pytest
+
+from game.api import Mistake, Move, Outcome, Seat, State
+from game.blokus.state import BlokusState
+from game.perft import divide, perft
+from tests.game.blokus.oracle import parse_position, read_perft
+
+FAST, SLOW = 1500, 75_000
+"""How many positions before the last move a test may look at."""
+
+
+def table() -> list[object]:
+    """Every depth of every position that is not too deep to be counted here."""
+    params: list[object] = []
+    for line in read_perft():
+        for depth, (parents, count) in enumerate(zip([1, *line["perft"]], line["perft"], strict=False), 1):
+            if parents <= SLOW:
+                state = parse_position(line["season"], line["position"])
+                marks = [] if parents <= FAST else [pytest.mark.slow]
+                params.append(pytest.param(state, depth, count, marks=marks, id=f"{line['id']}-{depth}"))
+    return params
+
+
+@pytest.mark.parametrize(("state", "depth", "count"), table())
+def test_counts(state: BlokusState, depth: int, count: int) -> None:
+    assert perft(state, depth) == count
+
+
+def shared(name: str) -> BlokusState:
+    return next(parse_position(line["season"], line["position"]) for line in read_perft() if line["id"] == name)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_divide_adds_up(depth: int) -> None:
+    state = shared("2021-shared-8")
+    divided = divide(state, depth)
+    assert list(divided) == list(state.generate_legal_moves())
+    assert sum(divided.values()) == perft(state, depth)
+
+
+def test_divide_gives_each_move_its_own_count() -> None:
+    state = shared("2021-shared-8")
+    divided = divide(state, 2)
+    assert divided == {move: perft(state.play(move), 1) for move in state.generate_legal_moves()}
+    assert len(set(divided.values())) > 1
+
+
+def test_no_move_is_one_sequence() -> None:
+    assert perft(shared("2021-shared-8"), 0) == 1
+
+
+def test_nothing_follows_the_end() -> None:
+    state = shared("2021-shared-8")
+    over = replace(state, turn=101)
+    assert over.has_legal_move()
+    assert over.outcome() is not None
+    assert perft(over, 0) == 1
+    assert perft(over, 1) == 0
+    assert divide(over, 1) == {}
+
+
+def test_depths_that_make_no_sense() -> None:
+    state = shared("2021-shared-8")
+    with pytest.raises(ValueError, match="-1"):
+        perft(state, -1)
+    with pytest.raises(ValueError, match="0"):
+        divide(state, 0)
+
+
+@dataclass(frozen=True)
+class Countdown:
+    """A game without a quick way to count: each move takes 1 or 2 away, nobody may go below nothing."""
+
+    turn: int
+    left: int
+
+    @property
+    def round(self) -> int:
+        return self.turn // 2 + 1
+
+    @property
+    def seat_on_turn(self) -> Seat:
+        return self.turn % 2
+
+    def check(self, move: Move) -> Mistake | None:
+        raise AssertionError(move)
+
+    def play(self, move: Move) -> Countdown:
+        assert isinstance(move, int)
+        return Countdown(self.turn + 1, self.left - move)
+
+    def generate_legal_moves(self) -> Iterable[int]:
+        return (taken for taken in (1, 2) if taken <= self.left)
+
+    def outcome(self) -> Outcome | None:
+        return None if self.left else Outcome(self.seat_on_turn, "empty")
+
+    def points(self, seat: Seat) -> tuple[int, ...]:
+        return (seat,)
+
+
+def test_any_game_can_be_counted() -> None:
+    state: State = Countdown(turn=0, left=5)
+    assert [perft(state, depth) for depth in range(7)] == [1, 2, 4, 7, 5, 1, 0]
+    assert divide(state, 3) == {1: 4, 2: 3}
