@@ -7,6 +7,7 @@ the server has to say.
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -66,11 +67,12 @@ def greedy_move(state: State, rng: random.Random) -> Move:
 
 
 def illegal_move(state: State, _rng: random.Random) -> Move:
-    """A move that would be legal one move later, but not now."""
-    for move in _legal_moves(state):
-        for early in state.play(move).generate_legal_moves():
-            if state.check(early) is not None:
-                return early
+    """A move that would be legal one move later, but not now; failing that, the last one once more."""
+    early = (each for move in _legal_moves(state) for each in state.play(move).generate_legal_moves())
+    last: Move | None = getattr(state, "last_move", None)  # not something the rules ask of every game
+    for move in itertools.chain(early, [] if last is None else [last]):
+        if state.check(move) is not None:
+            return move
     raise StrategyError(f"no illegal move was found at turn {state.turn}")
 
 

@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from client.errors import StrategyError
+from client.player import Player
+from client.strategies import GARBAGE, STRATEGIES, first_move, greedy_move, illegal_move, make_strategy, random_move
+from game.blokus.move import SetMove
+from game.blokus.polyomino import SIZES
+from game.blokus.state import BlokusState
+from game.hase_und_igel.ruleset import HASE_UND_IGEL_2018
+from tests.client.fake import START, connected, together
+
+
+def _positions() -> Iterator[BlokusState]:
+    """Every tenth position of a game between random players."""
+    rng = random.Random(1)
+    state = START
+    while state.outcome() is None:
+        if state.turn % 10 == 0:
+            yield state
+        state = state.play(rng.choice(list(state.generate_legal_moves())))
+
+
+def test_the_good_ones_play_legal_moves() -> None:
+    rng = random.Random(0)
+    for state in _positions():
+        for choose in (first_move, random_move, greedy_move):
+            assert state.check(choose(state, rng)) is None
+
+
+def test_first_takes_the_first() -> None:
+    assert first_move(START, random.Random(0)) == next(START.generate_legal_moves())
+
+
+def test_greedy_lays_the_largest_stone_it_can() -> None:
+    for state in _positions():
+        move = greedy_move(state, random.Random(0))
+        assert isinstance(move, SetMove)
+        assert SIZES[move.shape] == max(SIZES[each.shape] for each in state.generate_legal_moves())
+
+
+def test_greedy_beats_random() -> None:
+    rng = random.Random(3)
+    state: BlokusState = START
+    while state.outcome() is None:
+        choose = (greedy_move, random_move)[state.seat_on_turn]
+        state = state.play(choose(state, rng))
+    (greedy,), (at_random,) = state.points(0), state.points(1)
+    assert greedy > at_random
+
+
+@pytest.mark.parametrize("choose", [random_move, greedy_move])
+def test_the_same_seed_gives_the_same_move(choose: object) -> None:
+    assert callable(choose)
+    assert len({choose(START, random.Random(7)) for _ in range(5)}) == 1
+    assert len({choose(START, random.Random(seed)) for seed in range(20)}) > 1
+
+
+def test_illegal_breaks_a_rule_in_every_position() -> None:
+    for state in _positions():
+        assert state.check(illegal_move(state, random.Random(0))) is not None
+
+
+def test_strategies_know_games_only_by_what_all_games_tell() -> None:
+    state = HASE_UND_IGEL_2018.new_state(random.Random(0))
+    for choose in (first_move, random_move, greedy_move):
+        assert state.check(choose(state, random.Random(0))) is None
+    assert state.check(illegal_move(state, random.Random(0))) is not None
+
+
+class _Stuck(BlokusState):
+    """A position without a move."""
+
+    __slots__ = ()
+
+    def generate_legal_moves(self) -> Iterator[SetMove]:
+        return iter(())
+
+
+class _LastMove(BlokusState):
+    """A position in which every move ends in one without moves."""
+
+    __slots__ = ()
+
+    def play(self, move: object) -> BlokusState:
+        return _Stuck(START.rules, START.start_shape)
+
+
+def test_a_request_without_a_possible_move_is_an_error() -> None:
+    with pytest.raises(StrategyError, match="no move is possible at turn 0"):
+        first_move(_Stuck(START.rules, START.start_shape), random.Random(0))
+    with pytest.raises(StrategyError, match="no illegal move was found at turn 0"):
+        illegal_move(_LastMove(START.rules, START.start_shape), random.Random(0))
+
+
+def test_the_table_names_them_all_good_ones_first() -> None:
+    assert list(STRATEGIES) == ["first", "random", "greedy", "illegal", "slow", "crash", "garbage", "silent"]
+    assert [kind.is_bad for kind in STRATEGIES.values()] == [False] * 3 + [True] * 5
+    with pytest.raises(KeyError):
+        make_strategy("clever")
+
+
+FIRST_MOVE = (
+    '\n  <room>\n    <data class="sc.plugin2021.SetMove">\n'
+    '      <piece color="BLUE" kind="PENTO_V" rotation="NONE" isFlipped="false">\n'
+    '        <position x="0" y="0"/>\n      </piece>\n    </data>\n  </room>'
+)
+
+
+async def test_a_good_one_answers_with_its_move() -> None:
+    transport, server = connected()
+    player = Player(transport)
+
+    async def plays() -> None:
+        await make_strategy("first")(player, START)
+
+    async def serves() -> None:
+        await server.hears("<protocol>" + FIRST_MOVE)
+
+    await together(plays, serves)
+    assert player.moves_played == 1
+
+
+async def test_slow_answers_late(autojump_clock: MockClock) -> None:
+    transport, server = connected()
+    started = trio.current_time()
+
+    async def plays() -> None:
+        await make_strategy("slow", seed=1, delay=3.5)(Player(transport), START)
+
+    async def serves() -> None:
+        await server.hears("<protocol>\n  <room>")
+        assert trio.current_time() - started == pytest.approx(3.5)
+
+    await together(plays, serves)
+
+
+async def test_crash_is_gone_without_a_goodbye() -> None:
+    transport, server = connected()
+
+    async def plays() -> None:
+        await make_strategy("crash")(Player(transport), START)
+
+    await together(plays, server.hears_the_end)
+
+
+async def test_garbage_is_what_it_sends() -> None:
+    transport, server = connected()
+
+    async def plays() -> None:
+        await make_strategy("garbage")(Player(transport), START)
+
+    async def serves() -> None:
+        await server.hears(GARBAGE)
+
+    await together(plays, serves)
+
+
+async def test_silent_never_answers(autojump_clock: MockClock) -> None:
+    transport, _ = connected()
+    with trio.move_on_after(1000) as waited:
+        await make_strategy("silent")(Player(transport), START)
+    assert waited.cancelled_caught

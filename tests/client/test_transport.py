@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import errno
+import socket
+
+import pytest
+import trio
+from trio.testing import MockClock, memory_stream_pair
+
+from client.errors import CannotConnectError, ConnectionLostError, ServerProtocolError
+from client.transport import CLOSE_TIMEOUT, Transport, open_transport
+from protocol.messages import CloseConnection, Joined, JoinRequest, Left
+from tests.client.fake import DIALECT, ROOM, connected, together
+
+JOINED = f'<protocol>\n  <joined roomId="{ROOM}"/>'
+
+
+async def test_messages_go_out_as_packets() -> None:
+    transport, server = connected()
+    await transport.send(JoinRequest("swc_2021_blokus"))
+    await transport.send(JoinRequest("swc_2021_blokus"))
+    await server.hears('<protocol>\n  <join gameType="swc_2021_blokus"/>\n  <join gameType="swc_2021_blokus"/>')
+
+
+async def test_packets_come_in_as_messages_until_the_stream_ends() -> None:
+    transport, server = connected()
+    await server.says_bytes(f'{JOINED}\n  <left roomId="{ROOM}"/>\n</protocol>'.encode())
+    assert [message async for message in transport] == [Joined(ROOM), Left(ROOM)]
+    assert transport.has_ended
+    assert await transport.receive() is None
+
+
+async def test_packets_may_come_byte_by_byte() -> None:
+    transport, server = connected()
+
+    async def serves() -> None:
+        for byte in JOINED.encode():
+            await server.says_bytes(bytes([byte]))
+            await trio.testing.wait_all_tasks_blocked()
+
+    async def reads() -> None:
+        assert await transport.receive() == Joined(ROOM)
+
+    await together(serves, reads)
+
+
+async def test_an_end_without_an_end_tag_is_an_end() -> None:
+    transport, server = connected()
+    await server.says_bytes(JOINED.encode())
+    await server.stream.aclose()
+    assert [message async for message in transport] == [Joined(ROOM)]
+
+
+async def test_the_tap_sees_every_byte() -> None:
+    seen: list[bytes] = []
+    transport, server = connected(seen.append)
+    await server.says_bytes(JOINED.encode())
+    await transport.receive()
+    assert b"".join(seen) == JOINED.encode()
+
+
+async def test_what_cannot_be_understood_ends_the_reading() -> None:
+    transport, server = connected()
+    await server.says_bytes(b"<protocol><joined></left>")
+    with pytest.raises(ServerProtocolError, match="the server sent what cannot be understood: "):
+        await transport.receive()
+    assert await transport.receive() is None
+
+
+async def test_a_broken_connection_is_lost_in_both_directions() -> None:
+    ours, theirs = memory_stream_pair()
+    transport = Transport(ours, DIALECT)
+    await theirs.aclose()
+    with pytest.raises(ConnectionLostError):
+        await transport.send(JoinRequest())
+    await ours.aclose()
+    with pytest.raises(ConnectionLostError):
+        await transport.receive()
+    assert transport.has_ended
+
+
+async def test_closing_says_goodbye_once_and_drops_what_is_still_said() -> None:
+    transport, server = connected()
+    await transport.send(JoinRequest())
+
+    async def serves() -> None:
+        await server.hears("<protocol>\n  <join/>\n  <sc.protocol.CloseConnection/>\n</protocol>")
+        await server.says(Joined(ROOM), CloseConnection())
+        await server.ends()
+        await server.hears_the_end()
+
+    await together(transport.aclose, serves)
+    await transport.say_goodbye()
+
+
+@pytest.mark.parametrize("is_gone", [True, False])
+async def test_closing_is_no_error_with_a_server_that_is_gone_or_mad(is_gone: bool) -> None:
+    transport, server = connected()
+    if is_gone:
+        await server.stream.aclose()
+    else:
+        await server.says_bytes(b"<protocol><joined></left>")
+    await transport.aclose()
+
+
+async def test_closing_does_not_wait_for_ever(autojump_clock: MockClock) -> None:
+    transport, _ = connected()
+    started = trio.current_time()
+    await transport.aclose()
+    assert trio.current_time() - started == CLOSE_TIMEOUT
+
+
+async def test_connecting_where_nobody_listens_says_so() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound and not listening: nobody else gets it, and connecting is refused
+        port = taken.getsockname()[1]
+        with pytest.raises(CannotConnectError) as refused:
+            await open_transport("127.0.0.1", port, DIALECT)
+    assert str(refused.value) == f"cannot connect to 127.0.0.1:{port} (nobody listens there)"
+
+
+async def test_a_server_that_is_not_there_yet_is_waited_for(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, _ = memory_stream_pair()
+    attempts: list[float] = []
+
+    async def open_tcp_stream(host: str, port: int) -> trio.abc.Stream:
+        attempts.append(trio.current_time())
+        if len(attempts) < 4:
+            raise OSError("all attempts failed") from ExceptionGroup("", [OSError(errno.ECONNREFUSED, "refused")])
+        return ours
+
+    monkeypatch.setattr(trio, "open_tcp_stream", open_tcp_stream)
+    await open_transport("127.0.0.1", 1, DIALECT, wait_timeout=10)
+    assert len(attempts) == 4
+    attempts.clear()
+    with pytest.raises(CannotConnectError, match=r"cannot connect to 127\.0\.0\.1:1 \(nobody listens there\)"):
+        await open_transport("127.0.0.1", 1, DIALECT, wait_timeout=0.15)
+    assert len(attempts) == 3
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (socket.gaierror(socket.EAI_NONAME, "Name or service not known"), "no such host"),
+        (OSError(errno.ENETUNREACH, "unreachable"), "Network is unreachable"),
+        (OSError("no errno"), "Input/output error"),
+    ],
+)
+async def test_the_reason_is_told(error: OSError, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def open_tcp_stream(host: str, port: int) -> trio.abc.Stream:
+        raise error
+
+    monkeypatch.setattr(trio, "open_tcp_stream", open_tcp_stream)
+    with pytest.raises(CannotConnectError) as refused:
+        await open_transport("there", 1, DIALECT)
+    assert str(refused.value) == f"cannot connect to there:1 ({reason})"
+
+
+async def test_a_crash_over_tcp_is_a_reset() -> None:
+    listener = (await trio.open_tcp_listeners(0, host="127.0.0.1"))[0]
+    port = listener.socket.getsockname()[1]
+    transport = await open_transport("127.0.0.1", port, DIALECT)
+    async with listener, await listener.accept() as accepted:
+        await transport.abort()
+        with pytest.raises(trio.BrokenResourceError) as broken:
+            await accepted.receive_some()
+    assert isinstance(broken.value.__cause__, ConnectionResetError)
