@@ -237,6 +237,7 @@ def test_every_package_is_shipped_checked_measured_and_bound_by_the_contracts() 
     layers = tools["importlinter"]["contracts"][0]["layers"]
     assert found == set(PACKAGES)
     assert found == set(tools["mypy"]["packages"]) - {"tests", "bench"}
+    assert found == set(tools["ruff"]["lint"]["isort"]["known-first-party"]) - {"tests", "bench"}
     assert found == set(tools["coverage"]["run"]["source"])
     assert found == set(tools["importlinter"]["root_packages"])
     assert found == {package for layer in layers for package in re.split(r"\W+", layer)}
