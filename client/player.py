@@ -84,6 +84,7 @@ class Player:
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
+        self._send_lock = trio.Lock()
         self._is_abandoned = False
         self._reset(None)
 
@@ -92,6 +93,7 @@ class Player:
         self.seat: Seat | None = None
         self.state: State | None = None
         self.moves_played = 0
+        self._is_thinking = False
         self._result: Result | None = None
         self._errors: list[str] = []
 
@@ -137,12 +139,15 @@ class Player:
 
     async def send_move(self, move: Move, hints: tuple[str, ...] = ()) -> None:
         """Answer a request. Raises ConnectionLostError."""
+        self._is_thinking = False  # from here on the server may ask again
         self.moves_played += 1
-        await self._transport.send(RoomMessage(self.room_id, MoveData(move, hints)))
+        async with self._send_lock:
+            await self._transport.send(RoomMessage(self.room_id, MoveData(move, hints)))
 
     async def send_bytes(self, data: bytes) -> None:
         """Send bytes that need not be a packet (a strategy that means harm). Raises ConnectionLostError."""
-        await self._transport.send_bytes(data)
+        async with self._send_lock:
+            await self._transport.send_bytes(data)
 
     async def abort(self) -> None:
         """Vanish without a goodbye; the game that is played is reported as abandoned."""
@@ -157,13 +162,10 @@ class Player:
         """
         failures: list[Exception] = []
         end = GameEnd.LOST
-        is_answering = False
 
         async with trio.open_nursery() as nursery:
 
             async def answer(state: State) -> None:
-                nonlocal is_answering
-                is_answering = True
                 try:
                     await strategy(self, state)
                 except ConnectionLostError:
@@ -171,12 +173,11 @@ class Player:
                 except Exception as error:  # kept, so that it does not come out wrapped in a group
                     failures.append(error)
                     nursery.cancel_scope.cancel()
-                finally:
-                    is_answering = False
 
             def ask(state: State) -> None:
                 # releases ask again when a game is resumed; one answer is enough
-                if not is_answering:
+                if not self._is_thinking:
+                    self._is_thinking = True
                     nursery.start_soon(answer, state)
 
             try:

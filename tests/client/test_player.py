@@ -200,6 +200,22 @@ async def test_a_second_request_while_an_answer_is_on_its_way_is_not_answered_tw
     assert (await _game(serves, make_strategy("slow", seed=1))).moves_played == 1
 
 
+async def test_the_next_request_may_come_while_the_strategy_still_tidies_up() -> None:
+    async def lingers(player: Player, state: State) -> None:
+        await player.send_move(_first(state))
+        await trio.sleep_forever()
+
+    async def serves(server: FakeServer) -> None:
+        await server.asks(START)
+        await _hears_move(server)
+        await server.says_in_room(Memento(START), MoveRequest())
+        await _hears_move(server)
+        await server.says(Left(ROOM))
+        await server.hears_a_goodbye()
+
+    assert (await _game(serves, lingers)).moves_played == 2
+
+
 async def test_a_player_that_vanishes_knows_it() -> None:
     async def serves(server: FakeServer) -> None:
         await server.asks(START)
