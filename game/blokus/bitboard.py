@@ -37,11 +37,6 @@ def scan(bb: Bitboard) -> Iterator[int]:
         bb ^= lowest
 
 
-def shift(bb: Bitboard, offset: int) -> Bitboard:
-    """Every bit moved by `offset` indices; the result may hold bits outside `BOARD`."""
-    return bb << offset if offset >= 0 else bb >> -offset
-
-
 def edge_neighbors(bb: Bitboard) -> Bitboard:
     """The cells that share an edge with a cell of `bb`; may hold bits outside `BOARD`."""
     return bb << 1 | bb >> 1 | bb << STRIDE | bb >> STRIDE

@@ -113,8 +113,9 @@ def hash_order(cells: Iterable[Cell]) -> list[Cell]:
 
 
 def _bucket(cell: Cell) -> int:
+    # There the code has 32 bits and no sign; of the lowest and the fifth four bits both ways of counting agree.
     x, y = cell
-    code = (31 * x + y) & 0xFFFFFFFF
+    code = 31 * x + y
     return (code ^ code >> 16) % 16
 
 
