@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# Builds the image and runs it where no container engine does: buildah with chroot isolation, on a base made from
+# Debian packages. Needs root on a Debian. Shows the health check, a game over the network, and SIGTERM.
+#
+# The container shares the machine's network, so the port below must be free.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+export BUILDAH_ISOLATION=chroot STORAGE_DRIVER=vfs
+port=13050
+base=localhost/spielleiter-base
+image=localhost/spielleiter
+work=$(mktemp -d)
+container=
+server=
+
+clean_up() {
+    [[ -z $server ]] || kill -KILL "$server" 2>/dev/null || true
+    [[ -z $container ]] || buildah rm "$container" >/dev/null
+    rm -rf "$work"
+}
+trap clean_up EXIT
+
+say() { printf '\n== %s\n' "$*"; }
+
+in_container() { buildah run --user "$user" "$container" -- "$@"; }
+
+say "tools"
+apt-get install -y -qq --no-install-recommends buildah debootstrap >/dev/null
+buildah --version
+
+if [[ -z $(buildah images --quiet "$base" 2>/dev/null) ]]; then
+    say "base, from Debian packages"
+    debootstrap --variant=minbase --include=python3,python3-venv,python3-pip,ca-certificates bookworm "$work/root" \
+        >"$work/debootstrap.log" || { tail "$work/debootstrap.log"; exit 1; }
+    # whatever this machine trusts, the build may have to trust, too
+    cp /etc/ssl/certs/ca-certificates.crt "$work/root/etc/ssl/certs/"
+    container=$(buildah from scratch)
+    buildah add --quiet "$container" "$work/root" / >/dev/null
+    buildah config --env PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$container"
+    buildah commit --quiet "$container" "$base" >/dev/null
+    buildah rm "$container" >/dev/null
+    container=
+fi
+
+say "image, from docker/Dockerfile"
+buildah bud --format docker --build-arg PYTHON_IMAGE="$base" --file docker/Dockerfile --tag "$image" . >"$work/build.log" 2>&1 ||
+    { tail -40 "$work/build.log"; exit 1; }
+buildah images "$image"
+
+container=$(buildah from "$image")
+# One value of the image's configuration, a word a line.
+configured() {
+    buildah inspect --type image "$image" | python3 -c '
+import functools, json, sys
+value = functools.reduce(dict.__getitem__, sys.argv[1:], json.load(sys.stdin)["Docker"]["config"])
+print(*[value] if isinstance(value, str) else value, sep="\n")' "$@"
+}
+user=$(configured User)
+mapfile -t command < <(configured Entrypoint; configured Cmd)
+mapfile -t check < <(configured Healthcheck Test | tail -n +2)
+say "what it starts: ${command[*]} (as $user)"
+
+say "who it is, and where it may write"
+in_container sh -c 'id; touch /replays/x && rm /replays/x && echo "/replays: yes"; touch /srv/x 2>/dev/null || echo "/srv: no"'
+
+say "the server"
+buildah run --user "$user" --env SPIELLEITER_SAVE_REPLAY=/replays "$container" -- "${command[@]}" >"$work/log" 2>&1 &
+run=$!
+until grep -q server_started "$work/log"; do
+    kill -0 "$run" 2>/dev/null || { cat "$work/log"; exit 1; }
+    sleep 0.1
+done
+server=$(pgrep -n -u "${user%%:*}" -f 'spielleiter serve')
+head -2 "$work/log"
+
+say "the health check"
+in_container "${check[@]}" && echo healthy
+
+say "a game, from two more commands in the container"
+in_container spielleiter play --strategy greedy --port "$port" &
+in_container spielleiter play --strategy random --port "$port"
+wait $!
+
+say "SIGTERM while a game waits for its second player"
+in_container spielleiter play --strategy first --port "$port" >"$work/waiting" 2>&1 &
+waiting=$!
+until [[ $(grep -c player_joined "$work/log") -eq 3 ]]; do sleep 0.1; done
+kill -TERM "$server"
+status=0
+wait "$run" || status=$?
+server=
+wait "$waiting" || true
+cat "$work/waiting"
+tail -2 "$work/log"
+echo "exit code $status"
+in_container ls -l /replays
+in_container "${check[@]}" 2>/dev/null && { echo "healthy without a server?"; exit 1; }
+echo "unhealthy, as it should be without a server"
+exit "$status"
