@@ -69,8 +69,8 @@ types: setup-dev ## mypy --strict
 imports: setup-dev ## who may import whom
 	@$(VENV)/bin/lint-imports
 
-bench: setup ## figures of rules, protocol and server
-	@for figures in bench/*.py; do $(PY) "$$figures" || exit 1; done
+bench: setup-dev ## figures of rules, protocol and server
+	@for figures in $(basename $(notdir $(wildcard bench/bench_*.py))); do $(PY) -m bench.$$figures || exit 1; done
 
 # -- keeping it -------------------------------------------------------------------------------------------------
 
