@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spielleiter.commands import Failure, run_async
+from spielleiter.commands import Failure, run_async, show_help_alone
 from spielleiter.options import game_option, json_option, server_options
 
 if TYPE_CHECKING:
@@ -75,12 +75,14 @@ def _echo_json(**value: Any) -> None:
     click.echo(json.dumps(value, ensure_ascii=False))
 
 
-@click.group()
-def admin() -> None:
+@click.group(invoke_without_command=True)
+@click.pass_context
+def admin(context: click.Context) -> None:
     """Prepare, watch, pause, step and cancel games of a running server.
 
     Each command connects, authenticates, asks for one thing and leaves.
     """
+    show_help_alone(context)
 
 
 @admin.command()
@@ -124,6 +126,8 @@ def observe(server: _Server, room: str, raw: bool, as_json: bool) -> None:
     lastMove (or null), names; "result" with winners (seats), points, causes, reasons, names; "paused" with paused;
     "error" with message; at the end "left".
     """
+    from protocol.messages import Memento
+
     if raw and as_json:
         raise click.UsageError("--raw and --json exclude each other, expected one of them")
     out = sys.stdout.buffer
@@ -133,18 +137,21 @@ def observe(server: _Server, room: str, raw: bool, as_json: bool) -> None:
         out.flush()
 
     async def act(client: AdminClient) -> None:
+        names = ("", "")
         async for event in await client.observe(room):
+            if isinstance(event, Memento):
+                names = event.names
             if as_json:
-                _echo_json(**_event_value(room, event))
+                _echo_json(**_event_value(room, event, names))
             elif not raw:
-                click.echo(_event_line(event))
+                click.echo(_event_line(event, names))
         if as_json:
             _echo_json(event="left", roomId=room)
 
     server.run(act, write_raw if raw else None)
 
 
-def _event_line(event: ObserverEvent) -> str:
+def _event_line(event: ObserverEvent, names: tuple[str, str]) -> str:
     from protocol.messages import Memento, Paused, Result
     from spielleiter.words import result_line, state_line
 
@@ -152,19 +159,19 @@ def _event_line(event: ObserverEvent) -> str:
         case Memento():
             return state_line(event)
         case Result():
-            return f"over: {result_line(event)}"
+            return f"over: {result_line(event, names)}"
         case Paused(is_paused):
             return "paused" if is_paused else "goes on"
         case _:
             return f"error: {' '.join(event.message.split())}"
 
 
-def _event_value(room: str, event: ObserverEvent) -> dict[str, Any]:
+def _event_value(room: str, event: ObserverEvent, names: tuple[str, str]) -> dict[str, Any]:
     from protocol.messages import Memento, Paused, Result
     from spielleiter.words import last_move_text, result_points, state_points
 
     match event:
-        case Memento(state, names):
+        case Memento(state):
             what: dict[str, Any] = {
                 "event": "state",
                 "turn": state.turn,
@@ -180,7 +187,7 @@ def _event_value(room: str, event: ObserverEvent) -> dict[str, Any]:
                 "points": result_points(event),
                 "causes": [score.cause.value for score in event.scores],
                 "reasons": [score.reason for score in event.scores],
-                "names": event.names,
+                "names": names,
             }
         case Paused(is_paused):
             what = {"event": "paused", "paused": is_paused}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import click
 
-from spielleiter.commands import LazyGroup
+from spielleiter.commands import LazyGroup, show_help_alone
 
 COMMANDS = {
     "serve": ("spielleiter.serve:serve", "Start the server."),
@@ -30,10 +30,9 @@ COMMANDS = {
 )
 @click.version_option(package_name="spielleiter", message="%(prog)s %(version)s")
 @click.pass_context
-def cli(ctx: click.Context) -> None:
+def cli(context: click.Context) -> None:
     """A local game server for the Software-Challenge, and what belongs to it."""
-    if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help())
+    show_help_alone(context)
 
 
 def main() -> None:

@@ -48,6 +48,12 @@ def run_async(main: Callable[[], Awaitable[T]]) -> T:
         raise error from None
 
 
+def show_help_alone(context: click.Context) -> None:
+    """A group that is called without a command shows what there is."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
 class LazyGroup(click.Group):
     """A group whose commands are named in a table and imported when used.
 

@@ -23,7 +23,7 @@ def demo(seed: int | None, first: str, second: str) -> None:
     from server.config import Config
     from server.errors import StartError
     from server.listener import serve
-    from spielleiter.words import board_text, report_line
+    from spielleiter.words import board_text, report_line, result_line
 
     names = (first, second)
     for name in names:
@@ -66,4 +66,4 @@ def demo(seed: int | None, first: str, second: str) -> None:
     report = reports[0]
     if report.state is not None:
         click.echo(board_text(report.state))
-    click.echo(report_line(report))
+    click.echo(result_line(report.result, names) if report.result else report_line(report))

@@ -72,16 +72,25 @@ def _name(names: tuple[str, str], seat: Seat) -> str:
     return names[seat] or f"player {seat + 1}"
 
 
-def result_line(result: Result) -> str:
-    """One line on how a game ended, with what went wrong if something did."""
-    winners = [_name(result.names, seat) for seat in result.winners]
-    head = {0: "nobody wins", 1: f"{winners[0]} wins" if winners else "", 2: "a draw"}[len(winners)]
-    faults = [
-        f"{_name(result.names, seat)}: {score.cause.value} {score.reason}".rstrip()
+def _faults(result: Result, names: tuple[str, str]) -> list[str]:
+    """What went wrong for whom, if something did."""
+    return [
+        f"{_name(names, seat)}: {score.cause.value} {score.reason}".rstrip()
         for seat, score in enumerate(result.scores)
         if score.cause is not Cause.REGULAR
     ]
-    return "; ".join([f"{head} {points_text(result_points(result))}", *faults])
+
+
+def result_line(result: Result, names: tuple[str, str]) -> str:
+    """One line on how a game ended. `names` by seat; a result itself names only winners."""
+    match result.winners:
+        case ():
+            head = "nobody wins"
+        case (winner,):
+            head = f"{_name(names, winner)} wins"
+        case _:
+            head = "a draw"
+    return "; ".join([f"{head} {points_text(result_points(result))}", *_faults(result, names)])
 
 
 _ENDS: Final = {
@@ -102,10 +111,9 @@ def outcome_word(report: GameReport) -> str:
 
 def report_line(report: GameReport) -> str:
     """One line on a game from its player's view."""
-    if report.result is None:
-        line = _ENDS[report.end]
-    else:
-        word = outcome_word(report)
-        line = f"{'no winner' if word == 'none' else word}: {result_line(report.result)}"
-    said = report.errors[-1:] if report.result is None else ()
-    return " - ".join([line, *(" ".join(text.split()) for text in said)])
+    result = report.result
+    if result is None:
+        return " - ".join([_ENDS[report.end], *(" ".join(text.split()) for text in report.errors[-1:])])
+    head = {"none": "no winner", "draw": "a draw"}.get(outcome_word(report), outcome_word(report))
+    place = "" if report.seat is None else f" as player {report.seat + 1}"
+    return "; ".join([f"{head}{place}, {points_text(result_points(result))}", *_faults(result, result.names)])
