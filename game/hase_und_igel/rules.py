@@ -85,7 +85,7 @@ def advance_cost(distance: int) -> int:
 
 
 def is_first(player: Player, other: Player) -> bool:
-    """Whether `player` leads; both do if they share a field, which only start and goal allow (and there it is idle)."""
+    """Whether `player` leads; both do if they share a field, which only start and goal allow."""
     return player.index >= other.index
 
 
