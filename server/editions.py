@@ -9,10 +9,9 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Final
 
-from protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
-
 from game.api import GameOptionError
 from game.blokus.rulesets import BLOKUS_2021
+from protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
 from protocol.messages import Cause
 from server.errors import Fault, StartError
 from server.policy import CancelWinner, Edition, Policy, TimeoutWinner

@@ -103,7 +103,7 @@ class Server:
                         acceptors.start_soon(self._accept, sock, sessions)
                     self._tell_start(addresses)
                     task_status.started(Listening(addresses))
-                    await (stop or trio.Event()).wait()
+                    await (trio.Event() if stop is None else stop).wait()
                     acceptors.cancel_scope.cancel()
                 games_cut = await self._wind_up()
             background.cancel_scope.cancel()

@@ -11,8 +11,8 @@ from collections import deque
 from collections.abc import Callable
 
 import trio
-from protocol.connection import Connection
 
+from protocol.connection import Connection
 from server.peer import SentCallback
 from server.wire import Wire
 

@@ -16,9 +16,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from protocol.connection import Connection, ConnectionClosed, Role
-
 from game.api import State
+from protocol.connection import Connection, ConnectionClosed, Role
 from protocol.dialect import Dialect
 from protocol.errors import RemoteProtocolError
 from protocol.messages import Memento, RoomData, RoomMessage

@@ -11,8 +11,8 @@ import traceback
 from math import inf
 
 import trio
-from protocol.connection import Connection, ConnectionClosed, Role, StreamEnd
 
+from protocol.connection import Connection, ConnectionClosed, Role, StreamEnd
 from protocol.errors import RemoteProtocolError
 from protocol.limits import Limits
 from protocol.messages import CloseConnection, ErrorPacket, Message

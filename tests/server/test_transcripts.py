@@ -11,12 +11,12 @@ import io
 from pathlib import Path
 
 import pytest
-from tests.server.transcripts import DifferenceError, Line, Replayer, moved_shapes, read_transcript
-from tests.shared import SHARED, needs_shared
 
 from server.config import Config
 from server.editions import EDITIONS
 from server.listener import Server
+from tests.server.transcripts import DifferenceError, Line, Replayer, moved_shapes, read_transcript
+from tests.shared import SHARED, needs_shared
 
 HERE = Path(__file__).parent / "recordings"
 
