@@ -59,11 +59,6 @@ def _complete(choices: tuple[str, ...]) -> Any:
     return complete
 
 
-def _texts(options: dict[str, Any]) -> dict[str, Any]:
-    """What click made of the command line as the texts that `load_config` reads."""
-    return {name: str(value).lower() if isinstance(value, bool) else value for name, value in options.items()}
-
-
 def _serve(config: str | None, plugins: str | None, **options: Any) -> None:
     """Start the server and serve until Ctrl-C or SIGTERM.
 

@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from client.admin import AdminClient
+from tests.spielleiter.background import BackgroundServer, background_server, run
+
+
+def _prepare(server: BackgroundServer, *arguments: str) -> tuple[str, list[str]]:
+    value = json.loads(server.run("admin", "prepare", "--json", *arguments).stdout)
+    return value["roomId"], value["reservations"]
+
+
+def _events(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_alone_it_shows_what_there_is() -> None:
+    result = run("admin")
+    assert result.exit_code == 0
+    assert "  prepare " in result.stdout
+
+
+def test_reservation_codes_stand_alone_on_standard_output() -> None:
+    with background_server() as server:
+        result = server.run("admin", "prepare")
+    assert result.exit_code == 0
+    first, second = result.stdout.splitlines()
+    assert len(first) == len(second) == 36
+    assert result.stderr.startswith("room ")
+
+
+def test_a_room_is_prepared_as_it_is_asked_for() -> None:
+    with background_server() as server:
+        room, codes = _prepare(server, "--slot", "Alice", "--slot", "Bob", "--pause", "--no-timeout", "--open")
+        assert codes == []
+        assert f'"room": "{room}"' in server.log
+
+
+def test_a_game_is_watched_stepped_and_ended() -> None:
+    """The whole of it: a paused game goes one step, then on, and ends by a move against the rules."""
+    with background_server() as server:
+        room, codes = _prepare(server, "--slot", "Alice", "--slot", "Bob & Co", "--pause")
+        server.add_player("first", reservation=codes[0])
+        server.add_player("illegal", reservation=codes[1])
+        server.wait_for("game_started")
+        assert server.run("admin", "step", room).exit_code == 0
+        server.wait_for("game_stepped")
+        resumed = server.run("admin", "resume", room, "--json")
+        assert json.loads(resumed.stdout) == {"roomId": room, "accepted": True}
+        server.wait_for("game_ended")
+        again = server.run("admin", "pause", room)
+    assert (again.exit_code, again.stderr) == (
+        1,
+        f"spielleiter: sc.api.plugins.exceptions.GameRoomException: Couldn't find a room with id {room}\n",
+    )
+
+
+@pytest.mark.parametrize("form", ["--json", "--raw", ""])
+def test_a_game_is_observed_to_its_end(form: str) -> None:
+    with background_server() as server:
+        room, codes = _prepare(server, "--slot", "Alice", "--slot", "Bob & Co")
+        server.add_player("first", reservation=codes[0])
+        server.when("observer_joined", lambda: server.add_player("illegal", reservation=codes[1]))
+        result = server.run("admin", "observe", room, *([form] if form else []))
+    assert result.exit_code == 0
+    if form == "--raw":
+        assert result.stdout_bytes.startswith(f'<protocol>\n  <observed roomId="{room}"/>\n  <room '.encode())
+        assert result.stdout_bytes.endswith(f'\n  <left roomId="{room}"/>\n</protocol>'.encode())
+    elif form == "--json":
+        events = _events(result.stdout)
+        assert [event["event"] for event in events] == ["state", "state", "error", "result", "left"]
+        assert {event["roomId"] for event in events} == {room}
+        assert (events[0]["turn"], events[0]["points"], events[0]["lastMove"]) == (0, [[0], [0]], None)
+        assert events[1]["lastMove"].startswith("BLUE PENTO_")
+        assert events[2]["message"].startswith("Ungueltiger Zug von 'Bob & Co'")
+        assert (events[3]["winners"], events[3]["points"]) == ([0], [[5], [0]])
+        assert events[3]["causes"] == ["REGULAR", "RULE_VIOLATION"]
+        assert events[3]["names"] == ["Alice", "Bob & Co"]
+    else:
+        lines = result.stdout.splitlines()
+        assert lines[0] == "turn   0  round  1      0:0  the game begins"
+        assert lines[1].startswith("turn   1  round  1      5:0  BLUE PENTO_")
+        assert lines[2].startswith("error: Ungueltiger Zug")
+        assert lines[3].startswith("over: Alice wins 5:0; Bob & Co: RULE_VIOLATION ")
+        assert len(lines) == 4
+
+
+@pytest.mark.parametrize("form", ["--json", ""])
+def test_pauses_are_told(form: str) -> None:
+    with background_server() as server:
+        room, codes = _prepare(server, "--pause")
+
+        async def go_on_and_stop(admin: AdminClient) -> None:
+            await admin.resume(room)
+            await admin.pause(room)
+            await admin.cancel(room)
+
+        server.add_player("silent", reservation=codes[0])
+        server.add_player("silent", reservation=codes[1])
+        server.wait_for("game_started")
+        server.when("observer_joined", lambda: server.administer(go_on_and_stop))
+        result = server.run("admin", "observe", room, *([form] if form else []))
+    assert result.exit_code == 0
+    if form:
+        told = [event["paused"] for event in _events(result.stdout) if event["event"] == "paused"]
+        assert told == [False, True]
+    else:
+        assert [line for line in result.stdout.splitlines() if line in {"paused", "goes on"}] == ["goes on", "paused"]
+        assert "over: nobody wins 0:0" in result.stdout
+
+
+@pytest.mark.parametrize("command", ["pause", "resume", "step", "cancel", "observe"])
+def test_an_unknown_room_is_a_failure(command: str) -> None:
+    with background_server() as server:
+        result = server.run("admin", command, "nowhere")
+    assert (result.exit_code, result.stdout, result.stderr) == (
+        1,
+        "",
+        "spielleiter: sc.api.plugins.exceptions.GameRoomException: Couldn't find a room with id nowhere\n",
+    )
+
+
+def test_a_wrong_password_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = "spielleiter: sc.server.network.AuthenticationFailedException: Failed to authenticate as administrator\n"
+    with background_server(password="geheim") as server:
+        result = server.run("admin", "prepare", "--password", "falsch")
+        assert (result.exit_code, result.stderr) == (1, line)
+        monkeypatch.setenv("SPIELLEITER_PASSWORD", "geheim")
+        assert server.run("admin", "prepare").exit_code == 0
+        assert "falsch" not in server.log
+
+
+def test_nobody_there_is_a_failure() -> None:
+    result = run("admin", "cancel", "x", "-p", "1")
+    assert (result.exit_code, result.stderr) == (
+        1,
+        "spielleiter: cannot connect to 127.0.0.1:1 (nobody listens there)\n",
+    )
+
+
+def test_exact_bytes_and_json_exclude_each_other() -> None:
+    result = run("admin", "observe", "x", "--raw", "--json")
+    assert (result.exit_code, result.stderr) == (
+        2,
+        "spielleiter admin observe: --raw and --json exclude each other, expected one of them\n",
+    )

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import sys
+
+import click
+import pytest
+import trio
+from click.testing import CliRunner
+
+from spielleiter.commands import Failure, LazyGroup, Misuse, run_async, show_help_alone
+
+_CALLS: list[str] = []
+
+
+@click.command()
+@click.argument("what")
+def fail(what: str) -> None:
+    """Fails in several ways."""
+    _CALLS.append(what)
+    raise {
+        "failure": Failure("went\nwrong"),
+        "misuse": Misuse("asked wrongly"),
+        "usage": click.UsageError("not like this"),
+        "interrupt": KeyboardInterrupt(),
+        "exit": click.exceptions.Exit(7),
+    }[what]
+
+
+@click.group(
+    cls=LazyGroup,
+    lazy={"fail": (f"{__name__}:fail", "Fails."), "late": ("no.such.module:x", "Not imported by the help.")},
+    invoke_without_command=True,
+)
+@click.pass_context
+def group(context: click.Context) -> None:
+    """Several commands."""
+    show_help_alone(context)
+
+
+@pytest.mark.parametrize(
+    ("what", "code", "line"),
+    [
+        ("failure", 1, "tool: went wrong\n"),
+        ("misuse", 2, "tool: asked wrongly\n"),
+        ("usage", 2, "tool fail: not like this\n"),
+        ("interrupt", 130, ""),
+        ("exit", 7, ""),
+    ],
+)
+def test_a_failure_is_one_line_and_a_code(what: str, code: int, line: str) -> None:
+    result = CliRunner().invoke(group, ["fail", what], prog_name="tool")
+    assert (result.exit_code, result.stderr.lstrip("\n")) == (code, line)
+
+
+def test_an_unknown_command_is_named() -> None:
+    result = CliRunner().invoke(group, ["nonsense"], prog_name="tool")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("tool: No such command 'nonsense'.")
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"]])
+def test_the_help_names_commands_without_importing_them(arguments: list[str]) -> None:
+    result = CliRunner().invoke(group, arguments, prog_name="tool")
+    assert result.exit_code == 0
+    assert "fail  Fails." in result.stdout
+    assert "late  Not imported by the help." in result.stdout
+    assert "no.such" not in sys.modules
+
+
+def test_run_async_gives_the_value() -> None:
+    async def main() -> int:
+        await trio.lowlevel.checkpoint()
+        return 3
+
+    assert run_async(main) == 3
+
+
+async def _raise(error: BaseException) -> None:
+    raise error
+
+
+@pytest.mark.parametrize("error", [LookupError("x"), KeyboardInterrupt()])
+def test_run_async_raises_what_was_raised_in_nurseries(error: BaseException) -> None:
+    async def main() -> None:
+        async with trio.open_nursery() as outer, trio.open_nursery() as inner:
+            outer.start_soon(trio.sleep_forever)
+            inner.start_soon(_raise, error)
+
+    with pytest.raises(type(error)):
+        run_async(main)
+
+
+def test_run_async_does_not_choose_among_several_errors() -> None:
+    async def main() -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_raise, LookupError("x"))
+            nursery.start_soon(_raise, ValueError("y"))
+
+    with pytest.raises(ExceptionGroup) as group_:
+        run_async(main)
+    assert group_.group_contains(LookupError)
+    assert group_.group_contains(ValueError)

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import server.listener
+from game.blokus.bitboard import SIZE
+from server.errors import StartError
+from tests.spielleiter.background import run
+
+
+def test_a_game_is_played_and_its_board_shown() -> None:
+    result = run("demo", "--first", "first", "--second", "illegal", "--seed", "1")
+    assert result.exit_code == 0
+    first, *board, last = result.stdout.splitlines()
+    assert first.startswith("server on 127.0.0.1:")
+    assert len(board) == SIZE
+    assert "".join(board).count("B") == 5
+    assert last.startswith("first wins 5:0; illegal: RULE_VIOLATION ")
+
+
+def test_a_player_that_fails_is_told() -> None:
+    result = run("demo", "--first", "crash", "--second", "first", "--seed", "1")
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[-1] == "this player broke the connection itself"
+
+
+def test_an_unknown_strategy_is_one_line() -> None:
+    result = run("demo", "--second", "clever")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("spielleiter demo: the strategy 'clever' is not known, expected first, random, ")
+
+
+def test_a_server_that_cannot_start_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def serve(*_: object, **__: object) -> None:
+        raise StartError("no port is free")
+
+    monkeypatch.setattr(server.listener, "serve", serve)
+    result = run("demo")
+    assert (result.exit_code, result.stderr) == (1, "spielleiter: no port is free\n")
+
+
+@pytest.mark.slow
+def test_a_whole_game_is_the_same_for_the_same_seed() -> None:
+    command = [sys.executable, "-m", "spielleiter", "demo", "--seed", "5"]
+    told = [
+        subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2], timeout=60)
+        for _ in range(2)
+    ]
+    boards = [each.stdout.split("\n", 1)[1] for each in told]
+    assert boards[0] == boards[1]
+    assert "greedy wins " in boards[0]
+    assert told[0].stderr == ""

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.spielleiter.background import background_server, run
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_game_is_won_and_told() -> None:
+    with background_server() as server:
+        server.add_player("illegal")
+        result = server.run("play", "--strategy", "first")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("won as player ")
+    assert "RULE_VIOLATION" in result.stdout
+
+
+def test_a_game_that_is_lost_was_played_all_the_same() -> None:
+    with background_server() as server:
+        server.add_player("first")
+        result = server.run("play", "-s", "illegal", "--seed", "3", "--json")
+    assert result.exit_code == 0
+    value = json.loads(result.stdout)
+    assert (value["outcome"], value["end"], value["cause"]) == ("lost", "result", "RULE_VIOLATION")
+    assert value["reason"].startswith("Die Farbe des Zuges ist nicht an der Reihe")
+    assert value["movesPlayed"] == 1
+    assert value["points"][1 - value["seat"]] == [5 * value["seat"]]
+    assert len(value["errors"]) == 1
+    assert set(value) == {
+        "outcome", "seat", "roomId", "end", "cause", "reason", "points", "movesPlayed", "errors",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_a_connection_that_broke_is_a_failure(as_json: bool) -> None:
+    with background_server() as server:
+        server.add_player("first")
+        result = server.run("play", "-s", "crash", *(["--json"] if as_json else []))
+    assert result.exit_code == 1
+    if as_json:
+        assert json.loads(result.stdout)["end"] == "abandoned"
+    else:
+        assert result.stderr == "spielleiter: this player broke the connection itself\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (
+            ["-r", "nonsense"],
+            (
+                "spielleiter: sc.server.gaming.UnknownReservationException: "
+                "Couldn't find a reservation for the provided token.\n"
+            ),
+        ),
+        (
+            ["--room", "nonsense"],
+            "spielleiter: sc.api.plugins.exceptions.GameRoomException: Couldn't find a room with id nonsense\n",
+        ),
+    ],
+)
+def test_a_refusal_is_told_in_the_servers_words(arguments: list[str], line: str) -> None:
+    with background_server() as server:
+        result = server.run("play", *arguments)
+    assert (result.exit_code, result.stderr) == (1, line)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "line"),
+    [
+        (["-p", "1"], 1, "spielleiter: cannot connect to 127.0.0.1:1 (nobody listens there)\n"),
+        (
+            ["-s", "clever"],
+            2,
+            (
+                "spielleiter play: Invalid value for '-s' / '--strategy': 'clever' is not known, "
+                "expected first, random, greedy, illegal, slow, crash, garbage, silent\n"
+            ),
+        ),
+        (
+            ["--game", "chess"],
+            2,
+            "spielleiter play: Invalid value for '--game': 'chess' is not known here, expected swc_2021_blokus\n",
+        ),
+        (
+            ["--room", "a", "-r", "b"],
+            2,
+            "spielleiter play: --reservation and --room name two seats, expected one of them\n",
+        ),
+    ],
+)
+def test_what_cannot_be_is_one_line(arguments: list[str], code: int, line: str) -> None:
+    result = run("play", *arguments)
+    assert (result.exit_code, result.stderr) == (code, line)
+
+
+def test_the_help_lists_the_strategies() -> None:
+    text = run("play", "--help").stdout
+    assert "\nStrategies:\n  first " in text
+    assert "\nStrategies that misbehave, for tests:\n  illegal " in text
+
+
+@pytest.mark.slow
+def test_two_processes_play_a_whole_game() -> None:
+    with background_server(start_piece="PENTO_V") as server:
+        players = [
+            subprocess.Popen(
+                [sys.executable, "-m", "spielleiter", "play", "-s", strategy, "-p", str(server.port), "--seed", "1"],
+                stdout=subprocess.PIPE,
+                text=True,
+                cwd=ROOT,
+            )
+            for strategy in ("greedy", "random")
+        ]
+        told = [player.communicate(timeout=60)[0] for player in players]
+    assert [player.returncode for player in players] == [0, 0]
+    assert sorted(line.split(" ")[0] for line in told) == ["lost", "won"]
+    assert '"event": "game_ended"' in server.log
