@@ -16,6 +16,7 @@ from typing import TypeAlias, TypeVar
 
 import trio
 
+from client.editions import DEFAULT_DIALECT
 from client.errors import ClientError, ConnectionLostError, refusal
 from client.transport import CLOSE_TIMEOUT, DEFAULT_HOST, DEFAULT_PORT, Tap, Transport, open_transport
 from protocol.dialect import Dialect
@@ -121,7 +122,7 @@ class AdminClient:
         port: int = DEFAULT_PORT,
         password: str = "examplepassword",  # noqa: S107 - the releases' well-known one
         *,
-        dialect: Dialect,
+        dialect: Dialect = DEFAULT_DIALECT,
         wait_timeout: float = 0.0,
         tap: Tap | None = None,
     ) -> AsyncIterator[AdminClient]:

@@ -16,3 +16,4 @@ DIALECTS: Final[Mapping[str, Dialect]] = MappingProxyType({"swc_2021_blokus": BL
 """By gameType; the first one is what is played unless something else is asked for."""
 
 DEFAULT_GAME_TYPE: Final = next(iter(DIALECTS))
+DEFAULT_DIALECT: Final = DIALECTS[DEFAULT_GAME_TYPE]

@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 import trio
 
+from client.editions import DEFAULT_DIALECT
 from client.errors import ConnectionLostError, ServerProtocolError, refusal
 from client.transport import DEFAULT_HOST, DEFAULT_PORT, Transport, open_transport
 from game.api import Move, Seat, State
@@ -100,7 +101,12 @@ class Player:
     @classmethod
     @asynccontextmanager
     async def connect(
-        cls, host: str = DEFAULT_HOST, port: int = DEFAULT_PORT, *, dialect: Dialect, wait_timeout: float = 0.0
+        cls,
+        host: str = DEFAULT_HOST,
+        port: int = DEFAULT_PORT,
+        *,
+        dialect: Dialect = DEFAULT_DIALECT,
+        wait_timeout: float = 0.0,
     ) -> AsyncIterator[Player]:
         """A player at a server; leaving says goodbye. Raises CannotConnectError.
 

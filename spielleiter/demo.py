@@ -16,7 +16,7 @@ def demo(seed: int | None, first: str, second: str) -> None:
     import trio
 
     from client.admin import AdminClient
-    from client.editions import DEFAULT_GAME_TYPE, DIALECTS
+    from client.editions import DEFAULT_GAME_TYPE
     from client.errors import ClientError
     from client.player import GameReport, Player
     from client.strategies import STRATEGIES, make_strategy
@@ -30,11 +30,10 @@ def demo(seed: int | None, first: str, second: str) -> None:
         if name not in STRATEGIES:
             raise click.UsageError(f"the strategy {name!r} is not known, expected {', '.join(STRATEGIES)}")
     config = Config(port=0, seed=seed, log_level="warning", log_format="console")
-    dialect = DIALECTS[DEFAULT_GAME_TYPE]
     reports: dict[int, GameReport] = {}
 
     async def play(port: int, reservation: str, place: int) -> None:
-        async with Player.connect(port=port, dialect=dialect) as player:
+        async with Player.connect(port=port) as player:
             await player.join_prepared(reservation)
             player_seed = None if seed is None else seed + place
             reports[place] = await player.play(make_strategy(names[place], seed=player_seed))
@@ -52,7 +51,7 @@ def demo(seed: int | None, first: str, second: str) -> None:
 
             port = await nursery.start(run_server)
             click.echo(f"server on 127.0.0.1:{port}; {first} against {second}")
-            async with AdminClient.connect(port=port, password=config.password, dialect=dialect) as admin:
+            async with AdminClient.connect(port=port, password=config.password) as admin:
                 room = await admin.prepare(DEFAULT_GAME_TYPE, names)
             async with trio.open_nursery() as players:
                 for place, reservation in enumerate(room.reservations):

@@ -24,7 +24,7 @@ from protocol.messages import (
     Slot,
     Testing,
 )
-from tests.client.fake import DIALECT, ROOM, START, FakeServer, connected, result, together
+from tests.client.fake import ROOM, START, FakeServer, connected, result, together
 
 HELLO = '<protocol>\n  <authenticate password="geheim"/>'
 GOODBYE = "\n  <sc.protocol.CloseConnection/>\n</protocol>"
@@ -332,7 +332,7 @@ async def test_connecting_over_tcp() -> None:
     seen: list[bytes] = []
 
     async def acts() -> None:
-        async with AdminClient.connect("127.0.0.1", port, "geheim", dialect=DIALECT, tap=seen.append) as admin:
+        async with AdminClient.connect("127.0.0.1", port, "geheim", tap=seen.append) as admin:
             assert await admin.enable_test_mode() is True
 
     async def serves() -> None:

@@ -23,7 +23,7 @@ from protocol.messages import (
     Paused,
     Result,
 )
-from tests.client.fake import DIALECT, ROOM, START, FakeServer, connected, result, together
+from tests.client.fake import ROOM, START, FakeServer, connected, result, together
 
 MOVE = next(START.generate_legal_moves())
 
@@ -277,7 +277,7 @@ async def test_connecting_says_goodbye_in_the_end() -> None:
     port = listener.socket.getsockname()[1]
 
     async def plays() -> None:
-        async with Player.connect("127.0.0.1", port, dialect=DIALECT) as player:
+        async with Player.connect("127.0.0.1", port) as player:
             await player.join()
 
     async def serves() -> None:

@@ -14,14 +14,12 @@ import trio
 from click.testing import CliRunner, Result
 
 from client.admin import AdminClient
-from client.editions import DEFAULT_GAME_TYPE, DIALECTS
+from client.editions import DEFAULT_GAME_TYPE
 from client.player import Player
 from client.strategies import make_strategy
 from server.config import Config
 from server.listener import Listening, serve
 from spielleiter.cli import cli
-
-DIALECT = DIALECTS[DEFAULT_GAME_TYPE]
 
 
 class _Log(io.StringIO):
@@ -73,7 +71,7 @@ class BackgroundServer:
         """Let a built-in player join and play beside the test."""
 
         async def play() -> None:
-            async with Player.connect(port=self.port, dialect=DIALECT) as player:
+            async with Player.connect(port=self.port) as player:
                 await (player.join(DEFAULT_GAME_TYPE) if reservation is None else player.join_prepared(reservation))
                 await player.play(make_strategy(strategy, seed=seed))
 
@@ -83,7 +81,7 @@ class BackgroundServer:
         """Let an administrator act beside the test."""
 
         async def administer() -> None:
-            async with AdminClient.connect(port=self.port, dialect=DIALECT) as admin:
+            async with AdminClient.connect(port=self.port) as admin:
                 await act(admin)
 
         self._start(administer)
