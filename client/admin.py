@@ -16,9 +16,10 @@ from typing import TypeAlias, TypeVar
 
 import trio
 
+from client.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
 from client.editions import DEFAULT_DIALECT
 from client.errors import ClientError, ConnectionLostError, refusal
-from client.transport import CLOSE_TIMEOUT, DEFAULT_HOST, DEFAULT_PORT, Tap, Transport, open_transport
+from client.transport import CLOSE_TIMEOUT, Tap, Transport, open_transport
 from protocol.dialect import Dialect
 from protocol.messages import (
     AuthenticateRequest,
@@ -120,7 +121,7 @@ class AdminClient:
         cls,
         host: str = DEFAULT_HOST,
         port: int = DEFAULT_PORT,
-        password: str = "examplepassword",  # noqa: S107 - the releases' well-known one
+        password: str = DEFAULT_PASSWORD,
         *,
         dialect: Dialect = DEFAULT_DIALECT,
         wait_timeout: float = 0.0,

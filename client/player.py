@@ -15,9 +15,10 @@ from typing import TypeAlias
 
 import trio
 
+from client.defaults import DEFAULT_HOST, DEFAULT_PORT
 from client.editions import DEFAULT_DIALECT
 from client.errors import ConnectionLostError, ServerProtocolError, refusal
-from client.transport import DEFAULT_HOST, DEFAULT_PORT, Transport, open_transport
+from client.transport import Transport, open_transport
 from game.api import Move, Seat, State
 from protocol.dialect import Dialect
 from protocol.messages import (

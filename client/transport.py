@@ -21,8 +21,6 @@ from protocol.dialect import Dialect
 from protocol.errors import RemoteProtocolError
 from protocol.messages import CloseConnection, Message
 
-DEFAULT_HOST: Final = "127.0.0.1"
-DEFAULT_PORT: Final = 13050
 CLOSE_TIMEOUT: Final = 5.0
 """Seconds for which the server's end of stream is awaited after a goodbye."""
 

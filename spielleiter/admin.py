@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from client.defaults import DEFAULT_PASSWORD
 from spielleiter.commands import Failure, run_async, show_help_alone
 from spielleiter.options import game_option, json_option, server_options
 
@@ -58,9 +59,10 @@ def _admin_command(function: Callable[..., None]) -> Callable[..., None]:
     @click.option(
         "--password",
         envvar="SPIELLEITER_PASSWORD",
-        default="examplepassword",
+        default=DEFAULT_PASSWORD,
+        show_default=True,
         metavar="PASSWORD",
-        help="The administrators' password; also taken from SPIELLEITER_PASSWORD.  [default: examplepassword]",
+        help="The administrators' password; also taken from SPIELLEITER_PASSWORD.",
     )
     @game_option
     @json_option

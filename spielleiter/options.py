@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 import click
 
+from client.defaults import DEFAULT_HOST, DEFAULT_PORT
+
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
@@ -15,9 +17,9 @@ def server_options(command: Decorated) -> Decorated:
     for option in (
         click.option("--wait", type=click.FloatRange(0), default=0.0, metavar="SECONDS",
                      help="Wait this long for a server that is not there yet."),
-        click.option("-p", "--port", type=click.IntRange(1, 65535), default=13050, metavar="PORT", show_default=True,
+        click.option("-p", "--port", type=click.IntRange(1, 65535), default=DEFAULT_PORT, metavar="PORT", show_default=True,
                      help="The server's port."),
-        click.option("-h", "--host", default="127.0.0.1", metavar="HOST", show_default=True,
+        click.option("-h", "--host", default=DEFAULT_HOST, metavar="HOST", show_default=True,
                      help="The server's address."),
     ):  # fmt: skip
         command = option(command)

@@ -1,0 +1,9 @@
+from __future__ import annotations
+
+from client.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
+from server.config import Config
+
+
+def test_a_client_finds_a_server_that_nobody_told_otherwise() -> None:
+    config = Config()
+    assert (DEFAULT_HOST, DEFAULT_PORT, DEFAULT_PASSWORD) == (config.host, config.port, config.password)
