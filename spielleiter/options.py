@@ -15,13 +15,26 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 def server_options(command: Decorated) -> Decorated:
     """Where the server is: `host`, `port`, `wait`."""
     for option in (
-        click.option("--wait", type=click.FloatRange(0), default=0.0, metavar="SECONDS",
-                     help="Wait this long for a server that is not there yet."),
-        click.option("-p", "--port", type=click.IntRange(1, 65535), default=DEFAULT_PORT, metavar="PORT", show_default=True,
-                     help="The server's port."),
-        click.option("-h", "--host", default=DEFAULT_HOST, metavar="HOST", show_default=True,
-                     help="The server's address."),
-    ):  # fmt: skip
+        click.option(
+            "--wait",
+            type=click.FloatRange(0),
+            default=0.0,
+            metavar="SECONDS",
+            help="Wait this long for a server that is not there yet.",
+        ),
+        click.option(
+            "-p",
+            "--port",
+            type=click.IntRange(1, 65535),
+            default=DEFAULT_PORT,
+            metavar="PORT",
+            show_default=True,
+            help="The server's port.",
+        ),
+        click.option(
+            "-h", "--host", default=DEFAULT_HOST, metavar="HOST", show_default=True, help="The server's address."
+        ),
+    ):
         command = option(command)
     return command
 

@@ -6,4 +6,4 @@ from server.config import Config
 
 def test_a_client_finds_a_server_that_nobody_told_otherwise() -> None:
     config = Config()
-    assert (DEFAULT_HOST, DEFAULT_PORT, DEFAULT_PASSWORD) == (config.host, config.port, config.password)
+    assert (config.host, config.port, config.password) == (DEFAULT_HOST, DEFAULT_PORT, DEFAULT_PASSWORD)
