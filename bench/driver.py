@@ -18,7 +18,8 @@ from dataclasses import asdict, dataclass, field
 
 from bench.scripts import ROOM, Script
 
-PREPARED = re.compile(rb'<prepared roomId="([^"]*)">\s*<reservation>(.*?)</reservation>\s*<reservation>(.*?)</reservation>')
+RESERVATION = rb"\s*<reservation>(.*?)</reservation>"
+PREPARED = re.compile(rb'<prepared roomId="([^"]*)">' + RESERVATION + RESERVATION)
 REQUESTS = (b'MoveRequest"/>', b'"moveRequest"/>')
 RESULT = b'<data class="result">'
 

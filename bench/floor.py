@@ -6,6 +6,7 @@ one a request. It says on standard output which port it listens on.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import sys
@@ -15,14 +16,14 @@ import trio
 from bench.scripts import ROOM
 
 REQUEST = (
-    '\n  <room roomId="%s">\n    <data class="sc.framework.plugins.protocol.MoveRequest"/>\n  </room>' % ROOM
+    f'\n  <room roomId="{ROOM}">\n    <data class="sc.framework.plugins.protocol.MoveRequest"/>\n  </room>'
 ).encode()
-RESULT = ('\n  <room roomId="%s">\n    <data class="result">\n    </data>\n  </room>' % ROOM).encode()
+RESULT = (f'\n  <room roomId="{ROOM}">\n    <data class="result">\n    </data>\n  </room>').encode()
 PREPARED = (
     b'\n  <prepared roomId="%s">\n    <reservation>a%d</reservation>\n    <reservation>b%d</reservation>\n  </prepared>'
 )
 CODE = re.compile(rb'reservationCode="([ab])(\d+)"')
-JOINED = ('<protocol>\n  <joined roomId="%s"/>' % ROOM).encode()
+JOINED = (f'<protocol>\n  <joined roomId="{ROOM}"/>').encode()
 
 
 async def main() -> None:
@@ -68,10 +69,8 @@ async def main() -> None:
             await each.send_all(RESULT)
 
     async def serve_until_gone(stream: trio.SocketStream) -> None:
-        try:
+        with contextlib.suppress(trio.BrokenResourceError):  # the driver closes as soon as it has seen the result
             await serve(stream)
-        except trio.BrokenResourceError:
-            pass  # the driver closes as soon as it has seen the result
 
     async with trio.open_nursery() as nursery:
         listeners = await nursery.start(trio.serve_tcp, serve_until_gone, 0)
