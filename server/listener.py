@@ -32,7 +32,7 @@ from server.errors import StartError
 from server.lobby import Lobby, LobbySettings
 from server.log import log_events
 from server.policy import Edition
-from server.replay import encode_replay, load_starting_states, replay_name, save_replay
+from server.replay import encode_replay, load_starting_states, replay_name, require_writable, save_replay
 from server.scores import ScoreSheet
 from server.session import Session
 from server.wire import SocketWire, Wire
@@ -58,6 +58,8 @@ class Server:
         self.config = config
         self.stream = events.EventStream()
         self.stream.subscribe(log_events(log_file or sys.stderr, config.log_format, config.log_level))
+        if config.replay_directory is not None:
+            require_writable(config.replay_directory)
         self.editions = editions or choose_editions(config.editions, config.game_options)
         default_edition = choose_default(config.default_game, self.editions)
         starting_states = (

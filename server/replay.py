@@ -45,6 +45,17 @@ def replay_name(game_type: str, names: Sequence[str], now: datetime) -> str:
     return f"replay_{game_type}_{now:%Y-%m-%d_%H-%M-%S}_{players}.xml"
 
 
+def require_writable(directory: Path) -> None:
+    """Make sure, before the first game, that replays can be written into `directory`. Raises StartError."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        handle, probe = tempfile.mkstemp(prefix=".replay-", dir=directory)
+        os.close(handle)
+        Path(probe).unlink()
+    except OSError as error:
+        raise StartError(f"saveReplay {directory}: cannot be written to ({error.strerror or error})") from None
+
+
 def save_replay(directory: Path, name: str, content: bytes) -> Path:
     """Write `content` under `name`, or the next free name of that kind; returns the path. Raises OSError."""
     directory.mkdir(parents=True, exist_ok=True)
