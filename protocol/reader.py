@@ -26,6 +26,8 @@ SLICE_BYTES: Final = 4096
 _BOM: Final = codecs.BOM_UTF8
 _BLANKS: Final = b" \t\r\n"
 _HEAD_BYTES: Final = 64
+_LEAST_BYTES: Final = 2
+"""The second byte tells UTF-16 from UTF-8 where the first one does not."""
 _DECLARATION: Final = re.compile(r"<\?xml\s")
 _ENCODING: Final = re.compile(r"""\sencoding\s*=\s*["']([^"']*)["']""")
 _UTF8_NAMES: Final = frozenset({"utf-8", "utf8"})
@@ -103,7 +105,7 @@ class PacketReader:
         size = self._measure_in_packet(self._end_mark) if self._end_mark else self._measure_to_bracket()
         if (size or len(buffer)) > self.limits.packet_bytes - self._spent:
             limit = self.limits.packet_bytes
-            raise self._refuse(Refusal.PACKET_SIZE, f"longer than {limit} bytes, which is the limit here")
+            raise self._refuse(Refusal.PACKET_SIZE, f"is longer than {limit} bytes, which is the limit here")
         piece = bytes(buffer[:size])
         if size:
             del buffer[:size]
@@ -138,7 +140,7 @@ class PacketReader:
         head = bytes(self._buffer[:_HEAD_BYTES])
         if head[:1] in {b"\xfe", b"\xff"} or b"\0" in head[:4]:
             raise RemoteProtocolError(Refusal.ENCODING, "The stream is not UTF-8; it looks like UTF-16 or UTF-32")
-        if head != _BOM and _BOM.startswith(head):
+        if len(head) < _LEAST_BYTES or (head != _BOM and _BOM.startswith(head)):
             return False
         text = head.removeprefix(_BOM).lstrip(_BLANKS)
         if text and not text.startswith(b"<"):
@@ -216,7 +218,7 @@ class PacketReader:
         else:
             self._children += 1
             if self._children > self.limits.children:
-                raise self._refuse(Refusal.CHILDREN, f"has more than {self.limits.children} elements")
+                raise self._refuse(Refusal.CHILDREN, f"has more than {self.limits.children} elements below it")
         if self._depth > self.limits.depth:
             raise self._refuse(Refusal.DEPTH, f"has elements nested deeper than {self.limits.depth}")
         if attributes > self.limits.attributes:

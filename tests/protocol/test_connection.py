@@ -1,0 +1,202 @@
+"""A connection: bytes in, events out; messages in, bytes out; whose fault it was."""
+
+from __future__ import annotations
+
+import pytest
+
+from protocol.connection import Connection, ConnectionClosed, Role, StreamEnd
+from protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
+from protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
+from protocol.limits import AFTER_JOIN, BEFORE_JOIN, FROM_SERVER, Limits
+from protocol.messages import CloseConnection, Joined, JoinRequest, Left, PrepareRequest, Slot, StepRequest
+from tests.protocol.streams import CUTS, LATEST, Cut, all_events, byte_by_byte, stream_of, whole
+
+
+def server() -> Connection:
+    return Connection(Role.SERVER, BLOKUS_2021_R3)
+
+
+# -- in ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_events_in_their_order(cut: Cut) -> None:
+    stream = b'<protocol><join/><step roomId="r"/>\n<close/></protocol> and more'
+    assert all_events(server(), cut(stream)) == [
+        JoinRequest(),
+        StepRequest("r"),
+        CloseConnection(),
+        StreamEnd(),
+        ConnectionClosed(),
+    ]
+
+
+@pytest.mark.parametrize("stream", [b"", b"<proto", b"<protocol>", b"<protocol><join", b"<protocol><join/>\n <room "])
+def test_input_may_be_over_at_any_time(stream: bytes) -> None:
+    events = all_events(server(), whole(stream))
+    assert events[-1] == ConnectionClosed()
+    assert StreamEnd() not in events
+    assert len(events) == 1 + stream.count(b"/>")
+
+
+def test_the_end_of_input_is_told_as_often_as_it_is_asked_for() -> None:
+    connection = server()
+    assert connection.next_event() is None
+    connection.receive_data(b"")
+    connection.receive_data(b"")
+    assert [connection.next_event() for _ in range(3)] == [ConnectionClosed()] * 3
+
+
+def test_what_came_before_the_end_of_input_is_told_first() -> None:
+    connection = server()
+    connection.receive_data(b"<protocol><join/><join/></protocol>")
+    connection.receive_data(b"")
+    assert [connection.next_event() for _ in range(5)] == [
+        JoinRequest(),
+        JoinRequest(),
+        StreamEnd(),
+        ConnectionClosed(),
+        ConnectionClosed(),
+    ]
+
+
+def test_nothing_is_understood_after_the_end_of_the_stream() -> None:
+    connection = server()
+    connection.receive_data(b"<protocol></protocol>")
+    assert connection.next_event() == StreamEnd()
+    connection.receive_data(b"<protocol><join/>")
+    assert connection.next_event() is None
+    connection.receive_data(b"")
+    assert connection.next_event() == ConnectionClosed()
+
+
+@pytest.mark.parametrize(
+    ("stream", "refusal"),
+    [
+        (b"<protocol><join/><foo/><join/>", Refusal.UNKNOWN_PACKET),
+        (b"<protocol><join/></foo><join/>", Refusal.MALFORMED),
+        (b"<protocol><join/><joinedGameRoom playerCount='x'/><join/>", Refusal.UNREADABLE_PACKET),
+    ],
+)
+@pytest.mark.parametrize("cut", CUTS)
+def test_nothing_is_understood_after_an_error(stream: bytes, refusal: Refusal, cut: Cut) -> None:
+    connection = server()
+    events: list[object] = []
+    for piece in cut(stream):
+        connection.receive_data(piece)
+        while True:
+            try:
+                event = connection.next_event()
+            except RemoteProtocolError as error:
+                events.append(error.refusal)
+                continue
+            if event is None:
+                break
+            events.append(event)
+    assert events == [JoinRequest(), refusal]
+    connection.receive_data(b"<join/>")
+    assert connection.next_event() is None
+    connection.receive_data(b"")
+    assert connection.next_event() == ConnectionClosed()
+
+
+def test_receiving_never_raises() -> None:
+    connection = server()
+    connection.receive_data(b"\0" * 100_000)
+    with pytest.raises(RemoteProtocolError):
+        connection.next_event()
+
+
+def test_the_dialect_may_change_between_two_packets() -> None:
+    connection = server()
+    connection.receive_data(b"<protocol><join/>" + b'<prepare gameType="g"><slot/></prepare>' * 2 + b"<close/>")
+    assert connection.next_event() == JoinRequest()
+    assert connection.next_event() == PrepareRequest("g", (Slot(None, can_timeout=True, is_reserved=True),))
+    connection.dialect = BLOKUS_2021_RELEASE
+    assert connection.next_event() == PrepareRequest("g", (Slot(None, can_timeout=False, is_reserved=False),))
+    with pytest.raises(RemoteProtocolError, match="<close> is not a packet"):
+        connection.next_event()
+
+
+def test_the_limits_are_those_of_the_role_until_they_are_replaced() -> None:
+    assert server().limits == BEFORE_JOIN
+    assert Connection(Role.CLIENT, BLOKUS_2021_R3).limits == FROM_SERVER
+    assert Connection(Role.SERVER, BLOKUS_2021_R3, AFTER_JOIN).limits == AFTER_JOIN
+
+
+def test_the_limits_may_change_between_two_packets() -> None:
+    connection = server()
+    long = b'<join gameType="' + b"x" * 9000 + b'"/>'
+    connection.receive_data(b"<protocol><join/>" + long + long)
+    assert connection.next_event() == JoinRequest()
+    connection.limits = AFTER_JOIN
+    assert connection.next_event() == JoinRequest("x" * 9000)
+    connection.limits = Limits()
+    with pytest.raises(RemoteProtocolError, match="Packet 3 is longer than 8192 bytes"):
+        connection.next_event()
+
+
+def test_unknown_children_are_told_once() -> None:
+    connection = server()
+    assert not connection.ignored
+    all_events(connection, whole(b"<protocol>" + b"<join><a/><a/><b/></join>" * 3))
+    assert connection.ignored == ("<a> in <join>", "<b> in <join>")
+
+
+def test_what_is_ignored_does_not_fill_the_memory() -> None:
+    connection = server()
+    children = b"".join(b"<a%d/>" % number for number in range(100))
+    all_events(connection, whole(b"<protocol><join>" + children + b"</join>"))
+    assert connection.ignored == tuple(f"<a{number}> in <join>" for number in range(32))
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_a_client_reads_what_a_server_sends(cut: Cut) -> None:
+    packets = [packet for packet in LATEST.values() if len(packet) < 600]
+    events = all_events(Connection(Role.CLIENT, BLOKUS_2021_R3), cut(stream_of(*packets)))
+    assert [BLOKUS_2021_R3.encode(event) for event in events[:-2]] == packets  # type: ignore[arg-type]
+    assert events[-2:] == [StreamEnd(), ConnectionClosed()]
+
+
+# -- out --------------------------------------------------------------------------------------------------------------
+
+
+def test_the_first_packet_has_the_root_before_it() -> None:
+    connection = server()
+    assert connection.send(Joined("r")) == b'<protocol>\n  <joined roomId="r"/>'
+    assert connection.send(Left("r")) == b'\n  <left roomId="r"/>'
+    assert connection.close() == b"\n</protocol>"
+    assert connection.close() == b""
+
+
+def test_packets_that_are_already_bytes() -> None:
+    connection = server()
+    packet = BLOKUS_2021_R3.encode(Left("r"))
+    assert connection.send_encoded(packet) == b"<protocol>" + packet
+    assert connection.send_encoded(packet) is packet, "no copy is made"
+
+
+def test_a_stream_without_packets() -> None:
+    connection = server()
+    assert connection.close() == b"<protocol/>"
+    assert connection.close() == b""
+
+
+def test_nothing_can_be_sent_after_the_end() -> None:
+    connection = server()
+    connection.close()
+    with pytest.raises(LocalProtocolError, match="after the end of the stream"):
+        connection.send(Left("r"))
+    with pytest.raises(LocalProtocolError, match="after the end of the stream"):
+        connection.send_encoded(b"\n  <left/>")
+
+
+def test_what_one_end_sends_the_other_understands() -> None:
+    client, peer = Connection(Role.CLIENT, BLOKUS_2021_R3), server()
+    stream = client.send(JoinRequest("swc_2021_blokus")) + client.send(CloseConnection()) + client.close()
+    assert all_events(peer, byte_by_byte(stream)) == [
+        JoinRequest("swc_2021_blokus"),
+        CloseConnection(),
+        StreamEnd(),
+        ConnectionClosed(),
+    ]

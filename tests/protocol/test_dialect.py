@@ -1,0 +1,105 @@
+"""A dialect is a value: it never changes, and another one is made by naming the differences."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+from typing import cast
+
+import pytest
+from lxml import etree
+
+from protocol.dialect import Dialect
+from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+from protocol.dialects.lobby import attribute_reader, close_writer, read_close
+from protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
+from protocol.messages import CloseConnection, JoinRequest, Left, RoomMessage, UnknownPacket, UnreadableData
+from protocol.reading import Element
+
+
+def decode(dialect: Dialect, text: str, notes: list[str] | None = None) -> object:
+    packet = cast("Element", etree.fromstring(text))
+    return dialect.decode(packet) if notes is None else dialect.decode(packet, notes.append)
+
+
+def test_a_dialect_never_changes() -> None:
+    with pytest.raises(FrozenInstanceError):
+        BLOKUS_2021_R3.name = "x"  # type: ignore[misc]
+    for table in (
+        BLOKUS_2021_R3.readers,
+        BLOKUS_2021_R3.data_readers,
+        BLOKUS_2021_R3.writers,
+        BLOKUS_2021_R3.data_writers,
+    ):
+        with pytest.raises(TypeError):
+            table["x"] = None  # type: ignore[index]
+
+
+def test_a_dialect_can_be_a_key() -> None:
+    assert len({BLOKUS_2021_R3: 1, BLOKUS_2021_R3.evolve(): 2}) == 2
+
+
+def test_the_tables_are_copies() -> None:
+    readers = {"close": read_close}
+    dialect = BLOKUS_2021_R3.evolve(readers=readers)
+    readers["x"] = read_close
+    assert "x" not in dialect.readers
+
+
+def test_evolving_merges_tables_and_replaces_values() -> None:
+    other = BLOKUS_2021_R3.evolve(
+        name="other",
+        readers={"enter": attribute_reader(JoinRequest, "game"), "join": None},
+        writers={CloseConnection: close_writer("bye"), Left: None},
+    )
+    assert other.name == "other"
+    assert other.data_readers == BLOKUS_2021_R3.data_readers
+    assert decode(other, '<enter game="x"/>') == JoinRequest("x")
+    assert decode(other, "<left/>") == Left(None)
+    assert other.encode(CloseConnection()) == b"\n  <bye/>"
+    with pytest.raises(RemoteProtocolError):
+        decode(other, "<join/>")
+    with pytest.raises(LocalProtocolError, match="other has no way to write Left"):
+        other.encode(Left("r"))
+    assert BLOKUS_2021_R3.encode(Left("r")) == b'\n  <left roomId="r"/>'
+
+
+def test_an_unknown_packet_is_named() -> None:
+    with pytest.raises(RemoteProtocolError) as error:
+        decode(BLOKUS_2021_R3, "<foo/>")
+    assert error.value.refusal is Refusal.UNKNOWN_PACKET
+    assert str(error.value) == "<foo> is not a packet of this protocol"
+    assert error.value.original == UnknownPacket("foo")
+
+
+def test_a_packet_that_cannot_be_read_is_named() -> None:
+    with pytest.raises(RemoteProtocolError) as error:
+        decode(BLOKUS_2021_R3, '<joinedGameRoom roomId="r" playerCount="many"/>')
+    assert error.value.refusal is Refusal.UNREADABLE_PACKET
+    assert str(error.value) == (
+        '<joinedGameRoom> cannot be read: joinedGameRoom playerCount="many" ist keine ganze Zahl'
+    )
+    assert error.value.original is None
+
+
+def test_what_is_skipped_is_noted() -> None:
+    notes: list[str] = []
+    assert decode(BLOKUS_2021_R3, "<join><a/><b><c/></b></join>", notes) == JoinRequest()
+    assert notes == ["<a> in <join>", "<b> in <join>"]
+    assert decode(BLOKUS_2021_R3, "<join><a/></join>") == JoinRequest()
+
+
+@pytest.mark.parametrize(
+    ("data", "class_name", "problem"),
+    [
+        ("<data/>", None, "data ohne class gibt es nicht; erlaubt: sc.plugin2021.SetMove, sc.plugin2021.SkipMove"),
+        (
+            '<data class="foo.Bar"/>',
+            "foo.Bar",
+            'data class="foo.Bar" gibt es nicht; erlaubt: sc.plugin2021.SetMove, sc.plugin2021.SkipMove',
+        ),
+        ('<data class="sc.plugin2021.SetMove"/>', "sc.plugin2021.SetMove", "im Element data fehlt das Element piece"),
+    ],
+)
+def test_data_that_cannot_be_read_says_why(data: str, class_name: str | None, problem: str) -> None:
+    message = decode(BLOKUS_2021_R3, f'<room roomId="r">{data}</room>')
+    assert message == RoomMessage("r", UnreadableData(class_name, problem))

@@ -1,0 +1,26 @@
+"""Whose fault it is, and what an error carries."""
+
+from __future__ import annotations
+
+from protocol.errors import LocalProtocolError, ProtocolError, Refusal, RemoteProtocolError
+from protocol.messages import UnknownPacket
+
+
+def test_a_remote_error_says_what_was_wrong_and_keeps_what_was_understood() -> None:
+    error = RemoteProtocolError(Refusal.UNKNOWN_PACKET, "<foo> is unknown", UnknownPacket("foo"))
+    assert (error.refusal, str(error), error.original) == (
+        Refusal.UNKNOWN_PACKET,
+        "<foo> is unknown",
+        UnknownPacket("foo"),
+    )
+    assert RemoteProtocolError(Refusal.MALFORMED, "x").original is None
+
+
+def test_both_kinds_are_protocol_errors_and_not_each_other() -> None:
+    assert issubclass(LocalProtocolError, ProtocolError)
+    assert issubclass(RemoteProtocolError, ProtocolError)
+    assert not issubclass(LocalProtocolError, RemoteProtocolError)
+
+
+def test_refusals_are_words_for_counters() -> None:
+    assert all(refusal.value == refusal.name.lower() for refusal in Refusal)

@@ -1,0 +1,400 @@
+"""Bytes to packets: the same packets however the bytes were cut, limits by name, nothing kept, nothing read twice."""
+
+from __future__ import annotations
+
+import codecs
+from functools import lru_cache
+from typing import cast
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lxml import etree
+
+from protocol.errors import Refusal, RemoteProtocolError
+from protocol.limits import BEFORE_JOIN, Limits
+from protocol.reader import SLICE_BYTES, PacketReader
+from protocol.reading import Element
+from tests.protocol.streams import (
+    CUTS,
+    LATEST,
+    ONE_LINE_MOVE,
+    Cut,
+    all_packets,
+    byte_by_byte,
+    in_random_pieces,
+    shape_of,
+    stream_of,
+    whole,
+)
+
+JOIN = ("join", "", ())
+EVERYTHING = stream_of(*LATEST.values(), ONE_LINE_MOVE, ONE_LINE_MOVE)
+SHORT = stream_of(*(packet for packet in LATEST.values() if len(packet) < 4000), ONE_LINE_MOVE)
+FEW = stream_of(*(packet for packet in LATEST.values() if len(packet) < 600), ONE_LINE_MOVE)
+
+
+@lru_cache
+def packets_of(stream: bytes) -> list[object]:
+    return [shape_of(cast("Element", child)) for child in etree.fromstring(stream)]
+
+
+def next_packet(reader: PacketReader) -> object:
+    packet = reader.next_packet()
+    return None if packet is None else shape_of(packet)
+
+
+def refusal_of(stream: bytes, limits: Limits = BEFORE_JOIN, cut: Cut = whole) -> tuple[Refusal, str]:
+    with pytest.raises(RemoteProtocolError) as error:
+        all_packets(cut(stream), limits)
+    assert error.value.original is None
+    return error.value.refusal, str(error.value)
+
+
+# -- however the bytes come -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_the_packets_do_not_depend_on_how_the_bytes_come(cut: Cut) -> None:
+    packets, reader = all_packets(cut(SHORT))
+    assert packets == packets_of(SHORT)
+    assert reader.is_ended
+    assert reader.packet_number == len(packets)
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 2**32), st.integers(1, 2000))
+def test_the_packets_do_not_depend_on_random_cuts(seed: int, longest: int) -> None:
+    packets, _ = all_packets(in_random_pieces(FEW, seed, longest))
+    assert packets == packets_of(FEW)
+
+
+@pytest.mark.slow
+@settings(max_examples=8)
+@given(st.integers(0, 2**32), st.integers(1, 20_000))
+def test_no_packet_depends_on_random_cuts(seed: int, longest: int) -> None:
+    packets, _ = all_packets(in_random_pieces(EVERYTHING, seed, longest))
+    assert packets == packets_of(EVERYTHING)
+
+
+def test_a_packet_is_there_with_its_last_bracket() -> None:
+    reader = PacketReader(BEFORE_JOIN)
+    reader.receive(b"<protocol><join/")
+    assert reader.next_packet() is None
+    reader.receive(b">")
+    assert next_packet(reader) == JOIN
+    assert reader.next_packet() is None
+    reader.receive(b"<a><b>c</b></a")
+    assert reader.next_packet() is None
+    reader.receive(b">")
+    assert next_packet(reader) == ("a", "", (("b", "c", ()),))
+    assert not reader.is_ended
+
+
+@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize(
+    ("stream", "packets"),
+    [
+        (b"<protocol><join/></protocol>", [JOIN]),
+        (b"<protocol>\n  <join/>\n</protocol>\n", [JOIN]),
+        (b"<stream:any.root-name xmlns:stream='u'><join/>", [JOIN]),
+        (b'<?xml version="1.0"?><protocol><join/>', [JOIN]),
+        (b"<?xml version='1.0' encoding='UTF-8'?>\n<protocol><join/>", [JOIN]),
+        (b'\n <?xml\tversion="1.0"\n encoding = "utf8" standalone="yes"?><protocol><join/>', [JOIN]),
+        (codecs.BOM_UTF8 + b"<protocol><join/>", [JOIN]),
+        (codecs.BOM_UTF8 + b'<?xml version="1.0" encoding="utf-8"?><protocol><join/>', [JOIN]),
+        (b"<!-- > <!DOCTYPE x> --><?pi <!DOCTYPE x> ?><!----><protocol><join/>", [JOIN]),
+        (b"<!-->--><!-- x --><?php > ?>\n<protocol><join/>", [JOIN]),
+        (b" " * 100 + b"<protocol>" + b" " * 100 + b"text" + b"<join/>more text", [JOIN]),
+        (b"<protocol>between <!-- <join/> > --><?pi <a>?><![CDATA[<b/>]]><join/>", [JOIN]),
+        (b"<protocol><join ></join ><join\n/><join></join\t\n>", [JOIN, JOIN, JOIN]),
+        (b"<protocol><a b='</a>'/>", None),
+        (b'<protocol><a b="x>y" c=\'>"\'>1 > 0</a>', [("a", "1 > 0", ())]),
+        (b"<protocol><a><!-- </a> --><![CDATA[</a>]]></a>", [("a", "</a>", ())]),
+        (b"<protocol><a><a><a/></a></a><aa/>", [("a", "", (("a", "", (("a", "", ()),)),)), ("aa", "", ())]),
+        (b"<protocol><a></aa></a>", None),
+        (b"<protocol><a>&#228;&lt;&#x20ac;</a>", [("a", "ä<€", ())]),
+        ("<protocol><ä>ö</ä>".encode(), [("ä", "ö", ())]),
+        (b"<protocol><a>\xe4\xff</a><b>\xc3</b>", [("a", "\ufffd\ufffd", ()), ("b", "\ufffd", ())]),
+        (b"<protocol><\xe4>x</\xe4>", [("\ufffd", "x", ())]),
+        (b"<protocol/>", []),
+        (b"<protocol></protocol><join/>garbage \0 <<<", []),
+        (b"<protocol><join/></protocol><join/>", [JOIN]),
+        (b"<protocol xmlns='u'><join/><a xmlns=''><b/></a>", [JOIN, ("a", "", (("b", "", ()),))]),
+        (b"<protocol xmlns:x='u'><x:join><x:a/></x:join>", [("{u}join", "", (("{u}a", "", ()),))]),
+        (b"<protocol><x:join></x:join><a:b:c/>", [("x:join", "", ()), ("a:b:c", "", ())]),
+        (b"<protocol><a xml:space='odd'/><join/>", [("a", "", ()), JOIN]),
+        (b'<?xml version="1.1"?><protocol><join/>', [JOIN]),
+    ],
+)
+def test_what_a_client_may_write(stream: bytes, packets: list[object] | None, cut: Cut) -> None:
+    if packets is None:
+        assert refusal_of(stream, cut=cut)[0] is Refusal.MALFORMED
+    else:
+        assert all_packets(cut(stream))[0] == packets
+
+
+def test_nothing_is_nothing() -> None:
+    assert all_packets(iter([b"", b"\xef", b"\xbb", b"\xbf", b"  "]))[0] == []
+
+
+# -- what is refused --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize(
+    ("stream", "refusal", "words"),
+    [
+        (b"<protocol><a></b>", Refusal.MALFORMED, "packet 1, line 1, column 18): Opening and ending tag mismatch: a"),
+        (b"<protocol>\n<join/>\n<a b=c/>", Refusal.MALFORMED, "packet 2, line 3, column "),
+        (b"<protocol><join/></proto>", Refusal.MALFORMED, "packet 2, line 1, column 26): Opening and ending tag"),
+        (b"<protocol><a b='1' b='2'/>", Refusal.MALFORMED, "Attribute b redefined"),
+        (b"<protocol><a b='<'/>", Refusal.MALFORMED, "Unescaped '<' not allowed in attributes values"),
+        (b"<protocol><a>\x01</a>", Refusal.MALFORMED, "invalid Char value 1"),
+        (b"<protocol><a>\0</a>", Refusal.MALFORMED, "Char 0x0 out of allowed range"),
+        (b"<protocol>\xef\xbf\xbe<join/>", Refusal.MALFORMED, "invalid Char value 65534"),
+        (b"<protocol><a>&#0;</a>", Refusal.MALFORMED, "invalid xmlChar value 0"),
+        (b"<protocol><?xml version='1.0'?>", Refusal.MALFORMED, "XML declaration allowed only at the start"),
+        (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", Refusal.MALFORMED, "it begins with 'GET / HTTP/1.1'"),
+        (b'  {"join": 1}', Refusal.MALFORMED, "has to begin with <protocol>, but it begins with '{\"join\": 1}'"),
+        (b"\x16\x03\x01\x02\x00\x01", Refusal.MALFORMED, "it begins with '\\x16\\x03\\x01"),
+        (b"<?xml version='2.0'?><protocol>", Refusal.MALFORMED, "Unsupported version '2.0'"),
+        (b"<!DOCTYPE protocol><protocol>", Refusal.DOCTYPE, "contains a DOCTYPE"),
+        (b"<!-- a --><?pi?>\n<!doctype protocol>", Refusal.DOCTYPE, "contains a DOCTYPE"),
+        (b"<!DOCTYPE a [<!ENTITY x SYSTEM 'file:///etc/passwd'>]><a>&x;", Refusal.DOCTYPE, "document types are not"),
+        (b"<protocol><!DOCTYPE a>", Refusal.DOCTYPE, "contains a DOCTYPE"),
+        (b"<protocol><!ENTITY a 'b'>", Refusal.MALFORMED, "invalid element name"),
+        (
+            b"<protocol><a b='&foo;'/>",
+            Refusal.ENTITY,
+            "Entity 'foo' not defined (packet 1, line 1, column 22); only &amp;",
+        ),
+        (b"<protocol><a>&auml;</a>", Refusal.ENTITY, "Entity 'auml' not defined (packet 1, line 1, column 20)"),
+        (b"<protocol>&nbsp;<a/>", Refusal.ENTITY, "Entity 'nbsp' not defined"),
+        (codecs.BOM_UTF16_LE + "<protocol>".encode("utf-16-le"), Refusal.ENCODING, "looks like UTF-16 or UTF-32"),
+        (codecs.BOM_UTF16_BE + "<protocol>".encode("utf-16-be"), Refusal.ENCODING, "looks like UTF-16 or UTF-32"),
+        ("<protocol>".encode("utf-16-le"), Refusal.ENCODING, "looks like UTF-16 or UTF-32"),
+        ("<protocol>".encode("utf-32-be"), Refusal.ENCODING, "looks like UTF-16 or UTF-32"),
+        (b"<?xml version='1.0' encoding='ISO-8859-1'?><a>", Refusal.ENCODING, "declares the encoding 'ISO-8859-1'"),
+        (b"<?xml version='1.0' encoding=\"utf-16\" ?><a>", Refusal.ENCODING, "'utf-16'; only UTF-8 is understood"),
+    ],
+)
+def test_refusals_say_what_was_wrong_and_where(stream: bytes, refusal: Refusal, words: str, cut: Cut) -> None:
+    if words.startswith("it begins") and cut is not whole:
+        words = "it begins with "  # with what there was when it was seen
+    if words.startswith("has to begin") and cut is not whole:
+        words = "has to begin with <protocol>, but it begins with '{"
+    found, explanation = refusal_of(stream, cut=cut)
+    assert found is refusal
+    assert words in explanation
+    assert len(explanation) < 500
+
+
+def test_a_doctype_is_seen_even_if_the_prolog_was_misread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PacketReader, "_check_prolog", lambda _self, text: text)
+    assert refusal_of(b"<!DOCTYPE a [<!ENTITY x 'y'>]><a>&x;</a>")[0] is Refusal.DOCTYPE
+
+
+# -- limits -----------------------------------------------------------------------------------------------------------
+
+SMALL = Limits(packet_bytes=100, depth=5, attributes=3, children=4)
+
+
+@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize(
+    "packet",
+    [
+        b"<a>" + b"x" * 93 + b"</a>",
+        b" " * 96 + b"<a/>",
+        b"text<!-- " + b"x" * 84 + b"--><a/>",
+        b"<a b='" + b"x" * 91 + b"'/>",
+        b"<a>" + "€".encode() * 31 + b"</a>",
+    ],
+)
+def test_a_packet_may_be_as_long_as_the_limit_and_not_a_byte_longer(packet: bytes, cut: Cut) -> None:
+    assert len(packet) == SMALL.packet_bytes
+    packets, _ = all_packets(cut(b"<protocol>" + b"<b/>" + packet + packet), SMALL)
+    assert len(packets) == 3
+    longer = b" " + packet
+    assert refusal_of(b"<protocol>" + b"<b/>" + packet + longer, SMALL, cut) == (
+        Refusal.PACKET_SIZE,
+        "Packet 3 is longer than 100 bytes, which is the limit here",
+    )
+
+
+@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize(
+    "endless",
+    [
+        b"<a>" + b"x" * 200,
+        b"<a b='" + b"x" * 200,
+        b"<a " + b"x" * 200,
+        b"<!-- " + b"> <b " * 40,
+        b" " * 200,
+        b"<a></a" + b" " * 200,
+        b"<a><![CDATA[" + b"</a " * 50,
+        b"<" + b"a" * 200,
+    ],
+)
+def test_an_endless_packet_is_refused_before_it_ends(endless: bytes, cut: Cut) -> None:
+    assert refusal_of(b"<protocol>" + endless, SMALL, cut)[0] is Refusal.PACKET_SIZE
+
+
+def test_the_prolog_counts() -> None:
+    assert refusal_of(b"<!--" + b"x" * 200, SMALL)[0] is Refusal.PACKET_SIZE
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_depth(cut: Cut) -> None:
+    assert len(all_packets(cut(b"<protocol><a><b><c><d/></c></b></a>"), SMALL)[0]) == 1
+    assert refusal_of(b"<protocol><x/><a><b><c><d><e>", SMALL, cut) == (
+        Refusal.DEPTH,
+        "Packet 2 has elements nested deeper than 5",
+    )
+
+
+@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize("depth", [33, 255, 256, 1000])
+def test_depth_by_default(depth: int, cut: Cut) -> None:
+    assert refusal_of(b"<protocol>" + b"<a>" * depth, cut=cut)[0] is Refusal.DEPTH
+
+
+@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize(
+    "attributes",
+    [b"b='1' c='2' d='3'", b"xmlns='u' xmlns:v='w' d='3'", b"xmlns:a='1' xmlns:b='2' a:c='3'"],
+)
+def test_attributes(attributes: bytes, cut: Cut) -> None:
+    assert len(all_packets(cut(b"<protocol><a><x " + attributes + b"/></a>"), SMALL)[0]) == 1
+    assert refusal_of(b"<protocol><a><x " + attributes + b" e='4'/></a>", SMALL, cut) == (
+        Refusal.ATTRIBUTES,
+        f"Packet 1 has an element <{'{u}x' if b'xmlns=' in attributes else 'x'}> with more than 3 attributes",
+    )
+
+
+def test_attributes_of_the_root_count() -> None:
+    assert refusal_of(b"<protocol a='1' b='2' c='3' d='4'>", SMALL)[0] is Refusal.ATTRIBUTES
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_children(cut: Cut) -> None:
+    assert len(all_packets(cut(b"<protocol><a><b><c/><d/></b><e/></a><a><b><c/><d/></b><e/></a>"), SMALL)[0]) == 2
+    assert refusal_of(b"<protocol><a><b><c/><d/></b><e/><f/>", SMALL, cut) == (
+        Refusal.CHILDREN,
+        "Packet 1 has more than 4 elements below it",
+    )
+
+
+def test_limits_may_be_replaced_between_packets() -> None:
+    reader = PacketReader(SMALL)
+    long = b"<a>" + b"x" * 200 + b"</a>"
+    reader.receive(b"<protocol><b/>")
+    assert reader.next_packet() is not None
+    reader.limits = BEFORE_JOIN
+    reader.receive(long)
+    assert reader.next_packet() is not None
+    reader.limits = SMALL
+    reader.receive(long)
+    with pytest.raises(RemoteProtocolError):
+        reader.next_packet()
+
+
+def test_little_is_parsed_of_what_is_far_too_much() -> None:
+    reader = PacketReader(Limits(packet_bytes=1 << 20, children=10))
+    reader.receive(b"<protocol><a>" + b"<b/>" * 100_000)
+    with pytest.raises(RemoteProtocolError):
+        reader.next_packet()
+    assert reader._spent <= SLICE_BYTES + len(b"<protocol><a>")
+
+
+# -- memory and work, counted -----------------------------------------------------------------------------------------
+
+
+def test_finished_packets_are_not_kept() -> None:
+    reader = PacketReader(BEFORE_JOIN)
+    reader.receive(b"<protocol>")
+    reader.next_packet()
+    nodes: set[tuple[int, int, int]] = set()
+    for number in range(1000):
+        reader.receive(b"\n <!-- %d --> text " % number + ONE_LINE_MOVE)
+        root = cast("etree._Element", reader.next_packet()).getparent()
+        assert root is not None
+        nodes.add((len(root), sum(1 for _ in root.iter()), len(root.text or "")))
+    assert len(nodes) == 1, "the tree is as small after the last packet as after the first"
+    assert nodes.pop()[:2] == (1, 5)
+    assert len(reader._buffer) == 0
+
+
+class CountingBuffer(bytearray):
+    """Counts the bytes that are looked at."""
+
+    looked_at = 0
+
+    def find(self, sub: bytes, start: int = 0, end: int | None = None) -> int:  # type: ignore[override]
+        stop = len(self) if end is None else end
+        found = super().find(sub, start, stop)
+        self.looked_at += (stop if found < 0 else found + len(sub)) - start
+        return found
+
+    def rfind(self, sub: bytes, start: int = 0, end: int | None = None) -> int:  # type: ignore[override]
+        stop = len(self) if end is None else end
+        found = super().rfind(sub, start, stop)
+        self.looked_at += stop - max(found, start)
+        return found
+
+
+class CountingParser:
+    """Counts what is fed."""
+
+    def __init__(self, parser: etree.XMLPullParser) -> None:
+        self._parser = parser
+        self.pieces = 0
+        self.characters = 0
+
+    def feed(self, text: str) -> None:
+        self.pieces += 1
+        self.characters += len(text)
+        self._parser.feed(text)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._parser, name)
+
+
+STREAMS = {
+    "moves": ONE_LINE_MOVE * 100,
+    "a long text": b"<a>" + b"x" * 20_000 + b"</a>",
+    "a long attribute": b"<a b='" + b"x" * 20_000 + b"'/>",
+    "brackets in a comment": b"<a><!--" + b" </a" * 6_000 + b" --></a>",
+    "brackets in an attribute": b"<a b='" + b">" * 3000 + b"'/>",
+    "half end tags": b"<a><![CDATA[" + b"</" * 10_000 + b"]]></a>",
+    "a long name": b"<" + b"a" * 10_000 + b"></" + b"a" * 10_000 + b">",
+    "white space": (b"\n" * 5000 + b"<a/>") * 10,
+}
+
+
+@pytest.mark.parametrize("cut", [whole, lambda stream: in_random_pieces(stream, longest=1500)])
+@pytest.mark.parametrize("name", STREAMS)
+def test_every_byte_is_looked_at_and_fed_a_bounded_number_of_times(name: str, cut: Cut) -> None:
+    check_linear(STREAMS[name], cut)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", STREAMS)
+def test_every_byte_is_looked_at_a_bounded_number_of_times_one_by_one(name: str) -> None:
+    check_linear(STREAMS[name], byte_by_byte)
+
+
+def check_linear(stream: bytes, cut: Cut) -> None:
+    reader = PacketReader(Limits(packet_bytes=64 * 1024))
+    buffer, parser = CountingBuffer(), CountingParser(reader._parser)
+    reader._buffer, reader._parser = buffer, parser  # type: ignore[assignment]
+    pieces = 0
+    for piece in cut(b"<protocol>" + stream):
+        pieces += 1
+        reader.receive(piece)
+        while reader.next_packet() is not None:
+            pass
+    size = len(stream) + len(b"<protocol>")
+    assert parser.characters == size, "each byte is fed once"
+    assert buffer.looked_at <= 4 * size + 150 * pieces
+    assert parser.pieces <= pieces + stream.count(b">") + size // SLICE_BYTES + 2

@@ -1,0 +1,70 @@
+"""Elements as text: what is written can always be read back."""
+
+from __future__ import annotations
+
+import doctest
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree
+
+from protocol import writer
+from protocol.writer import Body, attribute, boolean, element, escape_attribute, escape_text, leaf, typed_element
+
+NOT_XML = "\x00\x01\x08\x0b\x0c\x0e\x1f\ud800\udfff\ufffe\uffff"
+
+
+def test_examples_in_the_docstrings_hold() -> None:
+    assert doctest.testmod(writer).failed == 0
+
+
+@pytest.mark.parametrize(
+    ("raw", "in_text", "in_attribute"),
+    [
+        ("Häschen & Co", "Häschen &amp; Co", "Häschen &amp; Co"),
+        ("<Ä\"ö'&> €😀", "&lt;Ä&quot;ö&apos;&amp;&gt; €😀", "&lt;Ä&quot;ö&apos;&amp;&gt; €😀"),
+        ("a\tb\nc\rd", "a\tb\nc&#xd;d", "a&#x9;b&#xa;c&#xd;d"),
+        (NOT_XML, "\ufffd" * len(NOT_XML), "\ufffd" * len(NOT_XML)),
+        ("\x7f\x85\ufffd\U0001ffff", "\x7f\x85\ufffd\U0001ffff", "\x7f\x85\ufffd\U0001ffff"),
+        ("", "", ""),
+    ],
+)
+def test_escapes_are_those_of_the_official_server(raw: str, in_text: str, in_attribute: str) -> None:
+    assert (escape_text(raw), escape_attribute(raw)) == (in_text, in_attribute)
+
+
+@given(st.text(alphabet=st.characters()), st.text(alphabet=st.characters()))
+def test_any_text_comes_back_as_it_was_or_with_replacements(value: str, text: str) -> None:
+    written = leaf("\n", "a", text, attribute("b", value)).encode()
+    read = etree.fromstring(written)
+    replaced = str.maketrans(dict.fromkeys([*map(chr, range(0x20)), *map(chr, range(0xD800, 0xE000))], "\ufffd"))
+    for allowed in "\t\n\r":
+        replaced.pop(ord(allowed))
+    replaced |= {0xFFFE: "\ufffd", 0xFFFF: "\ufffd"}
+    assert (read.get("b"), read.text or "") == (value.translate(replaced), text.translate(replaced))
+
+
+def test_a_missing_attribute_is_not_written() -> None:
+    assert attribute("roomId", None) == ""
+    assert attribute("roomId", "") == ' roomId=""'
+
+
+def test_booleans_are_words() -> None:
+    assert (boolean(value=True), boolean(value=False)) == ("true", "false")
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (element("\n  ", "a"), "\n  <a/>"),
+        (element("\n  ", "a", ' b="c"'), '\n  <a b="c"/>'),
+        (element("\n  ", "a", "", "\n    <b/>"), "\n  <a>\n    <b/>\n  </a>"),
+        (element("\n  ", "a", has_end_tag=True), "\n  <a>\n  </a>"),
+        (leaf("\n  ", "a", "b", ' c="d"'), '\n  <a c="d">b</a>'),
+        (typed_element("\n  ", "data", Body("left", ' roomId="r"')), '\n  <data class="left" roomId="r"/>'),
+        (typed_element("\n  ", "data", Body("", "", "\n    <b/>")), "\n  <data>\n    <b/>\n  </data>"),
+    ],
+)
+def test_forms_of_an_element(written: str, expected: str) -> None:
+    assert written == expected
