@@ -1,0 +1,1 @@
+"""Matches between programs: plan of games, processes, verdicts, statistics, reports."""
