@@ -1,7 +1,8 @@
 """Things to do at an instant: one task for all of them, however many there are.
 
-Law: an alarm is called once, not before its deadline, with the instant at which it was called; a cancelled one never.
-Callbacks are plain functions that return at once and do not raise.
+Law: an alarm is called once, not before its deadline, with the instant at which it was called; a cancelled one never,
+and it keeps nothing alive. Callbacks are plain functions that return at once; one that raises has a bug, which is
+reported and keeps no other from being called.
 """
 
 from __future__ import annotations
@@ -9,8 +10,12 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 from math import inf
+from typing import Final
 
 import trio
+
+SWEEP_FROM: Final = 64
+"""As long as there are fewer alarms, the cancelled ones among them are left until their time comes."""
 
 
 class ScheduledAlarm:
@@ -27,19 +32,27 @@ class ScheduledAlarm:
         return (self.deadline, self.number) < (other.deadline, other.number)
 
     def cancel(self) -> None:
-        self.callback = None  # the heap forgets the rest when its time comes; nothing else is kept alive by it
+        self.callback = None
 
 
 class Alarms:
-    """A heap of alarms and the task that calls them (`run`)."""
+    """A heap of alarms and the task that calls them (`run`). `on_bug` is handed what callbacks raise."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_bug: Callable[[Exception], None]) -> None:
+        self._on_bug = on_bug
         self._heap: list[ScheduledAlarm] = []
+        self._sweep_at = SWEEP_FROM
         self._count = 0
         self._scope = trio.CancelScope()
 
+    def __len__(self) -> int:
+        """How many alarms are kept, cancelled ones included."""
+        return len(self._heap)
+
     def call_at(self, deadline: float, callback: Callable[[float], None]) -> ScheduledAlarm:
         """Call `callback(now)` as soon as trio's clock has passed `deadline` (seconds)."""
+        if len(self._heap) >= self._sweep_at:
+            self._sweep()
         self._count += 1
         alarm = ScheduledAlarm(deadline, self._count, callback)
         heapq.heappush(self._heap, alarm)
@@ -59,9 +72,22 @@ class Alarms:
                 await trio.sleep_forever()
             now = trio.current_time()
             while self._heap and self._heap[0].deadline <= now:
-                callback = heapq.heappop(self._heap).callback
-                if callback is not None:
-                    callback(now)
+                self._call(heapq.heappop(self._heap), now)
+
+    def _call(self, alarm: ScheduledAlarm, now: float) -> None:
+        callback, alarm.callback = alarm.callback, None
+        if callback is None:
+            return
+        try:
+            callback(now)
+        except Exception as error:
+            self._on_bug(error)
+
+    def _sweep(self) -> None:
+        """Forget the cancelled ones: every move leaves one, and a limit may be hours."""
+        self._heap = [alarm for alarm in self._heap if alarm.callback is not None]
+        heapq.heapify(self._heap)
+        self._sweep_at = max(SWEEP_FROM, 2 * len(self._heap))
 
     def _next_deadline(self) -> float:
         heap = self._heap

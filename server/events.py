@@ -1,11 +1,14 @@
 """What happens in the server: one stream of typed values for the log, the replays and whoever else listens.
 
 Law: events are told after the fact, in order, and nobody is waited for: a subscriber is a plain function that returns
-at once. Fields are what a log line needs; passwords are never among them. Times are seconds.
+at once. One that raises does not keep the others from hearing, nor what was told of from happening. Fields are what a
+log line needs; passwords are never among them. Times are seconds.
 """
 
 from __future__ import annotations
 
+import contextlib
+import traceback
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -234,10 +237,18 @@ class SettingIgnored(Happening):
 
 @dataclass(frozen=True, slots=True)
 class InternalError(Happening):
-    """A bug of this server (`error` is the traceback); the connection it met is ended, everything else goes on."""
+    """A bug of this server (`error` is the traceback); the connection it met is ended, everything else goes on.
+
+    `connection` is empty where the bug met none.
+    """
 
     connection: str
     error: str
+
+    @classmethod
+    def of(cls, error: Exception, connection: str = "") -> InternalError:
+        """What was raised, and where."""
+        return cls(connection, "".join(traceback.format_exception(error)))
 
 
 Subscriber: TypeAlias = Callable[[Happening], None]
@@ -254,10 +265,20 @@ class EventStream:
         """How often each kind of event happened, by class name."""
 
     def subscribe(self, subscriber: Subscriber) -> None:
-        """Call `subscriber` with every event from now on; it must neither block nor raise."""
+        """Call `subscriber` with every event from now on; it must not block, and should not raise."""
         self._subscribers.append(subscriber)
 
     def publish(self, happening: Happening) -> None:
         self.counters[type(happening).__name__] += 1
         for subscriber in self._subscribers:
-            subscriber(happening)
+            try:
+                subscriber(happening)
+            except Exception as error:  # a full disk behind the log, or a bug
+                self._tell_others(subscriber, InternalError.of(error))
+
+    def _tell_others(self, failed: Subscriber, happening: Happening) -> None:
+        self.counters[type(happening).__name__] += 1
+        for subscriber in self._subscribers:
+            if subscriber is not failed:
+                with contextlib.suppress(Exception):
+                    subscriber(happening)

@@ -7,6 +7,7 @@ replays are on the disk before `serve` returns.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import random
 import secrets
@@ -23,6 +24,8 @@ from typing import TextIO
 
 import trio
 
+from protocol.connection import Connection, Role
+from protocol.messages import CloseConnection, ErrorPacket
 from server import events
 from server.alarms import Alarms
 from server.clock import TimeLimits
@@ -38,8 +41,8 @@ from server.session import Session
 from server.wire import SocketWire, Wire
 
 BACKLOG = 1024
-NO_DESCRIPTORS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
-ACCEPT_PAUSE = 0.1  # seconds until the next try when this machine has no descriptor left
+ACCEPT_PAUSE = 0.1  # seconds until the next try when nothing can be accepted: no descriptor left, most often
+STOPPING = "the server stops"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,7 @@ class Server:
             load_starting_states(config.load_game_file, config.turn, self.editions) if config.load_game_file else {}
         )
         self.scores = ScoreSheet(is_enabled=config.is_test_mode)
-        self.alarms = Alarms()
+        self.alarms = Alarms(lambda error: self.stream.publish(events.InternalError.of(error)))
         self.lobby = Lobby(
             _lobby_settings(config),
             self.editions,
@@ -80,7 +83,9 @@ class Server:
         self.stream.subscribe(self._game_ended)
         self.stream.subscribe(self._notice_closed_room)
         self._edition_by_name = {edition.name: edition for edition in self.editions.values()}
-        self._sessions: dict[Session, trio.CancelScope] = {}
+        self._default_edition = default_edition
+        self._sessions: dict[Session, None] = {}
+        self._is_winding_up = False
         self._connections_by_host: Counter[str] = Counter()
         self._connection_count = 0
         self._replay_writers: trio.Nursery | None = None
@@ -121,44 +126,59 @@ class Server:
         """Serve one connection, whatever it is made of."""
         self._connection_count += 1
         session = Session(f"c{self._connection_count}", address, wire, self.lobby, self.stream, self.config)
-        with trio.CancelScope() as scope:
-            self._sessions[session] = scope
-            try:
-                await session.run()
-            finally:
-                del self._sessions[session]
+        self._sessions[session] = None
+        if self._is_winding_up:  # accepted in the last moment
+            session.end(STOPPING)
+        try:
+            await session.run()
+        finally:
+            del self._sessions[session]
 
     # -- accepting --------------------------------------------------------------------------------------------------
 
     async def _accept(self, listening: socket.socket, sessions: trio.Nursery) -> None:
+        has_told = False
         while True:
             try:
                 sock, address = listening.accept()
             except BlockingIOError:
                 await trio.lowlevel.wait_readable(listening)
+            except ConnectionAbortedError:
+                await trio.lowlevel.checkpoint()  # it was gone before it was accepted
             except OSError as error:
-                if error.errno in NO_DESCRIPTORS:
-                    self.stream.publish(events.ConnectionRefused("", f"no descriptor left: {error}"))
-                    await trio.sleep(ACCEPT_PAUSE)
-                # anything else concerns a connection that was gone before it was accepted
+                if not has_told:
+                    has_told = True
+                    self.stream.publish(events.ConnectionRefused("", f"cannot accept: {error}"))
+                await trio.sleep(ACCEPT_PAUSE)
             else:
+                has_told = False
                 self._admit(sock, address, sessions)
+                await trio.lowlevel.checkpoint()  # however many come, those who are here are served too
 
     def _admit(self, sock: socket.socket, address: tuple[str, int], sessions: trio.Nursery) -> None:
         host, port = address[:2]
         reason = self._reason_to_refuse(host)
         if reason is not None:
             self.stream.publish(events.ConnectionRefused(f"{host}:{port}", reason))
-            sock.close()
+            self._turn_away(sock, reason)
             return
         self._connections_by_host[host] += 1
         sessions.start_soon(self._serve_socket, sock, host, port)
 
+    def _turn_away(self, sock: socket.socket, reason: str) -> None:
+        """Say why, as far as that is possible without waiting, and close."""
+        connection = Connection(Role.SERVER, self._default_edition.dialect)
+        packets = (connection.send(ErrorPacket(reason)), connection.send(CloseConnection()), connection.close())
+        with sock, contextlib.suppress(OSError):
+            sock.setblocking(False)
+            for packet in packets:
+                sock.send(packet)
+
     def _reason_to_refuse(self, host: str) -> str | None:
         if self._connections_by_host.total() >= self.config.connections:
-            return f"more than {self.config.connections} connections"
+            return f"This server serves no more than {self.config.connections} connections"
         if not is_loopback(host) and self._connections_by_host[host] >= self.config.connections_per_address:
-            return f"more than {self.config.connections_per_address} connections from one address"
+            return f"This server serves no more than {self.config.connections_per_address} connections from one address"
         return None
 
     async def _serve_socket(self, sock: socket.socket, host: str, port: int) -> None:
@@ -177,10 +197,11 @@ class Server:
                 self._room_closed = trio.Event()
                 await self._room_closed.wait()
         games_cut = self._running_games()
+        self._is_winding_up = True
         for room in list(self.lobby.rooms.values()):
             room.cancel()
         for session in list(self._sessions):
-            session.end("the server stops")
+            session.end(STOPPING)
         return games_cut
 
     def _running_games(self) -> int:
@@ -209,7 +230,7 @@ class Server:
         with trio.CancelScope(shield=True):
             try:
                 path = await trio.to_thread.run_sync(save)
-            except OSError as error:
+            except Exception as error:  # whatever it was, the game has been played and the server goes on
                 self.stream.publish(events.ReplayFailed(game.room, str(directory / name), str(error)))
             else:
                 self.stream.publish(events.ReplaySaved(game.room, str(path)))

@@ -20,7 +20,8 @@ from server.wire import Wire
 class Outbox:
     """The queue of one connection (a `Sink`), with the task that empties it (`run`).
 
-    `on_broken(queued_bytes, why)` is called at most once, from the writer's task, when the peer cannot be written to.
+    `on_broken(why, is_slow)` is called at most once, from the writer's task, when the peer cannot be written to: it is
+    too slow, or the connection is lost.
     """
 
     def __init__(
@@ -30,7 +31,7 @@ class Outbox:
         *,
         max_bytes: int,
         progress_timeout: float,
-        on_broken: Callable[[int, str], None],
+        on_broken: Callable[[str, bool], None],
         on_ended: Callable[[], None] = lambda: None,
     ) -> None:
         self._wire = wire
@@ -41,7 +42,8 @@ class Outbox:
         self._on_ended = on_ended
         self._queue: deque[tuple[bytes, SentCallback | None]] = deque()
         self._wake = trio.Event()
-        self._failure: str | None = None
+        self._writing = trio.CancelScope()
+        self._failure: tuple[str, bool] | None = None
         self.queued_bytes = 0
         self.is_ended = False
 
@@ -70,7 +72,7 @@ class Outbox:
             try:
                 data = data[self._wire.try_send(data) :]
             except trio.BrokenResourceError as error:
-                self._fail(f"connection lost: {error}")
+                self._fail(f"connection lost: {error}", is_slow=False)
                 return
             if not data:
                 if on_sent is not None:
@@ -79,13 +81,14 @@ class Outbox:
         self._queue.append((data, on_sent))
         self.queued_bytes += len(data)
         if self.queued_bytes > self._max_bytes:
-            self._fail(f"more than {self._max_bytes} bytes not taken")
+            self._fail(f"more than {self._max_bytes} bytes not taken", is_slow=True)
         self._wake.set()
 
-    def _fail(self, why: str) -> None:
+    def _fail(self, why: str, *, is_slow: bool) -> None:
         """Remembered only: the writer's task tells it, so that nobody is called back amid a decision."""
         if self._failure is None:
-            self._failure = why
+            self._failure = why, is_slow
+        self._writing.cancel()
         self._wake.set()
 
     # -- the writer's task ------------------------------------------------------------------------------------------
@@ -101,19 +104,22 @@ class Outbox:
             else:
                 self._wake = trio.Event()
                 await self._wake.wait()
-        self._on_broken(self.queued_bytes, self._failure)
+        self._on_broken(*self._failure)
 
     async def _write_one(self) -> None:
         data, on_sent = self._queue[0]
+        rest = memoryview(data)
         try:
-            with trio.fail_after(self._progress_timeout):
-                await self._wire.send_all(data)
-        except trio.TooSlowError:
-            self._fail(f"nothing taken for {self._progress_timeout:g} s")
+            with trio.CancelScope() as self._writing:
+                while rest:
+                    self._writing.deadline = trio.current_time() + self._progress_timeout
+                    rest = rest[await self._wire.send_some(rest) :]
         except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
-            self._fail(f"connection lost: {error}")
-        else:
+            self._fail(f"connection lost: {error}", is_slow=False)
+        if rest:
+            self._fail(f"nothing taken for {self._progress_timeout:g} s", is_slow=True)
+        elif self._failure is None:
             self._queue.popleft()
             self.queued_bytes -= len(data)
-            if on_sent is not None and self._failure is None:
+            if on_sent is not None:
                 on_sent(trio.current_time())

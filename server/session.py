@@ -1,13 +1,15 @@
 """One connection from its first byte to its last.
 
 Law: one task reads, one writes; whatever goes wrong on this connection is answered here and noticed by nobody else.
-This is the one place where errors become replies. However a connection ends, the lobby forgets it before the socket is
-closed, what was queued goes out first, and nobody waits longer than `close_timeout` for the peer to say goodbye.
+This is the one place where errors become replies; a bug of ours ends this connection and nothing else. However
+a connection ends, the lobby forgets it before the socket is closed, what was queued goes out first, and nobody waits
+longer than `close_timeout` for the peer to say goodbye.
 """
 
 from __future__ import annotations
 
-import traceback
+import contextlib
+from collections.abc import Iterator
 from math import inf
 
 import trio
@@ -26,6 +28,9 @@ from server.outbox import Outbox
 from server.peer import Peer
 from server.wire import Wire
 
+BUG = "bug"
+"""Why a connection ended that met one of ours."""
+
 
 class Session:
     """Serves one connection (`run`); `label` is its name in the log."""
@@ -41,6 +46,7 @@ class Session:
             Role.SERVER, lobby.default_edition.dialect, _limits(config, config.packet_bytes_before)
         )
         self._reading = trio.CancelScope()
+        self._packet_deadline = inf
         self._written = trio.Event()
         self._outbox = Outbox(
             wire,
@@ -60,19 +66,30 @@ class Session:
     async def run(self) -> None:
         """Serve until both sides are done; closes the wire in any case."""
         self._stream.publish(events.ConnectionOpened(self._label, self._address))
+        self._packet_deadline = trio.current_time() + self._config.first_packet_timeout
         try:
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._write)
-                await self._read()
-                self._lobby.drop(self._peer)
-                self._outbox.end_nowait()
-                await self._say_goodbye()
-                nursery.cancel_scope.cancel()
+            with self._bugs_contained():
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(self._write)
+                    await self._read()
+                    self._lobby.drop(self._peer)
+                    self._outbox.end_nowait()
+                    await self._say_goodbye()
+                    nursery.cancel_scope.cancel()
         finally:
-            self._lobby.drop(self._peer)
+            with self._bugs_contained():
+                self._lobby.drop(self._peer)
             with trio.CancelScope(shield=True):
                 await self._wire.aclose()
             self._stream.publish(events.ConnectionClosed(self._label, self._reason))
+
+    @contextlib.contextmanager
+    def _bugs_contained(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            self._reason = BUG
+            self._stream.publish(events.InternalError.of(error, self._label))
 
     def end(self, reason: str) -> None:
         """End our side of the stream behind what is queued; the peer is given time to close."""
@@ -84,21 +101,35 @@ class Session:
     async def _read(self) -> None:
         """Answer packets until either side ends its stream."""
         with self._reading:
-            self._reading.deadline = trio.current_time() + self._config.first_packet_timeout
             while not self._outbox.is_ended:
                 try:
-                    data, arrival = await self._wire.receive()
+                    piece = await self._receive()
                 except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
                     self._is_input_over = True
                     self._end(f"connection lost: {error}")
                     return
+                if piece is None:
+                    self._refuse_slow_packet()
+                    return
+                data, arrival = piece
                 self._connection.receive_data(data)
-                self._answer_all(arrival)
-        if self._reading.cancelled_caught and not self._outbox.is_ended:
-            self._refuse_slow_packet()
+                try:
+                    self._answer_all(arrival)
+                except Exception as error:
+                    self._stream.publish(events.InternalError.of(error, self._label))
+                    self._reply_error("The server failed to answer this request; this is not your fault", None, BUG)
+
+    async def _receive(self) -> tuple[bytes, Arrival] | None:
+        """The next piece, or None if the packet that is awaited has not come in time."""
+        with trio.move_on_at(self._packet_deadline):
+            return await self._wire.receive()
+        if self._wire.has_unread_input():  # it came, and this server was too slow to read it
+            return await self._wire.receive()
+        return None
 
     def _answer_all(self, arrival: Arrival) -> None:
         """Answer every packet that is complete; what a packet changes holds for the next one."""
+        has_ended_packet = False
         while not self._outbox.is_ended:
             try:
                 event = self._connection.next_event()
@@ -107,8 +138,9 @@ class Session:
                 return
             if event is None:
                 break
+            has_ended_packet = True
             self._answer(event, arrival)
-        self._set_deadline()
+        self._set_deadline(has_ended_packet=has_ended_packet)
 
     def _answer(self, event: Message | StreamEnd | ConnectionClosed, arrival: Arrival) -> None:
         policy = self._peer.edition.policy
@@ -132,9 +164,6 @@ class Session:
                 self._end(error.fault.value, with_end_tag=False)
             else:
                 self._reply_error(str(error), message, error.fault.value)
-        except Exception as error:  # a bug: this connection pays for it, nobody else
-            self._stream.publish(events.InternalError(self._label, "".join(traceback.format_exception(error))))
-            self._reply_error("The server failed to answer this request; this is not your fault", message, "bug")
         self._connection.dialect = self._peer.edition.dialect
         if not self._has_full_limits and (self._peer.is_admin or self._peer.rooms):
             self._has_full_limits = True
@@ -144,13 +173,13 @@ class Session:
             self._stream.publish(events.ContentIgnored(self._label, tuple(ignored[self._ignored_seen :])))
             self._ignored_seen = len(ignored)
 
-    def _set_deadline(self) -> None:
-        """A packet begun must be completed in time; between packets a peer may be silent."""
-        if self._connection.has_partial_packet:
-            if self._reading.deadline == inf:
-                self._reading.deadline = trio.current_time() + self._config.packet_timeout
-        elif self._had_packet:
-            self._reading.deadline = inf
+    def _set_deadline(self, *, has_ended_packet: bool) -> None:
+        """A packet begun must be completed in time, each in its own; between packets a peer may be silent."""
+        if not self._connection.has_partial_packet:
+            if self._had_packet:
+                self._packet_deadline = inf
+        elif has_ended_packet or self._packet_deadline == inf:
+            self._packet_deadline = trio.current_time() + self._config.packet_timeout
 
     # -- refusing ---------------------------------------------------------------------------------------------------
 
@@ -189,11 +218,12 @@ class Session:
         await self._outbox.run()
         self._written.set()
 
-    def _outbox_broken(self, queued_bytes: int, why: str) -> None:
-        self._reason = why
+    def _outbox_broken(self, why: str, is_slow: bool) -> None:
         self._is_input_over = True
-        self._stream.publish(events.PeerTooSlow(self._label, queued_bytes, why))
-        self._outbox.end_nowait(with_end_tag=False)
+        if is_slow:
+            self._stream.publish(events.PeerTooSlow(self._label, self._outbox.queued_bytes, why))
+        if not self._outbox.is_ended:
+            self._end(why, with_end_tag=False)
 
     async def _say_goodbye(self) -> None:
         """Let what is queued go out, then wait for the peer to close; unread input would make it a reset."""

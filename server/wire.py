@@ -2,7 +2,7 @@
 
 Law: `receive` says for every piece when its last byte reached this machine. On Linux the kernel says so itself
 (SO_TIMESTAMPNS, read with recvmsg), however late this process reads; elsewhere it is the time right after the read.
-`try_send` never waits.
+`try_send` never waits. Bytes that were read are always returned: a reader that is cancelled has lost nothing.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ class Wire(Protocol):
         """Hand as many bytes to the kernel as it takes now, in one call; returns how many."""
         ...
 
-    async def send_all(self, data: bytes) -> None: ...
+    async def send_some(self, data: memoryview) -> int:
+        """Wait until the peer takes some of `data`, which is not empty; returns how many bytes."""
+        ...
 
     async def send_eof(self) -> None: ...
 
@@ -57,8 +59,9 @@ class StreamWire:
     def try_send(self, data: bytes | memoryview) -> int:  # noqa: ARG002 - a stream cannot say what it takes without waiting
         return 0
 
-    async def send_all(self, data: bytes) -> None:
+    async def send_some(self, data: memoryview) -> int:
         await self._stream.send_all(data)
+        return len(data)
 
     async def send_eof(self) -> None:
         await self._stream.send_eof()
@@ -86,6 +89,8 @@ class SocketWire:
         self._stamps = StampReader(trio.current_time)
 
     async def receive(self) -> tuple[bytes, Arrival]:
+        # a peer that never pauses must not starve the others; not after the read, or what was read could get lost
+        await trio.lowlevel.checkpoint()
         while True:
             try:
                 data, ancillary = self._read()
@@ -94,9 +99,7 @@ class SocketWire:
             except OSError as error:
                 raise trio.BrokenResourceError(str(error)) from error
             else:
-                arrival = self._stamps.arrival(self._stamp(ancillary))
-                await trio.lowlevel.checkpoint()  # a peer that never pauses must not starve the others
-                return data, arrival
+                return data, self._stamps.arrival(self._stamp(ancillary))
 
     def _read(self) -> tuple[bytes, list[tuple[int, int, bytes]]]:
         if not self._has_stamps:
@@ -119,13 +122,11 @@ class SocketWire:
         except OSError as error:
             raise trio.BrokenResourceError(str(error)) from error
 
-    async def send_all(self, data: bytes) -> None:
-        rest = memoryview(data)
-        while rest:
-            sent = self.try_send(rest)
-            rest = rest[sent:]
-            if rest:
-                await trio.lowlevel.wait_writable(self._sock)
+    async def send_some(self, data: memoryview) -> int:
+        await trio.lowlevel.checkpoint()
+        while not (sent := self.try_send(data)):
+            await trio.lowlevel.wait_writable(self._sock)
+        return sent
 
     async def send_eof(self) -> None:
         await trio.lowlevel.checkpoint()
