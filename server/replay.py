@@ -1,8 +1,8 @@
 """Replays: finished games as files, and games that start from one.
 
 Law: the file has the official releases' form and name, and is there whole or not at all: it is written beside its place
-in a thread, flushed to the disk, then renamed. Every position stands in it once, with the hints of the move that led to
-it. Reading one back raises ReplayError with one clear line.
+in a thread, flushed to the disk, then given its name. Every position stands in it once, with the hints of the move that
+led to it. Reading one back raises ReplayError with one clear line.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 import gzip
 import os
 import re
-import tempfile
+import secrets
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -25,7 +26,7 @@ from server.errors import StartError
 from server.policy import Edition
 
 _UNFIT: Final = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]')  # in file names, on one of the usual systems
-_MAX_NAME: Final = 60  # characters of a player's name in a file name
+_MAX_NAME: Final = 90  # bytes of a player's name in a file name, of which the usual systems allow 255
 
 
 class ReplayError(StartError):
@@ -41,17 +42,21 @@ def encode_replay(dialect: Dialect, room_id: str, record: Sequence[RoomData]) ->
 
 def replay_name(game_type: str, names: Sequence[str], now: datetime) -> str:
     """The releases' name: ``replay_<gameType>_<date>_<time>_<name>_<name>.xml``."""
-    players = "_".join(_UNFIT.sub("_", name.replace(" ", "_"))[:_MAX_NAME] for name in names)
+    players = "_".join(_cut(_UNFIT.sub("_", name.replace(" ", "_"))) for name in names)
     return f"replay_{game_type}_{now:%Y-%m-%d_%H-%M-%S}_{players}.xml"
+
+
+def _cut(name: str) -> str:
+    return name.encode()[:_MAX_NAME].decode(errors="ignore")
 
 
 def require_writable(directory: Path) -> None:
     """Make sure, before the first game, that replays can be written into `directory`. Raises StartError."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        handle, probe = tempfile.mkstemp(prefix=".replay-", dir=directory)
-        os.close(handle)
-        Path(probe).unlink()
+        probe = _new_temporary(directory)
+        probe.touch(exist_ok=False)
+        probe.unlink()
     except OSError as error:
         raise StartError(f"saveReplay {directory}: cannot be written to ({error.strerror or error})") from None
 
@@ -59,27 +64,32 @@ def require_writable(directory: Path) -> None:
 def save_replay(directory: Path, name: str, content: bytes) -> Path:
     """Write `content` under `name`, or the next free name of that kind; returns the path. Raises OSError."""
     directory.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=".replay-", dir=directory)
+    temporary = _new_temporary(directory)
     try:
-        with os.fdopen(handle, "wb") as file:
+        with temporary.open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         return next(path for path in _free_names(directory / name) if _take_name(temporary, path))
     finally:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
-def _take_name(temporary: str, path: Path) -> bool:
+def _new_temporary(directory: Path) -> Path:
+    """Not one of `tempfile`, whose files nobody else may read."""
+    return directory / f".replay-{secrets.token_hex(8)}"
+
+
+def _take_name(temporary: Path, path: Path) -> bool:
     """Give the finished file its name, unless another game of the same second has it."""
     try:
-        os.link(temporary, path)  # unlike a rename, fails where there is a file
+        path.hardlink_to(temporary)  # unlike a rename, fails where there is a file
     except FileExistsError:
         return False
     except OSError:  # a file system without links
         if path.exists():
             return False
-        Path(temporary).replace(path)
+        temporary.replace(path)
     return True
 
 
@@ -101,8 +111,8 @@ def load_starting_states(path: Path, turn: int, editions: Mapping[str, Edition])
         content = gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
     except OSError as error:
         raise ReplayError(f"{path}: cannot be read ({error.strerror or error})") from None
-    except EOFError:
-        raise ReplayError(f"{path}: the compressed file is cut off") from None
+    except (EOFError, zlib.error):
+        raise ReplayError(f"{path}: the compressed file is damaged") from None
     problem = "holds no position of a game"
     for edition in editions.values():
         try:
