@@ -1,14 +1,14 @@
 """One game from the first seat taken to the result.
 
-Law: everything is decided at once and in one place, without waiting; who is told what, and in which order, is written
-here and nowhere else. A request is asked once: while one is pending, neither resume nor step asks again. A room that is
-over says nothing more. Source: the sections Order, Time and Faults of the edition's specification, and the recordings.
+Law: everything is decided at once and in one place, without waiting. A request is asked once: while one is pending,
+neither resume nor step asks again. A room that is over says nothing more, and none of its clocks runs. Source: the
+sections Order, Time and Faults of the edition's specification, and the recordings.
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol
 
@@ -17,7 +17,6 @@ from protocol.messages import (
     Cause,
     ErrorMessage,
     Joined,
-    Left,
     Memento,
     MoveData,
     MoveRequest,
@@ -26,9 +25,9 @@ from protocol.messages import (
     RoomData,
     RoomMessage,
     UnreadableData,
-    WelcomeMessage,
 )
 from server import events
+from server.audience import Audience
 from server.chair import Chair
 from server.clock import Arrival
 from server.ending import Ending, leaders
@@ -88,7 +87,8 @@ class Room:
         self.is_paused = is_paused
         self.state = state
         self.phase = Phase.OPEN
-        self.observers: dict[Peer, None] = {}
+        self._audience = Audience(room_id, edition.dialect, self.chairs)
+        self.observers = self._audience.observers
         self.ply = 0
         self.record: list[RoomData] = []
         """What a replay holds: every position once, errors, the result."""
@@ -136,17 +136,16 @@ class Room:
             return
         self._publish(events.ObserverJoined(self.id, peer.label))
         if self.phase is Phase.RUNNING and self.edition.policy.observing_sends_state:
-            peer.send(self._encode(Memento(self.state, self.names)))
+            self._audience.tell(peer, Memento(self.state, self.names))
 
     # -- the course of the game -------------------------------------------------------------------------------------
 
     def _begin(self) -> None:
         self.phase = Phase.RUNNING
         self._publish(events.GameStarted(self.id, self.names, self.is_paused, self.state.turn))
-        for chair, peer in self._seated():
-            peer.send(self._encode(WelcomeMessage(chair.seat)))
-        self._record_state()
-        self._show_state(to_players=not self.is_paused)
+        self._audience.welcome()
+        self._record_position()
+        self._show_position(to_players=not self.is_paused)
         if not self.is_paused:
             self._request_move()
 
@@ -186,9 +185,9 @@ class Room:
             )
         )
         self.ply += 1
-        self._record_state(data.hints)
+        self._record_position(data.hints)
         outcome = self.state.outcome()
-        self._show_state(to_players=outcome is not None or not self.is_paused)
+        self._show_position(to_players=outcome is not None or not self.is_paused)
         if outcome is not None:
             self._end(Ending.by_rules(outcome))
         elif not self.is_paused:
@@ -199,7 +198,7 @@ class Room:
         self._requested = chair.seat
         self._request_number += 1
         if chair.peer is not None:
-            chair.peer.send(self._encode(MoveRequest()), partial(self._request_sent, chair, self._request_number))
+            self._audience.tell(chair.peer, MoveRequest(), partial(self._request_sent, chair, self._request_number))
 
     def _request_sent(self, chair: Chair, number: int, now: float) -> None:
         if number != self._request_number or self._requested is None:
@@ -265,11 +264,9 @@ class Room:
 
     def _refuse_out_of_turn(self, peer: Peer, chair: Chair, data: MoveData | UnreadableData) -> None:
         texts = self.edition.dialect.texts
-        self._publish(
-            events.MoveRefused(self.id, chair.seat, chair.name, self.ply, Fault.NOT_YOUR_TURN, "not on turn")
-        )
+        self._publish(events.MoveRefused(self.id, chair.seat, chair.name, self.ply, Fault.NOT_YOUR_TURN, "not on turn"))
         text = texts.not_your_turn_error(self._requested, chair.seat, self.names, data)
-        peer.send(self._encode(ErrorMessage(text, data)))
+        self._audience.tell(peer, ErrorMessage(text, data))
         raise RequestError(Fault.NOT_YOUR_TURN, texts.not_your_turn(self._requested, chair.seat, self.names, data))
 
     def _refuse_illegal(self, peer: Peer, chair: Chair, data: MoveData, mistake: Mistake) -> None:
@@ -289,10 +286,7 @@ class Room:
     def _end_with_violation(self, peer: Peer, chair: Chair, error: ErrorMessage, reason: str, fault: Fault) -> None:
         self._publish(events.MoveRefused(self.id, chair.seat, chair.name, self.ply, fault, reason))
         self.record.append(error)
-        packet = self._encode(error)
-        peer.send(packet)
-        for observer in self.observers:
-            observer.send(packet)
+        self._audience.tell_observers_and(peer, error)
         self._end(Ending.against(chair.seat, Cause.RULE_VIOLATION, reason, (1 - chair.seat,)), offender=peer)
 
     # -- what administrators do -------------------------------------------------------------------------------------
@@ -305,11 +299,9 @@ class Room:
         self.is_paused = is_paused
         self._publish(events.PauseChanged(self.id, is_paused))
         if not is_paused and self.phase is Phase.RUNNING and self._requested is None:
-            self._show_state(to_players=True)
+            self._show_position(to_players=True)
             self._request_move()
-        packet = self._encode(Paused(is_paused))
-        for observer in self.observers:
-            observer.send(packet)
+        self._audience.tell_observers(Paused(is_paused))
 
     def step(self, peer: Peer) -> None:
         """Ask for one move of a paused game."""
@@ -321,7 +313,7 @@ class Room:
             self._ignore(peer, "step", "a move has been asked for and not been answered")
         else:
             self._publish(events.GameStepped(self.id))
-            self._show_state(to_players=True)
+            self._show_position(to_players=True)
             self._request_move()
 
     def cancel(self) -> None:
@@ -350,15 +342,11 @@ class Room:
         has_begun = self.phase is Phase.RUNNING
         self.phase = Phase.OVER
         self._forget_request()
+        for chair in self.chairs:
+            chair.clock.abandon()
         result = ending.result(self.edition.dialect.score_definition, self.state, self.names)
-        audience = [peer for _, peer in self._seated()] + list(self.observers)
-        if has_begun or self.edition.policy.sends_result_before_start:
-            packet = self._encode(result)
-            for peer in audience:
-                peer.send(packet)
-        left = self.edition.dialect.encode(Left(self.id))
-        for peer in audience:
-            peer.send(left)
+        is_told = has_begun or self.edition.policy.sends_result_before_start
+        self._audience.dismiss(result if is_told else None)
         if has_begun:
             self.record.append(result)
             self._publish(
@@ -381,27 +369,11 @@ class Room:
 
     # -- telling people ---------------------------------------------------------------------------------------------
 
-    def _seated(self) -> Iterator[tuple[Chair, Peer]]:
-        for chair in self.chairs:
-            if chair.peer is not None:
-                yield chair, chair.peer
-
-    def _record_state(self, hints: tuple[str, ...] = ()) -> None:
+    def _record_position(self, hints: tuple[str, ...] = ()) -> None:
         self.record.append(Memento(self.state, self.names, hints))
 
-    def _show_state(self, *, to_players: bool) -> None:
-        """Encoded once; the same bytes to observers and, unless paused, to both players."""
-        if not to_players and not self.observers:
-            return
-        packet = self._encode(Memento(self.state, self.names))
-        for observer in self.observers:
-            observer.send(packet)
-        if to_players:
-            for _, peer in self._seated():
-                peer.send(packet)
-
-    def _encode(self, data: RoomData) -> bytes:
-        return self.edition.dialect.encode(RoomMessage(self.id, data))
+    def _show_position(self, *, to_players: bool) -> None:
+        self._audience.show(Memento(self.state, self.names), to_players=to_players)
 
     def _publish(self, happening: events.Happening) -> None:
         self._host.publish(happening)

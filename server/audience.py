@@ -1,0 +1,71 @@
+"""Who sits and stands around one room's table, and what they are told in which order.
+
+Law: a packet is encoded once and everybody gets the same bytes; nothing is encoded for nobody. Positions go to
+observers before players; what ends a game goes to players before observers. Source: the section Order of the edition's
+specification, and the recordings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from protocol.dialect import Dialect
+from protocol.messages import Left, Memento, Message, Result, RoomData, RoomMessage, WelcomeMessage
+from server.chair import Chair
+from server.peer import Peer, SentCallback
+
+
+class Audience:
+    """The chairs of a room, in the order of seats, and its observers, in the order of coming."""
+
+    __slots__ = ("_dialect", "_room_id", "chairs", "observers")
+
+    def __init__(self, room_id: str, dialect: Dialect, chairs: Sequence[Chair]) -> None:
+        self._room_id = room_id
+        self._dialect = dialect
+        self.chairs = tuple(chairs)
+        self.observers: dict[Peer, None] = {}
+
+    @property
+    def players(self) -> list[Peer]:
+        """Those who sit, in the order of seats."""
+        return [chair.peer for chair in self.chairs if chair.peer is not None]
+
+    def tell(self, peer: Peer, data: RoomData, on_sent: SentCallback | None = None) -> None:
+        """A word of the room for one alone."""
+        peer.send(self._encode(data), on_sent)
+
+    def tell_observers(self, data: RoomData) -> None:
+        self._tell(self.observers, RoomMessage(self._room_id, data))
+
+    def tell_observers_and(self, peer: Peer, data: RoomData) -> None:
+        """What went wrong is told to who did it and to the observers, and not to the other player."""
+        self._tell((peer, *self.observers), RoomMessage(self._room_id, data))
+
+    def welcome(self) -> None:
+        """Tell each player its seat."""
+        for chair in self.chairs:
+            if chair.peer is not None:
+                self.tell(chair.peer, WelcomeMessage(chair.seat))
+
+    def show(self, position: Memento, *, to_players: bool) -> None:
+        """A position for the observers and, unless the game is paused, for the players."""
+        players = self.players if to_players else []
+        self._tell((*self.observers, *players), RoomMessage(self._room_id, position))
+
+    def dismiss(self, result: Result | None) -> None:
+        """The room's last words: the result, where there is one, and that it is over."""
+        everybody = (*self.players, *self.observers)
+        if result is not None:
+            self._tell(everybody, RoomMessage(self._room_id, result))
+        self._tell(everybody, Left(self._room_id))
+
+    def _tell(self, peers: Iterable[Peer], message: Message) -> None:
+        packet = None
+        for peer in peers:
+            if packet is None:
+                packet = self._dialect.encode(message)
+            peer.send(packet)
+
+    def _encode(self, data: RoomData) -> bytes:
+        return self._dialect.encode(RoomMessage(self._room_id, data))
