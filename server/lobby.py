@@ -222,8 +222,12 @@ class Lobby:
             if chair.peer is None:
                 continue
             del chair.peer.rooms[room.id]
-            if room.edition.policy.ends_players_streams and chair.peer is not offender and not chair.peer.rooms:
+            if chair.peer is not offender and self._is_done(chair.peer, room.edition):
                 chair.peer.end()
+
+    def _is_done(self, peer: Peer, edition: Edition) -> bool:
+        """A player that was in its last game; administrators stay."""
+        return edition.policy.ends_players_streams and not peer.rooms and not peer.is_admin
 
     # -- finding things ---------------------------------------------------------------------------------------------
 

@@ -19,7 +19,6 @@ from server import events
 LEVELS: Final[dict[type[events.Happening], int]] = {
     events.MovePlayed: logging.DEBUG,
     events.ConnectionOpened: logging.DEBUG,
-    events.ConnectionClosed: logging.DEBUG,
     events.RoomClosed: logging.DEBUG,
     events.CommandIgnored: logging.WARNING,
     events.ConnectionRefused: logging.WARNING,
