@@ -1,0 +1,154 @@
+"""Random messages, for laws that hold for all of them."""
+
+from __future__ import annotations
+
+import random
+from decimal import Decimal
+from functools import lru_cache
+from typing import Final
+
+from hypothesis import strategies as st
+
+from game.blokus.move import SetMove, SkipMove
+from game.blokus.polyomino import Color, Rotation, Shape
+from game.blokus.rulesets import BLOKUS_2021
+from game.blokus.state import BlokusState
+from protocol.messages import (
+    Aggregation,
+    AuthenticateRequest,
+    CancelRequest,
+    Cause,
+    CloseConnection,
+    ErrorMessage,
+    ErrorPacket,
+    Fragment,
+    Joined,
+    JoinedGameRoom,
+    JoinPreparedRequest,
+    JoinRequest,
+    JoinRoomRequest,
+    Left,
+    Memento,
+    MoveData,
+    MoveRequest,
+    Observed,
+    ObserveRequest,
+    Paused,
+    PauseRequest,
+    PlayerScore,
+    Prepared,
+    PrepareRequest,
+    Result,
+    RoomMessage,
+    Score,
+    ScoreForPlayerRequest,
+    Slot,
+    StepRequest,
+    Testing,
+    TestModeRequest,
+    UnknownPacket,
+    WelcomeMessage,
+)
+
+XML_CHARACTERS: Final = st.one_of(
+    st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufffe\uffff"),
+    st.sampled_from("\t\n\r<>&'\""),
+)
+texts: Final = st.text(XML_CHARACTERS, max_size=12)
+words: Final = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=12)
+"""Texts as they stand between tags, where white space around them is lost."""
+maybe_texts: Final = st.none() | texts
+int32s: Final = st.integers(-(2**31), 2**31 - 1)
+booleans: Final = st.booleans()
+names: Final = st.tuples(texts, texts)
+
+slots: Final = st.builds(Slot, maybe_texts, booleans, booleans, booleans)
+requests: Final = st.one_of(
+    st.builds(JoinRequest, maybe_texts),
+    st.builds(JoinRoomRequest, maybe_texts),
+    st.builds(JoinPreparedRequest, maybe_texts),
+    st.builds(AuthenticateRequest, texts, st.sampled_from(["password", "passphrase"])),
+    st.just(AuthenticateRequest()),
+    st.builds(PrepareRequest, maybe_texts, st.lists(slots, max_size=3).map(tuple), booleans),
+    st.builds(ObserveRequest, maybe_texts),
+    st.builds(PauseRequest, maybe_texts, booleans),
+    st.builds(StepRequest, maybe_texts, booleans),
+    st.builds(CancelRequest, maybe_texts),
+    st.builds(TestModeRequest, booleans),
+    st.builds(ScoreForPlayerRequest, maybe_texts),
+)
+
+fragments: Final = st.builds(Fragment, texts, st.sampled_from(Aggregation), booleans)
+decimals: Final = st.decimals(-1000, 1000, places=5) | st.integers(-9, 9).map(Decimal)
+events: Final = st.one_of(
+    st.builds(Joined, maybe_texts),
+    st.builds(JoinedGameRoom, maybe_texts, st.none() | int32s, st.none() | booleans),
+    st.builds(Left, maybe_texts),
+    st.builds(Prepared, maybe_texts, st.lists(words, max_size=3).map(tuple)),
+    st.builds(Observed, maybe_texts),
+    st.builds(Testing, booleans),
+    st.builds(PlayerScore, texts, int32s, st.lists(st.tuples(fragments, decimals), max_size=3).map(tuple)),
+)
+
+set_moves: Final = st.builds(
+    SetMove,
+    st.sampled_from(Color),
+    st.sampled_from(Shape),
+    st.sampled_from(Rotation),
+    booleans,
+    int32s | st.integers(-1, 20),
+    int32s | st.integers(-1, 20),
+)
+moves: Final = set_moves | st.builds(SkipMove, st.none() | st.sampled_from(Color))
+move_data: Final = st.builds(MoveData, moves, st.lists(texts, max_size=3).map(tuple))
+
+
+@lru_cache
+def random_game(seed: int) -> tuple[BlokusState, ...]:
+    """Every position of a random game, about one move of ten a skip."""
+    rng = random.Random(seed)
+    state: BlokusState = BLOKUS_2021.new_state(rng)
+    states = [state]
+    while state.outcome() is None:
+        legal = list(state.generate_legal_moves())
+        skip = SkipMove(state.color_on_turn)
+        is_skip = rng.random() < 0.1 and state.check(skip) is None
+        state = state.play(skip if is_skip else rng.choice(legal))
+        states.append(state)
+    return tuple(states)
+
+
+states: Final = st.integers(0, 3).flatmap(lambda seed: st.sampled_from(random_game(seed)))
+mementos: Final = st.builds(Memento, states, names, st.lists(texts, max_size=2).map(tuple)).map(
+    lambda memento: memento if memento.state.last_move else Memento(memento.state, memento.names)  # type: ignore[attr-defined]
+)
+
+scores: Final = st.builds(Score, st.sampled_from(Cause), texts, st.lists(int32s, max_size=3).map(tuple))
+
+
+@st.composite
+def results(draw: st.DrawFn) -> Result:
+    """Only winners' names are written, so only they have one."""
+    winners = draw(st.sampled_from([(), (0,), (1,), (0, 1)]))
+    first, second = draw(names)
+    return Result(
+        draw(st.lists(fragments, max_size=3).map(tuple)),
+        draw(st.lists(scores, max_size=2).map(tuple)),
+        winners,
+        (first if 0 in winners else "", second if 1 in winners else ""),
+    )
+
+
+room_data: Final = st.one_of(
+    move_data,
+    st.builds(WelcomeMessage, st.sampled_from([0, 1])),
+    st.just(MoveRequest()),
+    mementos,
+    results(),
+    st.builds(Paused, booleans),
+    st.builds(ErrorMessage, texts, st.none() | move_data),
+)
+room_messages: Final = st.builds(RoomMessage, maybe_texts, st.none() | room_data)
+packets: Final = st.one_of(requests, events, room_messages, st.just(CloseConnection()))
+unknown_packets: Final = st.builds(UnknownPacket, words)
+messages: Final = packets | st.builds(ErrorPacket, texts, st.none() | packets | unknown_packets)

@@ -1,0 +1,315 @@
+"""The official server's sentences, compared with what is in its recorded packets."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import cast
+
+import pytest
+from lxml import etree
+
+from game.api import Seat
+from game.blokus.move import BlokusMistake, SetMove, SkipMove
+from game.blokus.polyomino import Color, Rotation, Shape
+from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+from protocol.messages import (
+    AuthenticateRequest,
+    CancelRequest,
+    ErrorMessage,
+    ErrorPacket,
+    Joined,
+    JoinedGameRoom,
+    JoinPreparedRequest,
+    JoinRequest,
+    JoinRoomRequest,
+    Left,
+    Memento,
+    Message,
+    MoveData,
+    MoveRequest,
+    Observed,
+    ObserveRequest,
+    Paused,
+    PauseRequest,
+    PlayerScore,
+    Prepared,
+    PrepareRequest,
+    Result,
+    RoomData,
+    RoomMessage,
+    ScoreForPlayerRequest,
+    Slot,
+    StepRequest,
+    Testing,
+    TestModeRequest,
+    UnreadableData,
+    WelcomeMessage,
+)
+from protocol.reading import Element
+from tests.protocol.strategies import random_game
+from tests.protocol.streams import LATEST
+
+TEXTS = BLOKUS_2021_R3.texts
+NAMES = ("Eins", "Zwei")
+
+
+def sample(name: str) -> Message:
+    return BLOKUS_2021_R3.decode(cast("Element", etree.fromstring(LATEST[name].strip())))
+
+
+def error_packet(name: str) -> ErrorPacket:
+    packet = sample(name)
+    assert isinstance(packet, ErrorPacket)
+    return packet
+
+
+def error_in_room(name: str) -> ErrorMessage:
+    packet = sample(name)
+    assert isinstance(packet, RoomMessage)
+    assert isinstance(packet.data, ErrorMessage)
+    return packet.data
+
+
+def room_of(packet: ErrorPacket) -> RoomMessage:
+    assert isinstance(packet.original_request, RoomMessage)
+    return packet.original_request
+
+
+def move_of(data: RoomData | None) -> SetMove:
+    assert isinstance(data, MoveData)
+    assert isinstance(data.move, SetMove)
+    return data.move
+
+
+def reasons(name: str) -> list[str]:
+    packet = sample(name)
+    assert isinstance(packet, RoomMessage)
+    assert isinstance(packet.data, Result)
+    return [score.reason for score in packet.data.scores if score.reason]
+
+
+# -- recorded ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_illegal_move() -> None:
+    error, packet = error_in_room("error_illegal_move"), error_packet("errorpacket_illegal_move")
+    move, mistake = move_of(error.original), BlokusMistake.NOT_IN_CORNER
+    assert TEXTS.illegal_move_error("Eins", mistake, move) == error.message
+    assert TEXTS.illegal_move(mistake, move) == packet.message
+    assert [TEXTS.violation_reason(mistake, move)] == reasons("result_rule_violation")
+
+
+def test_a_move_out_of_turn() -> None:
+    error, packet = error_in_room("error_not_your_turn"), error_packet("errorpacket_not_your_turn")
+    assert TEXTS.not_your_turn_error(0, 1, NAMES, error.original) == error.message
+    assert TEXTS.not_your_turn(0, 1, NAMES, error.original) == packet.message
+
+
+@pytest.mark.parametrize("name", ["errorpacket_non_move", "errorpacket_room_no_data"])
+def test_a_room_packet_that_is_no_move(name: str) -> None:
+    packet = error_packet(name)
+    assert TEXTS.non_move(room_of(packet)) == packet.message
+
+
+def test_a_room_of_others() -> None:
+    packet = error_packet("errorpacket_not_member")
+    assert TEXTS.not_member(room_of(packet).room_id) == packet.message
+
+
+def test_a_full_room() -> None:
+    packet = error_packet("errorpacket_room_full")
+    assert isinstance(packet.original_request, JoinRoomRequest)
+    assert TEXTS.room_full(packet.original_request.room_id) == packet.message
+
+
+def test_an_unknown_room() -> None:
+    packet = error_packet("errorpacket_unknown_room")
+    assert isinstance(packet.original_request, ObserveRequest)
+    assert TEXTS.unknown_room(packet.original_request.room_id) == packet.message
+    assert TEXTS.unknown_room(None).endswith("Couldn't find a room with id null")
+
+
+def test_an_unknown_game() -> None:
+    packet = error_packet("errorpacket_unknown_gametype")
+    assert isinstance(packet.original_request, JoinRequest)
+    assert TEXTS.unknown_game_type(packet.original_request.game_type, ["swc_2021_blokus"]) == packet.message
+    assert TEXTS.unknown_game_type("x", ("a", "b")).endswith("Unknown GameType UUID: x (available: a,b)")
+
+
+def test_an_unknown_reservation() -> None:
+    assert TEXTS.unknown_reservation == error_packet("errorpacket_unknown_reservation").message
+
+
+def test_a_wrong_password() -> None:
+    assert TEXTS.wrong_password == error_packet("errorpacket_wrong_password").message
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "errorpacket_unauthenticated_observe",
+        "errorpacket_unauthenticated_prepare",
+        "errorpacket_unauthenticated_step",
+    ],
+)
+def test_no_authentication(name: str) -> None:
+    packet = error_packet(name)
+    assert packet.original_request is not None
+    assert TEXTS.unauthenticated(packet.original_request) == packet.message
+
+
+def test_a_packet_that_only_a_server_sends() -> None:
+    packet = error_packet("errorpacket_server_packet")
+    assert packet.original_request == Left("x")
+    assert TEXTS.server_packet(Left("x")) == packet.message
+
+
+def test_reasons_in_results() -> None:
+    assert [TEXTS.left_reason] == reasons("result_left")
+    assert [TEXTS.soft_timeout_reason(2)] == reasons("result_soft_timeout")
+    assert [TEXTS.hard_timeout_reason(10.0)] == reasons("result_hard_timeout")
+
+
+# -- the official server's own words, where no sample shows them ------------------------------------------------------
+
+
+@pytest.mark.parametrize("mistake", BlokusMistake)
+def test_every_mistake_has_its_text(mistake: BlokusMistake) -> None:
+    move = SetMove(Color.BLUE, Shape.MONO, Rotation.NONE, False, 0, 1)
+    text = TEXTS.mistake_texts[mistake]
+    is_without_move = mistake in {BlokusMistake.WRONG_SHAPE, BlokusMistake.DUPLICATE_SHAPE}
+    shown = "" if is_without_move else " bei Zug 'Setze MONO(Farbe Blau)[0,1]'"
+    blamed = "null" if is_without_move else "Setze MONO(Farbe Blau)[0,1]"
+    exception = f"InvalidMoveException(mistake={text}, move={blamed})"
+    assert TEXTS.violation_reason(mistake, move) == text + shown
+    assert TEXTS.illegal_move_error("A", mistake, move) == f"Ungueltiger Zug von 'A'.\n{exception}"
+    assert TEXTS.illegal_move(mistake, move) == f"sc.api.plugins.exceptions.GameLogicException: {exception}"
+
+
+def test_an_unreadable_move() -> None:
+    exception = "InvalidMoveException(mistake=Der Zug konnte nicht erkannt werden: x fehlt, move=null)"
+    assert TEXTS.unreadable_reason("x fehlt") == "Der Zug konnte nicht erkannt werden: x fehlt"
+    assert TEXTS.unreadable_move_error("A", "x fehlt") == f"Ungueltiger Zug von 'A'.\n{exception}"
+    assert TEXTS.unreadable_move("x fehlt") == f"sc.api.plugins.exceptions.GameLogicException: {exception}"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "number"), [(2, "2"), (10.0, "10"), (2.5, "2,5"), (0.75, "0,75"), (120, "120"), (0.0015, "0,002")]
+)
+def test_limits_are_german_numbers(seconds: float, number: str) -> None:
+    expected = f"Der Spieler hat innerhalb von {number} Sekunden nach Aufforderung keinen Zug gesendet"
+    assert TEXTS.soft_timeout_reason(seconds) == TEXTS.hard_timeout_reason(seconds) == expected
+
+
+@pytest.mark.parametrize(
+    ("expected", "data", "message"),
+    [
+        (
+            None,
+            MoveData(SkipMove(Color.GREEN)),
+            "It's not your turn yet; expected: null, got Team 1(Eins) (msg was Farbe Grün setzt aus).",
+        ),
+        (
+            1,
+            UnreadableData("foo.Bar", "x"),
+            "It's not your turn yet; expected: Team 2(Zwei), got Team 1(Eins) (msg was foo.Bar).",
+        ),
+        (
+            1,
+            UnreadableData(None, "x"),
+            "It's not your turn yet; expected: Team 2(Zwei), got Team 1(Eins) (msg was null).",
+        ),
+    ],
+)
+def test_out_of_turn_with_anything(expected: Seat | None, data: RoomData, message: str) -> None:
+    assert TEXTS.not_your_turn_error(expected, 0, NAMES, data) == message
+    parts = message.removeprefix("It's not your turn yet; ").removesuffix(").")
+    for old, new in (("expected: ", "expected="), (", got ", ", actual="), (" (msg was ", ", data=")):
+        parts = parts.replace(old, new)
+    assert TEXTS.not_your_turn(expected, 0, NAMES, data) == f"NotYourTurnException({parts})"
+
+
+@pytest.mark.parametrize(
+    ("data", "described"),
+    [
+        (None, "null"),
+        (WelcomeMessage(1), "WelcomeMessage(color=TWO)"),
+        (MoveRequest(), "sc.framework.plugins.protocol.MoveRequest"),
+        (Paused(is_paused=True), "GamePaused(paused=true)"),
+        (
+            ErrorMessage("m", MoveData(SkipMove(Color.RED))),
+            "ErrorMessage(originalMessage=Farbe Rot setzt aus, message=m)",
+        ),
+        (ErrorMessage("m"), "ErrorMessage(originalMessage=null, message=m)"),
+        (Memento(random_game(0)[0]), "MementoMessage(state=GameState 1/0, perspective=null)"),
+    ],
+)
+def test_data_as_the_official_server_describes_it(data: RoomData | None, described: str) -> None:
+    assert TEXTS.describe_data(data) == described
+
+
+def test_a_result_as_the_official_server_describes_it() -> None:
+    packet = sample("result_left")
+    assert isinstance(packet, RoomMessage)
+    assert TEXTS.describe_data(packet.data) == (
+        "GameResult(winner=[Team 1(Eins)], scores=["
+        "Player1(cause=REGULAR, reason='', parts=[Gewinner=2, ∅ Punkte=15]), "
+        "Player2(cause=LEFT, reason='Der Spieler hat das Spiel verlassen', parts=[Gewinner=0, ∅ Punkte=10])])"
+    )
+
+
+@pytest.mark.parametrize(
+    ("request_", "described"),
+    [
+        (CancelRequest("r"), "CancelRequest(roomId=r)"),
+        (CancelRequest(), "CancelRequest(roomId=null)"),
+        (PauseRequest("r", is_paused=True), "PauseGameRequest(roomId=r, pause=true)"),
+        (StepRequest("r", is_forced=True), "StepRequest(roomId=r, forced=true)"),
+        (ScoreForPlayerRequest("A"), "PlayerScoreRequest(displayName=A)"),
+        (TestModeRequest(is_enabled=False), "TestModeRequest(testMode=false)"),
+        (JoinRequest("g"), "JoinGameRequest(gameType=g)"),
+        (JoinRoomRequest("r"), "JoinRoomRequest(roomId=r)"),
+        (JoinPreparedRequest("c"), "JoinPreparedRoomRequest(reservationCode=c)"),
+        (
+            PrepareRequest(None, (Slot(None, can_timeout=False, is_reserved=False),), is_paused=True),
+            (
+                "PrepareGameRequest(gameType=null, slotDescriptors=[SlotDescriptor(displayName=null, canTimeout=false, "
+                "reserved=false)], pause=true)"
+            ),
+        ),
+        (AuthenticateRequest("geheim"), "AuthenticateRequest()"),
+    ],
+)
+def test_requests_as_the_official_server_describes_them(request_: Message, described: str) -> None:
+    assert TEXTS.describe_request(request_) == described
+    assert TEXTS.unauthenticated(request_) == (
+        f"sc.server.network.UnauthenticatedException: Request {described} requires authentication"
+    )
+
+
+@pytest.mark.parametrize(
+    ("packet", "name"),
+    [
+        (Joined("r"), "responses.JoinedRoomResponse"),
+        (JoinedGameRoom("r"), "responses.RoomWasJoinedEvent"),
+        (Left("r"), "RemovedFromGame"),
+        (Observed("r"), "responses.ObservationResponse"),
+        (Prepared("r"), "responses.GamePreparedResponse"),
+        (PlayerScore("A", 0, ()), "responses.PlayerScoreResponse"),
+        (Testing(is_enabled=True), "responses.TestModeResponse"),
+        (ErrorPacket("m"), "responses.ErrorPacket"),
+    ],
+)
+def test_server_packets_by_the_names_of_their_classes(packet: Message, name: str) -> None:
+    assert TEXTS.server_packet(packet) == (
+        f"sc.api.plugins.exceptions.RescuableClientException: Unhandled Packet of type: class sc.protocol.{name}"
+    )
+
+
+def test_an_unknown_player() -> None:
+    assert TEXTS.unknown_player("A") == 'java.lang.IllegalArgumentException: Score for "A" could not be found!'
+
+
+def test_a_season_replaces_what_it_says_otherwise() -> None:
+    other = dataclasses.replace(TEXTS, left_reason="weg")
+    assert (other.left_reason, other.wrong_password) == ("weg", TEXTS.wrong_password)
