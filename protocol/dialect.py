@@ -8,13 +8,23 @@ the same body is written under its own tag, under `originalRequest class=...`, a
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, get_args
 
+from game.api import State
 from protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
-from protocol.messages import Fragment, Message, RoomData, Slot, UnknownPacket, UnreadableData
+from protocol.messages import (
+    Fragment,
+    Message,
+    PrepareRequest,
+    Request,
+    RoomData,
+    Slot,
+    UnknownPacket,
+    UnreadableData,
+)
 from protocol.reading import Element, Reading, UnreadableError, allowed, quote
 from protocol.texts import Texts
 from protocol.writer import Body, element
@@ -29,8 +39,21 @@ CHILD_INDENT: Final = "\n    "
 _TABLES: Final = ("readers", "data_readers", "writers", "data_writers")
 
 
+_SLOT_FIELDS: Final[Mapping[str, str]] = {
+    "displayName": "display_name",
+    "canTimeout": "can_timeout",
+    "reserved": "is_reserved",
+    "shouldBePaused": "should_be_paused",
+}
+"""The attributes of a slot in any season, and the field of `Slot` each one fills."""
+
+
 def _ignore(_note: str) -> None:
     """Nobody wants to know."""
+
+
+def _no_details(_state: State) -> tuple[object, object]:
+    return None, None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -54,6 +77,12 @@ class Dialect:
     """By seat, as in the welcome."""
     slot_defaults: Slot = Slot(None)  # noqa: RUF009 - a frozen value
     """What a slot means that leaves an attribute out."""
+    slot_attributes: tuple[str, ...] = tuple(_SLOT_FIELDS)
+    prepare_attributes: tuple[str, ...] = ("gameType", "pause")
+    unnamed: str = ""
+    """The display name of a player that was given none."""
+    player_details: Callable[[State], tuple[object, object]] = field(default=_no_details, repr=False)
+    """By seat: what a result of this edition shows of a player in the last position, beside its score."""
     is_strict: bool = False
     """A packet with anything in it that this edition does not know is unreadable, as it was for the release."""
 
@@ -71,6 +100,55 @@ class Dialect:
                 merged = {**getattr(self, table), **changes[table]}
                 changes[table] = {key: entry for key, entry in merged.items() if entry is not None}
         return dataclasses.replace(self, **changes)
+
+    def also_reading(self, *others: Dialect) -> Dialect:
+        """The same dialect for a client that has not chosen its edition yet: it understands every request of `others`.
+
+        What a room's data means stays this dialect's own, and so does how answers are written.
+        """
+        readers, writers = dict(self.readers), dict(self.writers)
+        for other in others:
+            for tag, reader in other.readers.items():
+                readers.setdefault(tag, reader)
+            for kind in get_args(Request):
+                if kind in other.writers:
+                    writers.setdefault(kind, other.writers[kind])
+        return self.evolve(readers=readers, writers=writers)
+
+    def has_packet(self, kind: type) -> bool:
+        """Whether there is a way to write messages of this type; not every edition has one for every type."""
+        return kind in self.writers or kind in self.data_writers
+
+    def settle(self, request: PrepareRequest) -> PrepareRequest:
+        """`request` as this edition means it, whichever dialect read it: what was left out is this edition's default.
+
+        Raises RemoteProtocolError (UNREADABLE_PACKET) for an attribute that only another season has.
+        """
+        self._refuse_foreign(request, "prepare", request.given, ("gameType", "pause"), self.prepare_attributes)
+        slots = []
+        for number, slot in enumerate(request.slots, 1):
+            self._refuse_foreign(request, f"slot {number}", slot.given, _SLOT_FIELDS, self.slot_attributes)
+            given = _SLOT_FIELDS if slot.given is None else slot.given
+            left_out = {
+                name: getattr(self.slot_defaults, name)
+                for attribute, name in _SLOT_FIELDS.items()
+                if attribute not in given
+            }
+            slots.append(dataclasses.replace(slot, **left_out))
+        return dataclasses.replace(request, slots=tuple(slots))
+
+    def _refuse_foreign(
+        self,
+        request: PrepareRequest,
+        where: str,
+        given: frozenset[str] | None,
+        known: Iterable[str],
+        own: tuple[str, ...],
+    ) -> None:
+        foreign = [name for name in known if name in (given or ()) and name not in own]
+        if foreign:
+            text = f"{where}: {self.name} has no attribute {', '.join(foreign)}; it has {', '.join(own)}"
+            raise RemoteProtocolError(Refusal.UNREADABLE_PACKET, text, request)
 
     def encode(self, message: Message) -> bytes:
         """One packet as it goes over the wire: a line feed and two blanks, the element, nothing after it.

@@ -49,21 +49,26 @@ class AuthenticateRequest:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One seat of a game to prepare. A slot without `display_name` came without one."""
+    """One seat of a game to prepare. A slot without `display_name` came without one.
+
+    `given` are the names of the attributes it came with, None if it never was on a wire.
+    """
 
     display_name: str | None
     can_timeout: bool = True
     is_reserved: bool = True
     should_be_paused: bool = False
+    given: frozenset[str] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class PrepareRequest:
-    """Open a room with these seats; `is_paused`: do not ask for moves until resumed or stepped."""
+    """Open a room with these seats; `is_paused`: do not ask for moves until resumed or stepped. `given`: see Slot."""
 
     game_type: str | None
     slots: tuple[Slot, ...]
     is_paused: bool = False
+    given: frozenset[str] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +91,15 @@ class StepRequest:
 @dataclass(frozen=True, slots=True)
 class CancelRequest:
     room_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TimeoutRequest:
+    """Switch one player's time limits on or off, from its next request on; `slot` is its place in the preparation."""
+
+    room_id: str | None
+    slot: int
+    is_active: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,13 +162,33 @@ class Memento:
 
 
 class Cause(enum.Enum):
-    """Why the game ended for one player; the names are the wire's."""
+    """Why the game ended for one player; the names are the wire's.
+
+    PROCESS_VIOLATION (a move nobody had asked for) is a cause of its own in later seasons only; before, it is LEFT.
+    """
 
     REGULAR = "REGULAR"
     LEFT = "LEFT"
     RULE_VIOLATION = "RULE_VIOLATION"
+    PROCESS_VIOLATION = "PROCESS_VIOLATION"
     SOFT_TIMEOUT = "SOFT_TIMEOUT"
     HARD_TIMEOUT = "HARD_TIMEOUT"
+    UNKNOWN = "UNKNOWN"
+
+
+class Departure(enum.Enum):
+    """How a player came to be gone; the names are the wire's, in the seasons that tell."""
+
+    LOST_CONNECTION = "LOST_CONNECTION"
+    """Its connection broke or ended without a word."""
+    RECEIVED_DISCONNECT = "RECEIVED_DISCONNECT"
+    """It said goodbye."""
+    PROTOCOL_ERROR = "PROTOCOL_ERROR"
+    """It sent what nobody can read."""
+    TIMEOUT = "TIMEOUT"
+    """It took nothing that it was sent."""
+    NOT_CONNECTED = "NOT_CONNECTED"
+    """It never came."""
     UNKNOWN = "UNKNOWN"
 
 
@@ -183,12 +217,16 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The end of a game. Everything by seat; `winners` holds nobody, one seat, or both (a draw)."""
+    """The end of a game. Everything by seat; `winners` holds nobody, one seat, or both (a draw).
+
+    `details`: what a game shows of a player beside the score, a value of its own; see `Dialect.player_details`.
+    """
 
     definition: tuple[Fragment, ...]
     scores: tuple[Score, ...]
     winners: tuple[Seat, ...]
     names: tuple[str, str] = ("", "")
+    details: tuple[object, object] = (None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +300,10 @@ class Testing:
 
 @dataclass(frozen=True, slots=True)
 class PlayerScore:
-    """What a player has earned since test mode was switched on: a value for each fragment of its games."""
+    """What a player has earned since test mode was switched on: a value for each fragment of its games.
+
+    No tests and no values: nobody of that name has played (where the edition says so instead of refusing).
+    """
 
     display_name: str
     number_of_tests: int
@@ -294,6 +335,7 @@ Request: TypeAlias = (
     | PauseRequest
     | StepRequest
     | CancelRequest
+    | TimeoutRequest
     | TestModeRequest
     | ScoreForPlayerRequest
 )

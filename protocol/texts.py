@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from game.api import Mistake, Move, Seat
+from game.api import Mistake, Move, Outcome, Seat, State
 from protocol.messages import (
     AuthenticateRequest,
     CancelRequest,
+    Departure,
     ErrorMessage,
     ErrorPacket,
     Fragment,
@@ -43,12 +44,15 @@ from protocol.messages import (
     StepRequest,
     Testing,
     TestModeRequest,
+    TimeoutRequest,
     UnreadableData,
     WelcomeMessage,
 )
 
 _EXCEPTIONS: Final = "sc.api.plugins.exceptions"
 _INVALID_FORMAT: Final = "Der Zug konnte nicht erkannt werden"
+
+LEFT_REASON: Final = "Der Spieler hat das Spiel verlassen"
 
 _TEAM_CONSTANTS: Final = ("ONE", "TWO")
 _WRONG_PASSWORD: Final = "sc.server.network.AuthenticationFailedException: Failed to authenticate as administrator"  # noqa: S105 - a text
@@ -66,6 +70,22 @@ _JAVA_NAMES: Final[dict[type, str]] = {
 """The packets which only a server sends, by the name of their class in the official server."""
 
 
+@dataclass(frozen=True, slots=True)
+class MoveRefusal:
+    """Everything that is said about one move that was not accepted."""
+
+    reason: str
+    """In the score of the player who sent it, if it costs the game."""
+    error: str
+    """The room's error, to that player."""
+    observer_error: str
+    """The room's error, to the observers."""
+    packet: str | None
+    """The errorpacket behind the room's error; None: none follows."""
+    shown: RoomData | None
+    """What the room's error repeats of it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Texts:
     """What one edition says. Names of players appear in brackets behind their team."""
@@ -75,7 +95,18 @@ class Texts:
     describe_data: Callable[[RoomData | None], str]
     describe_request: Callable[[Message], str]
 
+    # a whole refusal at once
+    illegal: Callable[[str, Mistake, Move, State], MoveRefusal]
+    """player's name, mistake, move, position in which it was sent"""
+    unreadable: Callable[[str, UnreadableData], MoveRefusal]
+    """player's name, what was sent"""
+    out_of_turn: Callable[[Seat | None, Seat, Seat, tuple[str, str], RoomData], MoveRefusal]
+    """whose move was awaited (None: nobody's), whose turn it is, who sent one, names by seat, what was sent"""
+
     # reasons, in a result's scores
+    regular_reason: Callable[[Outcome], str]
+    """of a game that was played to its end"""
+    departure_reason: Callable[[Departure], str]
     left_reason: str
     violation_reason: Callable[[Mistake, Move], str]
     unreadable_reason: Callable[[str], str]
@@ -122,10 +153,13 @@ def release_texts(
     mistakes_without_move: frozenset[Mistake],
     describe_move: Callable[[Move | None], str],
     team_names: tuple[str, str],
+    before_move: str = "bei Zug",
+    move_request_name: str = "sc.framework.plugins.protocol.MoveRequest",
 ) -> Texts:
     """The official server's sentences, for a game whose moves and mistakes are described so.
 
-    The official rules forget the move when they report one of `mistakes_without_move`; `team_names` by seat.
+    The official rules forget the move when they report one of `mistakes_without_move`; `team_names` by seat;
+    `before_move` stands before the move in a reason.
     """
 
     def describe_player(seat: Seat | None, names: tuple[str, str]) -> str:
@@ -146,7 +180,7 @@ def release_texts(
             case WelcomeMessage():
                 return f"WelcomeMessage(color={_TEAM_CONSTANTS[data.seat]})"
             case MoveRequest():
-                return "sc.framework.plugins.protocol.MoveRequest"
+                return move_request_name
             case Memento():
                 return f"MementoMessage(state=GameState {data.state.round}/{data.state.turn}, perspective=null)"
             case Paused():
@@ -167,7 +201,7 @@ def release_texts(
 
     def violation_reason(mistake: Mistake, move: Move) -> str:
         text = mistake_texts[mistake]
-        return text if mistake in mistakes_without_move else f"{text} bei Zug '{describe_move(move)}'"
+        return text if mistake in mistakes_without_move else f"{text} {before_move} '{describe_move(move)}'"
 
     def not_your_turn(
         expected: Seat | None, actual: Seat, names: tuple[str, str], data: RoomData | None
@@ -182,6 +216,34 @@ def release_texts(
         awaited, sender, sent = not_your_turn(expected, actual, names, data)
         return f"NotYourTurnException(expected={awaited}, actual={sender}, data={sent})"
 
+    def illegal_move_error(name: str, mistake: Mistake, move: Move) -> str:
+        return invalid_move_error(name, invalid_move(mistake, move))
+
+    def unreadable_move_error(name: str, problem: str) -> str:
+        return invalid_move_error(name, unreadable_move(problem))
+
+    def illegal_move_packet(mistake: Mistake, move: Move) -> str:
+        return f"{_EXCEPTIONS}.GameLogicException: {invalid_move(mistake, move)}"
+
+    def unreadable_move_packet(problem: str) -> str:
+        return f"{_EXCEPTIONS}.GameLogicException: {unreadable_move(problem)}"
+
+    def illegal(name: str, mistake: Mistake, move: Move, _state: State) -> MoveRefusal:
+        error = illegal_move_error(name, mistake, move)
+        packet = illegal_move_packet(mistake, move)
+        return MoveRefusal(violation_reason(mistake, move), error, error, packet, MoveData(move))
+
+    def unreadable(name: str, data: UnreadableData) -> MoveRefusal:
+        error = unreadable_move_error(name, data.problem)
+        packet = unreadable_move_packet(data.problem)
+        return MoveRefusal(unreadable_reason(data.problem), error, error, packet, data)
+
+    def out_of_turn(
+        requested: Seat | None, _on_turn: Seat, actual: Seat, names: tuple[str, str], data: RoomData
+    ) -> MoveRefusal:
+        error = not_your_turn_error(requested, actual, names, data)
+        return MoveRefusal(LEFT_REASON, error, error, not_your_turn_packet(requested, actual, names, data), data)
+
     def non_move(message: RoomMessage) -> str:
         packet = f"RoomPacket(roomId={_text(message.room_id)}, data={describe_data(message.data)})"
         return f"{_EXCEPTIONS}.GameRoomException: Received non-move packet: {packet}"
@@ -191,16 +253,21 @@ def release_texts(
         describe_move=describe_move,
         describe_data=describe_data,
         describe_request=describe_request,
-        left_reason="Der Spieler hat das Spiel verlassen",
+        illegal=illegal,
+        unreadable=unreadable,
+        out_of_turn=out_of_turn,
+        regular_reason=lambda _outcome: "",
+        departure_reason=lambda _departure: LEFT_REASON,
+        left_reason=LEFT_REASON,
         violation_reason=violation_reason,
         unreadable_reason=unreadable_reason,
         soft_timeout_reason=timeout_reason,
         hard_timeout_reason=timeout_reason,
-        illegal_move_error=lambda name, mistake, move: f"Ungueltiger Zug von '{name}'.\n{invalid_move(mistake, move)}",
-        unreadable_move_error=lambda name, problem: f"Ungueltiger Zug von '{name}'.\n{unreadable_move(problem)}",
+        illegal_move_error=illegal_move_error,
+        unreadable_move_error=unreadable_move_error,
         not_your_turn_error=not_your_turn_error,
-        illegal_move=lambda mistake, move: f"{_EXCEPTIONS}.GameLogicException: {invalid_move(mistake, move)}",
-        unreadable_move=lambda problem: f"{_EXCEPTIONS}.GameLogicException: {unreadable_move(problem)}",
+        illegal_move=illegal_move_packet,
+        unreadable_move=unreadable_move_packet,
         not_your_turn=not_your_turn_packet,
         non_move=non_move,
         not_member=lambda room_id: f"{_EXCEPTIONS}.GameRoomException: Client is not a member of game {_text(room_id)}",
@@ -221,9 +288,19 @@ def release_texts(
             f"sc.server.network.UnauthenticatedException: Request {describe_request(request)} requires authentication"
         ),
         server_packet=lambda message: (
-            f"{_EXCEPTIONS}.RescuableClientException: Unhandled Packet of type: class {_JAVA_NAMES[type(message)]}"
+            f"{_EXCEPTIONS}.RescuableClientException: Unhandled Packet of type: class {_java_name(type(message))}"
         ),
     )
+
+
+def _java_name(kind: type) -> str:
+    """A packet that this server does not answer in the edition spoken has no name there."""
+    return _JAVA_NAMES.get(kind, kind.__name__)
+
+
+def invalid_move_error(name: str, what: str) -> str:
+    """What a player is told of its own move."""
+    return f"Ungueltiger Zug von '{name}'.\n{what}"
 
 
 def unreadable_reason(problem: str) -> str:
@@ -231,9 +308,12 @@ def unreadable_reason(problem: str) -> str:
 
 
 def timeout_reason(seconds: float) -> str:
-    """The limit as a German number: `2`, `2,5`."""
-    number = f"{seconds:.3f}".rstrip("0").rstrip(".").replace(".", ",")
-    return f"Der Spieler hat innerhalb von {number} Sekunden nach Aufforderung keinen Zug gesendet"
+    return f"Der Spieler hat innerhalb von {german_seconds(seconds)} Sekunden nach Aufforderung keinen Zug gesendet"
+
+
+def german_seconds(seconds: float) -> str:
+    """A time limit as a German number: `2`, `2,5`."""
+    return f"{seconds:.3f}".rstrip("0").rstrip(".").replace(".", ",")
 
 
 def describe_request(request: Message) -> str:
@@ -274,4 +354,8 @@ _REQUEST_DESCRIPTIONS: Final[dict[type, Callable[[Any], tuple[str, dict[str, obj
     ScoreForPlayerRequest: lambda request: ("PlayerScoreRequest", {"displayName": request.display_name}),
     StepRequest: lambda request: ("StepRequest", {"roomId": request.room_id, "forced": request.is_forced}),
     TestModeRequest: lambda request: ("TestModeRequest", {"testMode": request.is_enabled}),
+    TimeoutRequest: lambda request: (
+        "ControlTimeoutRequest",
+        {"roomId": request.room_id, "activate": request.is_active, "slot": request.slot},
+    ),
 }

@@ -7,7 +7,7 @@ packets. Sources: the seed documents, release 21.4.0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from protocol.dialect import Dialect, Reader, Writer
@@ -102,7 +102,12 @@ def read_prepare(packet: Element, reading: Reading) -> PrepareRequest:
             slots.append(_read_slot(child, reading))
         else:
             reading.skip(child, packet)
-    return PrepareRequest(packet.get("gameType"), tuple(slots), read_boolean(packet, "pause", default=False))
+    is_paused = read_boolean(packet, "pause", default=False)
+    return PrepareRequest(packet.get("gameType"), tuple(slots), is_paused, _given(packet, ("gameType", "pause")))
+
+
+def _given(element: Element, names: Iterable[str]) -> frozenset[str]:
+    return frozenset(name for name in names if element.get(name) is not None)
 
 
 def _read_slot(slot: Element, reading: Reading) -> Slot:
@@ -113,6 +118,7 @@ def _read_slot(slot: Element, reading: Reading) -> Slot:
         can_timeout=read_boolean(slot, "canTimeout", default=defaults.can_timeout),
         is_reserved=read_boolean(slot, "reserved", default=defaults.is_reserved),
         should_be_paused=read_boolean(slot, "shouldBePaused", default=defaults.should_be_paused),
+        given=_given(slot, ("displayName", "canTimeout", "reserved", "shouldBePaused")),
     )
 
 
@@ -202,6 +208,12 @@ def write_joined_game_room_count(message: JoinedGameRoom, _dialect: Dialect, _in
     """The release's attribute alone."""
     count = None if message.player_count is None else str(message.player_count)
     return Body("joinedGameRoom", attribute("roomId", message.room_id) + attribute("playerCount", count))
+
+
+def write_joined_game_room_existing(message: JoinedGameRoom, _dialect: Dialect, _indent: str) -> Body:
+    """The documented attribute alone."""
+    existing = None if message.is_existing is None else boolean(value=message.is_existing)
+    return Body("joinedGameRoom", attribute("roomId", message.room_id) + attribute("existing", existing))
 
 
 def read_prepared(packet: Element, reading: Reading) -> Prepared:

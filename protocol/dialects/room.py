@@ -36,12 +36,13 @@ from protocol.reading import (
 )
 from protocol.writer import Body, attribute, boolean, element, leaf, typed_element
 
-CAUSES: Final = {cause.value: cause for cause in Cause}
+CAUSES: Final = {cause.value: cause for cause in Cause if cause is not Cause.PROCESS_VIOLATION}
+"""The causes that a score can name."""
 
 
 def read_welcome(data: Element, reading: Reading) -> WelcomeMessage:
     reading.skip_children(data)
-    return WelcomeMessage(_seat(data.get("color", ""), reading.dialect.welcome_names, "welcomeMessage color"))
+    return WelcomeMessage(seat_named(data.get("color", ""), reading.dialect.welcome_names, "welcomeMessage color"))
 
 
 def write_welcome(message: WelcomeMessage, dialect: Dialect, _indent: str) -> Body:
@@ -69,18 +70,28 @@ def write_paused(message: Paused, _dialect: Dialect, _indent: str) -> Body:
     return Body("paused", f' paused="{boolean(value=message.is_paused)}"')
 
 
-def read_error(data: Element, reading: Reading) -> ErrorMessage:
-    original = reading.children(data, "originalMessage").get("originalMessage")
-    return ErrorMessage(
-        data.get("message", ""), None if original is None else reading.dialect.read_data(original, reading)
-    )
+def error_reader(tag: str) -> DataReader:
+    """Reads errors that repeat the refused data under `tag`."""
+
+    def read(data: Element, reading: Reading) -> ErrorMessage:
+        original = reading.children(data, tag).get(tag)
+        return ErrorMessage(
+            data.get("message", ""), None if original is None else reading.dialect.read_data(original, reading)
+        )
+
+    return read
 
 
-def write_error(message: ErrorMessage, dialect: Dialect, indent: str) -> Body:
-    original = ""
-    if message.original is not None:
-        original = typed_element(indent, "originalMessage", dialect.data_body(message.original, indent + "  "))
-    return Body("error", attribute("message", message.message), original)
+def error_writer(tag: str) -> Writer:
+    """Writes errors that repeat the refused data under `tag`."""
+
+    def write(message: ErrorMessage, dialect: Dialect, indent: str) -> Body:
+        original = ""
+        if message.original is not None:
+            original = typed_element(indent, tag, dialect.data_body(message.original, indent + "  "))
+        return Body("error", attribute("message", message.message), original)
+
+    return write
 
 
 def write_unreadable(message: UnreadableData, _dialect: Dialect, _indent: str) -> Body:
@@ -97,9 +108,9 @@ def read_result(data: Element, reading: Reading) -> Result:
     winners: list[tuple[int, str]] = []
     for child in data:
         if child.tag == "definition":
-            definition = _read_definition(child, reading)
+            definition = read_definition(child, reading)
         elif child.tag == "score":
-            scores.append(_read_score(child, reading))
+            scores.append(read_score(child, reading))
         elif child.tag == "winner":
             winners.append(read_player(child, reading))
         else:
@@ -108,7 +119,7 @@ def read_result(data: Element, reading: Reading) -> Result:
     return Result(definition, tuple(scores), tuple(seat for seat, _ in winners), (names.get(0, ""), names.get(1, "")))
 
 
-def _read_definition(definition: Element, reading: Reading) -> tuple[Fragment, ...]:
+def read_definition(definition: Element, reading: Reading) -> tuple[Fragment, ...]:
     parts = []
     for child in definition:
         if child.tag == "fragment":
@@ -118,7 +129,7 @@ def _read_definition(definition: Element, reading: Reading) -> tuple[Fragment, .
     return tuple(parts)
 
 
-def _read_score(score: Element, reading: Reading) -> Score:
+def read_score(score: Element, reading: Reading) -> Score:
     parts = []
     for child in score:
         if child.tag == "part":
@@ -144,7 +155,7 @@ def read_player(who: Element, reading: Reading) -> tuple[int, str]:
     color = reading.children(who, "color").get("color")
     if color is None:
         raise UnreadableError(f"im Element {who.tag} fehlt das Element color; {allowed(reading.dialect.team_names)}")
-    return _seat(read_text(color), reading.dialect.team_names, f"{who.tag} color"), who.get("displayName", "")
+    return seat_named(read_text(color), reading.dialect.team_names, f"{who.tag} color"), who.get("displayName", "")
 
 
 def player(indent: str, tag: str, name: str, team_name: str) -> str:
@@ -154,7 +165,7 @@ def player(indent: str, tag: str, name: str, team_name: str) -> str:
     )
 
 
-def _seat(name: str, names: tuple[str, str], where: str) -> int:
+def seat_named(name: str, names: tuple[str, str], where: str) -> int:
     if name not in names:
         raise UnreadableError(f'{where}="{quote(name)}" gibt es nicht; {allowed(names)}')
     return names.index(name)
@@ -163,6 +174,8 @@ def _seat(name: str, names: tuple[str, str], where: str) -> int:
 # -- the tables -------------------------------------------------------------------------------------------------------
 
 MOVE_REQUEST: Final = "sc.framework.plugins.protocol.MoveRequest"
+
+read_error: Final = error_reader("originalMessage")
 
 DATA_READERS: Final[Mapping[str, DataReader]] = {
     "error": read_error,
@@ -177,7 +190,7 @@ DATA_READERS: Final[Mapping[str, DataReader]] = {
 }
 
 DATA_WRITERS: Final[Mapping[type[RoomData], Writer]] = {
-    ErrorMessage: write_error,
+    ErrorMessage: error_writer("originalMessage"),
     MoveRequest: move_request_writer(MOVE_REQUEST),
     Paused: write_paused,
     Result: write_result,
