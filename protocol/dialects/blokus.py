@@ -200,15 +200,20 @@ def _players(names: tuple[str, str], team_names: tuple[str, str]) -> str:
 def board(_memento: Memento, state: BlokusState, _dialect: Dialect) -> str:
     """The covered cells, row by row."""
     blue, yellow, red, green = state.cells
+    covered = blue | yellow | red | green
     rows = []
-    row = 0
-    while blue | yellow | red | green:
-        rows.append(_row(row, blue & _ROW_MASK, yellow & _ROW_MASK, red & _ROW_MASK, green & _ROW_MASK))
-        blue >>= STRIDE
-        yellow >>= STRIDE
-        red >>= STRIDE
-        green >>= STRIDE
-        row += 1
+    for y in range(SIZE):
+        shift = y * STRIDE
+        if covered >> shift & _ROW_MASK:
+            rows.append(
+                _row(
+                    y,
+                    blue >> shift & _ROW_MASK,
+                    yellow >> shift & _ROW_MASK,
+                    red >> shift & _ROW_MASK,
+                    green >> shift & _ROW_MASK,
+                )
+            )
     return element(_PART_INDENT, "board", "", "".join(rows))
 
 

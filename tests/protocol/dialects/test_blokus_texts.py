@@ -1,0 +1,53 @@
+"""Moves and broken rules of Blokus in the official server's German."""
+
+from __future__ import annotations
+
+import doctest
+
+import pytest
+
+from game.api import Move
+from game.blokus.move import BlokusMistake, SetMove, SkipMove
+from game.blokus.polyomino import Color, Rotation, Shape
+from protocol.dialects import blokus_texts
+from protocol.dialects.blokus_texts import COLOR_NAMES, MISTAKE_TEXTS, MISTAKES_WITHOUT_MOVE, describe_move
+
+
+def test_examples_in_the_docstrings_hold() -> None:
+    assert doctest.testmod(blokus_texts).failed == 0
+
+
+@pytest.mark.parametrize(
+    ("move", "described"),
+    [
+        (SetMove(Color.BLUE, Shape.PENTO_U, Rotation.NONE, False, 7, 7), "Setze PENTO_U(Farbe Blau)[7,7]"),
+        (
+            SetMove(Color.YELLOW, Shape.TETRO_Z, Rotation.RIGHT, True, -1, 20),
+            "Setze TETRO_Z(Farbe Gelb, gedreht um 90°, gespiegelt)[-1,20]",
+        ),
+        (
+            SetMove(Color.RED, Shape.MONO, Rotation.MIRROR, False, 0, 0),
+            "Setze MONO(Farbe Rot, gedreht um 180°)[0,0]",
+        ),
+        (SetMove(Color.GREEN, Shape.MONO, Rotation.NONE, True, 0, 0), "Setze MONO(Farbe Grün, gespiegelt)[0,0]"),
+        (
+            SetMove(Color.GREEN, Shape.MONO, Rotation.LEFT, False, 0, 0),
+            "Setze MONO(Farbe Grün, gedreht um 270°)[0,0]",
+        ),
+        (SkipMove(Color.RED), "Farbe Rot setzt aus"),
+        (SkipMove(), "null setzt aus"),
+        (None, "null"),
+    ],
+)
+def test_moves(move: Move | None, described: str) -> None:
+    assert describe_move(move) == described
+
+
+def test_every_colour_has_a_name() -> None:
+    assert [COLOR_NAMES[color] for color in Color] == ["Blau", "Gelb", "Rot", "Grün"]
+
+
+def test_every_mistake_has_a_text_of_its_own() -> None:
+    assert set(MISTAKE_TEXTS) == set(BlokusMistake)
+    assert len(set(MISTAKE_TEXTS.values())) == len(BlokusMistake)
+    assert set(BlokusMistake) > MISTAKES_WITHOUT_MOVE
