@@ -1,0 +1,226 @@
+"""Who is better, and how sure that is.
+
+Law: pure functions of games that were counted, always seen from program 0. What belongs together is not taken for
+independent: the unit of every interval is the pair of games with the sides swapped, never the single game. What
+cannot be said from the games there are is None, and no number is made up for it.
+
+Sources, by name:
+
+- *Logistic Elo*: A. Elo, The Rating of Chessplayers, in its logistic form: s = 1 / (1 + 10^(-Elo / 400)).
+- *Pentanomial*: M. Van den Bergh, Normalized Elo, and the statistics of Fishtest: the variance is that of the pairs'
+  scores 0, 1/4 ... 1.
+- *Wilks*: S. S. Wilks (1938), The large-sample distribution of the likelihood ratio.
+- *Student's t*: M. Abramowitz and I. Stegun, Handbook of Mathematical Functions, 26.7.3 and 26.7.4.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist, fmean, variance
+from typing import Final, TypeAlias
+
+from match.records import GameRecord, Verdict
+
+PairCounts: TypeAlias = tuple[int, int, int, int, int]
+"""How many pairs brought program 0 no point, a half, one, one and a half, two."""
+
+PAIR_SCORES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""What a pair counts, a game in the middle: the mean of its two games."""
+
+CONFIDENCE: Final = 0.95
+NORMAL_QUANTILE: Final = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+"""1.96: half the width of the interval in standard errors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A value and its 95 % interval. Elo may be infinite: -inf where every game was lost, inf where all were won."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Counted games by their result."""
+
+    wins: int
+    draws: int
+    losses: int
+
+    @property
+    def games(self) -> int:
+        return self.wins + self.draws + self.losses
+
+    @property
+    def score(self) -> float | None:
+        """Between 0 and 1; a draw is a half."""
+        return (self.wins + self.draws / 2) / self.games if self.games else None
+
+
+# -- counting ---------------------------------------------------------------------------------------------------
+
+
+def count_results(records: Iterable[GameRecord]) -> Tally:
+    """Program 0's wins, draws and losses; games that were not counted are left out."""
+    winners = [record.winner for record in records if record.is_counted]
+    return Tally(wins=winners.count(0), draws=winners.count(None), losses=winners.count(1))
+
+
+def complete_pairs(records: Iterable[GameRecord]) -> list[tuple[GameRecord, GameRecord]]:
+    """Pairs of which both games were counted, in the order of the pairs."""
+    games: defaultdict[int, list[GameRecord]] = defaultdict(list)
+    for record in records:
+        if record.is_counted:
+            games[record.pair].append(record)
+    return [(pair[0], pair[1]) for _, pair in sorted(games.items()) if len(pair) == 2]
+
+
+def count_pairs(records: Iterable[GameRecord]) -> PairCounts:
+    """The pentanomial counts of the complete pairs."""
+    halves = [sum(_half_points(record) for record in pair) for pair in complete_pairs(records)]
+    return halves.count(0), halves.count(1), halves.count(2), halves.count(3), halves.count(4)
+
+
+def _half_points(record: GameRecord) -> int:
+    return {None: 1, 0: 2, 1: 0}[record.winner]
+
+
+# -- Elo --------------------------------------------------------------------------------------------------------
+
+
+def elo_of_score(score: float) -> float:
+    """Logistic Elo of an expected score; infinite at 0 and 1, and beyond."""
+    if score <= 0:
+        return -math.inf
+    if score >= 1:
+        return math.inf
+    return -400 * math.log10(1 / score - 1)
+
+
+def score_of_elo(elo: float) -> float:
+    """The score to be expected of somebody who is `elo` better."""
+    return 1 / (1 + 10 ** (-elo / 400))
+
+
+def mean_and_variance(counts: PairCounts) -> tuple[float, float]:
+    """Of a pair's score; the variance is that of the sample (divided by the number of pairs, not by one less)."""
+    pairs = sum(counts)
+    mean = sum(count * score for count, score in zip(counts, PAIR_SCORES, strict=True)) / pairs
+    spread = sum(count * (score - mean) ** 2 for count, score in zip(counts, PAIR_SCORES, strict=True))
+    return mean, spread / pairs
+
+
+def estimate_score(counts: PairCounts) -> Estimate | None:
+    """The expected score of a game; None without a pair.
+
+    Pairs that all ended alike have no variance, and the usual interval would have no width, however few they are.
+    The bounds are then those of the multinomial likelihood (Wilks). With all N pairs at `a`, the likeliest way to a
+    mean below is to put the rest at 0, with the likelihood (mean / a)^N, and it is rejected where
+    -2 N ln(mean / a) > 1.96^2; above likewise with the rest at 1.
+    """
+    pairs = sum(counts)
+    if not pairs:
+        return None
+    mean, spread = mean_and_variance(counts)
+    if max(counts) == pairs:
+        shrink = math.exp(-(NORMAL_QUANTILE**2) / (2 * pairs))
+        return Estimate(mean, mean * shrink, 1 - (1 - mean) * shrink)
+    error = NORMAL_QUANTILE * math.sqrt(spread / pairs)
+    return Estimate(mean, mean - error, mean + error)
+
+
+def estimate_elo(counts: PairCounts) -> Estimate | None:
+    """How much better program 0 is, with the interval of the score carried over; None without a pair."""
+    score = estimate_score(counts)
+    if score is None:
+        return None
+    return Estimate(elo_of_score(score.value), elo_of_score(score.low), elo_of_score(score.high))
+
+
+def likelihood_of_superiority(counts: PairCounts) -> float | None:
+    """One less the p-value of "program 0 is not better"; None without a pair.
+
+    The normal test of the mean score against 1/2. Where all pairs ended alike it is the signed root of the
+    likelihood ratio instead (Wilks; see `estimate_score`).
+    """
+    pairs = sum(counts)
+    if not pairs:
+        return None
+    mean, spread = mean_and_variance(counts)
+    if max(counts) == pairs:
+        distance = math.sqrt(2 * pairs * math.log(2 * max(mean, 1 - mean)))
+        return NormalDist().cdf(math.copysign(distance, mean - 0.5))
+    return NormalDist().cdf((mean - 0.5) / math.sqrt(spread / pairs))
+
+
+# -- points -----------------------------------------------------------------------------------------------------
+
+
+def estimate_points(records: Iterable[GameRecord], program: int) -> Estimate | None:
+    """The mean points of a program in a game; None with fewer than two pairs.
+
+    Only pairs of which both games were played to their end: the points of a game broken off say nothing.
+    """
+    return _estimate_mean([fmean(points[program] for points in pair) for pair in _points_of_pairs(records)])
+
+
+def estimate_point_difference(records: Iterable[GameRecord]) -> Estimate | None:
+    """By how many points a game program 0 is ahead; None with fewer than two pairs (as `estimate_points`)."""
+    return _estimate_mean([fmean(own - other for own, other in pair) for pair in _points_of_pairs(records)])
+
+
+def _points_of_pairs(records: Iterable[GameRecord]) -> list[list[tuple[int, int]]]:
+    played = [record for record in records if record.verdict == Verdict.REGULAR]
+    pairs = [[(game.points[0], game.points[1]) for game in pair] for pair in complete_pairs(played)]
+    return [
+        [(own, other) for own, other in pair if own is not None and other is not None]
+        for pair in pairs
+        if all(None not in points for points in pair)
+    ]
+
+
+def _estimate_mean(values: Sequence[float]) -> Estimate | None:
+    if len(values) < 2:
+        return None
+    mean = fmean(values)
+    error = student_quantile((1 + CONFIDENCE) / 2, len(values) - 1) * math.sqrt(variance(values, mean) / len(values))
+    return Estimate(mean, mean - error, mean + error)
+
+
+def student_quantile(probability: float, freedom: int) -> float:
+    """Where Student's t with `freedom` degrees (1 or more) reaches `probability` (above 1/2)."""
+    low, high = 0.0, 1.0
+    while _student_cdf(high, freedom) < probability:
+        low, high = high, high * 2
+    while (middle := (low + high) / 2) not in (low, high):
+        low, high = (middle, high) if _student_cdf(middle, freedom) < probability else (low, middle)
+    return high
+
+
+def _student_cdf(t: float, freedom: int) -> float:
+    """The finite series of 26.7.3 (odd) and 26.7.4 (even), for t >= 0."""
+    if freedom > 1000:
+        # the series grows long, and the normal distribution is three digits near
+        return NormalDist().cdf(t)
+    angle = math.atan2(t, math.sqrt(freedom))
+    sine, square = math.sin(angle), math.cos(angle) ** 2
+    is_odd = freedom % 2
+    term = total = math.cos(angle) if is_odd else 1.0
+    for step in range(2 + is_odd, freedom - 1, 2):
+        term *= square * (step - 1) / step
+        total += term
+    within = (angle + (sine * total if freedom > 1 else 0.0)) * 2 / math.pi if is_odd else sine * total
+    return (1 + within) / 2
+
+
+# -- times ------------------------------------------------------------------------------------------------------
+
+
+def quantile(values: Sequence[float], probability: float) -> float:
+    """The smallest of the values that so many do not exceed (nearest rank: always one that occurred)."""
+    return sorted(values)[max(0, math.ceil(probability * len(values)) - 1)]
