@@ -90,13 +90,14 @@ class Sprt:
         if not any(counts):
             return 0.0
         weights = [float(count) or _UNSEEN for count in counts]
-        tilts = []
+        tilts: list[list[float]] = []
         for elo in (self.elo0, self.elo1):
             mean = score_of_elo(elo)
             deviations = [score - mean for score in PAIR_SCORES]
             multiplier = _solve(weights, deviations)
             tilts.append([1 + multiplier * deviation for deviation in deviations])
-        return sum(weight * math.log(zero / one) for weight, zero, one in zip(weights, *tilts, strict=True))
+        zeros, ones = tilts
+        return sum(weight * math.log(zero / one) for weight, zero, one in zip(weights, zeros, ones, strict=True))
 
     def decide(self, counts: PairCounts) -> Decision | None:
         """None: play on."""
