@@ -187,10 +187,12 @@ def release_texts(
                 return f"GamePaused(paused={_text(data.is_paused)})"
             case ErrorMessage():
                 return f"ErrorMessage(originalMessage={describe_data(data.original)}, message={data.message})"
-            case Result():
-                winners = ", ".join(describe_player(seat, data.names) for seat in data.winners)
-                scores = ", ".join(describe_score(n, score, data.definition) for n, score in enumerate(data.scores, 1))
-                return f"GameResult(winner=[{winners}], scores=[{scores}])"
+        return describe_result(data)
+
+    def describe_result(result: Result) -> str:
+        winners = ", ".join(describe_player(seat, result.names) for seat in result.winners)
+        scores = ", ".join(describe_score(n, score, result.definition) for n, score in enumerate(result.scores, 1))
+        return f"GameResult(winner=[{winners}], scores=[{scores}])"
 
     def invalid_move(mistake: Mistake, move: Move) -> str:
         blamed = None if mistake in mistakes_without_move else move

@@ -136,6 +136,16 @@ def test_the_limits_may_change_between_two_packets() -> None:
         connection.next_event()
 
 
+def test_whether_the_peer_is_in_the_middle_of_a_packet() -> None:
+    connection = server()
+    connection.receive_data(b"<protocol><join>")
+    assert connection.next_event() is None
+    assert connection.has_partial_packet
+    connection.receive_data(b"</join>")
+    assert connection.next_event() == JoinRequest()
+    assert not connection.has_partial_packet
+
+
 def test_unknown_children_are_told_once() -> None:
     connection = server()
     assert not connection.ignored

@@ -121,6 +121,7 @@ def test_a_packet_is_there_with_its_last_bracket() -> None:
         (b"<protocol></protocol><join/>garbage \0 <<<", []),
         (b"<protocol><join/></protocol><join/>", [JOIN]),
         (b"<protocol xmlns='u'><join/><a xmlns=''><b/></a>", [JOIN, ("a", "", (("b", "", ()),))]),
+        (b"<protocol xmlns='u' xmlns:x='v'><a><x:b/></a>", [("a", "", (("{v}b", "", ()),))]),
         (b"<protocol xmlns:x='u'><x:join><x:a/></x:join>", [("{u}join", "", (("{u}a", "", ()),))]),
         (b"<protocol><x:join></x:join><a:b:c/>", [("x:join", "", ()), ("a:b:c", "", ())]),
         (b"<protocol><a xml:space='odd'/><join/>", [("a", "", ()), JOIN]),
@@ -136,6 +137,26 @@ def test_what_a_client_may_write(stream: bytes, packets: list[object] | None, cu
 
 def test_nothing_is_nothing() -> None:
     assert all_packets(iter([b"", b"\xef", b"\xbb", b"\xbf", b"  "]))[0] == []
+
+
+@pytest.mark.parametrize(
+    ("stream", "is_partial"),
+    [
+        (b"", False),
+        (b"<proto", True),
+        (b"<protocol>", False),
+        (b"<protocol>\r\n \t", False),
+        (b"<protocol> <", True),
+        (b"<protocol><join", True),
+        (b"<protocol><join>", True),
+        (b"<protocol><join></join", True),
+        (b"<protocol><join></join>", False),
+        (b"<protocol><join/></protocol>", False),
+    ],
+)
+@pytest.mark.parametrize("cut", CUTS)
+def test_whether_a_packet_has_been_begun_and_not_ended(stream: bytes, is_partial: bool, cut: Cut) -> None:
+    assert all_packets(cut(stream))[1].has_partial_packet is is_partial
 
 
 # -- what is refused --------------------------------------------------------------------------------------------------

@@ -8,13 +8,14 @@ from typing import cast
 import pytest
 from lxml import etree
 
-from game.api import Seat
+from game.api import Outcome, Seat
 from game.blokus.move import BlokusMistake, SetMove, SkipMove
 from game.blokus.polyomino import Color, Rotation, Shape
 from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from protocol.messages import (
     AuthenticateRequest,
     CancelRequest,
+    Departure,
     ErrorMessage,
     ErrorPacket,
     Joined,
@@ -46,6 +47,7 @@ from protocol.messages import (
     WelcomeMessage,
 )
 from protocol.reading import Element
+from protocol.texts import MoveRefusal
 from tests.protocol.strategies import random_game
 from tests.protocol.streams import LATEST
 
@@ -168,6 +170,38 @@ def test_reasons_in_results() -> None:
     assert [TEXTS.left_reason] == reasons("result_left")
     assert [TEXTS.soft_timeout_reason(2)] == reasons("result_soft_timeout")
     assert [TEXTS.hard_timeout_reason(10.0)] == reasons("result_hard_timeout")
+
+
+# -- a whole refusal at once ------------------------------------------------------------------------------------------
+
+
+def test_everything_that_is_said_of_an_illegal_move() -> None:
+    move, mistake = SetMove(Color.BLUE, Shape.MONO, Rotation.NONE, False, 0, 1), BlokusMistake.OBSTRUCTED
+    error = TEXTS.illegal_move_error("Eins", mistake, move)
+    assert TEXTS.illegal("Eins", mistake, move, random_game(0)[0]) == MoveRefusal(
+        TEXTS.violation_reason(mistake, move), error, error, TEXTS.illegal_move(mistake, move), MoveData(move)
+    )
+
+
+def test_everything_that_is_said_of_an_unreadable_move() -> None:
+    data = UnreadableData("foo.Bar", "x fehlt")
+    error = TEXTS.unreadable_move_error("Eins", "x fehlt")
+    assert TEXTS.unreadable("Eins", data) == MoveRefusal(
+        TEXTS.unreadable_reason("x fehlt"), error, error, TEXTS.unreadable_move("x fehlt"), data
+    )
+
+
+def test_everything_that_is_said_of_a_move_out_of_turn() -> None:
+    data = MoveData(SkipMove(Color.RED))
+    error = TEXTS.not_your_turn_error(0, 1, NAMES, data)
+    assert TEXTS.out_of_turn(0, 0, 1, NAMES, data) == MoveRefusal(
+        TEXTS.left_reason, error, error, TEXTS.not_your_turn(0, 1, NAMES, data), data
+    )
+
+
+def test_this_season_gives_no_reason_for_an_end_and_one_for_every_departure() -> None:
+    assert TEXTS.regular_reason(Outcome(0, "points")) == ""
+    assert {TEXTS.departure_reason(departure) for departure in Departure} == {TEXTS.left_reason}
 
 
 # -- the official server's own words, where no sample shows them ------------------------------------------------------
