@@ -36,8 +36,7 @@ from protocol.reading import (
 )
 from protocol.writer import Body, attribute, boolean, element, leaf, typed_element
 
-CAUSES: Final = {cause.value: cause for cause in Cause if cause is not Cause.PROCESS_VIOLATION}
-"""The causes that a score can name."""
+CAUSES: Final = {cause.value: cause for cause in Cause}
 
 
 def read_welcome(data: Element, reading: Reading) -> WelcomeMessage:

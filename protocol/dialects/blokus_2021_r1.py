@@ -1,0 +1,123 @@
+"""Blokus 2021 on the wire, first revision of the documents: the colours still in the game, and whose turn it is.
+
+Law: the middle revision with a list of colours, an index into it and the colour that began. This house counts skipped
+colours as turns, as the rules do; release 21.1.0 did not, so its positions keep the numbers they came with beside ours.
+Sources: the seed document of this revision, packets of release 21.1.0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from typing import Final
+
+from game.blokus.bitboard import scan
+from game.blokus.polyomino import Color
+from game.blokus.rulesets import RULES_2021
+from game.blokus.state import BlokusState
+from protocol.dialect import Dialect
+from protocol.dialects import blokus
+from protocol.dialects.blokus_2021_r2 import BLOKUS_2021_R2, MAP_CLASS, SET_CLASS
+from protocol.messages import Memento
+from protocol.reading import Element, Reading, UnreadableError, read_enum_text, read_integer
+from protocol.writer import element, leaf
+
+_PART_INDENT: Final = "\n        "
+_INNER_INDENT: Final = "\n          "
+
+
+@dataclass(frozen=True, slots=True)
+class CountedState(BlokusState):
+    """A position whose sender counts turns or rounds otherwise; nothing but the written form asks for its numbers."""
+
+    counted_turn: int = 0
+    counted_round: int = 1
+
+
+# -- out --------------------------------------------------------------------------------------------------------------
+
+
+def _attributes(state: BlokusState) -> str:
+    turn, round_ = state.turn, state.round
+    if isinstance(state, CountedState):
+        turn, round_ = state.counted_turn, state.counted_round
+    colors = state.valid_colors
+    index = colors.index(state.color_on_turn) if state.color_on_turn in colors else 0
+    return f' currentColorIndex="{index}" turn="{turn}" round="{round_}" startPiece="{state.start_shape.name}"'
+
+
+def _ordered_colors(_memento: Memento, state: BlokusState, _dialect: Dialect) -> str:
+    return _written_colors(state.valid_mask)
+
+
+@lru_cache(maxsize=1 << len(Color))
+def _written_colors(mask: int) -> str:
+    colors = "".join(leaf(_INNER_INDENT, "color", Color(index).name) for index in scan(mask))
+    return element(_PART_INDENT, "orderedColors", "", colors)
+
+
+def _start_color(_memento: Memento, _state: BlokusState, _dialect: Dialect) -> str:
+    return leaf(_PART_INDENT, "startColor", Color.BLUE.name)
+
+
+# -- in ---------------------------------------------------------------------------------------------------------------
+
+_read_common: Final = blokus.memento_reader(RULES_2021, "orderedColors", "startColor")
+
+
+def read_memento(data: Element, reading: Reading) -> Memento:
+    """A position; its turn is the next one of the colour on turn, whatever the sender's count."""
+    memento = _read_common(data, reading)
+    assert isinstance(memento, Memento)
+    assert isinstance(memento.state, BlokusState)
+    state = reading.children(data, "state")["state"]
+    return Memento(_with_colors(memento.state, state, reading), memento.names, memento.hints)
+
+
+def _with_colors(plain: BlokusState, state: Element, reading: Reading) -> BlokusState:
+    ordered = next((child for child in state if child.tag == "orderedColors"), None)
+    if ordered is None:
+        raise UnreadableError("im Element state fehlt das Element orderedColors")
+    colors = _read_colors(ordered, reading)
+    index = read_integer(state, "currentColorIndex")
+    if not 0 <= index < max(len(colors), 1):
+        raise UnreadableError(f'state currentColorIndex="{index}" ist keine Stelle in orderedColors')
+    turn = plain.turn + (colors[index] - plain.turn) % len(Color) if colors else plain.turn
+    counted = plain.turn, read_integer(state, "round")
+    parts = {field.name: getattr(plain, field.name) for field in fields(plain)}
+    parts.update(turn=turn, valid_mask=sum(1 << color for color in set(colors)))
+    ours = BlokusState(**parts)
+    return (
+        ours
+        if counted == (ours.turn, ours.round)
+        else CountedState(**parts, counted_turn=counted[0], counted_round=counted[1])
+    )
+
+
+def _read_colors(ordered: Element, reading: Reading) -> list[Color]:
+    colors = []
+    for child in ordered:
+        if child.tag == "color":
+            colors.append(read_enum_text(child, blokus.COLORS))
+        else:
+            reading.skip(child, ordered)
+    return colors
+
+
+BLOKUS_2021_R1: Final[Dialect] = BLOKUS_2021_R2.evolve(
+    name="blokus-2021-r1",
+    data_readers={"memento": read_memento},
+    data_writers={
+        Memento: blokus.memento_writer(
+            _attributes,
+            blokus.start_team,
+            blokus.board,
+            blokus.shape_lists(SET_CLASS),
+            blokus.last_move_mono(MAP_CLASS),
+            _ordered_colors,
+            blokus.players,
+            blokus.last_move,
+            _start_color,
+        ),
+    },
+)

@@ -1,0 +1,56 @@
+"""Blokus 2021 on the wire, middle revision of the documents: no word of which colours are still in the game.
+
+Law: the last revision with the differences named. There is no errorpacket and no word of pauses; what a client asked
+wrongly is known from the end of its connection. Sources: the seed document of this revision and, where it says nothing,
+release 21.1.0.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from protocol.dialect import Dialect
+from protocol.dialects import blokus, lobby, room
+from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+from protocol.dialects.blokus_texts_2021_r1 import TEXTS
+from protocol.messages import CloseConnection, ErrorMessage, ErrorPacket, JoinedGameRoom, Memento, Paused
+
+SET_CLASS: Final = ' class="linked-hash-set"'
+MAP_CLASS: Final = ' class="linked-hash-map"'
+
+_CLOSE_TAGS: Final = frozenset({lobby.CLOSE, lobby.CLOSE_RESPONSE})
+
+BLOKUS_2021_R2: Final[Dialect] = BLOKUS_2021_R3.evolve(
+    name="blokus-2021-r2",
+    texts=TEXTS,
+    readers={
+        **{tag: None for tag in lobby.READERS if "." in tag and tag not in _CLOSE_TAGS},
+        "errorpacket": None,
+    },
+    data_readers={
+        **{name: None for name in room.DATA_READERS if "." in name and name != room.MOVE_REQUEST},
+        "sc.protocol.room.MementoMessage": None,
+        "error": room.error_reader("originalRequest"),
+        "paused": None,
+    },
+    writers={
+        CloseConnection: lobby.close_writer(lobby.CLOSE_RESPONSE),
+        ErrorPacket: None,
+        JoinedGameRoom: lobby.write_joined_game_room_existing,
+    },
+    data_writers={
+        ErrorMessage: room.error_writer("originalRequest"),
+        Paused: None,
+        Memento: blokus.memento_writer(
+            blokus.turn_round_start_piece,
+            blokus.start_team,
+            blokus.board,
+            blokus.shape_lists(SET_CLASS),
+            blokus.last_move_mono(MAP_CLASS),
+            blokus.players,
+            blokus.last_move,
+        ),
+    },
+    welcome_names=("one", "two"),
+    unnamed="Unknown",
+)
