@@ -39,6 +39,10 @@ class Verdict:
     """The rules refuse its move."""
     BAD_MESSAGE: Final = "bad message"
     """What it sent during the game cannot be read as a move."""
+    LEFTOVERS: Final = "leaves processes behind"
+    """The game was played to its end and counts, but what the program had started outlived it."""
+    OVERLOAD: Final = "overloaded machine"
+    """It was too slow only because it had to wait for a processor; nobody's loss."""
     CANCELLED: Final = "cancelled"
     """Somebody called the game off."""
     SERVER_FAILED: Final = "server failed"
@@ -52,7 +56,9 @@ CRASH_VERDICTS: Final = frozenset({Verdict.NO_START, Verdict.NEVER_JOINS, Verdic
 TIMEOUT_VERDICTS: Final = frozenset({Verdict.TIMEOUT, Verdict.HANGS})
 ILLEGAL_VERDICTS: Final = frozenset({Verdict.ILLEGAL_MOVE})
 BAD_MESSAGE_VERDICTS: Final = frozenset({Verdict.NONSENSE, Verdict.BAD_MESSAGE})
-"""The columns of the table of faults; together every verdict that is a program's fault."""
+"""The columns of the table of faults; together every verdict that costs a program the game."""
+UNCOUNTED_VERDICTS: Final = frozenset({Verdict.OVERLOAD, Verdict.CANCELLED, Verdict.SERVER_FAILED})
+"""No results."""
 
 
 class RecordError(Exception):

@@ -13,6 +13,7 @@ from match.records import (
     CRASH_VERDICTS,
     ILLEGAL_VERDICTS,
     TIMEOUT_VERDICTS,
+    UNCOUNTED_VERDICTS,
     VERDICTS,
     GameRecord,
     RecordError,
@@ -115,5 +116,5 @@ def test_a_draw_is_a_counted_game_without_winner() -> None:
 def test_each_fault_is_in_one_column() -> None:
     columns = [CRASH_VERDICTS, TIMEOUT_VERDICTS, ILLEGAL_VERDICTS, BAD_MESSAGE_VERDICTS]
     assert sum(len(column) for column in columns) == len(frozenset().union(*columns))
-    faultless = {Verdict.REGULAR, Verdict.CANCELLED, Verdict.SERVER_FAILED}
-    assert frozenset().union(*columns) == set(VERDICTS) - faultless
+    costless = UNCOUNTED_VERDICTS | {Verdict.REGULAR, Verdict.LEFTOVERS}
+    assert frozenset().union(*columns) == set(VERDICTS) - costless

@@ -1,0 +1,84 @@
+"""The processes of this machine that belong to a program, found by a mark in their environment.
+
+Law: whatever a program starts inherits its mark, however it hides from the process group; what has ended is not found.
+Where the system has no /proc, nothing is found, and the process group is all there is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+MARK: Final = "MATCHED_PROGRAM"
+"""The environment variable that holds the mark."""
+
+_PROC: Final = Path("/proc")
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessInfo:
+    """A process that lives: its id and the name of what it runs."""
+
+    pid: int
+    name: str
+
+
+def find_processes(mark: str) -> tuple[ProcessInfo, ...]:
+    """Every living process whose mark begins with `mark`, by id."""
+    wanted = f"{MARK}={mark}".encode()
+    pids = sorted(int(name) for name in _entries(_PROC) if name.isdecimal() and _has_variable(name, wanted))
+    return tuple(ProcessInfo(pid, _name(pid)) for pid in pids)
+
+
+def kill_processes(processes: Iterable[ProcessInfo]) -> None:
+    """End them at once; those that are gone or belong to others are left alone."""
+    for process in processes:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(process.pid, signal.SIGKILL)
+
+
+def seconds_waiting(pids: Iterable[int]) -> float:
+    """How long the threads of these processes have been ready to run and waited for a processor, in sum.
+
+    0 where the system does not say.
+    """
+    return sum(_seconds_waiting(pid) for pid in pids)
+
+
+def _seconds_waiting(pid: int) -> float:
+    nanoseconds = 0
+    threads = _PROC / str(pid) / "task"
+    for thread in _entries(threads):
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            # processor time, waiting time, number of slices
+            nanoseconds += int((threads / thread / "schedstat").read_bytes().split()[1])
+    return nanoseconds * 1e-9
+
+
+def _entries(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)  # noqa: PTH208 - names are all that is wanted, many times a second
+    except OSError:
+        return []
+
+
+def _has_variable(pid: str, wanted: bytes) -> bool:
+    try:
+        # empty once the process has ended, also while its parent has not asked for it
+        environment = (_PROC / pid / "environ").read_bytes()
+    except OSError:
+        return False
+    return environment.startswith(wanted) or b"\0" + wanted in environment
+
+
+def _name(pid: int) -> str:
+    try:
+        words = (_PROC / str(pid) / "cmdline").read_bytes().split(b"\0")
+        return Path(words[0].decode(errors="replace")).name or "?"
+    except OSError:
+        return "?"

@@ -1,0 +1,254 @@
+"""How a program is started, watched and ended.
+
+Law: once `run` is over, finished or cancelled, nothing the program has started is alive. What it writes is kept, with
+the second it came; a program that writes without end fills no disk. Its processor time is counted to the end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final
+
+import trio
+
+from client.strategies import STRATEGIES
+from match.errors import NotStartedError, SetupError
+from match.processes import MARK, ProcessInfo, find_processes, kill_processes
+
+BUILTIN: Final = "builtin:"
+PLACES: Final = ("host", "port", "reservation", "seed")
+"""What a command line may hold in braces."""
+
+OUTPUT_LIMIT: Final = 8 * 1024 * 1024
+"""Bytes kept of each of a program's two outputs."""
+
+_PLACE: Final = re.compile(r"(?<!\$)\{(\w+)\}")  # but not the shell's ${name}
+_CHUNK: Final = 64 * 1024
+_POLL: Final = 0.02  # seconds between looks at processes that nobody tells us about
+_FAREWELL: Final = 0.5  # seconds in which children may end that outlive their parent
+_KILLED: Final = 5.0  # seconds after which we no longer believe that a kill works
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A program's command line; `words` may hold places in braces."""
+
+    text: str
+    words: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Command:
+        """A command line, the path of a program or .jar file, or ``builtin:`` and a strategy. Raises SetupError."""
+        if text.startswith(BUILTIN):
+            return cls(text, _builtin_words(text))
+        if Path(text).is_file():
+            words = [text]
+        else:
+            try:
+                words = shlex.split(text)
+            except ValueError as error:
+                raise SetupError(f"program {text!r}: {str(error).lower()}") from None
+        if not words:
+            raise SetupError("program '': expected a command line")
+        for place in _PLACE.findall(text):
+            if place not in PLACES:
+                known = ", ".join(f"{{{each}}}" for each in PLACES)
+                raise SetupError(f"program {text!r}: there is no place {{{place}}}, expected {known}")
+        if words[0].lower().endswith(".jar"):
+            words = ["java", "-jar", *words]
+        elif "/" not in words[0] and shutil.which(words[0]) is None and Path(words[0]).is_file():
+            words[0] = f"./{words[0]}"
+        if not any(f"{{{place}}}" in text for place in ("host", "port", "reservation")):
+            words += ["-h", "{host}", "-p", "{port}", "-r", "{reservation}"]
+        return cls(text, tuple(words))
+
+    def arguments(self, places: Mapping[str, str]) -> list[str]:
+        """The words with all of PLACES filled in."""
+        return [_PLACE.sub(lambda found: places.get(found[1], found[0]), word) for word in self.words]
+
+
+def _builtin_words(text: str) -> tuple[str, ...]:
+    name = text.removeprefix(BUILTIN)
+    if name not in STRATEGIES:
+        raise SetupError(f"program {text!r}: there is no such strategy, expected {', '.join(STRATEGIES)}")
+    play = (sys.executable, "-m", "spielleiter", "play", "--strategy", name, "--seed", "{seed}")
+    return (*play, "-h", "{host}", "-p", "{port}", "-r", "{reservation}")
+
+
+class Program:
+    """A process and all it starts; `mark` names it in their environment.
+
+    `exited` is set once the process itself has ended, `returncode` as in subprocess, negative for a signal.
+    """
+
+    def __init__(self, arguments: Sequence[str], mark: str, out: Path, error: Path, core: int | None = None) -> None:
+        self.exited = trio.Event()
+        self.returncode: int | None = None
+        self.cpu_seconds = 0.0
+        self.was_ended = False
+        """Whether it had to be ended by us."""
+        self.leftovers: tuple[ProcessInfo, ...] = ()
+        """What outlived the process when it had ended by itself."""
+        self._arguments = list(arguments)
+        self._mark = mark
+        self._paths = (out, error)
+        self._core = core
+        self._popen: subprocess.Popen[bytes] | None = None
+
+    async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Start the process and stay with it until it and its children are gone. Raises NotStartedError."""
+        started = trio.current_time()
+        try:
+            popen = self._popen = await trio.to_thread.run_sync(self._spawn)
+        except (OSError, ValueError) as error:
+            raise NotStartedError(_why_not(self._arguments[0], error)) from None
+        assert popen.stdout is not None
+        assert popen.stderr is not None
+        try:
+            task_status.started()
+            async with trio.open_nursery() as copying:
+                for stream, path in zip((popen.stdout, popen.stderr), self._paths, strict=True):
+                    copying.start_soon(_copy, stream, path, started)
+                await self._wait(popen)
+                await self._see_off()
+                copying.cancel_scope.deadline = trio.current_time() + _FAREWELL  # what is in the pipes still counts
+        finally:
+            with trio.CancelScope(shield=True):
+                if not self.exited.is_set():
+                    self.was_ended = True
+                    await self._kill()
+                    await self._wait(popen)
+                await self._kill()
+
+    async def end(self, patience: float) -> None:
+        """Wait for the process to end itself; end it and its group after `patience` seconds."""
+        with trio.move_on_after(patience):
+            await self.exited.wait()
+            return
+        self.was_ended = True
+        self._signal_group(signal.SIGTERM)
+        with trio.move_on_after(_FAREWELL):
+            await self.exited.wait()
+            return
+        await self._kill()
+        await self.exited.wait()
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """The process and what it has started so far."""
+        return tuple(process.pid for process in find_processes(self._mark))
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        with _on_core(self._core):
+            return subprocess.Popen(  # noqa: S603 - to run it is what we are for
+                self._arguments,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={**os.environ, MARK: self._mark},
+                start_new_session=True,
+                bufsize=0,
+            )
+
+    async def _wait(self, popen: subprocess.Popen[bytes]) -> None:
+        """Wait for the process and take its processor time with its status."""
+        try:
+            handle = os.pidfd_open(popen.pid)
+        except (AttributeError, OSError):  # not Linux, or an old one
+            while not (ended := os.wait4(popen.pid, os.WNOHANG))[0]:  # noqa: ASYNC110, ASYNC222 - nobody tells us
+                await trio.sleep(_POLL)
+        else:
+            try:
+                await trio.lowlevel.wait_readable(handle)
+            finally:
+                os.close(handle)
+            ended = os.wait4(popen.pid, 0)  # noqa: ASYNC222 - has ended
+        _, status, usage = ended
+        self.returncode = popen.returncode = os.waitstatus_to_exitcode(status)
+        self.cpu_seconds = usage.ru_utime + usage.ru_stime
+        self.exited.set()
+
+    async def _see_off(self) -> None:
+        """Give children that outlive the process a moment, and remember those that stay."""
+        deadline = trio.current_time() + _FAREWELL
+        while (alive := find_processes(self._mark)) and trio.current_time() < deadline:  # noqa: ASYNC110 - as above
+            await trio.sleep(_POLL)
+        if not self.was_ended:
+            self.leftovers = alive
+
+    async def _kill(self) -> None:
+        """End the group and whatever else bears the mark, until nothing is left."""
+        if not self.exited.is_set():  # afterwards its number may mean another group
+            self._signal_group(signal.SIGKILL)
+        deadline = trio.current_time() + _KILLED
+        while (alive := find_processes(self._mark)) and trio.current_time() < deadline:
+            kill_processes(alive)
+            await trio.sleep(_POLL)
+
+    def _signal_group(self, number: signal.Signals) -> None:
+        assert self._popen is not None
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._popen.pid, number)
+
+
+async def _copy(stream: IO[bytes], path: Path, started: float) -> None:
+    """Write every line that comes to `path`, with the seconds since `started` before it."""
+    kept = 0
+    is_line_begun = False
+    async with trio.lowlevel.FdStream(os.dup(stream.fileno())) as pipe:
+        stream.close()
+        with path.open("wb") as file:
+            while chunk := await pipe.receive_some(_CHUNK):
+                if kept >= OUTPUT_LIMIT:
+                    continue  # read on, or the program would hang
+                stamp = f"{trio.current_time() - started:9.3f}  ".encode()
+                text = b"".join(
+                    (b"" if number == 0 and is_line_begun else stamp) + line
+                    for number, line in enumerate(bytes(chunk).splitlines(keepends=True))
+                )
+                is_line_begun = not text.endswith(b"\n")
+                kept += len(text)
+                if kept >= OUTPUT_LIMIT:
+                    text += b"\n(the rest was not kept)\n"
+                file.write(text)
+                file.flush()
+
+
+@contextlib.contextmanager
+def _on_core(core: int | None) -> Iterator[None]:
+    """What this thread starts meanwhile runs on this core alone."""
+    if core is None or not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {core})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def _why_not(word: str, error: OSError | ValueError) -> str:
+    """Why the program cannot be started, and what may help."""
+    if isinstance(error, ValueError):  # a zero byte in a word
+        return f"{word!r}: {error}"
+    if error.errno == errno.ENOENT:
+        if Path(word).exists():
+            return f"{word}: the interpreter that its first line names does not exist"
+        return f"{word}: there is no such program"
+    if error.errno == errno.EACCES:
+        return f"{word}: is not executable"
+    if error.errno == errno.ENOEXEC:
+        return f"{word}: is no program of this machine, and no first line (#!) says what runs it"
+    return f"{word}: {error.strerror or error}"

@@ -1,0 +1,99 @@
+"""Everything that is decided before a match begins.
+
+Law: a `MatchSetup` is made once and never changes; `from_json(setup.to_json())` is the setup, so that an interrupted
+match goes on as it began, whatever options are given then. Times are seconds.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from match.errors import SetupError
+from match.plan import Opening, PlannedGame, plan_games
+from match.program import Command
+
+
+@dataclass(frozen=True, slots=True)
+class Entrant:
+    """A program that takes part: its name, its command line and whether it is held to the time limits."""
+
+    name: str
+    command: str
+    can_timeout: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long programs are waited for."""
+
+    start: float = 30.0
+    """From the start of the process until it has taken its seat."""
+    exit: float = 5.0
+    """From the end of the game until the process has ended itself."""
+    game: float = 600.0
+    """For a whole game: whoever is on turn then hangs."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchSetup:
+    """Two programs and what they play."""
+
+    entrants: tuple[Entrant, Entrant]
+    game_type: str
+    games: int
+    seed: int
+    run_id: str
+    """Names this run in the environment of its processes."""
+    openings: tuple[Opening, ...] = ()
+    server: tuple[str, int] | None = None
+    """Where the server is; None: one of our own, anew for each game."""
+    password: str = field(default="", repr=False)
+    """The administrators' password at that server; not kept in the folder."""
+    server_options: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of our own server by the field's name in its configuration."""
+    patience: Patience = Patience()
+
+    def __post_init__(self) -> None:
+        if self.games < 1:
+            raise SetupError(f"{self.games} games cannot be played, expected at least 1")
+        for entrant in self.entrants:
+            Command.parse(entrant.command)
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """By program."""
+        return self.entrants[0].name, self.entrants[1].name
+
+    def plan(self) -> tuple[PlannedGame, ...]:
+        return plan_games(self.games, self.seed, self.openings)
+
+    def to_json(self) -> dict[str, Any]:
+        value = dataclasses.asdict(self)
+        del value["password"]
+        return {**value, "server_options": dict(self.server_options)}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any], password: str = "") -> MatchSetup:
+        """Raises SetupError."""
+        try:
+            first, second = (Entrant(**entrant) for entrant in value["entrants"])
+            return cls(
+                **{
+                    **value,
+                    "entrants": (first, second),
+                    "openings": tuple(Opening(**opening) for opening in value["openings"]),
+                    "server": None if value["server"] is None else (value["server"][0], value["server"][1]),
+                    "patience": Patience(**value["patience"]),
+                    "password": password,
+                }
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise SetupError(f"not the setup of a match: {error}") from None
+
+
+def distinct_names(first: str, second: str) -> tuple[str, str]:
+    """The same names, told apart where they are alike."""
+    return (f"{first}-1", f"{second}-2") if first == second else (first, second)

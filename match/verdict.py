@@ -1,0 +1,200 @@
+"""What is said of a finished game, from what is known of it.
+
+Law: nothing here waits or looks; the same facts give the same verdict. What the server said comes first, since it alone
+saw the wire; how a process ended says more exactly what "left" means. Whoever is at fault has lost, unless the server
+said otherwise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from match.records import UNCOUNTED_VERDICTS, Verdict
+from protocol.messages import Cause, Result
+
+
+@dataclass(slots=True)
+class ProgramFacts:
+    """What is known of one program in one game."""
+
+    not_started: str | None = None
+    """Why its process could not be started."""
+    has_connected: bool = False
+    has_joined: bool = False
+    returncode: int | None = None
+    """How its process ended by itself, as in subprocess; None if it had not by the time of the verdict."""
+    last_words: str = ""
+    """The last line it wrote to standard error, or else to standard output."""
+    refusal: str | None = None
+    """What the server said to a request that it refused."""
+    nonsense: str | None = None
+    """What was wrong with bytes that the server could not understand."""
+    bad_message: str | None = None
+    """What was wrong with a move that could not be read, or came out of turn."""
+    too_slow: float | None = None
+    """Seconds it had thought when the server found it too slow; own server only."""
+    limit: float | None = None
+    """The limit it exceeded."""
+    seconds_waiting: float = 0.0
+    """How long it waited for a processor meanwhile."""
+    leftovers: tuple[str, ...] = ()
+    """What outlived its process."""
+
+
+@dataclass(slots=True)
+class GameFacts:
+    """What is known of one game; `programs` by program, `seats` the programs by seat."""
+
+    seats: tuple[int, int]
+    names: tuple[str, str]
+    programs: tuple[ProgramFacts, ProgramFacts] = field(default_factory=lambda: (ProgramFacts(), ProgramFacts()))
+    has_begun: bool = False
+    result: Result | None = None
+    on_turn: int | None = None
+    """The program whose move was awaited last."""
+    is_start_over: bool = False
+    """Whether the time to take a seat is over."""
+    is_game_over: bool = False
+    """Whether the time for the whole game is over."""
+    machine_problem: str | None = None
+    """How the server or this machine failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Fields of a record."""
+
+    verdict: str
+    offender: int | None = None
+    reason: str = ""
+    winner: int | None = None
+
+    @property
+    def is_counted(self) -> bool:
+        return self.verdict not in UNCOUNTED_VERDICTS
+
+
+_TIMEOUTS: Final = {Cause.SOFT_TIMEOUT: Verdict.TIMEOUT, Cause.HARD_TIMEOUT: Verdict.HANGS}
+
+
+def judge(facts: GameFacts) -> Judgement:
+    """The verdict on a game that is over, or is to be ended."""
+    if facts.machine_problem is not None:
+        return Judgement(Verdict.SERVER_FAILED, reason=facts.machine_problem)
+    if facts.result is None:
+        return _judge_without_result(facts)
+    for seat, score in enumerate(facts.result.scores):
+        if score.cause is not Cause.REGULAR:
+            return _judge_fault(facts, facts.result, facts.seats[seat], score.cause, score.reason)
+    if not facts.result.winners:
+        return _judge_cut_short(facts)
+    winner = _winner(facts)
+    for program, each in enumerate(facts.programs):
+        if each.leftovers:
+            count = len(each.leftovers)
+            text = f"{count} process{'es' if count > 1 else ''} outlived it: {', '.join(each.leftovers)}"
+            return Judgement(Verdict.LEFTOVERS, program, text, winner)
+    return Judgement(Verdict.REGULAR, winner=winner)
+
+
+def _judge_fault(facts: GameFacts, result: Result, program: int, cause: Cause, reason: str) -> Judgement:
+    known = facts.programs[program]
+    winner = _winner(facts) if result.winners else 1 - program
+    if cause in _TIMEOUTS:
+        return _judge_slow(facts, program, _TIMEOUTS[cause], reason, winner)
+    if cause is Cause.RULE_VIOLATION:
+        if known.bad_message is not None:
+            return Judgement(Verdict.BAD_MESSAGE, program, known.bad_message, winner)
+        return Judgement(Verdict.ILLEGAL_MOVE, program, reason, winner)
+    if known.nonsense is not None:
+        return Judgement(Verdict.BAD_MESSAGE, program, known.nonsense, winner)
+    if known.refusal is not None:
+        return Judgement(Verdict.BAD_MESSAGE, program, known.refusal, winner)
+    verdict, text = _how_it_left(known)
+    return Judgement(verdict, program, text, winner)
+
+
+def _judge_slow(facts: GameFacts, program: int, verdict: str, reason: str, winner: int | None) -> Judgement:
+    known = facts.programs[program]
+    if known.too_slow is None or known.limit is None:
+        return Judgement(verdict, program, reason, winner)
+    text = f"{known.too_slow:.3f} s, allowed are {known.limit:g} s"
+    if known.seconds_waiting:
+        text += f"; {known.seconds_waiting:.3f} s of it waiting for a processor"
+    if known.too_slow - known.seconds_waiting <= known.limit:
+        return Judgement(Verdict.OVERLOAD, None, f"{facts.names[program]}: {text}")
+    return Judgement(verdict, program, text, winner)
+
+
+def _how_it_left(known: ProgramFacts) -> tuple[str, str]:
+    code = known.returncode
+    if code is None:
+        return Verdict.LEAVES, "it ended its connection, its process runs on"
+    ended = f"ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+    return Verdict.CRASH if code else Verdict.DIES, _with_last_words(ended, known)
+
+
+def _judge_cut_short(facts: GameFacts) -> Judgement:
+    """The game was called off: by us, because its time was over, or by somebody else."""
+    if facts.is_game_over and facts.on_turn is not None:
+        return Judgement(
+            Verdict.HANGS, facts.on_turn, "it was on turn when the time for the game was over", 1 - facts.on_turn
+        )
+    return Judgement(Verdict.CANCELLED, reason="the game was called off")
+
+
+def _judge_without_result(facts: GameFacts) -> Judgement:
+    """The game never began, or the server never said how it ended."""
+    if facts.has_begun:
+        if facts.is_game_over and facts.on_turn is not None:
+            return _judge_cut_short(facts)
+        return Judgement(Verdict.SERVER_FAILED, reason="the server gave no result")
+    judged = [_judge_start(facts, known) for known in facts.programs]
+    guilty = [program for program, each in enumerate(judged) if each is not None]
+    if not guilty:
+        return Judgement(Verdict.CANCELLED, reason="the game was called off before it began")
+    offender = guilty[0]
+    first = judged[offender]
+    assert first is not None
+    verdict, reason = first
+    if len(guilty) == 1:
+        return Judgement(verdict, offender, reason, 1 - offender)
+    other = judged[1]
+    assert other is not None
+    return Judgement(verdict, offender, f"{reason}; {facts.names[1]} {other[0]}, too: {other[1]}")
+
+
+def _judge_start(facts: GameFacts, known: ProgramFacts) -> tuple[str, str] | None:
+    """What a program did wrong before the game began; None if nothing."""
+    if known.not_started is not None:
+        return Verdict.NO_START, known.not_started
+    if known.nonsense is not None:
+        return Verdict.NONSENSE, known.nonsense
+    if known.has_joined:
+        # it cannot have left without its process or its connection having ended
+        return _how_it_left(known) if known.returncode is not None else None
+    if known.returncode is not None:
+        code = known.returncode
+        ended = f"ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+        if known.refusal is not None:
+            return Verdict.NEVER_JOINS, f"{ended}; the server had refused: {known.refusal}"
+        done = "connected, but had not taken its seat" if known.has_connected else "had not connected"
+        return Verdict.NO_START, _with_last_words(f"{ended} and {done}", known)
+    if not facts.is_start_over:
+        return None
+    if known.refusal is not None:
+        return Verdict.NEVER_JOINS, f"the server refused: {known.refusal}"
+    done = "it connected and then did not take its seat" if known.has_connected else "it did not connect"
+    return Verdict.NEVER_JOINS, _with_last_words(done, known)
+
+
+def _with_last_words(text: str, known: ProgramFacts) -> str:
+    return f"{text}; its last words: {known.last_words}" if known.last_words else text
+
+
+def _winner(facts: GameFacts) -> int | None:
+    """The program that won; None for a draw."""
+    assert facts.result is not None
+    winners = facts.result.winners
+    return facts.seats[winners[0]] if len(winners) == 1 else None
