@@ -128,6 +128,7 @@ _PART_INDENT: Final = _STATE_INDENT + "  "
 _INNER_INDENT: Final = _PART_INDENT + "  "
 _ENTRY_INDENT: Final = _INNER_INDENT + "  "
 _LISTS: Final = tuple(f"{color.name.lower()}Shapes" for color in Color)
+_SHAPE_LINES: Final = tuple(leaf(_INNER_INDENT, "shape", shape.name) for shape in Shape)
 _ROW_MASK: Final = (1 << SIZE) - 1
 _ROWS_KEPT: Final = 4096
 _LISTS_KEPT: Final = 2048
@@ -173,7 +174,7 @@ def shape_lists(attributes: str = "") -> StatePart:
 
 @lru_cache(maxsize=_LISTS_KEPT)
 def _shape_list(color: int, mask: int, attributes: str) -> str:
-    shapes = "".join(leaf(_INNER_INDENT, "shape", Shape(index).name) for index in scan(mask))
+    shapes = "".join([_SHAPE_LINES[index] for index in scan(mask)])
     return element(_PART_INDENT, _LISTS[color], attributes, shapes)
 
 
@@ -219,8 +220,12 @@ def board(_memento: Memento, state: BlokusState, _dialect: Dialect) -> str:
 
 @lru_cache(maxsize=_ROWS_KEPT)
 def _row(y: int, blue: int, yellow: int, red: int, green: int) -> str:
-    owners = {x: color for color, cells in zip(Color, (blue, yellow, red, green), strict=True) for x in scan(cells)}
-    return "".join(f'{_INNER_INDENT}<field x="{x}" y="{y}" content="{owners[x].name}"/>' for x in sorted(owners))
+    fields = [""] * SIZE
+    for color, cells in zip(Color, (blue, yellow, red, green), strict=True):
+        content = f'" y="{y}" content="{color.name}"/>'
+        for x in scan(cells):
+            fields[x] = f'{_INNER_INDENT}<field x="{x}{content}'
+    return "".join(fields)
 
 
 def last_move(memento: Memento, state: BlokusState, dialect: Dialect) -> str:
