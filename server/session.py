@@ -229,6 +229,8 @@ class Session:
         """Let what is queued go out, then wait for the peer to close; unread input would make it a reset."""
         with trio.move_on_after(self._config.outbox_timeout):
             await self._written.wait()
+        if not self._written.is_set():
+            return
         with trio.move_on_after(self._config.close_timeout):
             while not self._is_input_over:
                 try:

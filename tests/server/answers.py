@@ -1,0 +1,71 @@
+"""What the server says to who does something wrong, and whether others noticed."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from xml.sax.saxutils import escape
+
+from server import events
+from tests.server.house import Caller, Game, House, legal_move, sample
+
+
+def refusals(house: House, caller: Caller) -> list[tuple[str, str]]:
+    """Kind and text of everything that was refused to this caller."""
+    return [
+        (each.fault.value, each.text) if isinstance(each, events.RequestRefused) else (each.refusal, each.text)
+        for each in house.happenings
+        if isinstance(each, events.RequestRefused | events.ProtocolBroken) and each.connection == caller.label
+    ]
+
+
+def text_of(packet: bytes) -> str:
+    """The message of an errorpacket as it was meant."""
+    return unescape(packet.split(b'message="', 1)[1].split(b'"', 1)[0].decode())
+
+
+def left_result(game_id: str, seat: int, points: tuple[int, int] = (0, 0)) -> bytes:
+    """The result after the player of `seat` has left, made of the recorded one."""
+    recorded = sample("result_left", game_id)
+    won, lost = (score + b"\n      </score>" for score in recorded.split(b"\n      </score>")[:2])
+    head, won = won[: won.index(b"\n      <score")], won[won.index(b"\n      <score") :]
+    tail = recorded[recorded.index(b"\n      <winner") :]
+    won, lost = (
+        re.sub(rb"\d+</part>\n      </score>", b"%d</part>\n      </score>" % points[side], score)
+        for side, score in ((1 - seat, won), (seat, lost))
+    )
+    if seat == 0:
+        return head + lost + won + tail.replace(b"Eins", b"Zwei").replace(b"ONE", b"TWO")
+    return head + won + lost + tail
+
+
+def left(game: Game, seat: int) -> bytes:
+    """What is told when the player of `seat` has left before the first move."""
+    return left_result(game.id, seat) + sample("left", game.id)
+
+
+class Bystanders:
+    """A game of others, beside what is done wrong: it must notice nothing."""
+
+    def __init__(self, game: Game) -> None:
+        self._game = game
+
+    @classmethod
+    async def in_house(cls, house: House) -> Bystanders:
+        return cls(await house.game())
+
+    async def have_noticed_nothing(self) -> None:
+        game = self._game
+        for caller in game.callers:
+            assert await caller.hears() == b""
+        await (game.one, game.two)[game.room.state.seat_on_turn].says(legal_move(game.room))
+        for caller in game.callers:
+            assert b'class="memento"' in await caller.hears()
+            assert not caller.is_ended
+
+
+def answered(text: str, original: str | None = None) -> bytes:
+    """An errorpacket of our own writing."""
+    child = "" if original is None else f"\n    {original}"
+    message = escape(text, {"'": "&apos;", '"': "&quot;"})
+    return f'\n  <errorpacket message="{message}">{child}\n  </errorpacket>'.encode()

@@ -1,0 +1,233 @@
+"""Bytes that cannot be understood are refused with what was wrong, within the limits, and hurt nobody else."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+from trio.testing import memory_stream_pair
+
+from server import events
+from server.clock import Arrival
+from tests.protocol.streams import LATEST
+from tests.server.answers import Bystanders, answered, left, refusals
+from tests.server.house import END, GOODBYE, PATIENT, START, legal_move, open_house
+from tests.server.wires import ThrottledWire
+
+# -- bytes that cannot be understood ----------------------------------------------------------------------------------
+
+DEEP = "<a>" * 32 + "</a>" * 32
+MANY = " ".join(f'a{number}=""' for number in range(65))
+
+BROKEN: dict[str, tuple[str, str, str, str | None]] = {
+    # name: bytes after <protocol>, kind, what is said (or how it begins), what is quoted
+    "malformed": ('<join gameType="x"></jion>', "malformed", "Not well-formed XML (packet 1, line 1, column", None),
+    "no XML": ("hello <3 goodbye<join/>", "malformed", "Not well-formed XML", None),
+    "entity": ("<join gameType='&lol;'/>", "entity", "Entity 'lol' not defined", None),
+    "depth": (f"<room>{DEEP}</room>", "depth", "Packet 1 has elements nested deeper than 32", None),
+    "attributes": (f"<join {MANY}/>", "attributes", "Packet 1 has an element <join> with more than 64", None),
+    "children": (f"<room>{'<a/>' * 65}</room>", "children", "Packet 1 has more than 64 elements below it", None),
+    "size": (f"<join gameType='{'x' * 8192}'/>", "packet_size", "Packet 1 is longer than 8192 bytes", None),
+    "size, not complete": ("<!--" + "x" * 8192, "packet_size", "Packet 1 is longer than 8192 bytes", None),
+    "unknown packet": (
+        "<jion/>",
+        "unknown_packet",
+        "<jion> is not a packet of this protocol",
+        '<originalRequest class="jion"/>',
+    ),
+}
+
+
+@pytest.mark.parametrize(("data", "kind", "said", "original"), BROKEN.values(), ids=BROKEN)
+async def test_bytes_that_cannot_be_understood(
+    data: str, kind: str, said: str, original: str | None, autojump_clock: object
+) -> None:
+    async with open_house(packet_children=64) as house:
+        bystanders = await Bystanders.in_house(house)
+        caller = await house.call()
+        await caller.says("<protocol>" + data)
+        ((refusal, text),) = refusals(house, caller)
+        assert refusal == kind
+        assert text.startswith(said)
+        assert await caller.hears() == START + answered(text, original) + GOODBYE
+        assert caller.is_ended
+        (line,) = house.logged("protocol_broken")
+        assert (line["refusal"], line["text"]) == (kind, text)
+        await bystanders.have_noticed_nothing()
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        ("<!DOCTYPE protocol><protocol>", "doctype"),
+        ('<!DOCTYPE protocol [<!ENTITY a "aaaaaaaaaa">]><protocol><join gameType="&a;"/>', "doctype"),
+        ('<?xml version="1.0" encoding="ISO-8859-1"?><protocol>', "encoding"),
+        ("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "malformed"),
+    ],
+)
+async def test_streams_that_must_not_begin_so(data: str, kind: str, autojump_clock: object) -> None:
+    async with open_house() as house:
+        caller = await house.call()
+        await caller.says(data)
+        ((refusal, text),) = refusals(house, caller)
+        assert refusal == kind
+        assert await caller.hears() == START + answered(text) + GOODBYE
+
+
+@pytest.mark.parametrize("data", [*(data for data, *_ in BROKEN.values()), "\0<join/>", "<!DOCTYPE x>"])
+async def test_a_player_who_cannot_be_understood_has_left(data: str, autojump_clock: object) -> None:
+    async with open_house(packet_children=64, packet_bytes=8192) as house:
+        game = await house.game()
+        await game.one.says(data)
+        assert (await game.one.hears()).endswith(GOODBYE)
+        assert await game.two.hears() == left(game, 0) + END
+        assert await game.admin.hears() == left(game, 0)
+        assert len(refusals(house, game.one)) == 1
+
+
+async def test_who_has_joined_may_send_longer_packets(autojump_clock: object) -> None:
+    async with open_house(packet_bytes_before=256, packet_bytes=4096) as house:
+        comment = f"<!--{'x' * 2000}-->"
+        game = await house.game()
+        await game.one.says(comment.encode() + legal_move(game.room))
+        assert b'turn="1"' in await game.one.hears()
+        admin = await house.admin()
+        await admin.says(comment + '<testMode testMode="true"/>')
+        assert await admin.hears() == START + LATEST["testing"]
+        stranger = await house.call()
+        await stranger.says("<protocol>" + comment + "<join/>")
+        assert [kind for kind, _ in refusals(house, stranger)] == ["packet_size"]
+
+
+async def test_a_longer_packet_may_follow_in_the_segment_that_brings_the_join(autojump_clock: object) -> None:
+    async with open_house(packet_bytes_before=256, packet_bytes=4096) as house:
+        caller = await house.call()
+        await caller.says(f"<protocol><join/><!--{'x' * 1000}--><close/>")
+        assert b"<joined " in await caller.hears()
+        assert refusals(house, caller) == []
+
+
+async def test_unknown_content_of_a_packet_is_ignored_and_logged_once(autojump_clock: object) -> None:
+    async with open_house() as house:
+        caller = await house.call()
+        await caller.says("<protocol><join mood='good'><wish/><wish/></join>")
+        assert b"<joined " in await caller.hears()
+        await caller.says("<join><wish/><dream/></join>")
+        ignored = [each.ignored for each in house.happened(events.ContentIgnored, caller.label)]
+        assert ignored == [("<wish> in <join>",), ("<dream> in <join>",)]
+        assert len(house.logged("content_ignored")) == 2
+
+
+async def test_the_release_ends_a_connection_it_cannot_understand_without_a_byte(autojump_clock: object) -> None:
+    async with open_house("blokus-2021-21.4.0") as house:
+        for data in ("<jion/>", "</wrong>", "<join/>"):  # the last one names no game
+            caller = await house.call()
+            await caller.says("<protocol>" + data)
+            assert (await caller.hears(), caller.is_ended) == (b"", True)
+            assert len(refusals(house, caller)) == 1
+
+
+# -- time-outs --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("data", ["", "<protocol>", "<protocol><!-- hello -->\n", "<protocol><join"])
+async def test_the_first_packet_must_come_in_time(data: str, autojump_clock: object) -> None:
+    async with open_house() as house:
+        caller = await house.call()
+        if data:
+            await caller.says(data)
+        await trio.sleep(29.9)
+        assert await caller.hears() == b""
+        await trio.sleep(0.2)
+        text = "No packet came within 30 s"
+        assert await caller.hears() == START + answered(text) + GOODBYE
+        assert refusals(house, caller) == [("first_packet", text)]
+
+
+async def test_a_packet_that_was_begun_must_be_ended_in_time(autojump_clock: object) -> None:
+    async with open_house(**PATIENT) as house:
+        bystanders = await Bystanders.in_house(house)
+        game = await house.game()
+        await trio.sleep(100.0)
+        await game.one.says("<room")
+        await trio.sleep(9.9)
+        assert await game.one.hears() == b""
+        await trio.sleep(0.2)
+        text = "A packet was begun and not ended in 10 s"
+        assert await game.one.hears() == answered(text) + GOODBYE
+        assert await game.two.hears() == left(game, 0) + END
+        assert refusals(house, game.one) == [("packet_timeout", text)]
+        await bystanders.have_noticed_nothing()
+
+
+async def test_a_packet_begun_behind_the_first_one_has_its_own_time(autojump_clock: object) -> None:
+    async with open_house(**PATIENT) as house:
+        caller = await house.call()
+        await trio.sleep(29.0)
+        await caller.says("<protocol><join/><join")
+        await trio.sleep(9.9)
+        assert refusals(house, caller) == []
+        await trio.sleep(0.2)
+        assert [kind for kind, _ in refusals(house, caller)] == ["packet_timeout"]
+
+
+async def test_segments_that_straddle_packets_are_no_slow_packet(autojump_clock: object) -> None:
+    async with open_house(**PATIENT) as house:
+        caller = await house.admin()
+        await caller.says("<testMode")
+        for _ in range(20):
+            await trio.sleep(9.0)
+            await caller.says(' testMode="true"/><testMode')
+        assert refusals(house, caller) == []
+        assert (await caller.hears()).count(LATEST["testing"]) == 20
+        await trio.sleep(10.1)
+        assert [kind for kind, _ in refusals(house, caller)] == ["packet_timeout"]
+
+
+async def test_between_packets_a_peer_may_be_silent_for_ever(autojump_clock: object) -> None:
+    async with open_house(**PATIENT) as house:
+        caller = await house.admin()
+        for _ in range(3):
+            await trio.sleep(5000.0)
+            await caller.says(' <testMode testMode="true"/> \n')
+            assert (await caller.hears()).endswith(LATEST["testing"])
+
+
+async def test_the_release_gives_no_reason_for_a_time_out_either(autojump_clock: object) -> None:
+    async with open_house("blokus-2021-21.4.0") as house:
+        caller = await house.call()
+        await trio.sleep(30.1)
+        assert (await caller.hears(), caller.is_ended) == (b"", True)
+        assert [kind for kind, _ in refusals(house, caller)] == ["first_packet"]
+
+
+# -- the loop is late -------------------------------------------------------------------------------------------------
+
+
+class LateWire(ThrottledWire):
+    """The packet's end arrives in time, but this server looks only after the deadline."""
+
+    def __init__(self, late: bytes, after: float) -> None:
+        super().__init__()
+        self._late = late
+        self._after = after
+        self._is_first = True
+
+    async def receive(self) -> tuple[bytes, Arrival]:
+        if self._is_first:
+            self._is_first = False
+            return b"<protocol><authenticate password='examplepassword'/><testMode", Arrival(trio.current_time())
+        if self._late and not self.unread:
+            self.unread = 1
+            await trio.sleep(self._after)
+        data, self._late, self.unread = self._late, b"", 0
+        return (data, Arrival(trio.current_time())) if data else await super().receive()
+
+
+async def test_a_packet_that_arrived_in_time_is_read_however_late_the_server_is(autojump_clock: object) -> None:
+    async with open_house() as house:
+        wire = LateWire(b" testMode='true'/>", after=20.0)
+        near, _ = memory_stream_pair()
+        caller = await house.call_over(near, wire)
+        await trio.sleep(15.0)
+        assert refusals(house, caller) == []
+        assert bytes(wire.taken) == START + LATEST["testing"]

@@ -1,0 +1,114 @@
+"""Who does not take what it is sent is dropped in time, and nobody waits for it meanwhile."""
+
+from __future__ import annotations
+
+import math
+
+import trio
+from trio.testing import memory_stream_pair, wait_all_tasks_blocked
+
+from server import events
+from server.room import Phase
+from tests.server.answers import Bystanders
+from tests.server.house import PATIENT, Caller, House, open_house
+from tests.server.wires import ThrottledWire
+
+# -- receivers that do not read ---------------------------------------------------------------------------------------
+
+
+async def watch(house: House, room_id: str, capacity: float) -> tuple[Caller, ThrottledWire]:
+    """An observer who takes `capacity` bytes in all."""
+    wire = ThrottledWire(capacity)
+    near, _ = memory_stream_pair()
+    caller = await house.call_over(near, wire)
+    password = house.config.password
+    await wire.feed.send_all(f'<protocol><authenticate password="{password}"/><observe roomId="{room_id}"/>'.encode())
+    await wait_all_tasks_blocked()
+    return caller, wire
+
+
+async def test_an_observer_who_never_reads_is_dropped_at_the_bound_and_nobody_waits(autojump_clock: object) -> None:
+    async with open_house(outbox_bytes=65536) as house:
+        game = await house.game()
+        observer, wire = await watch(house, game.id, 0)
+        before = trio.current_time()
+        await game.play(20)
+        assert trio.current_time() == before
+        (slow,) = house.happened(events.PeerTooSlow)
+        assert (slow.connection, slow.why) == (observer.label, "more than 65536 bytes not taken")
+        assert 65536 < slow.queued_bytes < 65536 + 8192
+        assert wire.has_closed()
+        assert list(game.room.observers) == [peer for peer in game.room.observers if peer.label == game.admin.label]
+        assert house.logged("peer_too_slow")[0]["level"] == "warning"
+        assert house.logged("connection_closed")[0]["reason"] == slow.why
+        for caller in game.callers:
+            assert (await caller.hears()).count(b'class="memento"') == 20
+
+
+async def test_an_observer_who_takes_nothing_for_a_while_is_dropped(autojump_clock: object) -> None:
+    async with open_house(**PATIENT) as house:
+        game = await house.game()
+        _, wire = await watch(house, game.id, 100)
+        await trio.sleep(9.9)
+        assert not wire.has_closed()
+        await trio.sleep(0.2)
+        assert wire.has_closed()
+        (slow,) = house.happened(events.PeerTooSlow)
+        assert slow.why == "nothing taken for 10 s"
+        await Bystanders(game).have_noticed_nothing()
+
+
+async def test_an_observer_who_takes_a_little_now_and_then_stays(autojump_clock: object) -> None:
+    async with open_house(**PATIENT) as house:
+        game = await house.game()
+        _, wire = await watch(house, game.id, 0)
+        for _ in range(30):
+            await trio.sleep(9.0)
+            wire.take(100)
+        assert not wire.has_closed()
+        wire.take(math.inf)
+        await wait_all_tasks_blocked()
+        assert b'class="memento"' in wire.taken
+        assert house.happened(events.PeerTooSlow) == []
+
+
+async def test_a_player_who_does_not_read_has_left(autojump_clock: object) -> None:
+    async with open_house(**PATIENT) as house:
+        admin = await house.admin()
+        room_id, codes = await house.prepare(admin)
+        wire = ThrottledWire(0)
+        near, _ = memory_stream_pair()
+        one = await house.call_over(near, wire)
+        await wire.feed.send_all(f'<protocol><joinPrepared reservationCode="{codes[0]}"/>'.encode())
+        two = await house.sit(codes[1])
+        room = house.server.lobby.rooms[room_id]
+        await trio.sleep(10.1)
+        assert room.phase is Phase.OVER
+        assert b'cause="LEFT"' in await two.hears()
+        assert house.happened(events.PeerTooSlow)[0].connection == one.label
+
+
+async def test_who_does_not_take_the_end_of_the_stream_is_closed_all_the_same(autojump_clock: object) -> None:
+    async with open_house(outbox_timeout=3.0, close_timeout=1.0) as house:
+        wire = ThrottledWire(0)
+        near, _ = memory_stream_pair()
+        caller = await house.call_over(near, wire)
+        await wire.feed.send_all(b"<protocol><jion/>")
+        await trio.sleep(2.9)
+        assert not wire.has_closed()
+        await trio.sleep(0.2)
+        assert wire.has_closed()
+        (closed,) = house.happened(events.ConnectionClosed, caller.label)
+        assert closed.reason == "unknown_packet"  # that is why it ended, whatever became of the answer
+
+
+async def test_a_connection_that_breaks_while_it_is_written_to_is_lost_and_not_slow(autojump_clock: object) -> None:
+    async with open_house() as house:
+        game = await house.game()
+        observer, wire = await watch(house, game.id, math.inf)
+        wire.break_off()
+        await game.play(1)
+        assert wire.has_closed()
+        assert house.happened(events.PeerTooSlow) == []
+        (closed,) = house.happened(events.ConnectionClosed, observer.label)
+        assert closed.reason == "connection lost: broken off"

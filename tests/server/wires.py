@@ -1,0 +1,64 @@
+"""A connection to a peer that takes as much as the test says."""
+
+from __future__ import annotations
+
+import math
+
+import trio
+
+from server.clock import Arrival
+
+
+class ThrottledWire:
+    """`capacity` bytes are taken at once, the rest when `take` makes room; `incoming` is what the peer sends."""
+
+    def __init__(self, capacity: float = math.inf) -> None:
+        self.capacity = capacity
+        self.taken = bytearray()
+        self.writes: list[bytes] = []
+        self.is_eof_sent = False
+        self._is_closed = False
+        self.is_broken = False
+        self.unread = 0
+        self.feed, self._incoming = trio.testing.memory_stream_one_way_pair()
+        self._has_room = trio.Event()
+
+    def take(self, size: float) -> None:
+        self.capacity += size
+        self._has_room.set()
+
+    def break_off(self) -> None:
+        self.is_broken = True
+        self._has_room.set()
+
+    async def receive(self) -> tuple[bytes, Arrival]:
+        data = await self._incoming.receive_some()
+        return bytes(data), Arrival(trio.current_time())
+
+    def try_send(self, data: bytes | memoryview) -> int:
+        if self.is_broken:
+            raise trio.BrokenResourceError("broken off")
+        size = int(min(len(data), self.capacity))
+        self.capacity -= size
+        if size:
+            self.writes.append(bytes(data[:size]))
+        self.taken += data[:size]
+        return size
+
+    async def send_some(self, data: memoryview) -> int:
+        while not (sent := self.try_send(data)):
+            self._has_room = trio.Event()
+            await self._has_room.wait()
+        return sent
+
+    async def send_eof(self) -> None:
+        self.is_eof_sent = True
+
+    def has_unread_input(self) -> bool:
+        return self.unread > 0
+
+    async def aclose(self) -> None:
+        self._is_closed = True
+
+    def has_closed(self) -> bool:
+        return self._is_closed
