@@ -1,0 +1,70 @@
+"""games.csv: one line a game, for spreadsheets.
+
+Law: the columns and their order stay; new ones come at the end. Program 1 and 2 are the match's `--player1` and
+`--player2`. Text that a spreadsheet would take for a formula is preceded by an apostrophe.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable
+from typing import Final
+
+from match.records import GameRecord
+
+COLUMNS: Final = (
+    "game", "pair", "game_type", "seed", "start", "name1", "name2", "seat1", "seat2", "winner", "is_counted", "verdict",
+    "offender", "reason", "points1", "points2", "cause1", "cause2", "plies", "answers1", "answers2", "think_seconds1",
+    "think_seconds2", "think_max1", "think_max2", "cpu_seconds1", "cpu_seconds2", "wall_seconds", "started_at",
+    "folder", "replay",
+)  # fmt: skip
+
+
+def render_csv(records: Iterable[GameRecord]) -> str:
+    """The file's text, lines ended as RFC 4180 wants them."""
+    file = io.StringIO()
+    writer = csv.writer(file)
+    writer.writerow(COLUMNS)
+    for record in records:
+        writer.writerow([_cell(value) for value in _row(record)])
+    return file.getvalue()
+
+
+def _row(record: GameRecord) -> list[str | float | None]:
+    winner = "draw" if record.winner is None else record.names[record.winner]
+    return [
+        record.game,
+        record.pair,
+        record.game_type,
+        record.seed,
+        record.start,
+        *record.names,
+        record.seats.index(0),
+        record.seats.index(1),
+        winner if record.is_counted else None,
+        int(record.is_counted),
+        record.verdict,
+        None if record.offender is None else record.names[record.offender],
+        record.reason,
+        *record.points,
+        *record.causes,
+        record.plies,
+        *(len(times) for times in record.think_times),
+        *(round(math.fsum(times), 6) for times in record.think_times),
+        *(max(times, default=None) for times in record.think_times),
+        *record.cpu_seconds,
+        record.wall_seconds,
+        record.started_at,
+        record.folder,
+        record.replay,
+    ]
+
+
+def _cell(value: str | float | None) -> str | float:
+    if value is None:
+        return ""
+    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return f"'{value}"
+    return value

@@ -1,0 +1,242 @@
+"""report.html: a match on one page, with plots, for a browser.
+
+Law: one file and nothing else: no script, nothing fetched, and a policy in its head that forbids both. Whatever a
+program is called or has caused is escaped. Links lead into the games' folders beside it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from html import escape
+from statistics import median
+from typing import Final
+from urllib.parse import quote
+
+from match.records import GameRecord, Verdict
+from match.reports.svg import Band, Bar, Dot, histogram, scatter, stacked_bars
+from match.reports.words import (
+    NOTHING,
+    elo_text,
+    estimate_text,
+    games_text,
+    headline,
+    percent_text,
+    result_text,
+    seconds_text,
+    sprt_text,
+    time_loss_texts,
+)
+from match.summary import HISTOGRAM_EDGES, Summary
+
+_STYLE: Final = """
+:root { color-scheme: light dark; --ink: #1b1b1b; --page: #fff; --line: #ccc; --p0: #0072b2; --p1: #d55e00;
+        --draw: #8a8a8a; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e6e6e6; --page: #16181b; --line: #444; --p0: #56b4e9; --p1: #e69f00; --draw: #9a9a9a; } }
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--page); margin: 2em auto;
+       max-width: 60em; padding: 0 1em; }
+table { border-collapse: collapse; margin: 1em 0; } caption { text-align: left; font-weight: 600; }
+th, td { padding: .2em .8em; border-bottom: 1px solid var(--line); text-align: right; vertical-align: top; }
+th:first-child, td:first-child, td.text { text-align: left; } td.text { overflow-wrap: anywhere; }
+svg { width: 100%; height: auto; font-size: 12px; fill: var(--ink); } figure { margin: 1.5em 0; }
+figcaption { font-weight: 600; } .p0 { fill: var(--p0); } .p1 { fill: var(--p1); } .draw { fill: var(--draw); }
+circle { fill-opacity: .7; } .band { fill: var(--p0); opacity: .12; } line { stroke: var(--line); }
+line.zero { stroke: var(--ink); } line.mean { stroke: var(--p0); stroke-width: 2; }
+.key { display: inline-block; width: .8em; height: .8em; margin: 0 .3em 0 1em; } .key.p0 { background: var(--p0); }
+.key.p1 { background: var(--p1); } .key.draw { background: var(--draw); } details { margin: 1em 0; }
+a { color: inherit; }
+"""
+
+
+def render_html(summary: Summary, records: Sequence[GameRecord]) -> str:
+    """The file's text."""
+    first, second = map(escape, summary.names)
+    facts = [games_text(summary) + ".", *time_loss_texts(summary)]
+    test = sprt_text(summary)
+    if test is not None:
+        facts.insert(1, f"SPRT: {test}.")
+    body = [
+        f"<h1>{escape(headline(summary))}</h1>",
+        *(f"<p>{escape(fact)}</p>" for fact in facts),
+        _results(summary),
+        _comparison(summary),
+        _faults(summary),
+        _times(summary),
+        f"<p>In the plots:{_key('p0', first)}{_key('p1', second)}{_key('draw', 'draw')}</p>",
+        *_figures(summary, records),
+        _games(records),
+    ]
+    return "\n".join([
+        "<!DOCTYPE html>",
+        '<html lang="en"><head><meta charset="utf-8">',
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{first} vs {second}</title>",
+        f"<style>{_STYLE}</style></head><body>",
+        *body,
+        "</body></html>",
+        "",
+    ])  # fmt: skip
+
+
+def _key(kind: str, escaped: str) -> str:
+    return f' <span class="key {kind}"></span>{escaped}'
+
+
+# -- tables -----------------------------------------------------------------------------------------------------
+
+
+def _results(summary: Summary) -> str:
+    programs = summary.programs
+    return _table(
+        "Results",
+        ("", *summary.names),
+        [
+            ("Won", *(each.wins for each in programs)),
+            ("Drawn", *(each.draws for each in programs)),
+            ("Lost", *(each.losses for each in programs)),
+            ("Mean points, 95 %", *(estimate_text(each.points) for each in programs)),
+        ],
+    )
+
+
+def _comparison(summary: Summary) -> str:
+    return _table(
+        f"{summary.names[0]} against {summary.names[1]}",
+        ("", ""),
+        [
+            ("Score", percent_text(summary.results.score)),
+            ("Elo, 95 %", elo_text(summary.elo)),
+            ("Likelihood of superiority", percent_text(summary.likelihood_of_superiority)),
+            ("Point difference, 95 %", estimate_text(summary.point_difference)),
+            ("Pairs with 0, ½, 1, 1½, 2 points", ", ".join(map(str, summary.pairs))),
+        ],
+    )
+
+
+def _faults(summary: Summary) -> str:
+    rows = [
+        (each.name, each.crashes, each.timeouts, each.illegal_moves, each.bad_messages) for each in summary.programs
+    ]
+    return _table("Faults", ("Program", "Crashes", "Timeouts", "Illegal moves", "Bad messages"), rows)
+
+
+def _times(summary: Summary) -> str:
+    return _table(
+        "Times",
+        ("Program", "Answers", "Median", "95 %", "Longest", "Processor time", "of its thinking"),
+        [
+            (
+                each.name,
+                each.think_times.answers,
+                seconds_text(each.think_times.median),
+                seconds_text(each.think_times.p95),
+                seconds_text(each.think_times.max),
+                seconds_text(each.cpu_seconds),
+                percent_text(each.processor_share),
+            )
+            for each in summary.programs
+        ],
+    )
+
+
+def _table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str | int]]) -> str:
+    lines = [f"<table><caption>{escape(caption)}</caption>"]
+    if any(head):
+        lines.append("<thead><tr>" + "".join(f"<th>{escape(cell)}</th>" for cell in head) + "</tr></thead>")
+    lines += ["<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows]
+    return "\n".join([*lines, "</table>"])
+
+
+def _games(records: Sequence[GameRecord]) -> str:
+    head = ("Game", "Start", "First", "Result", "Verdict", "Points", "Moves", "Time", "Replay")
+    lines = [f"<details><summary>All {len(records)} games</summary><table><thead><tr>"]
+    lines += ["".join(f"<th>{cell}</th>" for cell in head), "</tr></thead>"]
+    for record in records:
+        points = " : ".join(NOTHING if each is None else str(each) for each in record.points)
+        verdict = record.verdict if record.verdict == Verdict.REGULAR else f"{record.verdict}: {record.reason}"
+        replay = "" if record.replay is None else _link(f"{record.folder}/{record.replay}", "replay")
+        cells = [
+            f"<td>{_link(record.folder + '/', str(record.game))}</td>",
+            f'<td class="text">{escape(record.start or NOTHING)}</td>',
+            f'<td class="text">{escape(record.names[record.seats[0]])}</td>',
+            f'<td class="text">{escape(result_text(record))}</td>',
+            f'<td class="text">{escape(verdict)}</td>',
+            f"<td>{points}</td><td>{record.plies}</td><td>{seconds_text(record.wall_seconds)}</td><td>{replay}</td>",
+        ]
+        lines.append("<tr>" + "".join(cells) + "</tr>")
+    return "\n".join([*lines, "</table></details>"])
+
+
+def _link(place: str, text: str) -> str:
+    # "./" keeps a name with a colon from being taken for a scheme
+    return f'<a href="./{quote(place, errors="surrogatepass")}">{escape(text)}</a>'
+
+
+# -- plots ------------------------------------------------------------------------------------------------------
+
+
+def _figures(summary: Summary, records: Sequence[GameRecord]) -> list[str]:
+    figures = [
+        ("Points: difference by game, with mean and 95 % interval", _points(summary, records)),
+        ("Result by start and side", _starts(summary)),
+        ("Think times", _histogram(summary)),
+        ("Think time by answer: median over the games", _think_course(summary, records)),
+    ]
+    return [f"<figure><figcaption>{title}</figcaption>{plot}</figure>" for title, plot in figures if plot]
+
+
+def _points(summary: Summary, records: Sequence[GameRecord]) -> str | None:
+    dots = []
+    for record in records:
+        own, other = record.points
+        if record.verdict == Verdict.REGULAR and own is not None and other is not None:
+            kind = "draw" if record.winner is None else f"p{record.winner}"
+            first = record.names[record.seats[0]]
+            dots.append(Dot(record.game, own - other, kind, f"Game {record.game}: {own} : {other}, {first} first"))
+    if not dots:
+        return None
+    mean = summary.point_difference
+    band = None if mean is None else Band(mean.value, mean.low, mean.high)
+    return scatter(dots, "game", f"points of {summary.names[0]} less {summary.names[1]}", band)
+
+
+def _starts(summary: Summary) -> str | None:
+    bars = []
+    for each in summary.starts:
+        place = f"{summary.names[0]} {'second' if each.seat else 'first'}"
+        label = place if each.start is None else f"{_shorten(each.start)}, {_shorten(place, 18)}"
+        words = f"{each.start or ''} {place}: won {each.wins}, drawn {each.draws}, lost {each.losses}"
+        parts = (("p0", float(each.wins)), ("draw", float(each.draws)), ("p1", float(each.losses)))
+        bars.append(Bar(label, parts, words.strip()))
+    return stacked_bars(bars, "games won, drawn and lost") if bars else None
+
+
+def _shorten(text: str, length: int = 12) -> str:
+    return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+def _histogram(summary: Summary) -> str | None:
+    histograms = [each.think_times.histogram for each in summary.programs]
+    used = [index for index in range(len(HISTOGRAM_EDGES)) if any(each[index] for each in histograms)]
+    if not used:
+        return None
+    span = range(used[0], used[-1] + 1)
+    labels = [_edge_label(HISTOGRAM_EDGES[index]) for index in span]
+    series = [(f"p{program}", [each[index] for index in span]) for program, each in enumerate(histograms)]
+    return histogram(labels, series, "think time", "answers")
+
+
+def _edge_label(edge: float) -> str:
+    return f"> {HISTOGRAM_EDGES[-2]:g} s" if math.isinf(edge) else f"≤ {seconds_text(edge)}"
+
+
+def _think_course(summary: Summary, records: Sequence[GameRecord]) -> str | None:
+    dots = []
+    for program, name in enumerate(summary.names):
+        games = [record.think_times[program] for record in records]
+        for index in range(max(map(len, games), default=0)):
+            middle = median(times[index] for times in games if len(times) > index)
+            dots.append(Dot(index + 1, middle, f"p{program}", f"{name}, answer {index + 1}: {seconds_text(middle)}"))
+    return scatter(dots, "answer", "seconds") if dots else None

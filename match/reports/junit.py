@@ -1,0 +1,91 @@
+"""junit.xml: a match as a suite of tests, which is what continuous integration shows.
+
+Law: a game is a test. One that a program lost by its own fault has failed, one that was not counted has an error, and
+every other has passed, whoever won it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from lxml import etree
+
+from match.records import GameRecord
+from match.reports.words import elo_text, percent_text, result_text
+from match.summary import Summary
+
+_FORBIDDEN: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 has no way to write."""
+
+
+def render_junit(summary: Summary, records: Sequence[GameRecord]) -> str:
+    """The file's text."""
+    seconds = math.fsum(record.wall_seconds for record in records)
+    counts = {
+        "tests": str(len(records)),
+        "failures": str(sum(_is_failure(record) for record in records)),
+        "errors": str(sum(not record.is_counted for record in records)),
+        "skipped": "0",
+        "time": f"{seconds:.3f}",
+    }
+    title = _text(" vs ".join(summary.names))
+    suites = etree.Element("testsuites", {"name": "spielleiter match"})
+    suite = etree.SubElement(suites, "testsuite", {"name": title})
+    for element in (suites, suite):
+        for name, value in counts.items():
+            element.set(name, value)
+    if summary.started_at is not None:
+        suite.set("timestamp", _text(summary.started_at))
+    properties = etree.SubElement(suite, "properties")
+    for name, value in _properties(summary):
+        etree.SubElement(properties, "property", {"name": name, "value": _text(value)})
+    for record in records:
+        _add_game(suite, title, record)
+    etree.indent(suites)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + etree.tostring(suites, encoding="unicode") + "\n"
+
+
+def _properties(summary: Summary) -> list[tuple[str, str]]:
+    results = summary.results
+    values = [
+        ("game_type", summary.game_type or ""),
+        ("player1", summary.names[0]),
+        ("player2", summary.names[1]),
+        ("wins-draws-losses", f"{results.wins}-{results.draws}-{results.losses}"),
+        ("elo", elo_text(summary.elo)),
+        ("likelihood_of_superiority", percent_text(summary.likelihood_of_superiority)),
+    ]
+    if summary.sprt is not None:
+        values.append(("sprt", summary.sprt.decision or "undecided"))
+    return values
+
+
+def _add_game(suite: etree._Element, title: str, record: GameRecord) -> None:
+    first, second = (record.names[program] for program in record.seats)
+    name = f"game {record.game}: {first} first, {second} second"
+    if record.start is not None:
+        name += f", {record.start}"
+    case = etree.SubElement(
+        suite, "testcase", {"classname": title, "name": _text(name), "time": f"{record.wall_seconds:.3f}"}
+    )
+    if not record.is_counted or _is_failure(record):
+        by = "" if record.offender is None else f"{record.names[record.offender]}: "
+        message = _text(f"{by}{record.verdict}: {record.reason}")
+        kind = "failure" if record.is_counted else "error"
+        etree.SubElement(case, kind, {"type": record.verdict, "message": message}).text = message
+    lines = [f"result: {result_text(record)}", f"folder: {record.folder}"]
+    for program in (0, 1):
+        points = "no" if record.points[program] is None else record.points[program]
+        lines.append(f"{record.names[program]}: {points} points, {record.causes[program] or 'no cause'}")
+    etree.SubElement(case, "system-out").text = _text("\n".join(lines))
+
+
+def _is_failure(record: GameRecord) -> bool:
+    return record.is_counted and record.offender is not None
+
+
+def _text(text: str) -> str:
+    return _FORBIDDEN.sub("\ufffd", text)

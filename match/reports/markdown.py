@@ -1,0 +1,83 @@
+"""summary.md: a match on one page, for the summary of a continuous integration run or a comment.
+
+Law: GitHub's Markdown; whatever a program is called, it stays text and in its cell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from match.reports.words import (
+    elo_text,
+    estimate_text,
+    games_text,
+    headline,
+    percent_text,
+    seconds_text,
+    sprt_text,
+    time_loss_texts,
+)
+from match.summary import Summary
+
+
+def render_markdown(summary: Summary) -> str:
+    """The file's text."""
+    results, programs = summary.results, summary.programs
+    lines = [f"## {_escape(headline(summary))}", "", f"{_escape(games_text(summary))}.", ""]
+    lines += _table(
+        ("", *summary.names),
+        [
+            ("Won", *(program.wins for program in programs)),
+            ("Drawn", *(program.draws for program in programs)),
+            ("Lost", *(program.losses for program in programs)),
+            ("Mean points", *(estimate_text(program.points) for program in programs)),
+        ],
+    )
+    test = sprt_text(summary)
+    lines += _table(
+        (f"{summary.names[0]} against {summary.names[1]}", ""),
+        [
+            ("Score", percent_text(results.score)),
+            ("Elo, 95 %", elo_text(summary.elo)),
+            ("Likelihood of superiority", percent_text(summary.likelihood_of_superiority)),
+            ("Point difference, 95 %", estimate_text(summary.point_difference)),
+            ("Pairs with 0, ½, 1, 1½, 2 points", ", ".join(map(str, summary.pairs))),
+            *([("SPRT", test)] if test else []),
+        ],
+    )
+    lines += _table(
+        ("Program", "Crashes", "Timeouts", "Illegal moves", "Bad messages"),
+        [(each.name, each.crashes, each.timeouts, each.illegal_moves, each.bad_messages) for each in programs],
+    )
+    lines += _table(
+        ("Program", "Answers", "Median", "95 %", "Longest", "Processor time", "of its thinking"),
+        [
+            (
+                each.name,
+                each.think_times.answers,
+                seconds_text(each.think_times.median),
+                seconds_text(each.think_times.p95),
+                seconds_text(each.think_times.max),
+                seconds_text(each.cpu_seconds),
+                percent_text(each.processor_share),
+            )
+            for each in programs
+        ],
+    )
+    lines += [f"- {_escape(line)}" for line in time_loss_texts(summary)]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str | int]]) -> list[str]:
+    lines = [_row(head), "|---" + "|--:" * (len(head) - 1) + "|"]
+    return [*lines, *map(_row, rows), ""]
+
+
+def _row(cells: Sequence[str | int]) -> str:
+    return "| " + " | ".join(_escape(str(cell)) for cell in cells) + " |"
+
+
+def _escape(text: str) -> str:
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_\[\]|~$])", r"\\\1", " ".join(text.split()))

@@ -1,0 +1,178 @@
+"""Plots as SVG, to stand inside an HTML page.
+
+Law: a plot is text made of numbers and escaped words, and no two of its numbers need more than two decimals. Colours
+are classes (`p0`, `p1`, `draw`, `grid` …) that the page's style sheet knows, so that it can be light or dark.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Final
+
+WIDTH: Final = 760
+HEIGHT: Final = 280
+LEFT: Final = 56
+RIGHT: Final = 12
+TOP: Final = 14
+BOTTOM: Final = 44
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """One point of a scatter plot, with the words that are shown when it is pointed at."""
+
+    x: float
+    y: float
+    kind: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """A horizontal line, and the stripe from `low` to `high` around it."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One bar, made of parts (kind, value) laid end to end."""
+
+    label: str
+    parts: tuple[tuple[str, float], ...]
+    title: str
+
+
+def scatter(dots: Sequence[Dot], x_label: str, y_label: str, band: Band | None = None) -> str:
+    """Points in a field; the line y = 0 is always in it."""
+    x_ticks = ticks(min(dot.x for dot in dots), max(dot.x for dot in dots))
+    heights = [0.0, *(dot.y for dot in dots), *((band.low, band.high) if band else ())]
+    y_ticks = ticks(min(heights), max(heights))
+    x_scale, y_scale = _horizontal(x_ticks), _vertical(y_ticks)
+    parts = [_axes(x_ticks, y_ticks, x_label, y_label)]
+    if band is not None:
+        top, bottom = y_scale(band.high), y_scale(band.low)
+        parts.append(_rectangle("band", LEFT, top, WIDTH - LEFT - RIGHT, bottom - top))
+        parts.append(_line("mean", LEFT, y_scale(band.value), WIDTH - RIGHT, y_scale(band.value)))
+    parts += [
+        f'<circle class="{dot.kind}" cx="{_n(x_scale(dot.x))}" cy="{_n(y_scale(dot.y))}" r="3.5">'
+        f"<title>{escape(dot.title)}</title></circle>"
+        for dot in dots
+    ]
+    return _svg(f"{y_label} by {x_label}", parts)
+
+
+def histogram(labels: Sequence[str], series: Sequence[tuple[str, Sequence[int]]], x_label: str, y_label: str) -> str:
+    """Classes side by side, in each a bar for every series (kind, shares); bars grow from 0."""
+    y_ticks = ticks(0, max((value for _, values in series for value in values), default=0))
+    y_scale = _vertical(y_ticks)
+    step = (WIDTH - LEFT - RIGHT) / len(labels)
+    width = step * 0.8 / len(series)
+    parts = [_axes((), y_ticks, x_label, y_label)]
+    for index, label in enumerate(labels):
+        left = LEFT + step * index
+        parts.append(_word(left + step / 2, HEIGHT - BOTTOM + 16, label))
+        for place, (kind, values) in enumerate(series):
+            if values[index]:
+                top = y_scale(values[index])
+                bar = _rectangle(kind, left + step * 0.1 + width * place, top, width, y_scale(0) - top)
+                parts.append(f"<g>{bar}<title>{escape(label)}: {values[index]}</title></g>")
+    return _svg(f"{y_label} by {x_label}", parts)
+
+
+def stacked_bars(bars: Sequence[Bar], x_label: str) -> str:
+    """Lying bars, one below the other, each as long as its parts together."""
+    row, left = 24, 190
+    height = TOP + row * len(bars) + BOTTOM
+    x_ticks = ticks(0, max(sum(value for _, value in bar.parts) for bar in bars))
+    span = (WIDTH - left - RIGHT) / (x_ticks[-1] - x_ticks[0])
+    parts = []
+    for tick in x_ticks:
+        x = left + span * tick
+        parts.append(_line("grid", x, TOP, x, height - BOTTOM))
+        parts.append(_word(x, height - BOTTOM + 16, f"{tick:g}"))
+    for index, bar in enumerate(bars):
+        top, x = TOP + row * index, float(left)
+        parts.append(_word(left - 8, top + row * 0.7, bar.label, "end"))
+        pieces = [f"<title>{escape(bar.title)}</title>"]
+        for kind, value in bar.parts:
+            pieces.append(_rectangle(kind, x, top + 3, span * value, row - 6))
+            x += span * value
+        parts.append(f"<g>{''.join(pieces)}</g>")
+    parts.append(_word((left + WIDTH - RIGHT) / 2, height - 8, x_label))
+    return _svg(x_label, parts, height)
+
+
+def ticks(low: float, high: float, wanted: int = 6) -> tuple[float, ...]:
+    """Round numbers (1, 2 or 5 times a power of ten apart), the first at or below `low`, the last at or above `high`.
+
+    There are at least two.
+    """
+    width = (high - low) or 1.0
+    power = 10.0 ** math.floor(math.log10(width / wanted))
+    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor * wanted >= width * (1 - 1e-9))
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return tuple(round(index * step, 12) for index in range(first, max(last, first + 1) + 1))
+
+
+class _Scale:
+    __slots__ = ("_factor", "_from", "_to")
+
+    def __init__(self, values: Sequence[float], start: float, end: float) -> None:
+        self._from, self._to = values[0], start
+        self._factor = (end - start) / (values[-1] - values[0])
+
+    def __call__(self, value: float) -> float:
+        return self._to + (value - self._from) * self._factor
+
+
+def _horizontal(values: Sequence[float]) -> _Scale:
+    return _Scale(values, LEFT, WIDTH - RIGHT)
+
+
+def _vertical(values: Sequence[float]) -> _Scale:
+    return _Scale(values, HEIGHT - BOTTOM, TOP)
+
+
+def _axes(x_ticks: Sequence[float], y_ticks: Sequence[float], x_label: str, y_label: str) -> str:
+    parts = []
+    y_scale = _vertical(y_ticks)
+    for tick in y_ticks:
+        y = y_scale(tick)
+        parts.append(_line("zero" if tick == 0 else "grid", LEFT, y, WIDTH - RIGHT, y))
+        parts.append(_word(LEFT - 6, y + 4, f"{tick:g}", "end"))
+    parts += [_word(_horizontal(x_ticks)(tick), HEIGHT - BOTTOM + 16, f"{tick:g}") for tick in x_ticks]
+    parts.append(_word((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, x_label))
+    middle = (TOP + HEIGHT - BOTTOM) / 2
+    parts.append(
+        f'<text transform="translate(14 {_n(middle)}) rotate(-90)" text-anchor="middle">{escape(y_label)}</text>'
+    )
+    return "".join(parts)
+
+
+def _svg(title: str, parts: Sequence[str], height: float = HEIGHT) -> str:
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {_n(height)}" role="img" '
+        f'aria-label="{escape(title)}">{"".join(parts)}</svg>'
+    )
+
+
+def _rectangle(kind: str, x: float, y: float, width: float, height: float) -> str:
+    return f'<rect class="{kind}" x="{_n(x)}" y="{_n(y)}" width="{_n(width)}" height="{_n(height)}"/>'
+
+
+def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:
+    return f'<line class="{kind}" x1="{_n(x1)}" y1="{_n(y1)}" x2="{_n(x2)}" y2="{_n(y2)}"/>'
+
+
+def _word(x: float, y: float, text: str, anchor: str = "middle") -> str:
+    return f'<text x="{_n(x)}" y="{_n(y)}" text-anchor="{anchor}">{escape(text)}</text>'
+
+
+def _n(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".")

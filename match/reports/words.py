@@ -1,0 +1,122 @@
+"""Numbers and results as people read them, the same in every report.
+
+Law: plain text, nothing escaped; what is not known is a dash.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from match.records import GameRecord
+from match.statistics import Estimate
+from match.summary import Summary
+
+NOTHING: Final = "–"
+SURE: Final = 0.975
+"""From this likelihood of superiority on somebody is called better: the 95 % interval of Elo leaves 0 out."""
+
+
+def headline(summary: Summary) -> str:
+    """The answer in one sentence."""
+    first, second = summary.names
+    test = summary.sprt
+    if test is not None and test.decision is not None:
+        accepted, other = (test.elo1, test.elo0) if test.decision == "H1" else (test.elo0, test.elo1)
+        return f"{first} against {second}: {accepted:+g} Elo rather than {other:+g} (SPRT accepted {test.decision})"
+    likelihood = summary.likelihood_of_superiority
+    if likelihood is None:
+        return f"{first} against {second}: no pair of games is complete, nothing can be said"
+    if likelihood >= SURE:
+        return f"{first} is better than {second}"
+    if likelihood <= 1 - SURE:
+        return f"{second} is better than {first}"
+    return f"Not decided between {first} and {second}: more games are needed"
+
+
+def elo_text(elo: Estimate | None) -> str:
+    """``+55.6 [+27.9, +83.4]``: value and 95 % interval."""
+    if elo is None:
+        return NOTHING
+    return f"{_signed(elo.value)} [{_signed(elo.low)}, {_signed(elo.high)}]"
+
+
+def _signed(value: float) -> str:
+    if math.isinf(value):
+        return "+∞" if value > 0 else "−∞"
+    return f"{value:+.1f}".replace("-", "−")
+
+
+def estimate_text(estimate: Estimate | None) -> str:
+    """``81.7 [79.2, 84.1]``."""
+    if estimate is None:
+        return NOTHING
+    return f"{estimate.value:.1f} [{estimate.low:.1f}, {estimate.high:.1f}]".replace("-", "−")
+
+
+def percent_text(share: float | None) -> str:
+    """``97.7 %``; never rounded up to certainty."""
+    if share is None:
+        return NOTHING
+    if 0.9999 <= share < 1:
+        return "> 99.99 %"
+    if 0 < share <= 0.0001:
+        return "< 0.01 %"
+    return f"{100 * share:.1f} %" if 0.001 < share < 0.999 else f"{100 * share:.2f} %"
+
+
+def seconds_text(seconds: float | None) -> str:
+    """Three digits, in seconds or milliseconds."""
+    if seconds is None:
+        return NOTHING
+    return (
+        f"{1000 * seconds:.3g} ms"
+        if seconds < 0.9995
+        else f"{seconds:.3g} s"
+        if seconds < 999.5
+        else f"{seconds:.0f} s"
+    )
+
+
+def sprt_text(summary: Summary) -> str | None:
+    """``LLR 1.23 in (−2.94, +2.94), elo0=0 elo1=50: undecided``; None without a test."""
+    test = summary.sprt
+    if test is None:
+        return None
+    state = f"{test.decision} accepted" if test.decision else "undecided"
+    bounds = f"({test.lower:+.2f}, {test.upper:+.2f})"
+    parameters = f"elo0={test.elo0:g} elo1={test.elo1:g} alpha={test.alpha:g} beta={test.beta:g}"
+    return f"LLR {test.log_likelihood_ratio:+.2f} {bounds}, {parameters}: {state}"
+
+
+def games_text(summary: Summary) -> str:
+    """How many games there were, and of which kind."""
+    planned = "" if summary.planned is None else f" of {summary.planned}"
+    text = (
+        f"{summary.played}{planned} games played, {summary.results.games} counted, {sum(summary.pairs)} complete pairs"
+    )
+    if summary.uncounted:
+        text += f"; {summary.uncounted} not counted, since the server or the machine failed or they were called off"
+    return text
+
+
+def result_text(record: GameRecord) -> str:
+    """Who won, by name."""
+    if not record.is_counted:
+        return "not counted"
+    return "draw" if record.winner is None else record.names[record.winner]
+
+
+def time_loss_texts(summary: Summary) -> tuple[str, ...]:
+    """A line for each game lost on time: how much of its thinking the program had the processor."""
+    lines = []
+    for loss in summary.time_losses:
+        line = (
+            f"Game {loss.game}: {summary.names[loss.program]} lost by “{loss.verdict}”. Thought for "
+            f"{seconds_text(loss.think_seconds)} in answered requests, used {seconds_text(loss.cpu_seconds)} of "
+            f"processor time"
+        )
+        if loss.is_starved:
+            line += ": less than half, so the machine was overloaded or the program waited"
+        lines.append(f"{line}.")
+    return tuple(lines)

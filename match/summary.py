@@ -1,0 +1,291 @@
+"""What a match came to: everything that the reports show, worked out once.
+
+Law: a summary is made from the records alone, so that it can be made again from a journal at any time, with the same
+numbers. `to_json` gives what `summary.json` holds (docs/match.md has its schema); infinite Elo is null there, since
+JSON has no word for it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any, Final
+
+from match.records import (
+    BAD_MESSAGE_VERDICTS,
+    CRASH_VERDICTS,
+    ILLEGAL_VERDICTS,
+    TIMEOUT_VERDICTS,
+    VERDICTS,
+    GameRecord,
+    Verdict,
+)
+from match.sprt import Sprt
+from match.statistics import (
+    Estimate,
+    PairCounts,
+    Tally,
+    count_pairs,
+    count_results,
+    estimate_elo,
+    estimate_point_difference,
+    estimate_points,
+    likelihood_of_superiority,
+    quantile,
+)
+
+SCHEMA: Final = "spielleiter-match-summary-1"
+
+HISTOGRAM_EDGES: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, math.inf)
+"""Upper edges in seconds, each belonging to its class; the same for every program, so that they can be compared."""
+
+STARVED_SHARE: Final = 0.5
+"""Whoever had the processor for less than this share of its thinking was kept waiting by something."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkTimes:
+    """How long a program took for its answers, in seconds. Quantiles are None without an answer."""
+
+    answers: int
+    total: float
+    median: float | None
+    p95: float | None
+    max: float | None
+    histogram: tuple[int, ...]
+    """Answers in each class of HISTOGRAM_EDGES."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramSummary:
+    """One program's side of the match."""
+
+    name: str
+    wins: int
+    draws: int
+    losses: int
+    points: Estimate | None
+    crashes: int
+    timeouts: int
+    illegal_moves: int
+    bad_messages: int
+    think_times: ThinkTimes
+    cpu_seconds: float
+    processor_share: float | None
+    """Processor time over thinking time; above 1 for whoever thinks on several cores or while waiting."""
+
+    @property
+    def faults(self) -> int:
+        return self.crashes + self.timeouts + self.illegal_moves + self.bad_messages
+
+
+@dataclass(frozen=True, slots=True)
+class StartSummary:
+    """Program 0's games from one start on one seat."""
+
+    start: str | None
+    seat: int
+    wins: int
+    draws: int
+    losses: int
+    point_difference: float | None
+    """Mean over the games played to their end; None without any."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLoss:
+    """A game lost on time, with what tells a slow program from an overloaded machine."""
+
+    game: int
+    program: int
+    verdict: str
+    last_think_time: float | None
+    """The last answer that came; the one that never came is not in it."""
+    think_seconds: float
+    cpu_seconds: float
+    processor_share: float | None
+    is_starved: bool
+    """It had the processor for less than half of the time: the machine was overloaded, or the program waited."""
+
+
+@dataclass(frozen=True, slots=True)
+class SprtSummary:
+    """Where the sequential test stands."""
+
+    elo0: float
+    elo1: float
+    alpha: float
+    beta: float
+    log_likelihood_ratio: float
+    lower: float
+    upper: float
+    decision: str | None
+    """``"H0"``, ``"H1"`` or None: undecided."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A match; results, Elo and differences are program 0's."""
+
+    names: tuple[str, str]
+    game_type: str | None
+    started_at: str | None
+    planned: int | None
+    """How many games there were to be; None if nobody said."""
+    played: int
+    results: Tally
+    pairs: PairCounts
+    elo: Estimate | None
+    likelihood_of_superiority: float | None
+    point_difference: Estimate | None
+    sprt: SprtSummary | None
+    programs: tuple[ProgramSummary, ProgramSummary]
+    verdicts: tuple[tuple[str, int], ...]
+    """Every kind that occurred, with the number of games, in the order of VERDICTS."""
+    starts: tuple[StartSummary, ...]
+    time_losses: tuple[TimeLoss, ...]
+
+    @property
+    def uncounted(self) -> int:
+        """Games that are nobody's result, since the server or the machine failed."""
+        return self.played - self.results.games
+
+    def to_json(self) -> dict[str, Any]:
+        """What summary.json holds."""
+        value: dict[str, Any] = {"schema": SCHEMA, **_plain(dataclasses.asdict(self))}
+        value["counted"], value["score"] = self.results.games, self.results.score
+        value["verdicts"] = dict(self.verdicts)
+        value["histogram_edges"] = _plain(HISTOGRAM_EDGES)
+        return value
+
+
+def summarise(
+    records: Iterable[GameRecord],
+    names: tuple[str, str] | None = None,
+    planned: int | None = None,
+    sprt: Sprt | None = None,
+) -> Summary:
+    """The summary of one match's records, in any order. `names` are needed only where there may be no record."""
+    games = sorted(records, key=lambda record: record.game)
+    names = names or (games[0].names if games else ("player1", "player2"))
+    pairs = count_pairs(games)
+    kinds = Counter(record.verdict for record in games)
+    return Summary(
+        names=names,
+        game_type=games[0].game_type if games else None,
+        started_at=min((record.started_at for record in games), default=None),
+        planned=planned,
+        played=len(games),
+        results=count_results(games),
+        pairs=pairs,
+        elo=estimate_elo(pairs),
+        likelihood_of_superiority=likelihood_of_superiority(pairs),
+        point_difference=estimate_point_difference(games),
+        sprt=None if sprt is None else _state_of(sprt, pairs),
+        programs=(_of_program(games, 0, names), _of_program(games, 1, names)),
+        verdicts=tuple((kind, kinds[kind]) for kind in VERDICTS if kinds[kind]),
+        starts=_of_starts(games),
+        time_losses=tuple(
+            _time_loss(record, record.offender)
+            for record in games
+            if record.verdict in TIMEOUT_VERDICTS and record.offender is not None
+        ),
+    )
+
+
+def _state_of(sprt: Sprt, pairs: PairCounts) -> SprtSummary:
+    decision = sprt.decide(pairs)
+    return SprtSummary(
+        elo0=sprt.elo0,
+        elo1=sprt.elo1,
+        alpha=sprt.alpha,
+        beta=sprt.beta,
+        log_likelihood_ratio=sprt.log_likelihood_ratio(pairs),
+        lower=sprt.lower,
+        upper=sprt.upper,
+        decision=decision and decision.value,
+    )
+
+
+def _of_program(games: Sequence[GameRecord], program: int, names: tuple[str, str]) -> ProgramSummary:
+    tally = count_results(games)
+    faults = Counter(record.verdict for record in games if record.offender == program)
+    times = _of_times([time for record in games for time in record.think_times[program]])
+    cpu_seconds = math.fsum(record.cpu_seconds[program] for record in games)
+    return ProgramSummary(
+        name=names[program],
+        wins=tally.losses if program else tally.wins,
+        draws=tally.draws,
+        losses=tally.wins if program else tally.losses,
+        points=estimate_points(games, program),
+        crashes=sum(faults[verdict] for verdict in CRASH_VERDICTS),
+        timeouts=sum(faults[verdict] for verdict in TIMEOUT_VERDICTS),
+        illegal_moves=sum(faults[verdict] for verdict in ILLEGAL_VERDICTS),
+        bad_messages=sum(faults[verdict] for verdict in BAD_MESSAGE_VERDICTS),
+        think_times=times,
+        cpu_seconds=cpu_seconds,
+        processor_share=_share(cpu_seconds, times.total),
+    )
+
+
+def _of_times(times: Sequence[float]) -> ThinkTimes:
+    histogram = [0] * len(HISTOGRAM_EDGES)
+    for time in times:
+        histogram[bisect_left(HISTOGRAM_EDGES, time)] += 1
+    return ThinkTimes(
+        answers=len(times),
+        total=math.fsum(times),
+        median=quantile(times, 0.5) if times else None,
+        p95=quantile(times, 0.95) if times else None,
+        max=max(times, default=None),
+        histogram=tuple(histogram),
+    )
+
+
+def _of_starts(games: Sequence[GameRecord]) -> tuple[StartSummary, ...]:
+    counted = [record for record in games if record.is_counted]
+    kinds = {(record.start, record.seats.index(0)) for record in counted}
+    summaries = []
+    for start, seat in sorted(kinds, key=lambda kind: (kind[0] or "", kind[1])):
+        own = [record for record in counted if record.start == start and record.seats.index(0) == seat]
+        tally = count_results(own)
+        differences = [
+            record.points[0] - record.points[1]
+            for record in own
+            if record.verdict == Verdict.REGULAR and record.points[0] is not None and record.points[1] is not None
+        ]
+        mean = fmean(differences) if differences else None
+        summaries.append(StartSummary(start, seat, tally.wins, tally.draws, tally.losses, mean))
+    return tuple(summaries)
+
+
+def _time_loss(record: GameRecord, program: int) -> TimeLoss:
+    times, cpu_seconds = record.think_times[program], record.cpu_seconds[program]
+    share = _share(cpu_seconds, math.fsum(times))
+    return TimeLoss(
+        game=record.game,
+        program=program,
+        verdict=record.verdict,
+        last_think_time=times[-1] if times else None,
+        think_seconds=math.fsum(times),
+        cpu_seconds=cpu_seconds,
+        processor_share=share,
+        is_starved=share is not None and share < STARVED_SHARE,
+    )
+
+
+def _share(cpu_seconds: float, think_seconds: float) -> float | None:
+    return cpu_seconds / think_seconds if think_seconds > 0 else None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
