@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -42,22 +42,37 @@ def kill_processes(processes: Iterable[ProcessInfo]) -> None:
             os.kill(process.pid, signal.SIGKILL)
 
 
-def seconds_waiting(pids: Iterable[int]) -> float:
-    """How long the threads of these processes have been ready to run and waited for a processor, in sum.
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Nanoseconds by thread: spent on a processor, and ready but waiting for one."""
 
-    0 where the system does not say.
-    """
-    return sum(_seconds_waiting(pid) for pid in pids)
+    threads: Mapping[int, tuple[int, int]]
+
+    @classmethod
+    def of(cls, pids: Iterable[int]) -> Usage:
+        """The usage of these processes so far; empty where the system does not say."""
+        return cls({int(thread): usage for pid in pids for thread, usage in _threads(pid)})
+
+    def seconds_lost(self, since: Usage, elapsed: float, cores: int) -> float:
+        """How much longer than on a free machine the last `elapsed` seconds took, at most.
+
+        As long as the thread that waited most had to wait; but a program that crowds its `cores` itself has lost
+        nothing by that.
+        """
+        spent, waited = 0, [0]
+        for thread, (processor, waiting) in self.threads.items():
+            before = since.threads.get(thread, (0, 0))
+            spent += processor - before[0]
+            waited.append(waiting - before[1])
+        return max(0.0, min(max(waited) * 1e-9, elapsed - spent * 1e-9 / cores))
 
 
-def _seconds_waiting(pid: int) -> float:
-    nanoseconds = 0
-    threads = _PROC / str(pid) / "task"
-    for thread in _entries(threads):
+def _threads(pid: int) -> Iterator[tuple[str, tuple[int, int]]]:
+    folder = _PROC / str(pid) / "task"
+    for thread in _entries(folder):
         with contextlib.suppress(OSError, ValueError, IndexError):
-            # processor time, waiting time, number of slices
-            nanoseconds += int((threads / thread / "schedstat").read_bytes().split()[1])
-    return nanoseconds * 1e-9
+            processor, waiting, *_ = (folder / thread / "schedstat").read_bytes().split()
+            yield thread, (int(processor), int(waiting))
 
 
 def _entries(folder: Path) -> list[str]:

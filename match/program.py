@@ -89,11 +89,13 @@ def _builtin_words(text: str) -> tuple[str, ...]:
 class Program:
     """A process and all it starts; `mark` names it in their environment.
 
-    `exited` is set once the process itself has ended, `returncode` as in subprocess, negative for a signal.
+    `exited` is set once the process itself has ended, `gone` once nothing of it is left; `returncode` is as in
+    subprocess, negative for a signal.
     """
 
     def __init__(self, arguments: Sequence[str], mark: str, out: Path, error: Path, core: int | None = None) -> None:
         self.exited = trio.Event()
+        self.gone = trio.Event()
         self.returncode: int | None = None
         self.cpu_seconds = 0.0
         self.was_ended = False
@@ -130,6 +132,7 @@ class Program:
                     await self._kill()
                     await self._wait(popen)
                 await self._kill()
+                self.gone.set()
 
     async def end(self, patience: float) -> None:
         """Wait for the process to end itself; end it and its group after `patience` seconds."""

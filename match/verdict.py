@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from match.records import UNCOUNTED_VERDICTS, Verdict
+from match.records import Verdict
 from protocol.messages import Cause, Result
 
 
@@ -22,6 +22,8 @@ class ProgramFacts:
     """Why its process could not be started."""
     has_connected: bool = False
     has_joined: bool = False
+    has_left: bool = False
+    """Whether its connection ended before the game began."""
     returncode: int | None = None
     """How its process ended by itself, as in subprocess; None if it had not by the time of the verdict."""
     last_words: str = ""
@@ -69,10 +71,7 @@ class Judgement:
     offender: int | None = None
     reason: str = ""
     winner: int | None = None
-
-    @property
-    def is_counted(self) -> bool:
-        return self.verdict not in UNCOUNTED_VERDICTS
+    is_counted: bool = True
 
 
 _TIMEOUTS: Final = {Cause.SOFT_TIMEOUT: Verdict.TIMEOUT, Cause.HARD_TIMEOUT: Verdict.HANGS}
@@ -81,7 +80,7 @@ _TIMEOUTS: Final = {Cause.SOFT_TIMEOUT: Verdict.TIMEOUT, Cause.HARD_TIMEOUT: Ver
 def judge(facts: GameFacts) -> Judgement:
     """The verdict on a game that is over, or is to be ended."""
     if facts.machine_problem is not None:
-        return Judgement(Verdict.SERVER_FAILED, reason=facts.machine_problem)
+        return Judgement(Verdict.SERVER_FAILED, reason=facts.machine_problem, is_counted=False)
     if facts.result is None:
         return _judge_without_result(facts)
     for seat, score in enumerate(facts.result.scores):
@@ -123,7 +122,7 @@ def _judge_slow(facts: GameFacts, program: int, verdict: str, reason: str, winne
     if known.seconds_waiting:
         text += f"; {known.seconds_waiting:.3f} s of it waiting for a processor"
     if known.too_slow - known.seconds_waiting <= known.limit:
-        return Judgement(Verdict.OVERLOAD, None, f"{facts.names[program]}: {text}")
+        return Judgement(Verdict.OVERLOAD, None, f"{facts.names[program]}: {text}", is_counted=False)
     return Judgement(verdict, program, text, winner)
 
 
@@ -141,7 +140,7 @@ def _judge_cut_short(facts: GameFacts) -> Judgement:
         return Judgement(
             Verdict.HANGS, facts.on_turn, "it was on turn when the time for the game was over", 1 - facts.on_turn
         )
-    return Judgement(Verdict.CANCELLED, reason="the game was called off")
+    return Judgement(Verdict.CANCELLED, reason="the game was called off", is_counted=False)
 
 
 def _judge_without_result(facts: GameFacts) -> Judgement:
@@ -149,11 +148,11 @@ def _judge_without_result(facts: GameFacts) -> Judgement:
     if facts.has_begun:
         if facts.is_game_over and facts.on_turn is not None:
             return _judge_cut_short(facts)
-        return Judgement(Verdict.SERVER_FAILED, reason="the server gave no result")
+        return Judgement(Verdict.SERVER_FAILED, reason="the server gave no result", is_counted=False)
     judged = [_judge_start(facts, known) for known in facts.programs]
     guilty = [program for program, each in enumerate(judged) if each is not None]
     if not guilty:
-        return Judgement(Verdict.CANCELLED, reason="the game was called off before it began")
+        return Judgement(Verdict.CANCELLED, reason="the game was called off before it began", is_counted=False)
     offender = guilty[0]
     first = judged[offender]
     assert first is not None
@@ -162,7 +161,13 @@ def _judge_without_result(facts: GameFacts) -> Judgement:
         return Judgement(verdict, offender, reason, 1 - offender)
     other = judged[1]
     assert other is not None
-    return Judgement(verdict, offender, f"{reason}; {facts.names[1]} {other[0]}, too: {other[1]}")
+    text = f"{reason}; so with {facts.names[1]}: {other[0]}, {other[1]}"
+    return Judgement(verdict, offender, text, is_counted=False)
+
+
+def has_failed_to_start(facts: GameFacts, program: int) -> bool:
+    """Whether there can be no game any more, because of this program."""
+    return _judge_start(facts, facts.programs[program]) is not None
 
 
 def _judge_start(facts: GameFacts, known: ProgramFacts) -> tuple[str, str] | None:
@@ -172,8 +177,7 @@ def _judge_start(facts: GameFacts, known: ProgramFacts) -> tuple[str, str] | Non
     if known.nonsense is not None:
         return Verdict.NONSENSE, known.nonsense
     if known.has_joined:
-        # it cannot have left without its process or its connection having ended
-        return _how_it_left(known) if known.returncode is not None else None
+        return _how_it_left(known) if known.has_left or known.returncode is not None else None
     if known.returncode is not None:
         code = known.returncode
         ended = f"ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
