@@ -13,7 +13,7 @@ import re
 from typing import Final, cast
 
 from lxml import etree
-from lxml.etree import _Element
+from lxml.etree import _Element, _ListErrorLog
 
 from protocol.errors import Refusal, RemoteProtocolError
 from protocol.limits import Limits
@@ -33,6 +33,8 @@ _ENCODING: Final = re.compile(r"""\sencoding\s*=\s*["']([^"']*)["']""")
 _UTF8_NAMES: Final = frozenset({"utf-8", "utf8"})
 _WHERE: Final = re.compile(r",? line \d+, column \d+\s*$")
 _LONGEST_EXPLANATION: Final = 300
+_MOST_FAULTS: Final = 32
+"""The parser remembers every fault, also those that it forgives; nobody is forgiven more often."""
 _COMMENT_BYTES: Final = len("<!---->")
 _MARK_BYTES: Final = 64
 """So much of an end tag is enough to look for; a longer mark would only be slower to compare."""
@@ -76,7 +78,7 @@ class PacketReader:
     @property
     def has_partial_packet(self) -> bool:
         """A packet has been begun and not been ended yet."""
-        return self._end_mark is not None or (not self._buffer.isspace() and bool(self._buffer))
+        return self._end_mark is not None or bool(self._buffer.strip(_BLANKS))
 
     def receive(self, data: bytes) -> None:
         self._buffer += data
@@ -97,16 +99,16 @@ class PacketReader:
 
     # -- cutting the bytes ------------------------------------------------------------------------------------------
 
-    def _cut(self) -> bytes:
+    def _cut(self) -> bytearray:
         """Take the next piece from the buffer: it holds the end of a packet at its own end or not at all."""
         buffer = self._buffer
         if not self._has_begun and not self._is_begun():
-            return b""
+            return bytearray()
         size = self._measure_in_packet(self._end_mark) if self._end_mark else self._measure_to_bracket()
         if (size or len(buffer)) > self.limits.packet_bytes - self._spent:
             limit = self.limits.packet_bytes
             raise self._refuse(Refusal.PACKET_SIZE, f"is longer than {limit} bytes, which is the limit here")
-        piece = bytes(buffer[:size])
+        piece = buffer[:size]
         if size:
             del buffer[:size]
             self._has_begun = True
@@ -115,10 +117,13 @@ class PacketReader:
         return piece
 
     def _measure_to_bracket(self) -> int:
-        """Bytes up to the first `>`; 0 if there is none yet."""
-        found = self._buffer.find(b">", self._scanned)
+        """Bytes up to the first `>`, or the white space that surely is between packets; 0 if there is none yet."""
+        buffer = self._buffer
+        found = buffer.find(b">", self._scanned)
         if found < 0:
-            self._scanned = len(self._buffer)
+            blanks = 0 if self._scanned or self._is_in_prolog else len(buffer) - len(buffer.lstrip(_BLANKS))
+            self._scanned = 0 if blanks else len(buffer)
+            return blanks
         return found + 1
 
     def _measure_in_packet(self, mark: bytes) -> int:
@@ -171,9 +176,9 @@ class PacketReader:
             else:
                 self._namespaces += 1
                 self._has_default_namespace |= not node[0]
-        log = self._parser.feed_error_log
-        if not is_well_formed or (len(log) and log.filter_from_fatals()):
-            raise self._malformed(text)
+        faults = self._parser.feed_error_log
+        if not is_well_formed or (len(faults) and (len(faults) > _MOST_FAULTS or faults.filter_from_fatals())):
+            raise self._malformed(faults, text)
         if packet is not None and self._has_default_namespace:
             _forget_default_namespace(packet)
         return cast("Element | None", packet)
@@ -191,9 +196,8 @@ class PacketReader:
         elif tag.startswith("<?"):
             if not tag.endswith("?>"):
                 self._prolog_until = "?>"
-            return (
-                self._check_declaration(tag) if tag.startswith("<?xml") and tag[len("<?xml") :][:1].isspace() else text
-            )
+            if _DECLARATION.match(tag):
+                return self._check_declaration(tag)
         elif tag[: len("<!DOCTYPE")].upper() == "<!DOCTYPE":
             raise self._doctype()
         return text
@@ -256,19 +260,21 @@ class PacketReader:
     def _doctype(self) -> RemoteProtocolError:
         return RemoteProtocolError(Refusal.DOCTYPE, "The stream contains a DOCTYPE; document types are not allowed")
 
-    def _malformed(self, text: str) -> RemoteProtocolError:
+    def _malformed(self, faults: _ListErrorLog, text: str) -> RemoteProtocolError:
         """What the parser says of the piece it could not read."""
-        entry = self._parser.feed_error_log.filter_from_fatals()[0]
         if "<!DOCTYPE" in text.upper():
             return self._doctype()
         number = self.packet_number + (self._end_mark is None)
-        where = f"packet {number}, line {entry.line}, column {entry.column}"
-        what = _WHERE.sub("", entry.message).strip()
-        if entry.type == etree.ErrorTypes.ERR_UNDECLARED_ENTITY:
+        fatal_first = [*faults.filter_from_fatals(), *reversed(list(faults))]
+        if not fatal_first:
+            return RemoteProtocolError(Refusal.MALFORMED, f"Not well-formed XML (packet {number})")
+        fault = fatal_first[0]
+        where = f"packet {number}, line {fault.line}, column {fault.column}"
+        what = _WHERE.sub("", fault.message).strip()[:_LONGEST_EXPLANATION]
+        if fault.type == etree.ErrorTypes.ERR_UNDECLARED_ENTITY:
             explanation = f"{what} ({where}); only &amp; &lt; &gt; &quot; &apos; and numbers such as &#228; are known"
             return RemoteProtocolError(Refusal.ENTITY, explanation)
-        explanation = f"Not well-formed XML ({where}): {what[:_LONGEST_EXPLANATION]}"
-        return RemoteProtocolError(Refusal.MALFORMED, explanation)
+        return RemoteProtocolError(Refusal.MALFORMED, f"Not well-formed XML ({where}): {what}")
 
 
 def _forget_default_namespace(packet: _Element) -> None:

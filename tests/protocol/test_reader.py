@@ -145,6 +145,8 @@ def test_nothing_is_nothing() -> None:
         (b"", False),
         (b"<proto", True),
         (b"<protocol>", False),
+        (b"\n <", True),
+        (b"\n \n", False),
         (b"<protocol>\r\n \t", False),
         (b"<protocol> <", True),
         (b"<protocol><join", True),
@@ -326,6 +328,41 @@ def test_little_is_parsed_of_what_is_far_too_much() -> None:
     with pytest.raises(RemoteProtocolError):
         reader.next_packet()
     assert reader._spent <= SLICE_BYTES + len(b"<protocol><a>")
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_forgiven_faults_are_forgiven_only_so_often(cut: Cut) -> None:
+    fault = b"<x:a>&#228;</x:a>"
+    assert len(all_packets(cut(b"<protocol>" + fault * 32))[0]) == 32
+    assert refusal_of(b"<protocol>" + fault * 33, cut=cut) == (
+        Refusal.MALFORMED,
+        "Not well-formed XML (packet 33, line 1, column 559): Namespace prefix x on a is not defined",
+    )
+
+
+class SilentParser:
+    """Gives up without a reason."""
+
+    feed_error_log = etree.XMLPullParser().feed_error_log
+
+    def feed(self, _text: str) -> None:
+        raise etree.XMLSyntaxError(None, 0, 0, 0)
+
+    def read_events(self) -> list[object]:
+        return []
+
+
+def test_a_parser_that_gives_no_reason() -> None:
+    reader = PacketReader(BEFORE_JOIN)
+    reader._parser = SilentParser()  # type: ignore[assignment]
+    reader.receive(b"<protocol>")
+    with pytest.raises(RemoteProtocolError, match=r"^Not well-formed XML \(packet 1\)$"):
+        reader.next_packet()
+
+
+def test_long_names_make_no_long_explanations() -> None:
+    for stream in (b"<protocol><a>&" + b"x" * 5000 + b";</a>", b"<protocol><a></" + b"y" * 5000 + b">"):
+        assert len(refusal_of(stream)[1]) < 500
 
 
 # -- memory and work, counted -----------------------------------------------------------------------------------------
