@@ -1,0 +1,150 @@
+"""Blokus 2027 on the wire.
+
+Law: the season 2021's form with the differences named. Source: packets of release 27.0.4.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Final
+
+from game.api import Seat
+from game.blokus.move import BlokusMistake
+from game.blokus.rulesets import RULES_2027
+from game.blokus.state import BlokusState
+from protocol.dialect import Dialect
+from protocol.dialects import blokus, lobby, room, verdict
+from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+from protocol.dialects.blokus_texts import MISTAKE_TEXTS, MISTAKES_WITHOUT_MOVE, describe_move
+from protocol.messages import (
+    Aggregation,
+    CloseConnection,
+    Fragment,
+    JoinedGameRoom,
+    Memento,
+    MoveData,
+    MoveRequest,
+    PlayerScore,
+    PrepareRequest,
+    Result,
+    RoomData,
+    ScoreForPlayerRequest,
+    Testing,
+    TestModeRequest,
+)
+from protocol.texts import MoveRefusal, Texts, german_seconds, release_texts
+from protocol.writer import Body
+
+PACKAGE: Final = "sc.plugin2027"
+
+_TEAM_NAMES: Final = ("ONE", "TWO")
+_REQUEST_NAME: Final = "sc.protocol.room.MoveRequest"
+_REMOVED: Final = {lobby.READERS[tag] for tag in ("testMode", "testing", "scoreForPlayer", "playerScore")}
+
+# -- texts ------------------------------------------------------------------------------------------------------------
+
+_COMMON_TEXTS: Final = release_texts(
+    mistake_texts={**MISTAKE_TEXTS, BlokusMistake.WRONG_COLOR: "Nur eigene Spielfiguren können gezogen werden"},
+    mistakes_without_move=MISTAKES_WITHOUT_MOVE,
+    describe_move=describe_move,
+    team_names=_TEAM_NAMES,
+    before_move="bei",
+    move_request_name=_REQUEST_NAME,
+)
+
+
+def _refuse_out_of_turn(
+    _requested: Seat | None, on_turn: Seat, actual: Seat, names: tuple[str, str], data: RoomData
+) -> MoveRefusal:
+    """It costs the game, and the reason is what was said to the player."""
+    if actual == on_turn:
+        error = f"Move from {_TEAM_NAMES[actual]}({names[actual]}) has not been requested."
+    else:
+        error = _COMMON_TEXTS.not_your_turn_error(on_turn, actual, names, data)
+    return MoveRefusal(error, error, error, None, data)
+
+
+def _without_packet(refusal: MoveRefusal) -> MoveRefusal:
+    """Nothing follows the room's error: the player stays."""
+    return dataclasses.replace(refusal, packet=None)
+
+
+def _soft_timeout_reason(seconds: float) -> str:
+    return f"{verdict.SOFT_TIMEOUT_START} laenger als {german_seconds(seconds)} Sekunden gebraucht."
+
+
+def _hard_timeout_reason(seconds: float) -> str:
+    return f"{verdict.HARD_TIMEOUT_START} {german_seconds(seconds)} Sekunden nach Aufforderung keinen Zug gesendet."
+
+
+TEXTS: Final[Texts] = dataclasses.replace(
+    _COMMON_TEXTS,
+    illegal=lambda name, mistake, move, state: _without_packet(_COMMON_TEXTS.illegal(name, mistake, move, state)),
+    unreadable=lambda name, data: _without_packet(_COMMON_TEXTS.unreadable(name, data)),
+    out_of_turn=_refuse_out_of_turn,
+    departure_reason=lambda departure: f"{verdict.LEFT_START}: {departure.value}",
+    soft_timeout_reason=_soft_timeout_reason,
+    hard_timeout_reason=_hard_timeout_reason,
+)
+"""Reasons hold no name: the result puts it before them."""
+
+# -- the dialect ------------------------------------------------------------------------------------------------------
+
+_MOVES: Final = blokus.move_readers(PACKAGE)
+_READ_MEMENTO: Final = blokus.memento_reader(RULES_2027)
+
+
+def _attributes(state: BlokusState) -> str:
+    return (
+        f' startTeam="{_TEAM_NAMES[0]}" turn="{state.turn}" startPiece="{state.start_shape.name}" round="{state.round}"'
+    )
+
+
+def _write_prepare(message: PrepareRequest, dialect: Dialect, indent: str) -> Body:
+    """A game is paused as a whole here; a slot cannot ask for it."""
+    is_paused = message.is_paused or any(slot.should_be_paused for slot in message.slots)
+    slots = tuple(dataclasses.replace(slot, should_be_paused=False) for slot in message.slots)
+    return lobby.write_prepare(dataclasses.replace(message, is_paused=is_paused, slots=slots), dialect, indent)
+
+
+BLOKUS_2027: Final[Dialect] = BLOKUS_2021_R3.evolve(
+    name="blokus-2027",
+    texts=TEXTS,
+    score_definition=(Fragment("Siegpunkte", Aggregation.SUM), Fragment("Punkte", Aggregation.AVERAGE)),
+    readers=dict.fromkeys(tag for tag, reader in lobby.READERS.items() if reader in _REMOVED),
+    data_readers={
+        **dict.fromkeys(BLOKUS_2021_R3.move_classes),
+        **_MOVES,
+        "memento": _READ_MEMENTO,
+        "sc.protocol.room.MementoMessage": _READ_MEMENTO,
+        room.MOVE_REQUEST: None,
+        "moveRequest": room.read_move_request,
+        _REQUEST_NAME: room.read_move_request,
+        "result": verdict.read_result,
+        "sc.shared.GameResult": verdict.read_result,
+    },
+    writers={
+        CloseConnection: lobby.close_writer("close"),
+        JoinedGameRoom: lobby.write_joined_game_room_count,
+        PlayerScore: None,
+        PrepareRequest: _write_prepare,
+        ScoreForPlayerRequest: None,
+        Testing: None,
+        TestModeRequest: None,
+    },
+    data_writers={
+        MoveData: blokus.move_writer(PACKAGE),
+        MoveRequest: room.move_request_writer("moveRequest"),
+        Result: verdict.write_result,
+        Memento: blokus.memento_writer(
+            _attributes,
+            blokus.last_move,
+            blokus.board,
+            blokus.last_move_mono(),
+            blokus.shape_lists(),
+            blokus.valid_colors,
+        ),
+    },
+    move_classes=tuple(_MOVES),
+    slot_attributes=("displayName", "canTimeout", "reserved"),
+)

@@ -1,0 +1,162 @@
+"""Results of later seasons: scores by player, then one winner and one sentence on how the game ended.
+
+Law: a sentence is made of what the result says already: whose fault it was and why, or who was better; so a score's
+reason holds no name. Read back, the sentence gives cause and reason again; one that is not known becomes the reason of
+an UNKNOWN cause, or of the winner's score, word for word. Source: release 27.0.4.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from game.api import Seat
+from protocol.dialect import Dialect
+from protocol.dialects.lobby import fragment
+from protocol.dialects.room import read_definition, seat_named
+from protocol.messages import Cause, Result, Score
+from protocol.reading import Element, Reading, UnreadableError, is_true, read_integer_text
+from protocol.writer import Body, attribute, boolean, element, leaf
+
+LEFT_START: Final = "hat das Spiel verlassen"
+SOFT_TIMEOUT_START: Final = "hat fuer die Antwort auf die Zugaufforderung"
+HARD_TIMEOUT_START: Final = "hat innerhalb von"
+
+EVERYBODY: Final = "Alle Spieler"
+TIE: Final = "Beide Spieler sind gleichauf"
+BETTER: Final = "{name} hat am meisten Punkte erzielt."
+
+
+class _Sentence(NamedTuple):
+    """How a fault is told: `start` and `middle` around the name, then the reason, which begins with `reason_start`."""
+
+    cause: Cause
+    start: str = ""
+    middle: str = " "
+    reason_start: str = ""
+
+
+_SENTENCES: Final = {
+    sentence.cause: sentence
+    for sentence in (
+        _Sentence(Cause.RULE_VIOLATION, "Regelverletzung von ", ": "),
+        _Sentence(Cause.PROCESS_VIOLATION, "Missachtung des Spielablaufs von ", ": "),
+        _Sentence(Cause.LEFT, reason_start=LEFT_START),
+        _Sentence(Cause.SOFT_TIMEOUT, reason_start=SOFT_TIMEOUT_START),
+        _Sentence(Cause.HARD_TIMEOUT, reason_start=HARD_TIMEOUT_START),
+    )
+}
+
+# -- out --------------------------------------------------------------------------------------------------------------
+
+
+def write_result(message: Result, dialect: Dialect, indent: str) -> Body:
+    inner, innermost = indent + "  ", indent + "    "
+    parts = "".join(fragment(part, inner) for part in message.definition)
+    entries = "".join(
+        element(
+            inner,
+            "entry",
+            "",
+            element(innermost, "player", _player(name, dialect.team_names[seat]))
+            + element(innermost, "score", "", "".join(leaf(innermost + "  ", "part", str(n)) for n in score.parts)),
+        )
+        for seat, (score, name) in enumerate(zip(message.scores, message.names, strict=True))
+    )
+    lines = element(indent, "definition", "", parts) + element(indent, "scores", "", entries)
+    return Body("result", "", lines + _winner(message, dialect, indent))
+
+
+def _player(name: str, team_name: str) -> str:
+    return attribute("name", name if name.strip() else None) + attribute("team", team_name)
+
+
+def _winner(message: Result, dialect: Dialect, indent: str) -> str:
+    """Nothing if the game ended regularly and nobody won."""
+    faults = [seat for seat, score in enumerate(message.scores) if score.cause is not Cause.REGULAR]
+    names = _names(message.names, dialect)
+    if faults:
+        name = EVERYBODY if len(faults) == len(message.scores) else names[faults[0]]
+        text = _fault(message.scores[faults[0]], name)
+    elif not message.winners:
+        return ""
+    elif len(message.winners) == 1:
+        text = message.scores[message.winners[0]].reason or BETTER.format(name=names[message.winners[0]])
+    else:
+        text = message.scores[0].reason or TIE
+    team = dialect.team_names[message.winners[0]] if len(message.winners) == 1 else None
+    attributes = attribute("team", team) + f' regular="{boolean(value=not faults)}"' + attribute("reason", text)
+    return element(indent, "winner", attributes)
+
+
+def _names(names: tuple[str, str], dialect: Dialect) -> tuple[str, str]:
+    """As sentences call the players."""
+    first, second = (name if name.strip() else team for name, team in zip(names, dialect.team_names, strict=True))
+    return first, second
+
+
+def _fault(score: Score, name: str) -> str:
+    sentence = _SENTENCES.get(score.cause)
+    return score.reason if sentence is None else f"{sentence.start}{name}{sentence.middle}{score.reason}"
+
+
+# -- in ---------------------------------------------------------------------------------------------------------------
+
+
+def read_result(data: Element, reading: Reading) -> Result:
+    parts = reading.children(data, "definition", "scores", "winner")
+    if "scores" not in parts:
+        raise UnreadableError(f"im Element {data.tag} fehlt das Element scores")
+    definition = read_definition(parts["definition"], reading) if "definition" in parts else ()
+    entries: dict[Seat, tuple[str, Score]] = {}
+    for child in parts["scores"]:
+        if child.tag == "entry":
+            seat, name, score = _read_entry(child, reading)
+            entries[seat] = name, score
+        else:
+            reading.skip(child, parts["scores"])
+    if len(entries) != len(reading.dialect.team_names):
+        raise UnreadableError("im Element scores fehlt ein Spieler")
+    (first, first_score), (second, second_score) = entries[0], entries[1]
+    result = Result(definition, (first_score, second_score), (), (first, second))
+    return _with_verdict(result, parts["winner"], reading.dialect) if "winner" in parts else result
+
+
+def _read_entry(entry: Element, reading: Reading) -> tuple[Seat, str, Score]:
+    """A player's seat, name and score."""
+    parts = reading.children(entry, "player", "score")
+    if len(parts) != len(("player", "score")):
+        raise UnreadableError("im Element entry fehlt player oder score")
+    values = []
+    for child in parts["score"]:
+        if child.tag == "part":
+            values.append(read_integer_text(child))
+        else:
+            reading.skip(child, parts["score"])
+    player = parts["player"]
+    seat = seat_named(player.get("team", ""), reading.dialect.team_names, "player team")
+    return seat, player.get("name", ""), Score(Cause.REGULAR, "", tuple(values))
+
+
+def _with_verdict(result: Result, winner: Element, dialect: Dialect) -> Result:
+    names, text, team = _names(result.names, dialect), winner.get("reason", ""), winner.get("team")
+    winners = () if team is None else (seat_named(team, dialect.team_names, "winner team"),)
+    if is_true(winner.get("regular", "")):
+        usual = BETTER.format(name=names[winners[0]]) if winners else TIE
+        told = "" if text == usual else text
+        scores = tuple(replace(score, reason=told) for score in result.scores)
+        return replace(result, scores=scores, winners=winners or (0, 1))
+    cause, reason = _read_fault(text, names[1 - winners[0]] if winners else EVERYBODY)
+    scores = tuple(
+        score if seat in winners else replace(score, cause=cause, reason=reason)
+        for seat, score in enumerate(result.scores)
+    )
+    return replace(result, scores=scores, winners=winners)
+
+
+def _read_fault(text: str, name: str) -> tuple[Cause, str]:
+    for sentence in _SENTENCES.values():
+        start = f"{sentence.start}{name}{sentence.middle}"
+        if text.startswith(start + sentence.reason_start):
+            return sentence.cause, text[len(start) :]
+    return Cause.UNKNOWN, text
