@@ -1,0 +1,171 @@
+"""Alarms go off once, in order, not too early, and not at all when cancelled; a bug in one hurts no other."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+import trio
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from trio.testing import MockClock
+
+from server.alarms import SWEEP_FROM, Alarms, ScheduledAlarm
+
+
+def never(error: Exception) -> None:
+    raise error
+
+
+@asynccontextmanager
+async def running(on_bug: Callable[[Exception], None] = never) -> AsyncIterator[Alarms]:
+    alarms = Alarms(on_bug)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(alarms.run)
+        yield alarms
+        nursery.cancel_scope.cancel()
+
+
+@settings(max_examples=20)
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 50),  # seconds after which it is set
+            st.integers(-5, 50),  # seconds from then to its deadline
+            st.one_of(st.none(), st.integers(0, 60)),  # seconds from setting to cancelling
+        ),
+        max_size=30,
+    )
+)
+def test_every_alarm_is_called_once_at_its_time_and_in_order(plan: list[tuple[int, int, int | None]]) -> None:
+    called: list[tuple[int, float]] = []
+
+    async def set_and_cancel(alarms: Alarms, number: int) -> None:
+        after, delay, cancelled_after = plan[number]
+        await trio.sleep(after)
+        alarm = alarms.call_after(delay, lambda now: called.append((number, now)))
+        if cancelled_after is not None:
+            await trio.sleep(cancelled_after + 0.5)
+            alarm.cancel()
+
+    async def main() -> None:
+        async with running() as alarms, trio.open_nursery() as nursery:
+            for number in range(len(plan)):
+                nursery.start_soon(set_and_cancel, alarms, number)
+            await trio.sleep(200)
+
+    trio.run(main, clock=MockClock(autojump_threshold=0))
+    due = {
+        number: float(after + max(0, delay))
+        for number, (after, delay, cancelled_after) in enumerate(plan)
+        if cancelled_after is None or max(0, delay) <= cancelled_after
+    }
+    assert dict(called) == due
+    assert len(called) == len(due)
+    assert [now for _, now in called] == sorted(due.values())
+
+
+async def test_alarms_of_the_same_instant_are_called_in_the_order_they_were_set(autojump_clock: MockClock) -> None:
+    called: list[int] = []
+    async with running() as alarms:
+        for number in range(10):
+            alarms.call_at(5.0, lambda _, number=number: called.append(number))  # type: ignore[misc]
+        await trio.sleep(6)
+    assert called == list(range(10))
+
+
+async def test_a_callback_may_set_and_cancel_others(autojump_clock: MockClock) -> None:
+    called: list[str] = []
+    async with running() as alarms:
+        later = alarms.call_at(2.0, lambda _: called.append("cancelled"))
+
+        def first(now: float) -> None:
+            called.append("first")
+            later.cancel()
+            alarms.call_at(now, lambda _: called.append("at once"))
+            alarms.call_after(5.0, lambda _: called.append("later"))
+
+        alarms.call_at(1.0, first)
+        await trio.sleep(3)
+        assert called == ["first", "at once"]
+        await trio.sleep(4)
+    assert called == ["first", "at once", "later"]
+
+
+async def test_cancelling_twice_or_after_the_call_does_nothing(autojump_clock: MockClock) -> None:
+    called: list[float] = []
+    async with running() as alarms:
+        alarm = alarms.call_at(1.0, called.append)
+        await trio.sleep(2)
+        alarm.cancel()
+        alarm.cancel()
+    assert called == [1.0]
+
+
+async def test_a_callback_that_raises_is_reported_and_the_others_are_called(autojump_clock: MockClock) -> None:
+    bugs: list[Exception] = []
+    called: list[float] = []
+    error = RuntimeError("a bug")
+    async with running(bugs.append) as alarms:
+        alarms.call_at(1.0, called.append)
+        alarms.call_at(1.0, lambda _: never(error))
+        alarms.call_at(1.0, called.append)
+        alarms.call_at(2.0, called.append)
+        await trio.sleep(3)
+    assert called == [1.0, 1.0, 2.0]
+    assert bugs == [error]
+
+
+class Thing:
+    def ring(self, now: float) -> None:
+        raise AssertionError(now)
+
+
+def test_a_cancelled_alarm_keeps_nothing_alive() -> None:
+    alarms = Alarms(never)
+    thing = Thing()
+    alarm = alarms.call_at(1e9, thing.ring)
+    alarm.cancel()
+    gone = weakref.ref(thing)
+    del thing
+    assert gone() is None
+
+
+@settings(max_examples=20)
+@given(st.lists(st.booleans(), min_size=1, max_size=400))
+def test_cancelled_alarms_do_not_pile_up_however_far_their_deadlines(are_kept: list[bool]) -> None:
+    """Every move leaves a cancelled one; the limit may be hours."""
+    alarms = Alarms(never)
+    kept: list[ScheduledAlarm] = []
+    for is_kept in are_kept:
+        alarm = alarms.call_at(1e9, lambda _: None)
+        if is_kept:
+            kept.append(alarm)
+        else:
+            alarm.cancel()
+        assert len(alarms) <= max(SWEEP_FROM, 2 * len(kept)) + 1
+
+
+async def test_a_sweep_loses_and_reorders_nothing(autojump_clock: MockClock) -> None:
+    called: list[float] = []
+    async with running() as alarms:
+        for number in range(5 * SWEEP_FROM):
+            alarm = alarms.call_at(float(1 + number % 7), called.append)
+            if number % 5:
+                alarm.cancel()
+        await trio.sleep(10)
+    assert called == sorted(called)
+    assert len(called) == SWEEP_FROM
+
+
+@pytest.mark.parametrize("first", [1.0, 100.0])
+async def test_the_task_wakes_for_what_is_due_first(first: float, autojump_clock: MockClock) -> None:
+    called: list[float] = []
+    async with running() as alarms:
+        alarms.call_at(50.0, called.append)
+        await trio.testing.wait_all_tasks_blocked()
+        alarms.call_at(first, called.append)
+        await trio.sleep(200)
+    assert called == sorted([50.0, first])
