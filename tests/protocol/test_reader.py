@@ -21,7 +21,6 @@ from tests.protocol.streams import (
     ONE_LINE_MOVE,
     Cut,
     all_packets,
-    byte_by_byte,
     in_random_pieces,
     shape_of,
     stream_of,
@@ -363,96 +362,3 @@ def test_a_parser_that_gives_no_reason() -> None:
 def test_long_names_make_no_long_explanations() -> None:
     for stream in (b"<protocol><a>&" + b"x" * 5000 + b";</a>", b"<protocol><a></" + b"y" * 5000 + b">"):
         assert len(refusal_of(stream)[1]) < 500
-
-
-# -- memory and work, counted -----------------------------------------------------------------------------------------
-
-
-def test_finished_packets_are_not_kept() -> None:
-    reader = PacketReader(BEFORE_JOIN)
-    reader.receive(b"<protocol>")
-    reader.next_packet()
-    nodes: set[tuple[int, int, int]] = set()
-    for number in range(1000):
-        reader.receive(b"\n <!-- %d --> text " % number + ONE_LINE_MOVE)
-        root = cast("etree._Element", reader.next_packet()).getparent()
-        assert root is not None
-        nodes.add((len(root), sum(1 for _ in root.iter()), len(root.text or "")))
-    assert len(nodes) == 1, "the tree is as small after the last packet as after the first"
-    assert nodes.pop()[:2] == (1, 5)
-    assert len(reader._buffer) == 0
-
-
-class CountingBuffer(bytearray):
-    """Counts the bytes that are looked at."""
-
-    looked_at = 0
-
-    def find(self, sub: bytes, start: int = 0, end: int | None = None) -> int:  # type: ignore[override]
-        stop = len(self) if end is None else end
-        found = super().find(sub, start, stop)
-        self.looked_at += (stop if found < 0 else found + len(sub)) - start
-        return found
-
-    def rfind(self, sub: bytes, start: int = 0, end: int | None = None) -> int:  # type: ignore[override]
-        stop = len(self) if end is None else end
-        found = super().rfind(sub, start, stop)
-        self.looked_at += stop - max(found, start)
-        return found
-
-
-class CountingParser:
-    """Counts what is fed."""
-
-    def __init__(self, parser: etree.XMLPullParser) -> None:
-        self._parser = parser
-        self.pieces = 0
-        self.characters = 0
-
-    def feed(self, text: str) -> None:
-        self.pieces += 1
-        self.characters += len(text)
-        self._parser.feed(text)
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._parser, name)
-
-
-STREAMS = {
-    "moves": ONE_LINE_MOVE * 100,
-    "a long text": b"<a>" + b"x" * 20_000 + b"</a>",
-    "a long attribute": b"<a b='" + b"x" * 20_000 + b"'/>",
-    "brackets in a comment": b"<a><!--" + b" </a" * 6_000 + b" --></a>",
-    "brackets in an attribute": b"<a b='" + b">" * 3000 + b"'/>",
-    "half end tags": b"<a><![CDATA[" + b"</" * 10_000 + b"]]></a>",
-    "a long name": b"<" + b"a" * 10_000 + b"></" + b"a" * 10_000 + b">",
-    "white space": (b"\n" * 5000 + b"<a/>") * 10,
-}
-
-
-@pytest.mark.parametrize("cut", [whole, lambda stream: in_random_pieces(stream, longest=1500)])
-@pytest.mark.parametrize("name", STREAMS)
-def test_every_byte_is_looked_at_and_fed_a_bounded_number_of_times(name: str, cut: Cut) -> None:
-    check_linear(STREAMS[name], cut)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", STREAMS)
-def test_every_byte_is_looked_at_a_bounded_number_of_times_one_by_one(name: str) -> None:
-    check_linear(STREAMS[name], byte_by_byte)
-
-
-def check_linear(stream: bytes, cut: Cut) -> None:
-    reader = PacketReader(Limits(packet_bytes=64 * 1024))
-    buffer, parser = CountingBuffer(), CountingParser(reader._parser)
-    reader._buffer, reader._parser = buffer, parser  # type: ignore[assignment]
-    pieces = 0
-    for piece in cut(b"<protocol>" + stream):
-        pieces += 1
-        reader.receive(piece)
-        while reader.next_packet() is not None:
-            pass
-    size = len(stream) + len(b"<protocol>")
-    assert parser.characters == size, "each byte is fed once"
-    assert buffer.looked_at <= 4 * size + 150 * pieces
-    assert parser.pieces <= pieces + stream.count(b">") + size // SLICE_BYTES + 2
