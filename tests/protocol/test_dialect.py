@@ -8,11 +8,25 @@ from typing import cast
 import pytest
 from lxml import etree
 
+from game.blokus.polyomino import Shape
+from game.blokus.rulesets import RULES_2021
+from game.blokus.state import BlokusState
 from protocol.dialect import Dialect
-from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
-from protocol.dialects.lobby import attribute_reader, close_writer, read_close
+from protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
+from protocol.dialects.lobby import attribute_reader, attribute_writer, close_writer, read_close
 from protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
-from protocol.messages import CloseConnection, JoinRequest, Left, RoomMessage, UnknownPacket, UnreadableData
+from protocol.messages import (
+    CancelRequest,
+    CloseConnection,
+    JoinRequest,
+    Left,
+    Memento,
+    PrepareRequest,
+    RoomMessage,
+    Slot,
+    UnknownPacket,
+    UnreadableData,
+)
 from protocol.reading import Element
 
 
@@ -103,3 +117,68 @@ def test_what_is_skipped_is_noted() -> None:
 def test_data_that_cannot_be_read_says_why(data: str, class_name: str | None, problem: str) -> None:
     message = decode(BLOKUS_2021_R3, f'<room roomId="r">{data}</room>')
     assert message == RoomMessage("r", UnreadableData(class_name, problem))
+
+
+# -- a client whose edition is not known yet --------------------------------------------------------------------------
+
+
+def test_requests_of_other_editions_are_understood_and_can_be_repeated() -> None:
+    other = BLOKUS_2021_R3.evolve(
+        readers={"cancel": None, "enter": attribute_reader(CancelRequest, "room")},
+        writers={CancelRequest: attribute_writer("enter", "room", "room_id")},
+    )
+    narrow = BLOKUS_2021_RELEASE.evolve(writers={CancelRequest: None})
+    wide = narrow.also_reading(other, BLOKUS_2021_R3)
+    assert decode(wide, '<enter room="r"/>') == CancelRequest("r")
+    assert decode(wide, "<close/>") == CloseConnection()
+    assert wide.encode(CancelRequest("r")) == b'\n  <enter room="r"/>', "the first one that can say it"
+    assert wide.data_readers == narrow.data_readers
+    with pytest.raises(RemoteProtocolError, match="is not a packet"):
+        decode(narrow, "<close/>")
+
+
+def test_what_is_understood_already_stays_as_it_was() -> None:
+    wide = BLOKUS_2021_R3.also_reading(BLOKUS_2021_R3.evolve(readers={"join": attribute_reader(JoinRequest, "other")}))
+    assert decode(wide, '<join gameType="g" other="x"/>') == JoinRequest("g")
+
+
+def test_what_a_slot_left_out_is_what_the_edition_means_by_it() -> None:
+    request = decode(BLOKUS_2021_R3, '<prepare gameType="g"><slot displayName="a" reserved="true"/><slot/></prepare>')
+    assert isinstance(request, PrepareRequest)
+    assert BLOKUS_2021_R3.settle(request) == request
+    assert BLOKUS_2021_RELEASE.settle(request).slots == (
+        Slot("a", can_timeout=False, is_reserved=True),
+        Slot(None, can_timeout=False, is_reserved=False),
+    )
+
+
+def test_a_request_that_was_never_on_a_wire_is_complete() -> None:
+    request = PrepareRequest("g", (Slot("a"), Slot("b", can_timeout=False)))
+    assert BLOKUS_2021_RELEASE.settle(request) == request
+
+
+def test_attributes_of_another_season_are_refused_by_name() -> None:
+    narrow = BLOKUS_2021_R3.evolve(name="narrow", slot_attributes=("displayName",), prepare_attributes=("gameType",))
+    for text, where in (
+        ('<prepare pause="true"/>', "prepare: narrow has no attribute pause; it has gameType"),
+        (
+            '<prepare><slot/><slot reserved="x"/></prepare>',
+            "slot 2: narrow has no attribute reserved; it has displayName",
+        ),
+    ):
+        request = decode(BLOKUS_2021_R3, text)
+        assert isinstance(request, PrepareRequest)
+        with pytest.raises(RemoteProtocolError) as error:
+            narrow.settle(request)
+        assert (error.value.refusal, str(error.value)) == (Refusal.UNREADABLE_PACKET, where)
+        assert error.value.original == request
+
+
+def test_what_there_are_packets_for() -> None:
+    assert BLOKUS_2021_R3.has_packet(Left)
+    assert BLOKUS_2021_R3.has_packet(Memento)
+    assert not BLOKUS_2021_R3.evolve(writers={Left: None}).has_packet(Left)
+
+
+def test_a_result_shows_nothing_of_a_player_beside_its_score() -> None:
+    assert BLOKUS_2021_R3.player_details(BlokusState(RULES_2021, Shape.PENTO_L)) == (None, None)
