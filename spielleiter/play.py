@@ -80,7 +80,8 @@ def play(
 ) -> None:
     """Play one game and say how it ended.
 
-    Without --reservation or --room the player joins any open game, or waits in a new one for its opponent.
+    Without --reservation or --room the player joins any open game, or waits in a new one for its opponent. The room's
+    id goes to standard error.
 
     The exit code is 0 for a game that was played to its end, also when it was lost; 1 when the connection or the
     server failed. -h is --host, as for every client of the contest.
@@ -100,11 +101,12 @@ def play(
     async def main() -> GameReport:
         async with Player.connect(host, port, dialect=DIALECTS[game], wait_timeout=wait) as player:
             if reservation is not None:
-                await player.join_prepared(reservation)
+                joined = await player.join_prepared(reservation)
             elif room is not None:
-                await player.join_room(room)
+                joined = await player.join_room(room)
             else:
-                await player.join(game)
+                joined = await player.join(game)
+            click.echo(f"room {joined}", err=True)
             return await player.play(
                 make_strategy(strategy, seed=seed, delay=DEFAULT_DELAY if delay is None else delay)
             )

@@ -21,6 +21,16 @@ def test_a_game_is_won_and_told() -> None:
     assert "RULE_VIOLATION" in result.stdout
 
 
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_the_room_is_told_apart_from_the_outcome(form: list[str]) -> None:
+    with background_server() as server:
+        server.add_player("illegal")
+        result = server.run("play", *form)
+        (room,) = {event["room"] for event in map(json.loads, server.log.splitlines()) if "room" in event}
+    assert result.stderr == f"room {room}\n"
+    assert len(result.stdout.splitlines()) == 1
+
+
 def test_a_game_that_is_lost_was_played_all_the_same() -> None:
     with background_server() as server:
         server.add_player("first")
@@ -46,7 +56,7 @@ def test_a_connection_that_broke_is_a_failure(as_json: bool) -> None:
     if as_json:
         assert json.loads(result.stdout)["end"] == "abandoned"
     else:
-        assert result.stderr == "spielleiter: this player broke the connection itself\n"
+        assert result.stderr.splitlines()[1:] == ["spielleiter: this player broke the connection itself"]
 
 
 @pytest.mark.parametrize(
