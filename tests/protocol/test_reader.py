@@ -29,7 +29,7 @@ from tests.protocol.streams import (
 
 JOIN = ("join", "", ())
 EVERYTHING = stream_of(*LATEST.values(), ONE_LINE_MOVE, ONE_LINE_MOVE)
-SHORT = stream_of(*(packet for packet in LATEST.values() if len(packet) < 4000), ONE_LINE_MOVE)
+SHORT = stream_of(*(packet for packet in LATEST.values() if len(packet) < 1200), ONE_LINE_MOVE)
 FEW = stream_of(*(packet for packet in LATEST.values() if len(packet) < 600), ONE_LINE_MOVE)
 
 

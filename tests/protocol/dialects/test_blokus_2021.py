@@ -51,7 +51,7 @@ def test_a_recorded_packet_comes_back_byte_for_byte(name: str, dialect: Dialect)
 
 @pytest.mark.parametrize("cut", CUTS)
 def test_recorded_packets_in_one_stream(cut: Cut) -> None:
-    stream = stream_of(*(packet for packet in LATEST.values() if len(packet) < 4000))
+    stream = stream_of(*(packet for packet in LATEST.values() if len(packet) < 1200))
     events = all_events(Connection(Role.CLIENT, BLOKUS_2021_R3), cut(stream))
     assert server_stream(events, BLOKUS_2021_R3) == stream
 

@@ -77,7 +77,7 @@ def test_the_last_move_may_be_a_skip() -> None:
     assert isinstance(state_of(LATEST["memento_lastmove_skip"]).last_move, SkipMove)
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(strategies.mementos)
 def test_a_position_comes_back_as_it_was(memento: Memento) -> None:
     assert memento_of(BLOKUS_2021_R3.encode(RoomMessage("r", memento))) == memento
