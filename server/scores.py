@@ -2,7 +2,7 @@
 
 Law: sums and averages are those of the official release, to the digit: a SUM grows; an AVERAGE is the old one times
 (n - 1) / n plus the new value / n, both quotients rounded half up to six decimals, the sum to eight digits. Games
-between two players of the same name do not count.
+between two players of the same name do not count, nor does a game whose score has other parts than the player's line.
 """
 
 from __future__ import annotations
@@ -26,6 +26,10 @@ class _Line:
 
     number_of_tests: int = 0
     values: tuple[tuple[Fragment, Decimal], ...] = field(default=())
+
+    def fits(self, definition: tuple[Fragment, ...]) -> bool:
+        """Whether games scored so can be added here: to an empty line, or to others of this kind."""
+        return not self.values or tuple(fragment for fragment, _ in self.values) == definition
 
     def add(self, definition: tuple[Fragment, ...], parts: tuple[int, ...]) -> None:
         before = [value for _, value in self.values] or [Decimal(0)] * len(definition)
@@ -56,7 +60,9 @@ class ScoreSheet:
         if not self.is_enabled or result.names[0] == result.names[1]:
             return
         for name, score in zip(result.names, result.scores, strict=True):
-            self._lines.setdefault(name, _Line()).add(result.definition, score.parts)
+            line = self._lines.setdefault(name, _Line())
+            if line.fits(result.definition):
+                line.add(result.definition, score.parts)
 
     def of(self, display_name: str) -> PlayerScore | None:
         """The line of this player, or None if no game of it was entered."""
