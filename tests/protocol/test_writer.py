@@ -5,7 +5,7 @@ from __future__ import annotations
 import doctest
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
@@ -34,6 +34,7 @@ def test_escapes_are_those_of_the_official_server(raw: str, in_text: str, in_att
     assert (escape_text(raw), escape_attribute(raw)) == (in_text, in_attribute)
 
 
+@settings(max_examples=50)
 @given(st.text(alphabet=st.characters()), st.text(alphabet=st.characters()))
 def test_any_text_comes_back_as_it_was_or_with_replacements(value: str, text: str) -> None:
     written = leaf("\n", "a", text, attribute("b", value)).encode()
