@@ -55,6 +55,12 @@ class MatchSetup:
     server_options: Mapping[str, Any] = field(default_factory=dict)
     """Settings of our own server by the field's name in its configuration."""
     patience: Patience = Patience()
+    sprt: str | None = None
+    """The sequential test that ends the match, as its option is written."""
+    significance: float | None = None
+    """The match ends once one program is better with this probability of error at most."""
+    min_games: int = 0
+    """But not before so many games."""
 
     def __post_init__(self) -> None:
         if self.games < 1:

@@ -13,6 +13,7 @@ COMMANDS = {
     "serve": ("spielleiter.serve:serve", "Start the server."),
     "play": ("spielleiter.play:play", "Play one game with a built-in strategy."),
     "admin": ("spielleiter.admin:admin", "Prepare, watch, pause, step and cancel games."),
+    "match": ("spielleiter.match:match_command", "Let two programs play many games, and say which one is better."),
     "demo": ("spielleiter.demo:demo", "A server, two built-in players, one whole game."),
 }
 

@@ -1,0 +1,183 @@
+"""Plays the games of a match, several at a time, until all are played or something ends it before.
+
+Law: a finished game is in the journal before anybody hears of it; one that is cut off is not, and is played anew when
+the match is resumed. The first signal to stop lets running games finish, the second one cuts them off. Whatever
+happens, no process is left.
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+import signal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+import trio
+
+from match.errors import MatchError, SetupError
+from match.journal import Journal
+from match.plan import PlannedGame
+from match.processes import find_processes, kill_processes
+from match.records import GameRecord, Verdict
+from match.referee import play_game
+from match.setup import MatchSetup
+
+MACHINE_FAILURES: Final = 3
+"""So many games in a row that server or machine spoilt end the match."""
+
+
+class End(enum.Enum):
+    """Why no more games are played."""
+
+    DONE = "all games are played"
+    DECIDED = "decided before all games were played"
+    FAULT = "a program failed"
+    INTERRUPTED = "interrupted"
+    MACHINE = "server or machine failed"
+
+
+class Progress(Protocol):
+    """Is told how a match goes on; must return at once."""
+
+    def game_started(self, planned: PlannedGame) -> None: ...
+
+    def game_finished(self, record: GameRecord) -> None: ...
+
+    def stopping(self) -> None:
+        """The first signal has come: running games are finished."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """How a match is played, which changes nothing in its games."""
+
+    concurrency: int = 1
+    is_fail_fast: bool = False
+    """The first game in which a program fails is the last one."""
+    is_pinned: bool = False
+    """Each program has a processor core of its own."""
+
+
+def never(_records: Sequence[GameRecord]) -> bool:
+    """The match is never decided before its last game."""
+    return False
+
+
+def count_cores() -> int:
+    """The processor cores this program may use."""
+    return len(usable_cores())
+
+
+def usable_cores() -> list[int]:
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
+
+
+async def play_match(
+    setup: MatchSetup,
+    folder: Path,
+    journal: Journal,
+    progress: Progress,
+    conditions: Conditions = Conditions(),
+    is_decided: Callable[[Sequence[GameRecord]], bool] = never,
+) -> End:
+    """Play every game of the plan that is not in the journal yet. Raises MatchError.
+
+    `is_decided` is asked after each game, with all records in the order of finishing.
+    """
+    kill_processes(find_processes(f"{setup.run_id}/"))  # of a run that was cut off
+    runner = _Runner(setup, folder, journal, progress, conditions, is_decided)
+    try:
+        return await runner.run()
+    except BaseExceptionGroup as group:
+        ours, others = group.split(MatchError)
+        if ours is None or others is not None:
+            raise
+        raise _first(ours) from None
+
+
+class _Runner:
+    def __init__(
+        self,
+        setup: MatchSetup,
+        folder: Path,
+        journal: Journal,
+        progress: Progress,
+        conditions: Conditions,
+        is_decided: Callable[[Sequence[GameRecord]], bool],
+    ) -> None:
+        self._setup = setup
+        self._folder = folder
+        self._journal = journal
+        self._progress = progress
+        self._conditions = conditions
+        self._is_decided = is_decided
+        self._end: End | None = None
+        self._failures = 0
+
+    async def run(self) -> End:
+        if self._is_decided(tuple(self._journal.records.values())):
+            return End.DECIDED
+        games = iter([each for each in self._setup.plan() if each.game not in self._journal.records])
+        async with trio.open_nursery() as nursery:
+            await nursery.start(self._watch_signals, nursery.cancel_scope)
+            async with trio.open_nursery() as workers:
+                for cores in self._places():
+                    workers.start_soon(self._work, games, cores, nursery.cancel_scope)
+            nursery.cancel_scope.cancel()
+        return self._end or End.DONE
+
+    def _places(self) -> Iterable[tuple[int | None, int | None]]:
+        """For each game at a time, the cores of its programs."""
+        count = self._conditions.concurrency
+        if not self._conditions.is_pinned:
+            return [(None, None)] * count
+        cores = usable_cores()
+        if len(cores) < 2 * count:
+            games = f"{count} game{'s' if count > 1 else ''} at a time"
+            raise SetupError(f"{games} with a core for each program need {2 * count} cores, there are {len(cores)}")
+        return [(cores[2 * place], cores[2 * place + 1]) for place in range(count)]
+
+    async def _work(
+        self, games: Iterator[PlannedGame], cores: tuple[int | None, int | None], scope: trio.CancelScope
+    ) -> None:
+        while self._end is None and (planned := next(games, None)) is not None:
+            self._progress.game_started(planned)
+            record = await play_game(self._setup, planned, self._folder, cores)
+            self._journal.append(record)
+            self._progress.game_finished(record)
+            self._consider(record, scope)
+
+    def _consider(self, record: GameRecord, scope: trio.CancelScope) -> None:
+        """Whether the match goes on after this game."""
+        self._failures = self._failures + 1 if record.verdict == Verdict.SERVER_FAILED else 0
+        if self._is_decided(tuple(self._journal.records.values())):
+            self._end = End.DECIDED
+            scope.cancel()
+        elif self._failures >= MACHINE_FAILURES:
+            self._end = End.MACHINE
+        elif self._conditions.is_fail_fast and record.offender is not None:
+            self._end = self._end or End.FAULT
+
+    async def _watch_signals(
+        self, scope: trio.CancelScope, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> None:
+        with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+            task_status.started()
+            async for _ in signals:
+                if self._end is End.INTERRUPTED:
+                    scope.cancel()
+                else:
+                    self._end = End.INTERRUPTED
+                    self._progress.stopping()
+
+
+def _first(group: BaseExceptionGroup[MatchError]) -> MatchError:
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    assert isinstance(error, MatchError)
+    return error

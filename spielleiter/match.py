@@ -1,0 +1,412 @@
+"""`spielleiter match`: two programs, many games, one answer.
+
+Law: the exit code is the answer for scripts: 0 done (or SPRT accepted H1), 1 player 1 is worse where that was asked,
+2 misuse, 3 a program failed where --fail-on says so, 4 server or machine failed, 130 interrupted. Options of the
+official test client mean here what they mean there.
+"""
+
+from __future__ import annotations
+
+import secrets
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from client.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
+from spielleiter.commands import EXIT_FAILURE, EXIT_INTERRUPTED, Misuse, run_async
+from spielleiter.options import game_option
+
+if TYPE_CHECKING:
+    from match.records import GameRecord
+    from match.runner import End
+    from match.setup import MatchSetup
+    from match.summary import Summary
+
+EXIT_FAULT = 3
+EXIT_MACHINE = 4
+
+_FAULTS = ("crash", "timeout", "illegal", "message", "any")
+_MIN_TESTS = 20
+
+
+@click.command(name="match")
+@click.option("--player1", metavar="CMD", help="The first program; see below.")
+@click.option("--player2", metavar="CMD", help="The second program.")
+@click.option("--name1", metavar="NAME", help="What the first program is called.")
+@click.option("--name2", metavar="NAME", help="What the second program is called.")
+@click.option(
+    "-n",
+    "--games",
+    "-t",
+    "--tests",
+    "games",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    metavar="N",
+    help="How many games; they come in pairs with the sides swapped.",
+)
+@click.option(
+    "-j",
+    "--concurrency",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="How many games are played at a time.",
+)
+@game_option
+@click.option("--seed", type=click.IntRange(0), metavar="N", help="Makes the plan the same in every run.")
+@click.option(
+    "--openings",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="A replay to start from, or a folder with replays: one for each pair.",
+)
+@click.option(
+    "--opening-turn", type=click.IntRange(0), default=0, metavar="TURN", help="The turn of the replays to start from."
+)
+@click.option("--start-piece", metavar="SHAPE", help="As of `serve`: the shape every colour begins with.")
+@click.option("--game-end", metavar="WHEN", help="As of `serve`: colorFinished or noMovesLeft.")
+@click.option("--soft-timeout", type=click.IntRange(1), metavar="MS", help="Milliseconds for a move.  [2000]")
+@click.option(
+    "--hard-timeout",
+    type=click.IntRange(1),
+    metavar="MS",
+    help="Milliseconds until a game ends without a move.  [10000]",
+)
+@click.option("--no-timeout", is_flag=True, help="Neither program is held to the time limits.")
+@click.option("--no-timeout1", is_flag=True, help="The first program is not.")
+@click.option("--no-timeout2", is_flag=True, help="The second program is not.")
+@click.option(
+    "--start-timeout",
+    type=click.FloatRange(0, min_open=True),
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="For a program to take its seat.",
+)
+@click.option(
+    "--exit-timeout",
+    type=click.FloatRange(0),
+    default=5.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="For a program to end itself after the game.",
+)
+@click.option(
+    "--game-timeout",
+    type=click.FloatRange(0, min_open=True),
+    default=600.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="For a whole game.",
+)
+@click.option("--server", metavar="HOST:PORT", help="Play at this server instead of one of our own.")
+@click.option("-h", "--host", metavar="HOST", help="The same in two options.")
+@click.option("-p", "--port", type=click.IntRange(0, 65535), metavar="PORT", help="The same in two options.")
+@click.option(
+    "--password",
+    envvar="SPIELLEITER_PASSWORD",
+    default=DEFAULT_PASSWORD,
+    metavar="PASSWORD",
+    help="The administrators' password there; also taken from SPIELLEITER_PASSWORD.",
+)
+@click.option("--start-server", is_flag=True, help="A server of our own, whatever --host, --port and --server say.")
+@click.option(
+    "--sprt",
+    metavar="TEXT",
+    help='Stop as soon as the sequential test has decided: "elo0=0 elo1=50 alpha=0.05 beta=0.05".',
+)
+@click.option(
+    "--significance",
+    type=click.FloatRange(0, 0.5, min_open=True),
+    metavar="P",
+    help="Stop as soon as one program is better with this probability of error.",
+)
+@click.option(
+    "--min-tests",
+    type=click.IntRange(1),
+    default=_MIN_TESTS,
+    show_default=True,
+    metavar="N",
+    help="But not before so many games.",
+)
+@click.option("--fail-fast", is_flag=True, help="Stop at the first game in which a program fails.")
+@click.option(
+    "--fail-on",
+    multiple=True,
+    metavar="KIND",
+    help=f"Exit with {EXIT_FAULT} if this happened to a program: {', '.join(_FAULTS)}; several with commas.",
+)
+@click.option(
+    "--require",
+    type=click.Choice(["not-worse", "better"]),
+    help=f"Exit with {EXIT_FAILURE} if player 1 is worse (or not better), with 95 % confidence.",
+)
+@click.option("--pin", is_flag=True, help="A processor core for each program.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The folder for everything; a new one with date and time if not given.",
+)
+@click.option(
+    "--resume",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="DIR",
+    help="Go on with the match in this folder, as it was begun.",
+)
+@click.option(
+    "--loglevel",
+    metavar="LEVEL",
+    hidden=True,
+    expose_value=False,
+    help="Of the official test client; the logs hold everything.",
+)
+def match_command(resume: Path | None, **options: Any) -> None:
+    """Let two programs play many games against each other and say which one is better.
+
+    CMD is a command line, to which `-h HOST -p PORT -r RESERVATION` is added unless it names {host}, {port} or
+    {reservation} itself ({seed} is a number that differs from pair to pair); or a .jar file; or builtin:NAME for one of
+    the strategies of `spielleiter play`. No shell reads it.
+
+    The folder holds the journal games.jsonl, summary.json, summary.md, games.csv, junit.xml, report.html, and a folder
+    for each game with both programs' outputs, the bytes on the wire, the server's log, a replay and the verdict.
+
+    Ctrl-C lets the games that are being played finish, a second one cuts them off; --resume goes on.
+
+    The exit code is 0 when all games are played or SPRT accepted H1; 1 when player 1 is worse and --require or --sprt
+    asked; 2 for misuse; 3 when a program failed and --fail-on says so; 4 when server or machine failed; 130 when
+    interrupted.
+    """
+    from match.errors import JournalError, MatchError, SetupError
+    from match.journal import load_setup, save_setup
+    from match.setup import MatchSetup
+
+    fail_on = _kinds(options["fail_on"])
+    try:
+        if resume is not None:
+            folder = resume
+            setup = MatchSetup.from_json(load_setup(folder), options["password"])
+        else:
+            setup = _setup(options)
+            folder = options["out"] or Path(f"match-{datetime.now().astimezone():%Y-%m-%d_%H-%M-%S}")
+        _check(setup)
+        if resume is None:
+            save_setup(folder, setup.to_json())
+    except (SetupError, JournalError) as error:
+        raise Misuse(str(error)) from None
+    try:
+        end, records, summary = _play(setup, folder, options)
+    except SetupError as error:
+        raise Misuse(str(error)) from None
+    except MatchError as error:
+        click.echo(f"spielleiter match: {error}", err=True)
+        raise click.exceptions.Exit(EXIT_MACHINE) from None
+    raise click.exceptions.Exit(exit_code(end, records, summary, fail_on, options["require"]))
+
+
+def _play(setup: MatchSetup, folder: Path, options: dict[str, Any]) -> tuple[End, tuple[GameRecord, ...], Summary]:
+    from match.journal import open_journal
+    from match.reports import write_reports
+    from match.runner import Conditions, End, count_cores, play_match
+    from match.stopping import sprt_of, stop_rule
+    from match.summary import summarise
+    from spielleiter.progress import showing_progress
+
+    cores = count_cores()
+    if options["concurrency"] > cores:
+        click.echo(
+            f"{options['concurrency']} games at a time on {cores} processor cores: thinking times say little, and "
+            "programs may be too slow for no fault of theirs",
+            err=True,
+        )
+    if setup.games % 2:
+        click.echo(f"{setup.games} games: the last one has no counterpart with the sides swapped", err=True)
+    click.echo(f"{setup.names[0]} against {setup.names[1]}, {setup.games} games, seed {setup.seed}, into {folder}")
+    conditions = Conditions(options["concurrency"], options["fail_fast"], options["pin"])
+    with open_journal(folder) as journal:
+        try:
+            with showing_progress(setup.games, tuple(journal.records.values())) as progress:
+                end = run_async(lambda: play_match(setup, folder, journal, progress, conditions, stop_rule(setup)))
+        finally:
+            records = tuple(journal.records.values())
+            summary = summarise(records, setup.names, setup.games, sprt_of(setup))
+            write_reports(folder, summary, records)
+    _show(summary, folder, end, has_all=end is End.DONE)
+    return end, records, summary
+
+
+def _show(summary: Summary, folder: Path, end: End, *, has_all: bool) -> None:
+    from match.reports.words import (
+        elo_text,
+        estimate_text,
+        games_text,
+        headline,
+        percent_text,
+        seconds_text,
+        sprt_text,
+    )
+
+    click.echo()
+    if not has_all:
+        click.echo(f"{end.value}; --resume {folder} goes on")
+    click.echo(headline(summary))
+    click.echo(games_text(summary))
+    for program in summary.programs:
+        times, score = program.think_times, f"+{program.wins} ={program.draws} -{program.losses}"
+        click.echo(
+            f"{program.name}: {score}, points {estimate_text(program.points)}; "
+            f"thinks {seconds_text(times.median)} (median), {seconds_text(times.p95)} (95 %), "
+            f"{seconds_text(times.max)} (longest)"
+        )
+        click.echo(
+            f"{' ' * len(program.name)}  {program.crashes} crashes, {program.timeouts} timeouts, "
+            f"{program.illegal_moves} illegal moves, {program.bad_messages} bad messages"
+        )
+    click.echo(
+        f"Elo {elo_text(summary.elo)}, likelihood of superiority {percent_text(summary.likelihood_of_superiority)}"
+    )
+    if text := sprt_text(summary):
+        click.echo(text)
+    click.echo(f"report: {folder / 'report.html'}")
+
+
+def exit_code(
+    end: End, records: tuple[GameRecord, ...], summary: Summary, fail_on: frozenset[str], require: str | None
+) -> int:
+    """What a script is told; the first that holds of interrupted, machine, fault, worse, done."""
+    from match.records import Verdict
+    from match.reports.words import SURE
+    from match.runner import End
+
+    if end is End.INTERRUPTED:
+        return EXIT_INTERRUPTED
+    if end is End.MACHINE or any(record.verdict == Verdict.SERVER_FAILED for record in records):
+        return EXIT_MACHINE
+    if any(record.verdict in fail_on for record in records):
+        return EXIT_FAULT
+    likelihood = summary.likelihood_of_superiority
+    if require == "better" and (likelihood is None or likelihood < SURE):
+        return EXIT_FAILURE
+    if require == "not-worse" and likelihood is not None and likelihood <= 1 - SURE:
+        return EXIT_FAILURE
+    if summary.sprt is not None and summary.sprt.decision == "H0":
+        return EXIT_FAILURE
+    return 0
+
+
+def _kinds(texts: tuple[str, ...]) -> frozenset[str]:
+    """The verdicts that --fail-on names."""
+    from match.records import BAD_MESSAGE_VERDICTS, CRASH_VERDICTS, ILLEGAL_VERDICTS, TIMEOUT_VERDICTS, Verdict
+
+    kinds = dict(zip(_FAULTS, (CRASH_VERDICTS, TIMEOUT_VERDICTS, ILLEGAL_VERDICTS, BAD_MESSAGE_VERDICTS), strict=False))
+    kinds["any"] = frozenset({Verdict.LEFTOVERS}).union(*kinds.values())
+    wanted = [word.strip() for text in texts for word in text.split(",")]
+    for word in wanted:
+        if word not in kinds:
+            raise click.UsageError(f"--fail-on {word!r}: expected {', '.join(_FAULTS)}")
+    return frozenset().union(*(kinds[word] for word in wanted))
+
+
+def _setup(options: dict[str, Any]) -> MatchSetup:
+    """What the options ask for. Raises SetupError."""
+    from match.plan import load_openings
+    from match.setup import Entrant, MatchSetup, Patience, distinct_names
+
+    for name in ("player1", "player2"):
+        if options[name] is None:
+            raise click.UsageError(f"--{name} is missing, expected a command line or builtin:NAME")
+    names = distinct_names(*(options[f"name{n}"] or _name(options[f"player{n}"], n) for n in (1, 2)))
+    limited = [not (options["no_timeout"] or options[f"no_timeout{n}"]) for n in (1, 2)]
+    server_options = {
+        "soft_timeout": _seconds(options["soft_timeout"]),
+        "hard_timeout": _seconds(options["hard_timeout"]),
+        "start_piece": options["start_piece"],
+        "game_end": options["game_end"],
+    }
+    chosen = {name: value for name, value in server_options.items() if value is not None}
+    server = _server(options)
+    if server is not None and (chosen or options["openings"]):
+        raise click.UsageError(
+            "time limits, openings and rules are that server's own affair, expected no options for them"
+        )
+    game_options = {"startPiece": options["start_piece"], "gameEnd": options["game_end"]}
+    openings = (
+        load_openings(
+            options["openings"],
+            options["opening_turn"],
+            options["game"],
+            {name: value for name, value in game_options.items() if value is not None},
+        )
+        if options["openings"]
+        else ()
+    )
+    return MatchSetup(
+        entrants=(
+            Entrant(names[0], options["player1"], limited[0]),
+            Entrant(names[1], options["player2"], limited[1]),
+        ),
+        game_type=options["game"],
+        games=options["games"],
+        seed=secrets.randbits(32) if options["seed"] is None else options["seed"],
+        run_id=secrets.token_hex(8),
+        openings=openings,
+        server=server,
+        password=options["password"],
+        server_options=chosen,
+        patience=Patience(options["start_timeout"], options["exit_timeout"], options["game_timeout"]),
+        sprt=options["sprt"],
+        significance=options["significance"],
+        min_games=options["min_tests"] if options["significance"] is not None else 0,
+    )
+
+
+def _check(setup: MatchSetup) -> None:
+    """Find out before the first game what cannot be. Raises SetupError."""
+    from match.errors import SetupError
+    from match.house import own_config
+    from match.stopping import sprt_of
+    from server.editions import choose_editions
+    from server.errors import StartError
+
+    sprt_of(setup)
+    try:
+        config = own_config(setup)
+        choose_editions(config.editions, config.game_options)
+    except (TypeError, StartError) as error:
+        raise SetupError(str(error)) from None
+
+
+def _server(options: dict[str, Any]) -> tuple[str, int] | None:
+    """Where the games are played; None: at a server of our own."""
+    if options["start_server"]:
+        return None
+    text = options["server"]
+    if text is None and options["host"] is None and options["port"] is None:
+        return None
+    if text is None:
+        return options["host"] or DEFAULT_HOST, options["port"] or DEFAULT_PORT
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise click.UsageError(
+            f"--server {text!r}: expected HOST:PORT (or --start-server with it: a server of our own)"
+        )
+    return host.strip("[]"), int(port)
+
+
+def _name(command: str, number: int) -> str:
+    """What a program is called that nobody named: after its strategy or file."""
+    from match.program import BUILTIN
+
+    if command.startswith(BUILTIN):
+        return command.removeprefix(BUILTIN)
+    path = Path(command)
+    return path.stem if path.is_file() else f"player{number}"
+
+
+def _seconds(milliseconds: int | None) -> float | None:
+    return None if milliseconds is None else milliseconds / 1000
