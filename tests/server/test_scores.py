@@ -91,5 +91,5 @@ def test_a_game_of_another_season_does_not_count_for_who_has_a_line() -> None:
     score = Score(Cause.REGULAR, "", (2, 60, 1))
     sheet.add(Result(other, (score, score), (0,), ("Alpha", "Gamma")))
     assert [sheet.of(name).number_of_tests for name in ("Alpha", "Beta", "Gamma")] == [1, 1, 1]  # type: ignore[union-attr]
-    assert values(sheet, "Alpha") == ["2", "1.0000000"]
+    assert values(sheet, "Alpha") == ["2", "1.000000"]
     assert values(sheet, "Gamma") == ["2", "60.000000", "1"]

@@ -1,0 +1,122 @@
+"""Everybody is told the same bytes, in the documented order, and nothing is encoded for nobody."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from game.blokus.rulesets import BLOKUS_2021
+from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+from protocol.messages import Cause, Memento, Message, MoveRequest, Paused, Result, Score
+from server.audience import Audience
+from server.chair import Chair
+from server.clock import UNLIMITED, MoveClock
+from server.editions import EDITIONS
+from server.peer import Peer, SentCallback
+
+ROOM = "39a1e9f8-11ff-422f-878e-37cf99acd4bf"
+POSITION = Memento(BLOKUS_2021.new_state(random.Random(1)))
+RESULT = Result(BLOKUS_2021_R3.score_definition, (Score(Cause.REGULAR, "", (1, 0)),) * 2, (0, 1))
+
+
+class Hall:
+    """Two players and two observers; who hears what is written down in the order of hearing."""
+
+    def __init__(self, is_second_in: bool = True) -> None:
+        self.heard: list[tuple[str, str]] = []
+        self.packets: list[bytes] = []
+        self.callbacks: list[SentCallback | None] = []
+        self.peers = {name: Peer(name, _Ear(self, name), EDITIONS["blokus-2021-r3"]) for name in ("1", "2", "a", "b")}
+        seated = [self.peers["1"], self.peers["2"] if is_second_in else None]
+        chairs = [Chair(seat, "", None, MoveClock(UNLIMITED), peer) for seat, peer in enumerate(seated)]
+        self.audience = Audience(ROOM, BLOKUS_2021_R3, chairs)
+        self.audience.observers.update({self.peers["a"]: None, self.peers["b"]: None})
+
+
+class _Ear:
+    def __init__(self, hall: Hall, name: str) -> None:
+        self._hall = hall
+        self._name = name
+
+    def send_nowait(self, packet: bytes, on_sent: SentCallback | None = None) -> None:
+        words = ("memento", "MoveRequest", "welcomeMessage", "paused", "result", "left")
+        word = next(word for word in words if word.encode() in packet)
+        self._hall.heard.append((self._name, word))
+        self._hall.packets.append(packet)
+        self._hall.callbacks.append(on_sent)
+
+    def end_nowait(self, *, with_end_tag: bool = True) -> None:
+        raise AssertionError(with_end_tag)
+
+    def has_unread_input(self) -> bool:
+        return False
+
+
+@pytest.fixture
+def encoded(monkeypatch: pytest.MonkeyPatch) -> list[Message]:
+    """What has been encoded."""
+    messages: list[Message] = []
+    encode = type(BLOKUS_2021_R3).encode
+
+    def count(dialect: object, message: Message) -> bytes:
+        messages.append(message)
+        return encode(BLOKUS_2021_R3, message)
+
+    monkeypatch.setattr(type(BLOKUS_2021_R3), "encode", count)
+    return messages
+
+
+def test_a_position_goes_to_observers_before_players(encoded: list[Message]) -> None:
+    hall = Hall()
+    hall.audience.show(POSITION, to_players=True)
+    assert hall.heard == [(name, "memento") for name in "ab12"]
+    assert len(encoded) == 1
+    assert all(packet is hall.packets[0] for packet in hall.packets)
+
+
+def test_a_position_of_a_paused_game_goes_to_observers_only() -> None:
+    hall = Hall()
+    hall.audience.show(POSITION, to_players=False)
+    assert hall.heard == [("a", "memento"), ("b", "memento")]
+
+
+def test_nothing_is_encoded_for_nobody(encoded: list[Message]) -> None:
+    hall = Hall()
+    hall.audience.observers.clear()
+    hall.audience.show(POSITION, to_players=False)
+    hall.audience.tell_observers(Paused(True))
+    assert (hall.heard, encoded) == ([], [])
+
+
+def test_what_ends_a_game_goes_to_players_before_observers() -> None:
+    hall = Hall()
+    hall.audience.dismiss(RESULT)
+    assert hall.heard == [(name, word) for word in ("result", "left") for name in "12ab"]
+    hall.heard.clear()
+    hall.audience.dismiss(None)
+    assert hall.heard == [(name, "left") for name in "12ab"]
+
+
+def test_each_player_is_welcomed_to_its_own_seat() -> None:
+    hall = Hall()
+    hall.audience.welcome()
+    assert hall.heard == [("1", "welcomeMessage"), ("2", "welcomeMessage")]
+    assert [b'color="ONE"' in packet for packet in hall.packets] == [True, False]
+
+
+def test_a_chair_nobody_sits_on_is_told_nothing() -> None:
+    hall = Hall(is_second_in=False)
+    assert hall.audience.players == [hall.peers["1"]]
+    hall.audience.welcome()
+    hall.audience.dismiss(None)
+    assert hall.heard == [("1", "welcomeMessage"), ("1", "left"), ("a", "left"), ("b", "left")]
+
+
+def test_one_may_be_told_alone_or_together_with_the_observers() -> None:
+    hall = Hall()
+    hall.audience.tell(hall.peers["2"], MoveRequest(), print)
+    assert (hall.heard, hall.callbacks) == ([("2", "MoveRequest")], [print])
+    hall.heard.clear()
+    hall.audience.tell_observers_and(hall.peers["2"], Paused(True))
+    assert hall.heard == [("2", "paused"), ("a", "paused"), ("b", "paused")]

@@ -1,0 +1,135 @@
+"""Every event is one line with its fields, in the form and from the level that was asked for."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from typing import Any
+
+import pytest
+
+from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+from protocol.messages import Result
+from server import events
+from server.errors import Fault
+from server.log import LEVELS, event_name, log_events
+
+KINDS = [kind for kind in vars(events).values() if isinstance(kind, type) and issubclass(kind, events.Happening)]
+
+MOVE = events.MovePlayed("room", 0, "Eins", 4, 5, "BLUE MONO at (1, 2)", 0.123456789, ("a hint",))
+REFUSED = events.RequestRefused("c1", Fault.UNKNOWN_ROOM, "Couldn't find a room with id ü\nfake line")
+ENDED = events.GameEnded(
+    "room",
+    "blokus-2021-r3",
+    ("Eins", "Zwei"),
+    ("REGULAR", "LEFT"),
+    ("", "gone"),
+    ((2, 5), (0, 0)),
+    (0,),
+    1,
+    ((0.1,), ()),
+    Result(BLOKUS_2021_R3.score_definition, (), (0,)),
+    [],
+)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def logged(file: io.StringIO, log_format: str, *happenings: events.Happening, level: str = "debug") -> list[str]:
+    log = log_events(file, log_format, level)
+    for happening in happenings:
+        log(happening)
+    return file.getvalue().splitlines()
+
+
+def as_json(*happenings: events.Happening, level: str = "debug") -> list[dict[str, Any]]:
+    return [json.loads(line) for line in logged(io.StringIO(), "json", *happenings, level=level)]
+
+
+def test_a_move_names_room_player_ply_and_think_time() -> None:
+    (line,) = as_json(MOVE)
+    assert line.pop("timestamp").endswith("Z")
+    assert line == {
+        "event": "move_played",
+        "level": "debug",
+        "room": "room",
+        "seat": 0,
+        "name": "Eins",
+        "ply": 4,
+        "turn": 5,
+        "move": "BLUE MONO at (1, 2)",
+        "think_time": 0.123457,
+        "hints": ["a hint"],
+    }
+
+
+def test_an_enumeration_is_logged_by_its_value() -> None:
+    (line,) = as_json(REFUSED)
+    assert (line["fault"], line["level"]) == ("unknown_room", "warning")
+
+
+def test_the_end_of_a_game_is_logged_without_its_positions() -> None:
+    (line,) = as_json(ENDED)
+    assert line["causes"] == ["REGULAR", "LEFT"]
+    assert line["parts"] == [[2, 5], [0, 0]]
+    assert {"record", "result", "think_times"} & set(line) == set()
+
+
+@pytest.mark.parametrize("log_format", ["json", "console"])
+def test_one_line_an_event_whatever_it_holds(log_format: str) -> None:
+    bug = events.InternalError("c1", "Traceback:\n  line\n")
+    lines = logged(io.StringIO(), log_format, REFUSED, bug, MOVE, REFUSED)
+    assert [
+        name for line in lines for name in ("request_refused", "internal_error", "move_played") if name in line
+    ] == [
+        "request_refused",
+        "internal_error",
+        "move_played",
+        "request_refused",
+    ]
+    assert len(lines) == 4
+
+
+@pytest.mark.parametrize(
+    ("level", "names"),
+    [
+        ("debug", ["move_played", "room_opened", "request_refused", "internal_error"]),
+        ("info", ["room_opened", "request_refused", "internal_error"]),
+        ("warning", ["request_refused", "internal_error"]),
+        ("error", ["internal_error"]),
+    ],
+)
+def test_what_is_less_important_than_asked_for_is_not_logged(level: str, names: list[str]) -> None:
+    opened = events.RoomOpened("room", "blokus-2021-r3", is_prepared=True)
+    bug = events.InternalError("c1", "…")
+    assert [line["event"] for line in as_json(MOVE, opened, REFUSED, bug, level=level)] == names
+
+
+def test_a_terminal_gets_lines_for_people_and_anything_else_gets_json() -> None:
+    (line,) = logged(io.StringIO(), "auto", REFUSED)
+    assert json.loads(line)["event"] == "request_refused"
+    (line,) = logged(Terminal(), "auto", REFUSED)
+    assert "\x1b[" in line
+    (line,) = logged(io.StringIO(), "console", REFUSED)
+    assert "\x1b[" not in line
+    assert "request_refused" in line
+    assert "fault=unknown_room" in line
+
+
+def test_names_are_words() -> None:
+    names = [event_name(kind) for kind in KINDS]
+    assert event_name(events.MovePlayed) == "move_played"
+    assert all(name == name.lower() and name.replace("_", "").isalpha() for name in names)
+    assert len(set(names)) == len(names)
+
+
+def test_our_own_failures_are_errors_and_others_faults_are_warnings() -> None:
+    errors = {kind for kind, level in LEVELS.items() if level == logging.ERROR}
+    assert errors == {events.InternalError, events.ReplayFailed}
+    assert (
+        LEVELS.get(events.ConnectionClosed, logging.INFO) == logging.INFO
+    )  # says why, which an operator wants to know
