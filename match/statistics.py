@@ -30,6 +30,9 @@ PairCounts: TypeAlias = tuple[int, int, int, int, int]
 PAIR_SCORES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 """What a pair counts, a game in the middle: the mean of its two games."""
 
+PLAYED_OUT: Final = frozenset({Verdict.REGULAR, Verdict.LEFTOVERS})
+"""Verdicts on games that came to the end the rules have; only their points say how well a program plays."""
+
 CONFIDENCE: Final = 0.95
 NORMAL_QUANTILE: Final = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 """1.96: half the width of the interval in standard errors."""
@@ -175,7 +178,7 @@ def estimate_point_difference(records: Iterable[GameRecord]) -> Estimate | None:
 
 
 def _points_of_pairs(records: Iterable[GameRecord]) -> list[list[tuple[int, int]]]:
-    played = [record for record in records if record.verdict == Verdict.REGULAR]
+    played = [record for record in records if record.verdict in PLAYED_OUT]
     pairs = [[(game.points[0], game.points[1]) for game in pair] for pair in complete_pairs(played)]
     return [
         [(own, other) for own, other in pair if own is not None and other is not None]

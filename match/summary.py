@@ -27,6 +27,7 @@ from match.records import (
 )
 from match.sprt import Sprt
 from match.statistics import (
+    PLAYED_OUT,
     Estimate,
     PairCounts,
     Tally,
@@ -43,9 +44,6 @@ SCHEMA: Final = "spielleiter-match-summary-1"
 
 HISTOGRAM_EDGES: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, math.inf)
 """Upper edges in seconds, each belonging to its class; the same for every program, so that they can be compared."""
-
-STARVED_SHARE: Final = 0.5
-"""Whoever had the processor for less than this share of its thinking was kept waiting by something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +72,8 @@ class ProgramSummary:
     timeouts: int
     illegal_moves: int
     bad_messages: int
+    leftovers: int
+    """Games after which something that it had started was still running; they count as they were played."""
     think_times: ThinkTimes
     cpu_seconds: float
     processor_share: float | None
@@ -81,7 +81,7 @@ class ProgramSummary:
 
     @property
     def faults(self) -> int:
-        return self.crashes + self.timeouts + self.illegal_moves + self.bad_messages
+        return self.crashes + self.timeouts + self.illegal_moves + self.bad_messages + self.leftovers
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,19 +98,14 @@ class StartSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class TimeLoss:
-    """A game lost on time, with what tells a slow program from an overloaded machine."""
+class Incident:
+    """A game that did not go as it should have."""
 
     game: int
-    program: int
     verdict: str
-    last_think_time: float | None
-    """The last answer that came; the one that never came is not in it."""
-    think_seconds: float
-    cpu_seconds: float
-    processor_share: float | None
-    is_starved: bool
-    """It had the processor for less than half of the time: the machine was overloaded, or the program waited."""
+    program: int | None
+    """Whose fault it was; None: nobody's."""
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,11 +143,11 @@ class Summary:
     verdicts: tuple[tuple[str, int], ...]
     """Every kind that occurred, with the number of games, in the order of VERDICTS."""
     starts: tuple[StartSummary, ...]
-    time_losses: tuple[TimeLoss, ...]
+    incidents: tuple[Incident, ...]
 
     @property
     def uncounted(self) -> int:
-        """Games that are nobody's result, since the server or the machine failed."""
+        """Games that are nobody's result."""
         return self.played - self.results.games
 
     def to_json(self) -> dict[str, Any]:
@@ -190,10 +185,10 @@ def summarise(
         programs=(_of_program(games, 0, names), _of_program(games, 1, names)),
         verdicts=tuple((kind, kinds[kind]) for kind in VERDICTS if kinds[kind]),
         starts=_of_starts(games),
-        time_losses=tuple(
-            _time_loss(record, record.offender)
+        incidents=tuple(
+            Incident(record.game, record.verdict, record.offender, record.reason)
             for record in games
-            if record.verdict in TIMEOUT_VERDICTS and record.offender is not None
+            if record.verdict != Verdict.REGULAR
         ),
     )
 
@@ -227,6 +222,7 @@ def _of_program(games: Sequence[GameRecord], program: int, names: tuple[str, str
         timeouts=sum(faults[verdict] for verdict in TIMEOUT_VERDICTS),
         illegal_moves=sum(faults[verdict] for verdict in ILLEGAL_VERDICTS),
         bad_messages=sum(faults[verdict] for verdict in BAD_MESSAGE_VERDICTS),
+        leftovers=faults[Verdict.LEFTOVERS],
         think_times=times,
         cpu_seconds=cpu_seconds,
         processor_share=_share(cpu_seconds, times.total),
@@ -257,26 +253,11 @@ def _of_starts(games: Sequence[GameRecord]) -> tuple[StartSummary, ...]:
         differences = [
             record.points[0] - record.points[1]
             for record in own
-            if record.verdict == Verdict.REGULAR and record.points[0] is not None and record.points[1] is not None
+            if record.verdict in PLAYED_OUT and record.points[0] is not None and record.points[1] is not None
         ]
         mean = fmean(differences) if differences else None
         summaries.append(StartSummary(start, seat, tally.wins, tally.draws, tally.losses, mean))
     return tuple(summaries)
-
-
-def _time_loss(record: GameRecord, program: int) -> TimeLoss:
-    times, cpu_seconds = record.think_times[program], record.cpu_seconds[program]
-    share = _share(cpu_seconds, math.fsum(times))
-    return TimeLoss(
-        game=record.game,
-        program=program,
-        verdict=record.verdict,
-        last_think_time=times[-1] if times else None,
-        think_seconds=math.fsum(times),
-        cpu_seconds=cpu_seconds,
-        processor_share=share,
-        is_starved=share is not None and share < STARVED_SHARE,
-    )
 
 
 def _share(cpu_seconds: float, think_seconds: float) -> float | None:

@@ -16,17 +16,20 @@ from urllib.parse import quote
 from match.records import GameRecord, Verdict
 from match.reports.svg import Band, Bar, Dot, histogram, scatter, stacked_bars
 from match.reports.words import (
+    FAULT_COLUMNS,
     NOTHING,
     elo_text,
     estimate_text,
+    fault_counts,
     games_text,
     headline,
+    incident_texts,
     percent_text,
     result_text,
     seconds_text,
     sprt_text,
-    time_loss_texts,
 )
+from match.statistics import PLAYED_OUT
 from match.summary import HISTOGRAM_EDGES, Summary
 
 _STYLE: Final = """
@@ -52,10 +55,8 @@ a { color: inherit; }
 def render_html(summary: Summary, records: Sequence[GameRecord]) -> str:
     """The file's text."""
     first, second = map(escape, summary.names)
-    facts = [games_text(summary) + ".", *time_loss_texts(summary)]
     test = sprt_text(summary)
-    if test is not None:
-        facts.insert(1, f"SPRT: {test}.")
+    facts = [f"{games_text(summary)}.", *([f"SPRT: {test}."] if test else [])]
     body = [
         f"<h1>{escape(headline(summary))}</h1>",
         *(f"<p>{escape(fact)}</p>" for fact in facts),
@@ -116,10 +117,10 @@ def _comparison(summary: Summary) -> str:
 
 
 def _faults(summary: Summary) -> str:
-    rows = [
-        (each.name, each.crashes, each.timeouts, each.illegal_moves, each.bad_messages) for each in summary.programs
-    ]
-    return _table("Faults", ("Program", "Crashes", "Timeouts", "Illegal moves", "Bad messages"), rows)
+    rows: list[tuple[str | int, ...]] = [(each.name, *fault_counts(each)) for each in summary.programs]
+    table = _table("Faults", ("Program", *FAULT_COLUMNS), rows)
+    lines = "".join(f"<li>{escape(line)}</li>" for line in incident_texts(summary))
+    return f"{table}<ul>{lines}</ul>" if lines else table
 
 
 def _times(summary: Summary) -> str:
@@ -191,7 +192,7 @@ def _points(summary: Summary, records: Sequence[GameRecord]) -> str | None:
     dots = []
     for record in records:
         own, other = record.points
-        if record.verdict == Verdict.REGULAR and own is not None and other is not None:
+        if record.verdict in PLAYED_OUT and own is not None and other is not None:
             kind = "draw" if record.winner is None else f"p{record.winner}"
             first = record.names[record.seats[0]]
             dots.append(Dot(record.game, own - other, kind, f"Game {record.game}: {own} : {other}, {first} first"))
@@ -199,21 +200,22 @@ def _points(summary: Summary, records: Sequence[GameRecord]) -> str | None:
         return None
     mean = summary.point_difference
     band = None if mean is None else Band(mean.value, mean.low, mean.high)
-    return scatter(dots, "game", f"points of {summary.names[0]} less {summary.names[1]}", band)
+    return scatter(dots, "game", f"{_shorten(summary.names[0], 18)} less {_shorten(summary.names[1], 18)}", band)
 
 
 def _starts(summary: Summary) -> str | None:
     bars = []
     for each in summary.starts:
         place = f"{summary.names[0]} {'second' if each.seat else 'first'}"
-        label = place if each.start is None else f"{_shorten(each.start)}, {_shorten(place, 18)}"
+        side = f"{_shorten(summary.names[0])} {'second' if each.seat else 'first'}"
+        label = side if each.start is None else f"{_shorten(each.start)}, {side}"
         words = f"{each.start or ''} {place}: won {each.wins}, drawn {each.draws}, lost {each.losses}"
         parts = (("p0", float(each.wins)), ("draw", float(each.draws)), ("p1", float(each.losses)))
         bars.append(Bar(label, parts, words.strip()))
     return stacked_bars(bars, "games won, drawn and lost") if bars else None
 
 
-def _shorten(text: str, length: int = 12) -> str:
+def _shorten(text: str, length: int = 10) -> str:
     return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
@@ -225,11 +227,11 @@ def _histogram(summary: Summary) -> str | None:
     span = range(used[0], used[-1] + 1)
     labels = [_edge_label(HISTOGRAM_EDGES[index]) for index in span]
     series = [(f"p{program}", [each[index] for index in span]) for program, each in enumerate(histograms)]
-    return histogram(labels, series, "think time", "answers")
+    return histogram(labels, series, "think time, up to", "answers")
 
 
 def _edge_label(edge: float) -> str:
-    return f"> {HISTOGRAM_EDGES[-2]:g} s" if math.isinf(edge) else f"≤ {seconds_text(edge)}"
+    return "more" if math.isinf(edge) else seconds_text(edge)
 
 
 def _think_course(summary: Summary, records: Sequence[GameRecord]) -> str | None:

@@ -1,7 +1,7 @@
 """junit.xml: a match as a suite of tests, which is what continuous integration shows.
 
-Law: a game is a test. One that a program lost by its own fault has failed, one that was not counted has an error, and
-every other has passed, whoever won it.
+Law: a game is a test. One with a program at fault has failed, one that was not counted for another reason has an error,
+and every other has passed, whoever won it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def render_junit(summary: Summary, records: Sequence[GameRecord]) -> str:
     counts = {
         "tests": str(len(records)),
         "failures": str(sum(_is_failure(record) for record in records)),
-        "errors": str(sum(not record.is_counted for record in records)),
+        "errors": str(sum(_is_error(record) for record in records)),
         "skipped": "0",
         "time": f"{seconds:.3f}",
     }
@@ -71,10 +71,10 @@ def _add_game(suite: etree._Element, title: str, record: GameRecord) -> None:
     case = etree.SubElement(
         suite, "testcase", {"classname": title, "name": _text(name), "time": f"{record.wall_seconds:.3f}"}
     )
-    if not record.is_counted or _is_failure(record):
+    if _is_failure(record) or _is_error(record):
         by = "" if record.offender is None else f"{record.names[record.offender]}: "
         message = _text(f"{by}{record.verdict}: {record.reason}")
-        kind = "failure" if record.is_counted else "error"
+        kind = "failure" if _is_failure(record) else "error"
         etree.SubElement(case, kind, {"type": record.verdict, "message": message}).text = message
     lines = [f"result: {result_text(record)}", f"folder: {record.folder}"]
     for program in (0, 1):
@@ -84,7 +84,11 @@ def _add_game(suite: etree._Element, title: str, record: GameRecord) -> None:
 
 
 def _is_failure(record: GameRecord) -> bool:
-    return record.is_counted and record.offender is not None
+    return record.offender is not None
+
+
+def _is_error(record: GameRecord) -> bool:
+    return not record.is_counted and record.offender is None
 
 
 def _text(text: str) -> str:

@@ -7,18 +7,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from match.reports.words import (
+    FAULT_COLUMNS,
     elo_text,
     estimate_text,
+    fault_counts,
     games_text,
     headline,
+    incident_texts,
     percent_text,
     seconds_text,
     sprt_text,
-    time_loss_texts,
 )
 from match.summary import Summary
+
+INCIDENTS: Final = 20
+"""So many are shown; all of them are in the page with plots."""
 
 
 def render_markdown(summary: Summary) -> str:
@@ -47,8 +53,8 @@ def render_markdown(summary: Summary) -> str:
         ],
     )
     lines += _table(
-        ("Program", "Crashes", "Timeouts", "Illegal moves", "Bad messages"),
-        [(each.name, each.crashes, each.timeouts, each.illegal_moves, each.bad_messages) for each in programs],
+        ("Program", *FAULT_COLUMNS),
+        [(each.name, *fault_counts(each)) for each in programs],
     )
     lines += _table(
         ("Program", "Answers", "Median", "95 %", "Longest", "Processor time", "of its thinking"),
@@ -65,7 +71,7 @@ def render_markdown(summary: Summary) -> str:
             for each in programs
         ],
     )
-    lines += [f"- {_escape(line)}" for line in time_loss_texts(summary)]
+    lines += [f"- {_escape(line)}" for line in incident_texts(summary, INCIDENTS)]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 

@@ -49,8 +49,8 @@ class Bar:
 
 
 def scatter(dots: Sequence[Dot], x_label: str, y_label: str, band: Band | None = None) -> str:
-    """Points in a field; the line y = 0 is always in it."""
-    x_ticks = ticks(min(dot.x for dot in dots), max(dot.x for dot in dots))
+    """Points in a field, x being whole numbers; the line y = 0 is always in it."""
+    x_ticks = ticks(min(dot.x for dot in dots), max(dot.x for dot in dots), least=1)
     heights = [0.0, *(dot.y for dot in dots), *((band.low, band.high) if band else ())]
     y_ticks = ticks(min(heights), max(heights))
     x_scale, y_scale = _horizontal(x_ticks), _vertical(y_ticks)
@@ -69,7 +69,7 @@ def scatter(dots: Sequence[Dot], x_label: str, y_label: str, band: Band | None =
 
 def histogram(labels: Sequence[str], series: Sequence[tuple[str, Sequence[int]]], x_label: str, y_label: str) -> str:
     """Classes side by side, in each a bar for every series (kind, shares); bars grow from 0."""
-    y_ticks = ticks(0, max((value for _, values in series for value in values), default=0))
+    y_ticks = ticks(0, max((value for _, values in series for value in values), default=0), least=1)
     y_scale = _vertical(y_ticks)
     step = (WIDTH - LEFT - RIGHT) / len(labels)
     width = step * 0.8 / len(series)
@@ -89,7 +89,7 @@ def stacked_bars(bars: Sequence[Bar], x_label: str) -> str:
     """Lying bars, one below the other, each as long as its parts together."""
     row, left = 24, 190
     height = TOP + row * len(bars) + BOTTOM
-    x_ticks = ticks(0, max(sum(value for _, value in bar.parts) for bar in bars))
+    x_ticks = ticks(0, max(sum(value for _, value in bar.parts) for bar in bars), least=1)
     span = (WIDTH - left - RIGHT) / (x_ticks[-1] - x_ticks[0])
     parts = []
     for tick in x_ticks:
@@ -108,12 +108,13 @@ def stacked_bars(bars: Sequence[Bar], x_label: str) -> str:
     return _svg(x_label, parts, height)
 
 
-def ticks(low: float, high: float, wanted: int = 6) -> tuple[float, ...]:
+def ticks(low: float, high: float, least: float = 0.0, wanted: int = 6) -> tuple[float, ...]:
     """Round numbers (1, 2 or 5 times a power of ten apart), the first at or below `low`, the last at or above `high`.
 
-    There are at least two.
+    There are at least two, and they are at least `least` apart.
     """
-    width = (high - low) or 1.0
+    high = high if high > low else low + 1
+    width = max(high - low, least * wanted)
     power = 10.0 ** math.floor(math.log10(width / wanted))
     step = next(power * factor for factor in (1, 2, 5, 10) if power * factor * wanted >= width * (1 - 1e-9))
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)

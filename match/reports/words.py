@@ -10,9 +10,10 @@ from typing import Final
 
 from match.records import GameRecord
 from match.statistics import Estimate
-from match.summary import Summary
+from match.summary import ProgramSummary, Summary
 
 NOTHING: Final = "–"
+FAULT_COLUMNS: Final = ("Crashes", "Timeouts", "Illegal moves", "Bad messages", "Left processes")
 SURE: Final = 0.975
 """From this likelihood of superiority on somebody is called better: the 95 % interval of Elo leaves 0 out."""
 
@@ -96,8 +97,13 @@ def games_text(summary: Summary) -> str:
         f"{summary.played}{planned} games played, {summary.results.games} counted, {sum(summary.pairs)} complete pairs"
     )
     if summary.uncounted:
-        text += f"; {summary.uncounted} not counted, since the server or the machine failed or they were called off"
+        text += f"; {summary.uncounted} not counted"
     return text
+
+
+def fault_counts(program: ProgramSummary) -> tuple[int, ...]:
+    """The cells below FAULT_COLUMNS."""
+    return program.crashes, program.timeouts, program.illegal_moves, program.bad_messages, program.leftovers
 
 
 def result_text(record: GameRecord) -> str:
@@ -107,16 +113,13 @@ def result_text(record: GameRecord) -> str:
     return "draw" if record.winner is None else record.names[record.winner]
 
 
-def time_loss_texts(summary: Summary) -> tuple[str, ...]:
-    """A line for each game lost on time: how much of its thinking the program had the processor."""
+def incident_texts(summary: Summary, limit: int | None = None) -> tuple[str, ...]:
+    """A line for each game that did not go as it should have; with a limit, the last line says how many more."""
+    incidents = summary.incidents if limit is None else summary.incidents[:limit]
     lines = []
-    for loss in summary.time_losses:
-        line = (
-            f"Game {loss.game}: {summary.names[loss.program]} lost by “{loss.verdict}”. Thought for "
-            f"{seconds_text(loss.think_seconds)} in answered requests, used {seconds_text(loss.cpu_seconds)} of "
-            f"processor time"
-        )
-        if loss.is_starved:
-            line += ": less than half, so the machine was overloaded or the program waited"
-        lines.append(f"{line}.")
+    for each in incidents:
+        by = "" if each.program is None else f"{summary.names[each.program]}, "
+        lines.append(f"Game {each.game}: {by}{each.verdict}" + (f": {each.reason}" if each.reason else ""))
+    if len(incidents) < len(summary.incidents):
+        lines.append(f"… and {len(summary.incidents) - len(incidents)} more")
     return tuple(lines)

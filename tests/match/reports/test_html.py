@@ -1,0 +1,96 @@
+"""report.html, read again by an HTML parser."""
+
+from __future__ import annotations
+
+from lxml import etree
+from lxml import html as lxml_html
+
+from match.records import Verdict
+from match.reports.html import render_html
+from match.sprt import Sprt
+from match.summary import summarise
+from tests.match.games import fault, game, whole_match
+from tests.match.reports.hostile import HOSTILE_NAMES, hostile_match
+
+
+def parse(text: str) -> etree._Element:
+    return lxml_html.document_fromstring(text)
+
+
+def words(root: etree._Element, path: str) -> list[str]:
+    return ["".join(each.itertext()) for each in root.findall(path)]
+
+
+def test_tables_plots_and_games_are_there() -> None:
+    records = whole_match(12)
+    summary = summarise(records, sprt=Sprt(0, 50))
+    root = parse(render_html(summary, records))
+    assert words(root, ".//caption") == ["Results", "greedy against random", "Faults", "Times"]
+    assert len(root.findall(".//figure")) == 4
+    assert len(root.findall(".//svg")) == 4
+    assert len(root.findall(".//circle[@class='draw']")) == sum(record.winner is None for record in records)
+    by_winner = [len(root.findall(f".//figure[1]//circle[@class='p{program}']")) for program in (0, 1)]
+    assert by_winner == [sum(record.winner == program for record in records) for program in (0, 1)]
+    assert len(root.findall(".//details//tr")) == 25
+    assert [link.get("href") for link in root.findall(".//details//a")[:2]] == [
+        "./games/00001/",
+        "./games/00001/replay.xml",
+    ]
+    assert any(text.startswith("SPRT: LLR") for text in words(root, ".//p"))
+
+
+def test_it_stands_alone() -> None:
+    records = whole_match(2)
+    text = render_html(summarise(records), records)
+    root = parse(text)
+    assert {each.tag for each in root.iter() if isinstance(each.tag, str)}.isdisjoint(
+        {"script", "link", "img", "iframe", "object", "base"}
+    )
+    assert [each.get("src") for each in root.iter() if each.get("src")] == []
+    assert "url(" not in text
+    assert "@import" not in text
+    [policy] = root.findall(".//meta[@http-equiv='Content-Security-Policy']")
+    assert policy.get("content") == "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def test_nothing_breaks_out() -> None:
+    summary, records = hostile_match()
+    text = render_html(summary, records).encode("utf-8", "backslashreplace").decode()
+    root = parse(text.replace("\x00", "").replace("\x08", "").replace("\x1b", ""))
+    tags = {each.tag for each in root.iter() if isinstance(each.tag, str)}
+    assert tags.isdisjoint({"script", "img", "b"})
+    assert not any(name.startswith("on") for each in root.iter() for name in each.attrib)
+    links = [link.get("href") or "" for link in root.findall(".//a")]
+    assert links
+    assert all(link.startswith("./javascript%3Ax%22%27/%23%3F/") for link in links)
+    assert HOSTILE_NAMES[0] in words(root, ".//th")
+
+
+def test_a_match_without_games_has_a_page_without_plots() -> None:
+    root = parse(render_html(summarise([], names=("a", "b")), []))
+    assert root.findall(".//svg") == []
+    assert words(root, ".//summary") == ["All 0 games"]
+
+
+def test_games_broken_off_have_no_point_in_the_plot_but_a_line() -> None:
+    records = [
+        game(1, start=None),
+        fault(2, 1, Verdict.HANGS, reason="silence", think_times=((), ()), replay=None),
+        game(3, verdict=Verdict.LEFTOVERS, offender=1),
+        game(4, points=(None, 3)),
+    ]
+    root = parse(render_html(summarise(records), records))
+    assert len(root.findall(".//figure[1]//circle")) == 2
+    assert "hangs: silence" in words(root, ".//details//td")
+    assert words(root, ".//li")[0] == "Game 2: random, hangs: silence"
+    assert len(root.findall(".//details//a")) == 7
+    assert "greedy first" in words(root, ".//figure[2]//text")
+
+
+def test_long_names_are_cut_in_plots_only() -> None:
+    name = "a program with a very long name indeed"
+    record = game(1, names=(name, "random"), start="an opening with a long name.xml", think_times=((11.0,), ()))
+    root = parse(render_html(summarise([record]), [record]))
+    assert "an openin…, a program… first" in words(root, ".//figure[2]//text")
+    assert "more" in words(root, ".//figure[3]//text")
+    assert name in words(root, ".//th")

@@ -1,0 +1,80 @@
+"""junit.xml, read again by an XML parser."""
+
+from __future__ import annotations
+
+from lxml import etree
+
+from match.records import Verdict
+from match.reports.junit import render_junit
+from match.sprt import Sprt
+from match.summary import summarise
+from tests.match.games import fault, game, whole_match
+from tests.match.reports.hostile import hostile_match
+
+
+def suites(text: str) -> etree._Element:
+    return etree.fromstring(text.encode("utf-8"))
+
+
+def test_a_game_is_a_test() -> None:
+    records = whole_match(3)
+    root = suites(render_junit(summarise(records, sprt=Sprt(0, 50)), records))
+    assert root.tag == "testsuites"
+    [suite] = root
+    assert dict(root.attrib).items() >= {"tests": "6", "failures": "0", "errors": "0", "skipped": "0"}.items()
+    assert suite.get("name") == "greedy vs random"
+    assert suite.get("timestamp") == "2021-03-04T05:06:01.000000+00:00"
+    cases = suite.findall("testcase")
+    assert [case.get("name") for case in cases[:2]] == [
+        "game 1: greedy first, random second, PENTO_V",
+        "game 2: random first, greedy second, PENTO_V",
+    ]
+    assert all(float(case.get("time") or "") > 0 for case in cases)
+    assert [child.tag for case in cases for child in case] == ["system-out"] * 6
+    properties = {each.get("name"): each.get("value") for each in suite.iter("property")}
+    assert properties["player1"] == "greedy"
+    assert properties["sprt"] == "undecided"
+
+
+def test_faults_fail_and_failed_servers_are_errors() -> None:
+    records = [
+        fault(1, 1, Verdict.CRASH, reason="ended by signal 11"),
+        game(2, verdict=Verdict.LEFTOVERS, offender=0, reason="1 process outlived it"),
+        game(3, None, verdict=Verdict.SERVER_FAILED, reason="no result", is_counted=False),
+        game(4, None, verdict=Verdict.NO_START, offender=0, reason="both", is_counted=False),
+        game(5, 1, start=None),
+    ]
+    root = suites(render_junit(summarise(records), records))
+    assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("5", "3", "1")
+    found = [
+        [(child.tag, child.get("type"), child.get("message")) for child in case[:-1]] for case in root.iter("testcase")
+    ]
+    assert found == [
+        [("failure", "crash", "random: crash: ended by signal 11")],
+        [("failure", "leaves processes behind", "greedy: leaves processes behind: 1 process outlived it")],
+        [("error", "server failed", "server failed: no result")],
+        [("failure", "does not start", "greedy: does not start: both")],
+        [],
+    ]
+    assert root.findall(".//testcase")[4].get("name") == "game 5: greedy first, random second"
+    texts = [each.text or "" for each in root.iter("system-out")]
+    assert texts[0].splitlines()[:3] == ["result: greedy", "folder: games/00001", "greedy: no points, REGULAR"]
+    assert texts[2].startswith("result: not counted")
+    assert texts[4].startswith("result: random")
+
+
+def test_nothing_breaks_out() -> None:
+    summary, records = hostile_match()
+    root = suites(render_junit(summary, records))
+    assert {each.tag for each in root.iter()} == {
+        "testsuites", "testsuite", "properties", "property", "testcase", "failure", "error", "system-out",
+    }  # fmt: skip
+    [failure] = root.iter("failure")
+    assert "<img src=x" in (failure.text or "")
+    assert "\ufffd" in (failure.text or "")
+
+
+def test_a_match_without_games_is_a_suite_without_tests() -> None:
+    root = suites(render_junit(summarise([], names=("a", "b")), []))
+    assert root.get("tests") == "0"
+    assert root[0].get("timestamp") is None

@@ -1,0 +1,157 @@
+"""All reports together: written whole, and just as docs/match.md says."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from match.errors import JournalError
+from match.records import VERDICTS, GameRecord, Verdict
+from match.reports import REPORTS, write_reports
+from match.sprt import Sprt
+from match.summary import SCHEMA, Summary, summarise
+from tests.match.games import fault, game, whole_match
+from tests.match.reports.hostile import hostile_match
+
+DOCS = (Path(__file__).parents[3] / "docs" / "match.md").read_text(encoding="utf-8")
+
+
+def tables() -> dict[str, dict[str, str]]:
+    """By heading: each key and its type, from the tables of the documentation."""
+    found: dict[str, dict[str, str]] = {}
+    for section in re.split(r"^#{2,4} ", DOCS, flags=re.MULTILINE)[1:]:
+        title, _, body = section.partition("\n")
+        rows = re.findall(r"^\| `([^`]+)` \| ([^|]+) \|", body, flags=re.MULTILINE)
+        found[title] = {key: kind for key, kind in rows if key not in VERDICTS}
+    return found
+
+
+TABLES = tables()
+SIMPLE = {"text": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,), "null": (type(None),)}
+
+
+def check(value: Any, kind: str, place: str) -> None:
+    """Assert that a value is of a type as the documentation writes it."""
+    if match := re.fullmatch(r"(\d+|list) of (.+)", kind):
+        assert isinstance(value, list), place
+        assert match[1] == "list" or len(value) == int(match[1]), place
+        for index, item in enumerate(value):
+            check(item, match[2], f"{place}[{index}]")
+    elif match := re.fullmatch(r"table of (.+)", kind):
+        assert isinstance(value, dict), place
+        for key, item in value.items():
+            check(item, match[1], f"{place}.{key}")
+    elif kind.endswith(" or null"):
+        if value is not None:
+            check(value, kind.removesuffix(" or null"), place)
+    elif kind in SIMPLE:
+        assert isinstance(value, SIMPLE[kind]), f"{place}: {value!r} is no {kind}"
+        assert kind == "boolean" or not isinstance(value, bool), place
+    else:
+        check_object(value, kind, place)
+
+
+def check_object(value: Any, kind: str, place: str) -> None:
+    schema = TABLES[kind]
+    assert set(value) == set(schema), place
+    for key, item in value.items():
+        check(item, schema[key], f"{place}.{key}")
+
+
+def check_cell(cell: str, kind: str, place: str) -> None:
+    if cell == "":
+        assert kind.endswith(" or null"), place
+    elif kind.startswith("integer"):
+        assert re.fullmatch(r"\d+", cell), f"{place}: {cell}"
+    elif kind.startswith("number"):
+        assert float(cell) >= 0, f"{place}: {cell}"
+    else:
+        assert kind in {"text", "text or null"}, place
+
+
+def matches() -> dict[str, tuple[Summary, list[GameRecord]]]:
+    everything = [
+        *whole_match(4),
+        *[
+            fault(9 + index, index % 2, verdict, think_times=((), ()), start=None)
+            for index, verdict in enumerate(VERDICTS[1:10])
+        ],
+        game(
+            30, None, verdict=Verdict.SERVER_FAILED, is_counted=False, points=(None, None), causes=("", ""), replay=None
+        ),
+    ]
+    return {
+        "everything": (summarise(everything, planned=40, sprt=Sprt(0, 50)), everything),
+        "nothing": (summarise([]), []),
+        "one side": (summarise([game(1), game(2)]), [game(1), game(2)]),
+        "decided": (summarise(whole_match(60), sprt=Sprt(-100, 0)), whole_match(60)),
+        "hostile": hostile_match(),
+    }
+
+
+@pytest.mark.parametrize("name", matches())
+def test_files_are_as_documented(tmp_path: Path, name: str) -> None:
+    summary, records = matches()[name]
+    paths = write_reports(tmp_path, summary, records[::-1])
+    assert [path.name for path in paths] == list(REPORTS)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(REPORTS)
+    value = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
+    check_object(value, "summary.json", "summary")
+    assert value["schema"] == SCHEMA
+    assert f"`{SCHEMA}`" in DOCS
+    with io.StringIO((tmp_path / "games.csv").read_bytes().decode(), newline="") as file:
+        header, *rows = csv.reader(file, strict=True)
+    assert header == list(TABLES["games.csv"])
+    assert [row[0] for row in rows] == [str(record.game) for record in records]
+    for row in rows:
+        for key, cell in zip(header, row, strict=True):
+            check_cell(cell, TABLES["games.csv"][key], key)
+    for record in records:
+        check_object(json.loads(json.dumps(record.to_json())), "games.jsonl", "record")
+
+
+def test_the_check_is_able_to_fail() -> None:
+    value = game(1).to_json()
+    for key, wrong in [("game", "1"), ("game", True), ("start", 1), ("seats", [0]), ("think_times", [[0.1], 2])]:
+        with pytest.raises(AssertionError):
+            check_object(json.loads(json.dumps({**value, key: wrong})), "games.jsonl", "record")
+    with pytest.raises(AssertionError):
+        check_object({**value, "more": 1}, "games.jsonl", "record")
+
+
+def test_every_verdict_is_documented_with_its_column() -> None:
+    rows = re.findall(r"^\| `([a-z ]+)` \| ([a-z ]+|–) \| .* \|$", DOCS, flags=re.MULTILINE)
+    documented = {verdict: column for verdict, column in rows if verdict in VERDICTS}
+    assert list(documented) == list(VERDICTS)
+    for verdict, column in documented.items():
+        side = summarise([fault(1, 0, verdict)]).programs[0]
+        counts = {
+            "crashes": side.crashes,
+            "timeouts": side.timeouts,
+            "illegal moves": side.illegal_moves,
+            "bad messages": side.bad_messages,
+            "left processes": side.leftovers,
+        }
+        assert [name for name, count in counts.items() if count] == ([] if column == "–" else [column])
+
+
+def test_a_second_writing_replaces_the_first(tmp_path: Path) -> None:
+    write_reports(tmp_path, *hostile_match())
+    write_reports(tmp_path, summarise([game(1)]), [game(1)])
+    assert json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))["played"] == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(REPORTS)
+
+
+def test_a_folder_that_cannot_be_written_to_is_named(tmp_path: Path) -> None:
+    with pytest.raises(JournalError, match=r"nowhere.*cannot be written"):
+        write_reports(tmp_path / "nowhere", summarise([]), [])
+    (tmp_path / "games.csv").mkdir()
+    with pytest.raises(JournalError, match=r"games\.csv: cannot be written"):
+        write_reports(tmp_path, summarise([]), [])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["games.csv", "summary.json"]

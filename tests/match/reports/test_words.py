@@ -1,0 +1,102 @@
+"""The words for numbers and results."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from match.reports.words import (
+    elo_text,
+    estimate_text,
+    games_text,
+    headline,
+    percent_text,
+    result_text,
+    seconds_text,
+    sprt_text,
+)
+from match.sprt import Sprt
+from match.statistics import Estimate
+from match.summary import summarise
+from tests.match.games import game
+
+
+@pytest.mark.parametrize(
+    ("winners", "sprt", "words"),
+    [
+        ([], None, "greedy against random: no pair of games is complete, nothing can be said"),
+        ([0], None, "greedy against random: no pair of games is complete, nothing can be said"),
+        ([0, 0], None, "Not decided between greedy and random: more games are needed"),
+        ([0] * 10, None, "greedy is better than random"),
+        ([1] * 10, None, "random is better than greedy"),
+        ([0, 1] * 20, None, "Not decided between greedy and random: more games are needed"),
+        ([0] * 10, Sprt(0, 5), "greedy is better than random"),
+        ([0] * 80, Sprt(0, 50), "greedy against random: +50 Elo rather than +0 (SPRT accepted H1)"),
+        ([0, 1] * 40, Sprt(0, 50), "greedy against random: +0 Elo rather than +50 (SPRT accepted H0)"),
+    ],
+)
+def test_the_answer_in_one_sentence(winners: list[int], sprt: Sprt | None, words: str) -> None:
+    records = [game(number, winner) for number, winner in enumerate(winners, 1)]
+    assert headline(summarise(records, names=("greedy", "random"), sprt=sprt)) == words
+
+
+@pytest.mark.parametrize(
+    ("elo", "text"),
+    [
+        (None, "–"),
+        (Estimate(55.58, -27.9, 83.44), "+55.6 [−27.9, +83.4]"),
+        (Estimate(math.inf, 306, math.inf), "+∞ [+306.0, +∞]"),
+        (Estimate(-math.inf, -math.inf, -3), "−∞ [−∞, −3.0]"),
+    ],
+)
+def test_elo(elo: Estimate | None, text: str) -> None:
+    assert elo_text(elo) == text
+
+
+def test_estimates() -> None:
+    assert estimate_text(None) == "–"
+    assert estimate_text(Estimate(-1.25, -3, 0.5)) == "−1.2 [−3.0, 0.5]"
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (None, "–"), (0.0, "0.00 %"), (0.00005, "< 0.01 %"), (0.0005, "0.05 %"), (0.5, "50.0 %"), (0.977, "97.7 %"),
+        (0.9995, "99.95 %"), (0.99999, "> 99.99 %"), (1.0, "100.00 %"), (1.5, "150.00 %"),
+    ],
+)  # fmt: skip
+def test_shares(share: float | None, text: str) -> None:
+    assert percent_text(share) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (None, "–"), (0.0, "0 ms"), (0.00012, "0.12 ms"), (0.0123, "12.3 ms"), (0.9994, "999 ms"), (0.9996, "1 s"),
+        (1.999, "2 s"), (12.34, "12.3 s"), (999.4, "999 s"), (12345.6, "12346 s"),
+    ],
+)  # fmt: skip
+def test_seconds(seconds: float | None, text: str) -> None:
+    assert seconds_text(seconds) == text
+
+
+def test_the_state_of_the_sequential_test() -> None:
+    assert sprt_text(summarise([game(1)])) is None
+    assert (
+        sprt_text(summarise([game(1)], sprt=Sprt(0, 50)))
+        == "LLR +0.00 (-2.94, +2.94), elo0=0 elo1=50 alpha=0.05 beta=0.05: undecided"
+    )
+    won = summarise([game(number) for number in range(1, 81)], sprt=Sprt(0, 50))
+    assert str(sprt_text(won)).endswith(": H1 accepted")
+
+
+def test_games() -> None:
+    records = [game(1), game(2), game(3, None, is_counted=False, verdict="cancelled")]
+    assert games_text(summarise(records)) == "3 games played, 2 counted, 1 complete pairs; 1 not counted"
+    assert games_text(summarise(records[:2], planned=9)) == "2 of 9 games played, 2 counted, 1 complete pairs"
+
+
+def test_results() -> None:
+    assert [result_text(game(1, winner)) for winner in (0, 1, None)] == ["greedy", "random", "draw"]
+    assert result_text(game(1, None, is_counted=False)) == "not counted"

@@ -1,0 +1,156 @@
+"""The summary: every number recomputed in another way."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from statistics import fmean, median
+
+import pytest
+
+from match.records import (
+    BAD_MESSAGE_VERDICTS,
+    CRASH_VERDICTS,
+    ILLEGAL_VERDICTS,
+    TIMEOUT_VERDICTS,
+    UNCOUNTED_VERDICTS,
+    VERDICTS,
+    Verdict,
+)
+from match.sprt import Sprt
+from match.statistics import Tally, elo_of_score
+from match.summary import HISTOGRAM_EDGES, Incident, StartSummary, summarise
+from tests.match.games import NAMES, fault, game, whole_match
+
+FAULTS = [verdict for verdict in VERDICTS if verdict not in {Verdict.REGULAR, *UNCOUNTED_VERDICTS}]
+
+
+def test_results_are_those_of_the_records() -> None:
+    records = whole_match(30)
+    summary = summarise(records, planned=60)
+    for program, side in enumerate(summary.programs):
+        assert side.name == NAMES[program]
+        assert side.wins == sum(record.winner == program for record in records)
+        assert side.losses == sum(record.winner == 1 - program for record in records)
+        assert side.draws == sum(record.winner is None for record in records)
+        assert side.points is not None
+        assert side.points.value == pytest.approx(fmean(record.points[program] or 0 for record in records))
+    assert (summary.played, summary.planned, summary.uncounted) == (60, 60, 0)
+    assert sum(summary.pairs) == 30
+    halves = sum(index * count for index, count in enumerate(summary.pairs))
+    assert halves / 2 == sum({0: 1.0, 1: 0.0, None: 0.5}[record.winner] for record in records)
+    assert summary.verdicts == (("regular", 60),)
+    assert summary.started_at == "2021-03-04T05:06:00.000000+00:00"
+
+
+def test_the_order_of_the_records_does_not_matter() -> None:
+    records = whole_match(10)
+    shuffled = random.Random(3).sample(records, len(records))
+    assert summarise(shuffled, sprt=Sprt(0, 50)) == summarise(records, sprt=Sprt(0, 50))
+
+
+@pytest.mark.parametrize("verdict", FAULTS)
+@pytest.mark.parametrize("offender", [0, 1])
+def test_each_fault_is_counted_once_and_to_its_program(verdict: str, offender: int) -> None:
+    summary = summarise([game(1), fault(2, offender, verdict), fault(3, offender, verdict)])
+    guilty, innocent = summary.programs[offender], summary.programs[1 - offender]
+    counts = (guilty.crashes, guilty.timeouts, guilty.illegal_moves, guilty.bad_messages, guilty.leftovers)
+    columns = (CRASH_VERDICTS, TIMEOUT_VERDICTS, ILLEGAL_VERDICTS, BAD_MESSAGE_VERDICTS, {Verdict.LEFTOVERS})
+    assert counts == tuple(2 * (verdict in column) for column in columns)
+    assert (guilty.faults, innocent.faults) == (2, 0)
+    assert guilty.losses >= 2
+    assert dict(summary.verdicts) == {"regular": 1, verdict: 2}
+
+
+def test_games_that_the_server_failed_in_are_nobodys() -> None:
+    failed = game(2, None, is_counted=False, verdict=Verdict.SERVER_FAILED, points=(None, None))
+    summary = summarise([game(1), failed])
+    assert (summary.results.games, summary.uncounted, sum(summary.pairs)) == (1, 1, 0)
+    assert summary.elo is None
+    assert [side.draws for side in summary.programs] == [0, 0]
+
+
+def test_think_times_are_those_of_all_answers() -> None:
+    records = whole_match(5)
+    for program, side in enumerate(summarise(records).programs):
+        times = sorted(time for record in records for time in record.think_times[program])
+        assert side.think_times.answers == len(times) == 200
+        assert side.think_times.median == times[99] == pytest.approx(median(times), rel=0.05)
+        assert side.think_times.p95 == times[189]
+        assert side.think_times.max == times[-1]
+        assert side.think_times.total == pytest.approx(sum(times))
+        assert sum(side.think_times.histogram) == 200
+        lower = 0.0
+        for edge, count in zip(HISTOGRAM_EDGES, side.think_times.histogram, strict=True):
+            assert count == sum(lower < time <= edge for time in times)
+            lower = edge
+        assert side.cpu_seconds == pytest.approx(sum(record.cpu_seconds[program] for record in records))
+        assert side.processor_share == pytest.approx(side.cpu_seconds / sum(times))
+
+
+def test_an_edge_belongs_to_the_class_below() -> None:
+    histogram = (
+        summarise([game(1, think_times=((0.0, 0.001, 0.0011, 10.0, 10.1), ()))]).programs[0].think_times.histogram
+    )
+    assert histogram == (2, 1, *[0] * 10, 1, 1)
+
+
+def test_results_by_start_and_seat() -> None:
+    records = [
+        game(1, 0, start="A", points=(9, 4)),
+        game(2, 1, start="A", points=(3, 4)),
+        game(3, None, start="A", points=(5, 5)),
+        fault(4, 0, Verdict.CRASH, start="A"),
+        game(5, 0, start=None, points=(1, 0)),
+        game(6, None, start="A", is_counted=False, verdict=Verdict.CANCELLED),
+    ]
+    assert summarise(records).starts == (
+        StartSummary(None, 0, 1, 0, 0, 1.0),
+        StartSummary("A", 0, 1, 1, 0, 2.5),
+        StartSummary("A", 1, 0, 0, 2, -1.0),
+    )
+
+
+def test_whatever_went_wrong_is_listed() -> None:
+    overload = game(3, None, verdict=Verdict.OVERLOAD, reason="2.1 s, 0.9 s of it waiting", is_counted=False)
+    summary = summarise([game(1), fault(2, 1, Verdict.CRASH, reason="signal 11"), overload])
+    assert summary.incidents == (
+        Incident(2, "crash", 1, "signal 11"),
+        Incident(3, "overloaded machine", None, "2.1 s, 0.9 s of it waiting"),
+    )
+    assert summary.uncounted == 1
+
+
+def test_what_outlives_a_game_spoils_nothing_in_it() -> None:
+    records = [game(number, verdict=Verdict.LEFTOVERS, offender=1, points=(9, 4)) for number in (1, 2, 3, 4)]
+    summary = summarise(records)
+    assert summary.results == Tally(4, 0, 0)
+    assert summary.point_difference is not None
+    assert summary.point_difference.value == 5
+    assert [start.point_difference for start in summary.starts] == [5, 5]
+
+
+@pytest.mark.parametrize(("pairs", "decision"), [(2, None), (40, "H1")])
+def test_the_sequential_test_is_told(pairs: int, decision: str | None) -> None:
+    state = summarise([game(number, 0) for number in range(1, 2 * pairs + 1)], sprt=Sprt(0, 50, 0.1, 0.2)).sprt
+    assert state is not None
+    assert (state.elo0, state.elo1, state.alpha, state.beta) == (0, 50, 0.1, 0.2)
+    assert (state.lower, state.upper) == pytest.approx((math.log(0.2 / 0.9), math.log(8)))
+    assert state.decision == decision
+    assert (state.log_likelihood_ratio >= state.upper) is (decision == "H1")
+
+
+def test_a_match_without_games_has_a_summary() -> None:
+    summary = summarise([], names=("a", "b"), planned=10, sprt=Sprt(0, 5))
+    assert summary.names == ("a", "b")
+    assert (summary.played, summary.elo, summary.game_type, summary.started_at) == (0, None, None, None)
+    assert summary.programs[0].think_times.median is None
+    assert summarise([]).names == ("player1", "player2")
+
+
+def test_json_knows_no_infinity() -> None:
+    value = json.loads(json.dumps(summarise([game(1), game(2)]).to_json(), allow_nan=False))
+    assert value["elo"]["value"] is None
+    assert value["elo"]["low"] == pytest.approx(elo_of_score(math.exp(-(1.959964**2) / 2)))
+    assert value["histogram_edges"][-1] is None
