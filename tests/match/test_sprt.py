@@ -47,6 +47,13 @@ def test_nothing_is_decided_without_a_pair() -> None:
     assert Sprt(0, 50).decide((0, 0, 0, 0, 0)) is None
 
 
+@pytest.mark.parametrize("pairs", [1, 60])
+def test_kinds_that_did_not_occur_count_next_to_nothing(pairs: int) -> None:
+    """With nothing but pairs won, the likeliest distribution of mean s wins with s, and the ratio is a power of s1/s0."""
+    ratio = pairs * math.log(score_of_elo(50) / score_of_elo(0))
+    assert Sprt(0, 50).log_likelihood_ratio((0, 0, 0, 0, pairs)) == pytest.approx(ratio, abs=1e-3)
+
+
 @given(COUNTS, st.floats(-200, 200), st.floats(1, 100))
 @settings(max_examples=60)
 def test_the_other_program_tests_the_mirrored_hypotheses(counts: PairCounts, elo: float, width: float) -> None:
