@@ -11,7 +11,7 @@ from server.errors import Fault, StartError
 from server.policy import Edition
 
 GAME_TYPE = "swc_2021_blokus"
-FIRST = {edition.game_type: edition for edition in reversed(EDITIONS.values())}
+FIRST = {edition.game_type: edition for edition in reversed(list(EDITIONS.values()))}
 
 
 @pytest.mark.parametrize("name", EDITIONS)

@@ -42,10 +42,9 @@ def test_a_subscriber_that_raises_keeps_nobody_from_hearing_and_is_told_to_the_o
 
 
 def test_a_bug_says_where_it_was() -> None:
-    try:
-        raise KeyError("x")
-    except KeyError as error:
-        bug = InternalError.of(error, "c1")
+    with pytest.raises(KeyError) as caught:
+        _ = {"y": 1}["x"]
+    bug = InternalError.of(caught.value, "c1")
     assert bug.connection == "c1"
     assert "test_events.py" in bug.error
     assert bug.error.endswith("KeyError: 'x'\n")
