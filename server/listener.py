@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import trio
 
@@ -41,6 +41,7 @@ from server.session import Session
 from server.wire import SocketWire, Wire
 
 BACKLOG = 1024
+NOT_HERE = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
 ACCEPT_PAUSE = 0.1  # seconds until the next try when nothing can be accepted: no descriptor left, most often
 STOPPING = "the server stops"
 
@@ -259,29 +260,50 @@ async def serve(
 
 
 def _listen(host: str, port: int) -> list[socket.socket]:
-    """Listening sockets for every address `host` stands for; with port 0 the same free port on all of them."""
+    """Listening sockets for every address `host` stands for; with port 0 the same free port on all of them.
+
+    An address that this machine does not have (that of IPv6 in many a container) is passed over if there is another.
+    """
     sockets: list[socket.socket] = []
+    missing: OSError | None = None
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         for family, _, _, _, address in dict.fromkeys(found):
-            sock = socket.socket(family, socket.SOCK_STREAM)
-            sockets.append(sock)
-            sock.setblocking(False)
-            if sys.platform != "win32":
-                sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            if family == socket.AF_INET6:
-                sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-            bound_port = sockets[0].getsockname()[1] if len(sockets) > 1 else port
-            sock.bind((address[0], bound_port, *address[2:]))
-            sock.listen(BACKLOG)
-    except OSError as error:
+            shared_port = sockets[0].getsockname()[1] if sockets else port
+            try:
+                sockets.append(_listening_socket(family, (address[0], shared_port, *address[2:])))
+            except OSError as error:
+                if error.errno not in NOT_HERE:
+                    raise
+                missing = error
+        if missing is not None and not sockets:
+            raise missing
+    except (OSError, UnicodeError) as error:
         for sock in sockets:
             sock.close()
         raise StartError(_bind_problem(host, port, error)) from None
     return sockets
 
 
-def _bind_problem(host: str, port: int, error: OSError) -> str:
+def _listening_socket(family: int, address: tuple[Any, ...]) -> socket.socket:
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setblocking(False)
+        if sys.platform != "win32":
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        sock.bind(address)
+        sock.listen(BACKLOG)
+    except OSError:
+        sock.close()
+        raise
+    return sock
+
+
+def _bind_problem(host: str, port: int, error: OSError | UnicodeError) -> str:
+    if isinstance(error, UnicodeError):
+        return f"cannot listen on {host}:{port}: this is no name of a host"
     if error.errno == errno.EADDRINUSE:
         return f"{host}:{port} is in use already, perhaps by another server; choose another --port (0: any free one)"
     if error.errno == errno.EACCES:
