@@ -49,7 +49,7 @@ def test_nothing_is_decided_without_a_pair() -> None:
 
 @pytest.mark.parametrize("pairs", [1, 60])
 def test_kinds_that_did_not_occur_count_next_to_nothing(pairs: int) -> None:
-    """With nothing but pairs won, the likeliest distribution of mean s wins with s, and the ratio is a power of s1/s0."""
+    """With nothing but pairs won, the likeliest distribution of mean s wins with s: the ratio is a power of s1/s0."""
     ratio = pairs * math.log(score_of_elo(50) / score_of_elo(0))
     assert Sprt(0, 50).log_likelihood_ratio((0, 0, 0, 0, pairs)) == pytest.approx(ratio, abs=1e-3)
 
