@@ -20,14 +20,14 @@ import trio
 from client.admin import Observation
 from client.errors import ClientError
 from match.errors import MachineError, NotStartedError
-from match.house import House, open_house
+from match.house import House, open_house, own_config
 from match.plan import PlannedGame
 from match.processes import Usage
 from match.program import Command, Program
 from match.records import GameRecord
 from match.setup import MatchSetup
 from match.verdict import GameFacts, Judgement, has_failed_to_start, judge
-from protocol.messages import ErrorMessage, Memento, Result, RoomData, Slot, UnreadableData
+from protocol.messages import Cause, ErrorMessage, Memento, Result, RoomData, Slot, UnreadableData
 from server import events
 from server.errors import Fault, StartError
 from server.replay import encode_replay
@@ -181,12 +181,17 @@ class _Referee:
         program, known = self._programs[index], self._facts.programs[index]
         if program is None:
             return
-        hangs = (self._facts.is_start_over and not known.has_joined) or (
-            self._facts.is_game_over and self._facts.on_turn == index
-        )
-        await program.end(0.0 if hangs or self._facts.result is None else self._setup.patience.exit)
+        is_patient = self._facts.result is not None and not self._hangs(index)  # else there is nothing to wait for
+        await program.end(self._setup.patience.exit if is_patient else 0.0)
         if program.was_ended:
             known.last_words = self._last_words(index)
+
+    def _hangs(self, index: int) -> bool:
+        """Of a program in a game that has a result."""
+        facts = self._facts
+        assert facts.result is not None
+        is_silent = facts.result.scores[self._planned.seats.index(index)].cause is Cause.HARD_TIMEOUT
+        return is_silent or (facts.is_game_over and facts.on_turn == index)
 
     # -- what is seen and heard -------------------------------------------------------------------------------------
 
@@ -250,8 +255,8 @@ class _Referee:
                 known.refusal = text
             case events.ProtocolBroken(text=text) if known:
                 known.nonsense = text
-            case events.TimeVerdict(seat=seat, think_time=think_time, limit=limit):
-                self._note_slow(self._planned.seats[seat], think_time, limit)
+            case events.TimeVerdict(seat=seat, think_time=think_time):
+                self._note_slow(self._planned.seats[seat], think_time)
             case events.GameEnded(plies=plies, think_times=think_times, record=record):
                 self._plies = plies
                 for seat, times in enumerate(think_times):
@@ -271,9 +276,9 @@ class _Referee:
                     self._pids[index] = program.pids
                 self._usages[index] = Usage.of(self._pids[index])
 
-    def _note_slow(self, program: int, think_time: float, limit: float) -> None:
+    def _note_slow(self, program: int, think_time: float) -> None:
         known = self._facts.programs[program]
-        known.too_slow, known.limit = think_time, limit
+        known.too_slow, known.limit = think_time, own_config(self._setup).soft_timeout
         usage = Usage.of(self._pids[program])
         known.seconds_waiting = usage.seconds_lost(self._usages[program], think_time, self._core_count)
 

@@ -37,7 +37,7 @@ class ProgramFacts:
     too_slow: float | None = None
     """Seconds it had thought when the server found it too slow; own server only."""
     limit: float | None = None
-    """The limit it exceeded."""
+    """Seconds it may think: the soft limit, also where it was the hard one that ended the game."""
     seconds_waiting: float = 0.0
     """How long it waited for a processor meanwhile."""
     leftovers: tuple[str, ...] = ()
@@ -73,6 +73,9 @@ class Judgement:
     winner: int | None = None
     is_counted: bool = True
 
+
+OVERLOAD_SHARE: Final = 0.1
+"""A program that waited for a processor for less than this share of its time has itself to blame."""
 
 _TIMEOUTS: Final = {Cause.SOFT_TIMEOUT: Verdict.TIMEOUT, Cause.HARD_TIMEOUT: Verdict.HANGS}
 
@@ -121,7 +124,8 @@ def _judge_slow(facts: GameFacts, program: int, verdict: str, reason: str, winne
     text = f"{known.too_slow:.3f} s, allowed are {known.limit:g} s"
     if known.seconds_waiting:
         text += f"; {known.seconds_waiting:.3f} s of it waiting for a processor"
-    if known.too_slow - known.seconds_waiting <= known.limit:
+    is_much = known.seconds_waiting >= OVERLOAD_SHARE * known.too_slow
+    if is_much and known.too_slow - known.seconds_waiting <= known.limit:
         return Judgement(Verdict.OVERLOAD, None, f"{facts.names[program]}: {text}", is_counted=False)
     return Judgement(verdict, program, text, winner)
 
