@@ -1,0 +1,22 @@
+"""What tests of matches share."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from client.editions import DEFAULT_GAME_TYPE
+from game.api import State
+from protocol.messages import Memento
+from server.editions import choose_editions
+from server.replay import encode_replay
+
+
+@pytest.fixture
+def replay() -> bytes:
+    """The replay of a game in which one move was made."""
+    edition = choose_editions({}, {})[DEFAULT_GAME_TYPE]
+    first: State = edition.game.new_state(random.Random(1))
+    second = first.play(next(iter(first.generate_legal_moves())))
+    return encode_replay(edition.dialect, "room", [Memento(first), Memento(second)])
