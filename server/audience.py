@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from protocol.dialect import Dialect
-from protocol.messages import Left, Memento, Message, Result, RoomData, RoomMessage, WelcomeMessage
+from protocol.messages import Joined, Left, Memento, Message, Result, RoomData, RoomMessage, WelcomeMessage
 from server.chair import Chair
 from server.peer import Peer, SentCallback
 
@@ -36,11 +36,13 @@ class Audience:
         peer.send(self._encode(data), on_sent)
 
     def tell_observers(self, data: RoomData) -> None:
-        self._tell(self.observers, RoomMessage(self._room_id, data))
+        """A word of the room for the observers, if this edition has a packet for it."""
+        if self._dialect.has_packet(type(data)):
+            self._tell(self.observers, RoomMessage(self._room_id, data))
 
-    def tell_observers_and(self, peer: Peer, data: RoomData) -> None:
-        """What went wrong is told to who did it and to the observers, and not to the other player."""
-        self._tell((peer, *self.observers), RoomMessage(self._room_id, data))
+    def confirm_seats(self) -> None:
+        """Tell every player that it has joined, where that is told to all at once."""
+        self._tell(self.players, Joined(self._room_id))
 
     def welcome(self) -> None:
         """Tell each player its seat."""
@@ -53,9 +55,9 @@ class Audience:
         players = self.players if to_players else []
         self._tell((*self.observers, *players), RoomMessage(self._room_id, position))
 
-    def dismiss(self, result: Result | None) -> None:
-        """The room's last words: the result, where there is one, and that it is over."""
-        everybody = (*self.players, *self.observers)
+    def dismiss(self, result: Result | None, uninformed: Peer | None = None) -> None:
+        """The room's last words, to all but `uninformed`: the result, where there is one, and that it is over."""
+        everybody = [peer for peer in (*self.players, *self.observers) if peer is not uninformed]
         if result is not None:
             self._tell(everybody, RoomMessage(self._room_id, result))
         self._tell(everybody, Left(self._room_id))

@@ -45,10 +45,12 @@ class MoveClock:
     Raises ClockError if it is stopped while it stands, or started while it runs: a bug of the caller.
     """
 
-    __slots__ = ("_limits", "_started", "think_times")
+    __slots__ = ("_limits", "_started", "next_limits", "think_times")
 
     def __init__(self, limits: TimeLimits) -> None:
         self._limits = limits
+        self.next_limits = limits
+        """The limits that hold from the next start on."""
         self._started: float | None = None
         self.think_times: list[float] = []
         """Seconds of every answered request, in order."""
@@ -72,6 +74,7 @@ class MoveClock:
         """The request was handed to the kernel at `now`."""
         if self._started is not None:
             raise ClockError("the clock runs already")
+        self._limits = self.next_limits
         self._started = now
 
     def stop(self, at: float) -> float:

@@ -23,6 +23,7 @@ from protocol.messages import (
     ScoreForPlayerRequest,
     StepRequest,
     TestModeRequest,
+    TimeoutRequest,
 )
 from server.clock import Arrival
 from server.errors import Fault, RequestError
@@ -44,6 +45,7 @@ FOR_ADMINS: dict[type, Handler] = {
     PauseRequest: Lobby.pause,
     StepRequest: Lobby.step,
     CancelRequest: Lobby.cancel,
+    TimeoutRequest: Lobby.set_timeout,
     TestModeRequest: Lobby.set_test_mode,
     ScoreForPlayerRequest: Lobby.score_for_player,
 }

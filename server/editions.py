@@ -10,8 +10,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from game.api import GameOptionError
-from game.blokus.rulesets import BLOKUS_2021
+from game.blokus.rulesets import BLOKUS_2021, BLOKUS_2027
+from game.hase_und_igel import HASE_UND_IGEL_2018
 from protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
+from protocol.dialects.blokus_2021_r1 import BLOKUS_2021_R1
+from protocol.dialects.blokus_2021_r2 import BLOKUS_2021_R2
+from protocol.dialects.blokus_2027 import BLOKUS_2027 as BLOKUS_2027_DIALECT
+from protocol.dialects.hase_und_igel_2018 import HASE_UND_IGEL_2018 as HASE_UND_IGEL_2018_DIALECT
 from protocol.messages import Cause
 from server.errors import Fault, StartError
 from server.policy import CancelWinner, Edition, Policy, TimeoutWinner
@@ -33,9 +38,23 @@ _RELEASE_2021: Final = _DOCUMENTED.evolve(
     sends_result_before_start=True,
 )
 
+_EARLY_2021: Final = _DOCUMENTED.evolve(joins_reserved_together=True)
+
+_RELEASE_2027: Final = _DOCUMENTED.evolve(
+    ends_players_streams=False,
+    idle_timeout=60.0,
+    keeps_refused=True,
+    keeps_violators=True,
+    out_of_turn_cause=Cause.PROCESS_VIOLATION,
+    cancel_winner=CancelWinner.BY_RULES,
+)
+
+_DOCUMENTED_2018: Final = _DOCUMENTED.evolve(joins_reserved_together=True, tells_violators_the_result=False)
+
 EDITIONS: Final[Mapping[str, Edition]] = {
     edition.name: edition
     for edition in (
+        Edition("blokus-2027", "swc_2027_blokus", BLOKUS_2027, BLOKUS_2027_DIALECT, _RELEASE_2027),
         Edition("blokus-2021-r3", "swc_2021_blokus", BLOKUS_2021, BLOKUS_2021_R3, _DOCUMENTED),
         Edition(
             "blokus-2021-21.4.0",
@@ -44,9 +63,19 @@ EDITIONS: Final[Mapping[str, Edition]] = {
             BLOKUS_2021_RELEASE,
             _RELEASE_2021,
         ),
+        Edition("blokus-2021-r2", "swc_2021_blokus", BLOKUS_2021, BLOKUS_2021_R2, _EARLY_2021),
+        Edition("blokus-2021-r1", "swc_2021_blokus", BLOKUS_2021, BLOKUS_2021_R1, _EARLY_2021),
+        Edition(
+            "hase-und-igel-2018",
+            "swc_2018_hase_und_igel",
+            HASE_UND_IGEL_2018,
+            HASE_UND_IGEL_2018_DIALECT,
+            _DOCUMENTED_2018,
+        ),
     )
 }
-"""By name; the first one of each gameType is what that gameType means unless the operator chooses another."""
+"""By name; the first one of each gameType is what that gameType means unless the operator chooses another, and the
+first of all is the game of a `join` that names none (only the clients of that season leave it out)."""
 
 
 def choose_editions(chosen: Mapping[str, str], game_options: Mapping[str, str]) -> dict[str, Edition]:
@@ -64,13 +93,28 @@ def choose_editions(chosen: Mapping[str, str], game_options: Mapping[str, str]) 
         if name not in names:
             raise StartError(f"edition {game_type}={name}: there is no such edition, expected {_one_of(names)}")
         editions[game_type] = EDITIONS[name]
-    try:
-        return {
-            game_type: dataclasses.replace(edition, game=edition.game.with_options(game_options))
-            for game_type, edition in editions.items()
-        }
-    except GameOptionError as error:
-        raise StartError(str(error)) from None
+    for option, value in game_options.items():
+        editions = _with_option(editions, option, value)
+    return editions
+
+
+def _with_option(editions: dict[str, Edition], option: str, value: str) -> dict[str, Edition]:
+    """Set in every game that takes this value; it is enough that one does, since seasons have stones of their own."""
+    refusal: GameOptionError | None = None
+    is_taken = False
+    changed = dict(editions)
+    for game_type, edition in editions.items():
+        if option in edition.game.option_names:
+            try:
+                game = edition.game.with_options({option: value})
+            except GameOptionError as error:
+                refusal = error
+            else:
+                changed[game_type] = dataclasses.replace(edition, game=game)
+                is_taken = True
+    if refusal is not None and not is_taken:
+        raise StartError(str(refusal))
+    return changed
 
 
 def choose_default(default_game: str | None, editions: Mapping[str, Edition]) -> Edition:

@@ -27,12 +27,15 @@ class Ending:
     winners: tuple[Seat, ...]
 
     @classmethod
-    def by_rules(cls, outcome: Outcome) -> Ending:
-        """The game was played to its end."""
-        causes, reasons = (Cause.REGULAR, Cause.REGULAR), ("", "")
-        if outcome.winner is None:
-            return cls(causes, reasons, (DRAWN, DRAWN), (0, 1))
-        return cls(causes, reasons, (LOST, WON) if outcome.winner else (WON, LOST), (outcome.winner,))
+    def by_rules(cls, outcome: Outcome, reason: str = "") -> Ending:
+        """The game was played to its end; `reason` is told of both players."""
+        return cls.won_by((0, 1) if outcome.winner is None else (outcome.winner,), reason)
+
+    @classmethod
+    def won_by(cls, winners: tuple[Seat, ...], reason: str = "") -> Ending:
+        """One player won, or both drew."""
+        firsts = (DRAWN, DRAWN) if len(winners) > 1 else (WON, LOST) if winners == (0,) else (LOST, WON)
+        return cls((Cause.REGULAR, Cause.REGULAR), (reason, reason), firsts, winners)
 
     @classmethod
     def against(cls, seat: Seat, cause: Cause, reason: str, winners: tuple[Seat, ...]) -> Ending:
@@ -46,13 +49,19 @@ class Ending:
         """An administrator ended it; nobody won."""
         return cls((Cause.REGULAR, Cause.REGULAR), ("", ""), (LOST, LOST), winners)
 
-    def result(self, definition: tuple[Fragment, ...], state: State, names: tuple[str, str]) -> Result:
-        """The packet that says so, with the points of `state`."""
+    def result(
+        self,
+        definition: tuple[Fragment, ...],
+        state: State,
+        names: tuple[str, str],
+        details: tuple[object, object] = (None, None),
+    ) -> Result:
+        """The packet that says so, with the points of `state`; `details`: see `Result`."""
         scores = tuple(
             Score(self.causes[seat], self.reasons[seat], (self.first_parts[seat], *state.points(seat)))
             for seat in (0, 1)
         )
-        return Result(definition, scores, self.winners, names)
+        return Result(definition, scores, self.winners, names, details)
 
 
 def leaders(state: State) -> tuple[Seat, ...]:

@@ -44,8 +44,12 @@ class Fault(enum.Enum):
 
 
 class RequestError(ServerError):
-    """A request that cannot be granted. `str(error)` is the text of the reply, `fault` the kind."""
+    """A request that cannot be granted. `str(error)` is the text of the reply, `fault` the kind.
 
-    def __init__(self, fault: Fault, text: str) -> None:
+    `is_answered` is False where everything that is said of it has been said.
+    """
+
+    def __init__(self, fault: Fault, text: str, *, is_answered: bool = True) -> None:
         super().__init__(text)
         self.fault = fault
+        self.is_answered = is_answered

@@ -13,9 +13,12 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from game.api import State
+from protocol.dialect import Dialect
+from protocol.errors import RemoteProtocolError
 from protocol.messages import (
     AuthenticateRequest,
     CancelRequest,
+    Departure,
     JoinedGameRoom,
     JoinPreparedRequest,
     JoinRequest,
@@ -30,13 +33,14 @@ from protocol.messages import (
     StepRequest,
     Testing,
     TestModeRequest,
+    TimeoutRequest,
 )
 from server import events
 from server.chair import Chair
 from server.clock import UNLIMITED, Arrival, MoveClock, TimeLimits
 from server.errors import Fault, RequestError
 from server.peer import Peer
-from server.policy import Edition
+from server.policy import Edition, Policy
 from server.room import Alarm, Phase, Room
 from server.scores import ScoreSheet
 
@@ -98,6 +102,11 @@ class Lobby:
         self._new_id = new_id
         self._new_rng = new_rng
         self._starting_states = starting_states or {}
+        everybody = [edition.dialect for edition in editions.values()]
+        self._open_dialects = {
+            edition.name: edition.dialect.also_reading(*everybody)
+            for edition in {id(each): each for each in (default_edition, *editions.values())}.values()
+        }
 
     # -- what anyone may ask ----------------------------------------------------------------------------------------
 
@@ -107,7 +116,7 @@ class Lobby:
         found = self._open_chair(peer, edition)
         if found is None:
             clocks = [self._clock(can_timeout=edition.policy.judges_joined_games) for _ in range(SEATS)]
-            chairs = [Chair(seat, "", None, clock) for seat, clock in enumerate(clocks)]
+            chairs = [Chair(seat, edition.dialect.unnamed, None, clock) for seat, clock in enumerate(clocks)]
             room = self._open_room(edition, chairs, is_prepared=False, is_paused=self.settings.starts_paused)
             chair = chairs[0]
         else:
@@ -152,10 +161,11 @@ class Lobby:
 
     def prepare(self, peer: Peer, request: PrepareRequest) -> None:
         edition = self._edition(peer, request.game_type)
+        request = self._settled(request, edition)
         slots = self._checked_slots(request.slots, edition)
         codes = [self._new_id() if slot.is_reserved else None for slot in slots]
         chairs = [
-            Chair(seat, slot.display_name or "", code, self._clock(can_timeout=slot.can_timeout))
+            Chair(seat, slot.display_name or edition.dialect.unnamed, code, self._clock(can_timeout=slot.can_timeout))
             for seat, (slot, code) in enumerate(zip(slots, codes, strict=True))
         ]
         is_paused = request.is_paused or any(slot.should_be_paused for slot in slots)
@@ -183,6 +193,13 @@ class Lobby:
     def cancel(self, peer: Peer, request: CancelRequest) -> None:
         self._room(peer, request.room_id).cancel()
 
+    def set_timeout(self, peer: Peer, request: TimeoutRequest) -> None:
+        """One player's limits hold, or do not, from its next request on."""
+        room = self._room(peer, request.room_id)
+        if not 0 <= request.slot < len(room.chairs):
+            raise RequestError(Fault.BAD_SLOTS, f"Room {room.id} has the slots 0 and 1, and no slot {request.slot}")
+        room.chairs[request.slot].clock.next_limits = self.settings.limits if request.is_active else UNLIMITED
+
     def set_test_mode(self, peer: Peer, request: TestModeRequest) -> None:
         self.scores.is_enabled = request.is_enabled
         peer.send(peer.edition.dialect.encode(Testing(request.is_enabled)))
@@ -196,11 +213,20 @@ class Lobby:
 
     # -- leaving ----------------------------------------------------------------------------------------------------
 
-    def drop(self, peer: Peer) -> None:
+    def drop(self, peer: Peer, departure: Departure = Departure.UNKNOWN) -> None:
         """`peer` is gone: it leaves every room it sits in or observes. Dropping it twice does nothing."""
         self.admins.pop(peer, None)
         for room in [*peer.rooms.values(), *peer.observed.values()]:
-            room.leave(peer)
+            room.leave(peer, departure)
+
+    @property
+    def opening_dialect(self) -> Dialect:
+        """How somebody is understood who has said nothing yet."""
+        return self._open_dialects[self.default_edition.name]
+
+    def dialect_of(self, peer: Peer) -> Dialect:
+        """How `peer` is understood: a player in its season's words, anybody else in those of all seasons."""
+        return peer.edition.dialect if peer.rooms else self._open_dialects[peer.edition.name]
 
     # -- what rooms need of the house (RoomHost) --------------------------------------------------------------------
 
@@ -222,12 +248,20 @@ class Lobby:
             if chair.peer is None:
                 continue
             del chair.peer.rooms[room.id]
-            if chair.peer is not offender and self._is_done(chair.peer, room.edition):
-                chair.peer.end()
+            if chair.peer is not offender and not chair.peer.rooms and not chair.peer.is_admin:
+                self._send_home(chair.peer, room.edition.policy)
 
-    def _is_done(self, peer: Peer, edition: Edition) -> bool:
+    def _send_home(self, peer: Peer, policy: Policy) -> None:
         """A player that was in its last game; administrators stay."""
-        return edition.policy.ends_players_streams and not peer.rooms and not peer.is_admin
+        if policy.ends_players_streams:
+            peer.end()
+        elif policy.idle_timeout is not None:
+            heard = peer.heard
+            self._alarms.call_after(policy.idle_timeout, lambda _: self._end_if_silent(peer, heard))
+
+    def _end_if_silent(self, peer: Peer, heard: int) -> None:
+        if peer.heard == heard and not peer.rooms:
+            peer.end()
 
     # -- finding things ---------------------------------------------------------------------------------------------
 
@@ -287,6 +321,13 @@ class Lobby:
                 if chair is not None:
                     return room, chair
         return None
+
+    def _settled(self, request: PrepareRequest, edition: Edition) -> PrepareRequest:
+        """What was left out is the edition's default; what only another season has is refused."""
+        try:
+            return edition.dialect.settle(request)
+        except RemoteProtocolError as error:
+            raise RequestError(Fault.BAD_SLOTS, str(error)) from None
 
     def _checked_slots(self, slots: tuple[Slot, ...], edition: Edition) -> tuple[Slot, ...]:
         if len(slots) == 1 and edition.policy.accepts_single_slot:

@@ -37,7 +37,7 @@ class Sink(Protocol):
 class Peer:
     """A connection's identity: what it may do and where it sits."""
 
-    __slots__ = ("edition", "is_admin", "is_edition_chosen", "label", "observed", "rooms", "sink")
+    __slots__ = ("edition", "heard", "is_admin", "is_edition_chosen", "label", "observed", "rooms", "sink")
 
     def __init__(self, label: str, sink: Sink, edition: Edition) -> None:
         self.label = label
@@ -47,6 +47,8 @@ class Peer:
         """Whose wire form it is answered in."""
         self.is_edition_chosen = False
         """Its first join, joinPrepared or prepare fixes the edition."""
+        self.heard = 0
+        """How many packets it has sent."""
         self.is_admin = False
         self.rooms: dict[str, Room] = {}
         """The rooms it has a seat in, by id."""

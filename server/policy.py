@@ -29,6 +29,7 @@ class CancelWinner(enum.Enum):
 
     NOBODY = "nobody"
     LEADER = "leader"
+    BY_RULES = "by rules"  # as if the game had been played to its end
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,24 @@ class Policy:
 
     answers_end_tag: bool = True
     """A peer that ends its stream with the end tag gets ours; else the connection just ends."""
+
+    keeps_refused: bool = False
+    """Who asked for what cannot be granted stays connected, and in its game; else that is the end of its stream."""
+
+    keeps_violators: bool = False
+    """A player whose move lost the game stays connected; else its stream is ended behind the room's error."""
+
+    tells_violators_the_result: bool = True
+    """A player whose move lost the game is sent result and `left` like everybody; else only the error."""
+
+    out_of_turn_cause: Cause = Cause.LEFT
+    """What a move nobody asked for costs: LEFT, as its sender is sent away; any other cause ends the game by itself."""
+
+    joins_reserved_together: bool = False
+    """`joined` for a reservation is sent when both players are in; else at once."""
+
+    idle_timeout: float | None = None
+    """Seconds after which a player is sent away who has said nothing since its last game; None: never."""
 
     sends_result_before_start: bool = False
     """A room that closes before both players are in sends whoever is there a result; else only `left`."""

@@ -10,11 +10,12 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Protocol
+from typing import NoReturn, Protocol
 
-from game.api import Mistake, Seat, State
+from game.api import Seat, State
 from protocol.messages import (
     Cause,
+    Departure,
     ErrorMessage,
     Joined,
     Memento,
@@ -26,6 +27,7 @@ from protocol.messages import (
     RoomMessage,
     UnreadableData,
 )
+from protocol.texts import MoveRefusal
 from server import events
 from server.audience import Audience
 from server.chair import Chair
@@ -90,6 +92,7 @@ class Room:
         self._audience = Audience(room_id, edition.dialect, self.chairs)
         self.observers = self._audience.observers
         self.ply = 0
+        self._texts = edition.dialect.texts
         self.record: list[RoomData] = []
         """What a replay holds: every position once, errors, the result."""
         self._host = host
@@ -122,8 +125,12 @@ class Room:
         chair.reservation = None
         peer.rooms[self.id] = self
         self._publish(events.PlayerJoined(self.id, peer.label, chair.seat, chair.name))
-        peer.send(self.edition.dialect.encode(Joined(self.id)))
-        if self.player_count == len(self.chairs):
+        is_complete = self.player_count == len(self.chairs)
+        if not (self.is_prepared and self.edition.policy.joins_reserved_together):
+            peer.send(self.edition.dialect.encode(Joined(self.id)))
+        elif is_complete:
+            self._audience.confirm_seats()
+        if is_complete:
             self._begin()
 
     def observe(self, peer: Peer) -> None:
@@ -152,22 +159,21 @@ class Room:
     def move(self, peer: Peer, message: RoomMessage, arrival: Arrival, now: float) -> None:
         """A room packet of a player: plays it, or ends the game over it."""
         chair = self.chair_of(peer)
-        texts = self.edition.dialect.texts
         if chair is None:
-            raise RequestError(Fault.NOT_A_MEMBER, texts.not_member(self.id))
+            raise RequestError(Fault.NOT_A_MEMBER, self._texts.not_member(self.id))
         data = message.data
         if not isinstance(data, MoveData | UnreadableData):
-            raise RequestError(Fault.NOT_A_MOVE, texts.non_move(message))
-        if self._requested is None or self._requested != chair.seat:
+            raise RequestError(Fault.NOT_A_MOVE, self._texts.non_move(message))
+        if self._requested != chair.seat:
             self._refuse_out_of_turn(peer, chair, data)
-        if self._is_too_slow(chair, arrival, now):
-            return
-        if isinstance(data, UnreadableData):
-            self._refuse_unreadable(peer, chair, data)
+        elif self._is_too_slow(chair, arrival, now):
+            pass  # the game is over, whatever the move
+        elif isinstance(data, UnreadableData):
+            self._refuse(peer, chair, Fault.UNREADABLE_MOVE, self._texts.unreadable(chair.name, data))
+        elif (mistake := self.state.check(data.move)) is not None:
+            refusal = self._texts.illegal(chair.name, mistake, data.move, self.state)
+            self._refuse(peer, chair, Fault.ILLEGAL_MOVE, refusal)
         else:
-            mistake = self.state.check(data.move)
-            if mistake is not None:
-                self._refuse_illegal(peer, chair, data, mistake)
             self._play(chair, data)
 
     def _play(self, chair: Chair, data: MoveData) -> None:
@@ -189,7 +195,7 @@ class Room:
         outcome = self.state.outcome()
         self._show_position(to_players=outcome is not None or not self.is_paused)
         if outcome is not None:
-            self._end(Ending.by_rules(outcome))
+            self._end(Ending.by_rules(outcome, self._texts.regular_reason(outcome)))
         elif not self.is_paused:
             self._request_move()
 
@@ -233,7 +239,7 @@ class Room:
     def _end_too_slow(
         self, chair: Chair, think_time: float, arrival: Arrival, loop_lag: float, *, is_hard: bool
     ) -> None:
-        policy, texts, limits = self.edition.policy, self.edition.dialect.texts, chair.clock.limits
+        policy, texts, limits = self.edition.policy, self._texts, chair.clock.limits
         limit = limits.hard_timeout if is_hard else limits.soft_timeout
         assert limit is not None
         self._publish(
@@ -263,31 +269,35 @@ class Room:
     # -- what players do wrong --------------------------------------------------------------------------------------
 
     def _refuse_out_of_turn(self, peer: Peer, chair: Chair, data: MoveData | UnreadableData) -> None:
-        texts = self.edition.dialect.texts
-        self._publish(events.MoveRefused(self.id, chair.seat, chair.name, self.ply, Fault.NOT_YOUR_TURN, "not on turn"))
-        text = texts.not_your_turn_error(self._requested, chair.seat, self.names, data)
-        self._audience.tell(peer, ErrorMessage(text, data))
-        raise RequestError(Fault.NOT_YOUR_TURN, texts.not_your_turn(self._requested, chair.seat, self.names, data))
+        """Tell the sender; then it is sent away, or has lost, as the edition has it."""
+        refusal = self._texts.out_of_turn(self._requested, self.state.seat_on_turn, chair.seat, self.names, data)
+        self._publish_refused(chair, Fault.NOT_YOUR_TURN, "not on turn")
+        self._audience.tell(peer, ErrorMessage(refusal.error, refusal.shown))
+        cause = self.edition.policy.out_of_turn_cause
+        if cause is not Cause.LEFT:
+            self._end(Ending.against(chair.seat, cause, refusal.reason, (1 - chair.seat,)))
+        else:
+            self._send_away(Fault.NOT_YOUR_TURN, refusal)
 
-    def _refuse_illegal(self, peer: Peer, chair: Chair, data: MoveData, mistake: Mistake) -> None:
-        texts = self.edition.dialect.texts
-        reason = texts.violation_reason(mistake, data.move)
-        error = ErrorMessage(texts.illegal_move_error(chair.name, mistake, data.move), MoveData(data.move))
-        self._end_with_violation(peer, chair, error, reason, Fault.ILLEGAL_MOVE)
-        raise RequestError(Fault.ILLEGAL_MOVE, texts.illegal_move(mistake, data.move))
+    def _refuse(self, peer: Peer, chair: Chair, fault: Fault, refusal: MoveRefusal) -> None:
+        """Tell the sender and the observers what was wrong with the move, and end the game over it."""
+        self._publish_refused(chair, fault, refusal.reason)
+        self._audience.tell(peer, ErrorMessage(refusal.error, refusal.shown))
+        for_observers = ErrorMessage(refusal.observer_error, refusal.shown)
+        self.record.append(for_observers)
+        self._audience.tell_observers(for_observers)
+        ending = Ending.against(chair.seat, Cause.RULE_VIOLATION, refusal.reason, (1 - chair.seat,))
+        if self.edition.policy.keeps_violators:
+            self._end(ending)
+            return
+        self._end(ending, offender=peer)
+        self._send_away(fault, refusal)
 
-    def _refuse_unreadable(self, peer: Peer, chair: Chair, data: UnreadableData) -> None:
-        texts = self.edition.dialect.texts
-        reason = texts.unreadable_reason(data.problem)
-        error = ErrorMessage(texts.unreadable_move_error(chair.name, data.problem), data)
-        self._end_with_violation(peer, chair, error, reason, Fault.UNREADABLE_MOVE)
-        raise RequestError(Fault.UNREADABLE_MOVE, texts.unreadable_move(data.problem))
+    def _send_away(self, fault: Fault, refusal: MoveRefusal) -> NoReturn:
+        raise RequestError(fault, refusal.packet or refusal.reason, is_answered=refusal.packet is not None)
 
-    def _end_with_violation(self, peer: Peer, chair: Chair, error: ErrorMessage, reason: str, fault: Fault) -> None:
-        self._publish(events.MoveRefused(self.id, chair.seat, chair.name, self.ply, fault, reason))
-        self.record.append(error)
-        self._audience.tell_observers_and(peer, error)
-        self._end(Ending.against(chair.seat, Cause.RULE_VIOLATION, reason, (1 - chair.seat,)), offender=peer)
+    def _publish_refused(self, chair: Chair, fault: Fault, text: str) -> None:
+        self._publish(events.MoveRefused(self.id, chair.seat, chair.name, self.ply, fault, text))
 
     # -- what administrators do -------------------------------------------------------------------------------------
 
@@ -318,15 +328,17 @@ class Room:
 
     def cancel(self) -> None:
         """End the game, or the waiting for it, without anybody's fault."""
-        names_leader = self.edition.policy.cancel_winner is CancelWinner.LEADER and self.phase is Phase.RUNNING
-        self._end(Ending.cancelled(leaders(self.state) if names_leader else ()))
+        winner = self.edition.policy.cancel_winner
+        has_leader = winner is not CancelWinner.NOBODY and self.phase is Phase.RUNNING
+        ahead = leaders(self.state) if has_leader else ()
+        self._end(Ending.won_by(ahead) if winner is CancelWinner.BY_RULES and ahead else Ending.cancelled(ahead))
 
     def _ignore(self, peer: Peer, command: str, why: str) -> None:
         self._publish(events.CommandIgnored(peer.label, self.id, command, why))
 
     # -- leaving and the end ----------------------------------------------------------------------------------------
 
-    def leave(self, peer: Peer) -> None:
+    def leave(self, peer: Peer, departure: Departure = Departure.UNKNOWN) -> None:
         """`peer` is gone, or has done what counts as leaving."""
         if peer in self.observers:
             del self.observers[peer], peer.observed[self.id]
@@ -336,7 +348,7 @@ class Room:
         self._publish(events.PlayerLeft(self.id, chair.seat, chair.name))
         chair.peer = None
         del peer.rooms[self.id]
-        self._end(Ending.against(chair.seat, Cause.LEFT, self.edition.dialect.texts.left_reason, (1 - chair.seat,)))
+        self._end(Ending.against(chair.seat, Cause.LEFT, self._texts.departure_reason(departure), (1 - chair.seat,)))
 
     def _end(self, ending: Ending, offender: Peer | None = None) -> None:
         has_begun = self.phase is Phase.RUNNING
@@ -344,9 +356,11 @@ class Room:
         self._forget_request()
         for chair in self.chairs:
             chair.clock.abandon()
-        result = ending.result(self.edition.dialect.score_definition, self.state, self.names)
-        is_told = has_begun or self.edition.policy.sends_result_before_start
-        self._audience.dismiss(result if is_told else None)
+        policy, dialect = self.edition.policy, self.edition.dialect
+        result = ending.result(dialect.score_definition, self.state, self.names, dialect.player_details(self.state))
+        is_told = has_begun or policy.sends_result_before_start
+        uninformed = None if policy.tells_violators_the_result else offender
+        self._audience.dismiss(result if is_told else None, uninformed)
         if has_begun:
             self.record.append(result)
             self._publish(

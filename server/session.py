@@ -17,7 +17,7 @@ import trio
 from protocol.connection import Connection, ConnectionClosed, Role, StreamEnd
 from protocol.errors import RemoteProtocolError
 from protocol.limits import Limits
-from protocol.messages import CloseConnection, ErrorPacket, Message
+from protocol.messages import CloseConnection, Departure, ErrorPacket, Message
 from server import events
 from server.clock import Arrival
 from server.config import Config
@@ -43,7 +43,7 @@ class Session:
         self._stream = stream
         self._config = config
         self._connection = Connection(
-            Role.SERVER, lobby.default_edition.dialect, _limits(config, config.packet_bytes_before)
+            Role.SERVER, lobby.opening_dialect, _limits(config, config.packet_bytes_before)
         )
         self._reading = trio.CancelScope()
         self._packet_deadline = inf
@@ -62,6 +62,7 @@ class Session:
         self._has_full_limits = False
         self._ignored_seen = 0
         self._had_packet = False
+        self._departure = Departure.UNKNOWN
 
     async def run(self) -> None:
         """Serve until both sides are done; closes the wire in any case."""
@@ -72,7 +73,7 @@ class Session:
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(self._write)
                     await self._read()
-                    self._lobby.drop(self._peer)
+                    self._lobby.drop(self._peer, self._departure)
                     self._outbox.end_nowait()
                     await self._say_goodbye()
                     nursery.cancel_scope.cancel()
@@ -106,7 +107,7 @@ class Session:
                     piece = await self._receive()
                 except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
                     self._is_input_over = True
-                    self._end(f"connection lost: {error}")
+                    self._end(f"connection lost: {error}", Departure.LOST_CONNECTION)
                     return
                 if piece is None:
                     self._refuse_slow_packet()
@@ -145,13 +146,14 @@ class Session:
     def _answer(self, event: Message | StreamEnd | ConnectionClosed, arrival: Arrival) -> None:
         policy = self._peer.edition.policy
         self._had_packet = True
+        self._peer.heard += 1
         if isinstance(event, CloseConnection):
-            self._end("goodbye")
+            self._end("goodbye", Departure.RECEIVED_DISCONNECT)
         elif isinstance(event, StreamEnd):
-            self._end("end tag", with_end_tag=policy.answers_end_tag)
+            self._end("end tag", Departure.LOST_CONNECTION, with_end_tag=policy.answers_end_tag)
         elif isinstance(event, ConnectionClosed):
             self._is_input_over = True
-            self._end("end of input", with_end_tag=policy.answers_end_tag)
+            self._end("end of input", Departure.LOST_CONNECTION, with_end_tag=policy.answers_end_tag)
         else:
             self._dispatch(event, arrival)
 
@@ -159,12 +161,8 @@ class Session:
         try:
             dispatch(self._lobby, self._peer, message, arrival, trio.current_time())
         except RequestError as error:
-            self._stream.publish(events.RequestRefused(self._label, error.fault, str(error)))
-            if error.fault in self._peer.edition.policy.unanswered_faults:
-                self._end(error.fault.value, with_end_tag=False)
-            else:
-                self._reply_error(str(error), message, error.fault.value)
-        self._connection.dialect = self._peer.edition.dialect
+            self._refuse_request(error, message)
+        self._connection.dialect = self._lobby.dialect_of(self._peer)
         if not self._has_full_limits and (self._peer.is_admin or self._peer.rooms):
             self._has_full_limits = True
             self._connection.limits = _limits(self._config, self._config.packet_bytes)
@@ -183,12 +181,24 @@ class Session:
 
     # -- refusing ---------------------------------------------------------------------------------------------------
 
+    def _refuse_request(self, error: RequestError, message: Message) -> None:
+        policy = self._peer.edition.policy
+        self._stream.publish(events.RequestRefused(self._label, error.fault, str(error)))
+        if error.fault in policy.unanswered_faults:
+            self._end(error.fault.value, with_end_tag=False)
+        elif policy.keeps_refused:
+            self._tell_error(str(error), message)
+        elif error.is_answered:
+            self._reply_error(str(error), message, error.fault.value)
+        else:
+            self._say_goodbye_nowait(error.fault.value, Departure.UNKNOWN)
+
     def _refuse_bytes(self, error: RemoteProtocolError) -> None:
         self._stream.publish(events.ProtocolBroken(self._label, error.refusal.value, str(error)))
         if self._peer.edition.policy.explains_protocol_errors:
-            self._reply_error(str(error), error.original, error.refusal.value)
+            self._reply_error(str(error), error.original, error.refusal.value, Departure.PROTOCOL_ERROR)
         else:
-            self._end(error.refusal.value, with_end_tag=False)
+            self._end(error.refusal.value, Departure.PROTOCOL_ERROR, with_end_tag=False)
 
     def _refuse_slow_packet(self) -> None:
         if self._had_packet:
@@ -197,19 +207,30 @@ class Session:
             refusal, text = "first_packet", f"No packet came within {self._config.first_packet_timeout:g} s"
         self._stream.publish(events.ProtocolBroken(self._label, refusal, text))
         if self._peer.edition.policy.explains_protocol_errors:
-            self._reply_error(text, None, refusal)
+            self._reply_error(text, None, refusal, Departure.PROTOCOL_ERROR)
         else:
-            self._end(refusal, with_end_tag=False)
+            self._end(refusal, Departure.PROTOCOL_ERROR, with_end_tag=False)
 
-    def _reply_error(self, text: str, original: Message | None, reason: str) -> None:
+    def _reply_error(
+        self, text: str, original: Message | None, reason: str, departure: Departure = Departure.UNKNOWN
+    ) -> None:
         """Tell the sender what was wrong and end its stream."""
-        dialect = self._peer.edition.dialect
-        self._outbox.send_nowait(dialect.encode(ErrorPacket(text, original)))
-        self._outbox.send_nowait(dialect.encode(CloseConnection()))
-        self._end(reason)
+        self._tell_error(text, original)
+        self._say_goodbye_nowait(reason, departure)
 
-    def _end(self, reason: str, *, with_end_tag: bool = True) -> None:
+    def _tell_error(self, text: str, original: Message | None) -> None:
+        """An error packet, in the editions that have one."""
+        dialect = self._peer.edition.dialect
+        if dialect.has_packet(ErrorPacket):
+            self._outbox.send_nowait(dialect.encode(ErrorPacket(text, original)))
+
+    def _say_goodbye_nowait(self, reason: str, departure: Departure) -> None:
+        self._outbox.send_nowait(self._peer.edition.dialect.encode(CloseConnection()))
+        self._end(reason, departure)
+
+    def _end(self, reason: str, departure: Departure = Departure.UNKNOWN, *, with_end_tag: bool = True) -> None:
         self._reason = reason
+        self._departure = departure
         self._outbox.end_nowait(with_end_tag=with_end_tag)
 
     # -- writing and the end ----------------------------------------------------------------------------------------
@@ -223,7 +244,7 @@ class Session:
         if is_slow:
             self._stream.publish(events.PeerTooSlow(self._label, self._outbox.queued_bytes, why))
         if not self._outbox.is_ended:
-            self._end(why, with_end_tag=False)
+            self._end(why, Departure.TIMEOUT if is_slow else Departure.LOST_CONNECTION, with_end_tag=False)
 
     async def _say_goodbye(self) -> None:
         """Let what is queued go out, then wait for the peer to close; unread input would make it a reset."""

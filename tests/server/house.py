@@ -21,7 +21,7 @@ from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from protocol.messages import Message, MoveData, RoomMessage
 from server import events
 from server.config import Config
-from server.editions import EDITIONS
+from server.editions import EDITIONS, choose_editions
 from server.listener import Server
 from server.room import Room
 from server.wire import StreamWire, Wire
@@ -143,7 +143,8 @@ class House:
                 **settings,
             }
         )
-        self.server = Server(self.config, self.log)
+        chosen = choose_editions(self.config.editions, self.config.game_options)
+        self.server = Server(self.config, self.log, {game_type: chosen[game_type]})
         self.happenings: list[events.Happening] = []
         self.server.stream.subscribe(self.happenings.append)
         self.nursery = nursery

@@ -113,10 +113,10 @@ def test_a_chair_nobody_sits_on_is_told_nothing() -> None:
     assert hall.heard == [("1", "welcomeMessage"), ("1", "left"), ("a", "left"), ("b", "left")]
 
 
-def test_one_may_be_told_alone_or_together_with_the_observers() -> None:
+def test_one_may_be_told_alone_and_the_observers_among_themselves() -> None:
     hall = Hall()
     hall.audience.tell(hall.peers["2"], MoveRequest(), print)
     assert (hall.heard, hall.callbacks) == ([("2", "MoveRequest")], [print])
     hall.heard.clear()
-    hall.audience.tell_observers_and(hall.peers["2"], Paused(True))
-    assert hall.heard == [("2", "paused"), ("a", "paused"), ("b", "paused")]
+    hall.audience.tell_observers(Paused(True))
+    assert hall.heard == [("a", "paused"), ("b", "paused")]

@@ -57,7 +57,7 @@ def test_options_hold_for_the_games() -> None:
     assert not state.rules.ends_with_finished_color  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("options", [{"startPiece": "PENTO_X"}, {"gameEnd": "never"}])
+@pytest.mark.parametrize("options", [{"startPiece": "MONO"}, {"gameEnd": "never"}])
 def test_an_option_with_a_wrong_value_stops_the_start(options: dict[str, str]) -> None:
     with pytest.raises(StartError):
         choose_editions({}, options)
