@@ -52,7 +52,6 @@ async def main() -> None:
         if other is None:
             waiting[game] = stream
             await trio.sleep_forever()
-            return
         first, second = (other, stream) if seat == b"b" else (stream, other)
         mementos, seats = scripts[0]
         for each in (first, second):
