@@ -14,6 +14,8 @@ COMMANDS = {
     "play": ("spielleiter.play:play", "Play one game with a built-in strategy."),
     "admin": ("spielleiter.admin:admin", "Prepare, watch, pause, step and cancel games."),
     "match": ("spielleiter.match:match_command", "Let two programs play many games, and say which one is better."),
+    "lend": ("spielleiter.lend:lend", "Start a program for matches in other containers or on other machines."),
+    "borrow": ("spielleiter.lend:borrow", "Be, to a match, the program that is lent elsewhere."),
     "demo": ("spielleiter.demo:demo", "A server, two built-in players, one whole game."),
 }
 

@@ -1,0 +1,99 @@
+"""`spielleiter lend` and `spielleiter borrow`: a program of a match that runs in another container or machine.
+
+Law: whoever borrows looks to the match like the program itself: the same output, the same exit code, and gone when it
+is ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+
+import click
+
+from spielleiter.commands import Failure, Misuse, run_async
+from spielleiter.options import server_options
+
+EXIT_REFUSED = 127
+"""What shells say where a program cannot be started."""
+
+
+@click.command()
+@click.argument("command", metavar="CMD")
+@click.option("--host", default="127.0.0.1", metavar="HOST", show_default=True, help="The address to listen on.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), metavar="PORT", help="The port to listen on; 0: any.  [default: 13051]"
+)
+def lend(command: str, host: str, port: int | None) -> None:
+    """Start CMD for every match that borrows it over the network.
+
+    CMD is what `spielleiter match` takes for a player. Whoever reaches the port can have it started, and nothing else.
+    """
+    import trio
+
+    from match.errors import SetupError
+    from match.lending import DEFAULT_LENDER_PORT
+    from match.lending import lend as lend_program
+    from match.program import Command
+
+    try:
+        program = Command.parse(command)
+    except SetupError as error:
+        raise Misuse(str(error)) from None
+
+    async def main() -> None:
+        async with trio.open_nursery() as nursery:
+            with trio.open_signal_receiver(signal.SIGTERM) as signals:
+                wanted = DEFAULT_LENDER_PORT if port is None else port
+                listening = await nursery.start(
+                    lambda task_status: lend_program(program, host, wanted, task_status=task_status)
+                )
+                click.echo(f"lends {command} on {host} port {listening}")
+                async for _ in signals:
+                    break
+            nursery.cancel_scope.cancel()
+
+    try:
+        run_async(main)
+    except OSError as error:
+        raise Misuse(f"cannot listen on {host} port {port}: {error.strerror or error}") from None
+
+
+@click.command()
+@click.argument("lender", metavar="HOST:PORT")
+@server_options
+@click.option("-r", "--reservation", required=True, metavar="CODE", help="Take the seat that this code reserves.")
+@click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="For commands that name {seed}.")
+def borrow(lender: str, host: str, port: int, wait: float, reservation: str, seed: int) -> None:
+    """Have the program that `spielleiter lend` has at HOST:PORT play at the server given by -h and -p.
+
+    Writes what it writes, ends with its exit code, by its signal, or with 127 if it cannot be started there. --wait is
+    for the lender.
+    """
+    from match.lending import LendingError, RefusedError
+    from match.lending import borrow as borrow_program
+
+    place, _, number = lender.rpartition(":")
+    if not place or not number.isdecimal() or not 0 < int(number) < 65536:
+        raise click.BadParameter(f"{lender!r}, expected HOST:PORT")
+    places = {"host": host, "port": str(port), "reservation": reservation, "seed": str(seed)}
+    outputs = {"stdout": sys.stdout.buffer, "stderr": sys.stderr.buffer}
+
+    def write(name: str, data: bytes) -> None:
+        outputs[name].write(data)
+        outputs[name].flush()
+
+    try:
+        code = run_async(lambda: borrow_program(place.strip("[]"), int(number), places, write, wait))
+    except RefusedError as error:
+        click.echo(f"spielleiter borrow: {error}", err=True)
+        raise click.exceptions.Exit(EXIT_REFUSED) from None
+    except LendingError as error:
+        raise Failure(str(error)) from None
+    if code < 0:
+        with contextlib.suppress(OSError):  # SIGKILL has no handler to be taken away
+            signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    raise click.exceptions.Exit(code if code >= 0 else 128 - code)
