@@ -16,6 +16,7 @@ COMMANDS = {
     "match": ("spielleiter.match:match_command", "Let two programs play many games, and say which one is better."),
     "lend": ("spielleiter.lend:lend", "Start a program for matches in other containers or on other machines."),
     "borrow": ("spielleiter.lend:borrow", "Be, to a match, the program that is lent elsewhere."),
+    "tournament": ("spielleiter.tournament:tournament", "Let any number of programs play each other, and rate them."),
     "demo": ("spielleiter.demo:demo", "A server, two built-in players, one whole game."),
 }
 

@@ -186,7 +186,7 @@ def match_command(resume: Path | None, **options: Any) -> None:
     from match.journal import load_setup, save_setup
     from match.setup import MatchSetup
 
-    fail_on = _kinds(options["fail_on"])
+    fail_on = fault_kinds(options["fail_on"])
     try:
         if resume is not None:
             folder = resume
@@ -194,7 +194,7 @@ def match_command(resume: Path | None, **options: Any) -> None:
         else:
             setup = _setup(options)
             folder = options["out"] or Path(f"match-{datetime.now().astimezone():%Y-%m-%d_%H-%M-%S}")
-        _check(setup)
+        check_setup(setup)
         if resume is None:
             save_setup(folder, setup.to_json())
     except (SetupError, JournalError) as error:
@@ -299,7 +299,7 @@ def exit_code(
     return 0
 
 
-def _kinds(texts: tuple[str, ...]) -> frozenset[str]:
+def fault_kinds(texts: tuple[str, ...]) -> frozenset[str]:
     """The verdicts that --fail-on names."""
     from match.records import BAD_MESSAGE_VERDICTS, CRASH_VERDICTS, ILLEGAL_VERDICTS, TIMEOUT_VERDICTS, Verdict
 
@@ -365,7 +365,7 @@ def _setup(options: dict[str, Any]) -> MatchSetup:
     )
 
 
-def _check(setup: MatchSetup) -> None:
+def check_setup(setup: MatchSetup) -> None:
     """Find out before the first game what cannot be. Raises SetupError."""
     from match.errors import SetupError
     from match.house import own_config

@@ -1,0 +1,170 @@
+"""`spielleiter tournament`: every program of a file against every other, and a table.
+
+Law: the exit codes are those of `spielleiter match`; the table is written again after each match, so that what has been
+played is always seen.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from spielleiter.commands import EXIT_INTERRUPTED, Misuse, run_async
+from spielleiter.match import EXIT_FAULT, EXIT_MACHINE, check_setup, fault_kinds
+from spielleiter.options import game_option
+
+if TYPE_CHECKING:
+    from match.records import GameRecord
+    from match.runner import End
+    from match.tournament import Rank, Tournament
+
+_COPY = "tournament.toml"
+
+
+@click.command()
+@click.argument("file", required=False, type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("-j", "--concurrency", type=click.IntRange(1), metavar="N", help="How many games are played at a time.")
+@game_option
+@click.option(
+    "--fail-on", multiple=True, metavar="KIND", help=f"Exit with {EXIT_FAULT} if this happened, as of `match`."
+)
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="The folder for everything.")
+@click.option(
+    "--resume",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="DIR",
+    help="Go on with the tournament in this folder.",
+)
+def tournament(
+    file: Path | None,
+    concurrency: int | None,
+    game: str,
+    fail_on: tuple[str, ...],
+    out: Path | None,
+    resume: Path | None,
+) -> None:
+    """Let the programs of a TOML file play a round robin or a gauntlet, and rate them.
+
+    \b
+    kind = "round-robin"    # or "gauntlet": the first program against each other one
+    games = 20              # of each pairing, in pairs with the sides swapped
+    [[program]]
+    name = "new"
+    command = "./new"       # as of `match`
+    [[program]]
+    name = "greedy"
+    command = "builtin:greedy"
+
+    The folder holds table.md, table.json, and a folder for each match as of `match`.
+    """  # noqa: D301 - click's sign for text that is not to be wrapped
+    from match.errors import MatchError, SetupError
+    from match.tournament import read_tournament
+
+    if (file is None) == (resume is None):
+        raise click.UsageError("expected a FILE, or --resume DIR, and not both")
+    kinds = fault_kinds(fail_on)
+    folder = resume or out or Path(f"tournament-{datetime.now().astimezone():%Y-%m-%d_%H-%M-%S}")
+    try:
+        described = read_tournament(file or folder / _COPY, game)
+        for pairing in described.pairings():
+            check_setup(described.match_of(pairing, ""))
+        if file is not None:
+            _keep(file, folder)
+    except SetupError as error:
+        raise Misuse(str(error)) from None
+    try:
+        end, records = _play(described, folder, concurrency or described.concurrency)
+    except MatchError as error:
+        click.echo(f"spielleiter tournament: {error}", err=True)
+        raise click.exceptions.Exit(EXIT_MACHINE) from None
+    raise click.exceptions.Exit(_exit_code(end, records, kinds))
+
+
+def _keep(file: Path, folder: Path) -> None:
+    """A copy, for --resume."""
+    from match.errors import SetupError
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if (folder / _COPY).exists():
+            raise SetupError(f"{folder}: holds a tournament already; go on with it (--resume) or choose another folder")
+        (folder / _COPY).write_bytes(file.read_bytes())
+    except OSError as error:
+        raise SetupError(f"{folder}: cannot be written to ({error.strerror or error})") from None
+
+
+def _play(described: Tournament, folder: Path, concurrency: int) -> tuple[End, list[GameRecord]]:
+    from match.journal import SETUP, load_setup, open_journal, save_setup
+    from match.reports import write_reports
+    from match.runner import Conditions, End, play_match
+    from match.setup import MatchSetup
+    from match.summary import summarise
+    from match.tournament import rank
+    from spielleiter.progress import showing_progress
+
+    names = [entrant.name for entrant in described.entrants]
+    matches: dict[tuple[int, int], Sequence[GameRecord]] = {}
+    end = End.DONE
+    for pairing in described.pairings():
+        place = folder / described.folder_of(pairing)
+        if (place / SETUP).exists():
+            setup = MatchSetup.from_json(load_setup(place))
+        else:
+            setup = described.match_of(pairing, secrets.token_hex(8))
+            save_setup(place, setup.to_json())
+        click.echo(f"{setup.names[0]} against {setup.names[1]}, {setup.games} games")
+        with open_journal(place) as journal:
+            try:
+                with showing_progress(setup.games, tuple(journal.records.values())) as progress:
+                    end = run_async(
+                        lambda: play_match(setup, place, journal, progress, Conditions(concurrency))  # noqa: B023
+                    )
+            finally:
+                matches[pairing] = tuple(journal.records.values())
+                write_reports(place, summarise(matches[pairing], setup.names, setup.games), matches[pairing])
+                _write_table(folder, rank(names, matches))
+        if end is not End.DONE:
+            click.echo(f"{end.value}; --resume {folder} goes on")
+            break
+    click.echo()
+    click.echo((folder / "table.md").read_text(encoding="utf-8"), nl=False)
+    return end, [record for records in matches.values() for record in records]
+
+
+def _write_table(folder: Path, table: Sequence[Rank]) -> None:
+    from match.errors import JournalError
+
+    lines = [
+        "| | program | rating | 95 % | games | won | drawn | lost | faults |",
+        "|--:|---|--:|---|--:|--:|--:|--:|--:|",
+    ]
+    for place, line in enumerate(table, 1):
+        name = line.name.replace("\\", "\\\\").replace("|", "\\|")
+        rating, results = line.rating, line.results
+        lines.append(
+            f"| {place} | {name} | {rating.value:+.0f} | [{rating.low:+.0f}, {rating.high:+.0f}] | {results.games} | "
+            f"{results.wins} | {results.draws} | {results.losses} | {line.faults} |"
+        )
+    try:
+        (folder / "table.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        text = json.dumps([line.to_json() for line in table], indent=2, ensure_ascii=False)
+        (folder / "table.json").write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise JournalError(f"{folder}: cannot be written to ({error.strerror or error})") from None
+
+
+def _exit_code(end: End, records: Sequence[GameRecord], kinds: frozenset[str]) -> int:
+    from match.records import Verdict
+    from match.runner import End
+
+    if end is End.INTERRUPTED:
+        return EXIT_INTERRUPTED
+    if end is End.MACHINE or any(record.verdict == Verdict.SERVER_FAILED for record in records):
+        return EXIT_MACHINE
+    return EXIT_FAULT if any(record.verdict in kinds for record in records) else 0
