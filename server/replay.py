@@ -21,7 +21,7 @@ from game.api import State
 from protocol.connection import Connection, ConnectionClosed, Role
 from protocol.dialect import Dialect
 from protocol.errors import RemoteProtocolError
-from protocol.messages import Memento, RoomData, RoomMessage
+from protocol.messages import Memento, RoomData, RoomMessage, UnreadableData
 from server.errors import StartError
 from server.policy import Edition
 
@@ -114,30 +114,40 @@ def load_starting_states(path: Path, turn: int, editions: Mapping[str, Edition])
     except (EOFError, zlib.error):
         raise ReplayError(f"{path}: the compressed file is damaged") from None
     problem = "holds no position of a game"
+    readings: list[tuple[int, Edition, list[State]]] = []
     for edition in editions.values():
         try:
-            states = list(_states(content, edition.dialect))
+            states, unreadable_count = _read_states(content, edition.dialect)
         except RemoteProtocolError as error:
             problem = f"is no replay of {edition.game_type} ({error})"
             continue
-        state = next((state for state in states if state.turn >= turn), None)
-        if state is None and states:
-            raise ReplayError(f"{path}: ends at turn {states[-1].turn}, before turn {turn}")
-        if state is not None:
-            state = edition.game.resume(state)
-            if state.outcome() is not None:
-                raise ReplayError(f"{path}: the game is over at turn {state.turn}, nothing can start from there")
-            return {edition.name: state}
-    raise ReplayError(f"{path}: {problem}")
+        if states:
+            readings.append((unreadable_count, edition, states))
+    if not readings:
+        raise ReplayError(f"{path}: {problem}")
+    # seasons are alike, so another one's replay may be readable in parts
+    _, edition, states = min(readings, key=lambda reading: reading[0])
+    state = next((state for state in states if state.turn >= turn), None)
+    if state is None:
+        raise ReplayError(f"{path}: ends at turn {states[-1].turn}, before turn {turn}")
+    state = edition.game.resume(state)
+    if state.outcome() is not None:
+        raise ReplayError(f"{path}: the game is over at turn {state.turn}, nothing can start from there")
+    return {edition.name: state}
 
 
-def _states(content: bytes, dialect: Dialect) -> Iterator[State]:
+def _read_states(content: bytes, dialect: Dialect) -> tuple[list[State], int]:
+    """The positions, and how many room packets mean nothing in this dialect."""
     connection = Connection(Role.CLIENT, dialect)
     connection.receive_data(content)
     connection.receive_data(b"")
+    states: list[State] = []
+    unreadable_count = 0
     while True:
         event = connection.next_event()
         if event is None or isinstance(event, ConnectionClosed):
-            return
-        if isinstance(event, RoomMessage) and isinstance(event.data, Memento):
-            yield event.data.state
+            return states, unreadable_count
+        if isinstance(event, RoomMessage):
+            if isinstance(event.data, Memento):
+                states.append(event.data.state)
+            unreadable_count += isinstance(event.data, UnreadableData)

@@ -6,6 +6,7 @@ import dataclasses
 import gzip
 import os
 import random
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NoReturn
@@ -18,7 +19,7 @@ from game.api import State
 from game.blokus.move import SkipMove
 from protocol.connection import Connection, Role
 from protocol.messages import ErrorMessage, Memento, Result, RoomData, RoomMessage
-from server.editions import EDITIONS
+from server.editions import EDITIONS, choose_editions
 from server.errors import StartError
 from server.replay import (
     ReplayError,
@@ -183,6 +184,16 @@ def test_the_first_position_with_at_least_this_turn_is_started_from(tmp_path: Pa
     record = played(6)
     path = written(tmp_path, pack(encode_replay(R3.dialect, "room", [record[0], *record[3:]])))
     assert [load(path, turn).turn for turn in range(7)] == [0, 3, 3, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize("game_types", [list, lambda types: [*types][::-1]])
+def test_the_replays_own_season_is_found(tmp_path: Path, game_types: Callable[[Iterable[str]], list[str]]) -> None:
+    """The first position of one season can be read in another one's form, too."""
+    chosen = choose_editions({}, {})
+    editions = {game_type: chosen[game_type] for game_type in game_types(chosen)}
+    path = written(tmp_path, encode_replay(R3.dialect, "room", played(3)))
+    for turn in (0, 2):
+        assert list(load_starting_states(path, turn, editions)) == [R3.name]
 
 
 def test_the_game_goes_on_under_this_server_s_rules(tmp_path: Path) -> None:
