@@ -1,0 +1,193 @@
+"""docker/match.compose.yaml, run without an engine: the same commands as processes, with addresses put in for names."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from match.lending import DEFAULT_LENDER_PORT
+from match.program import Command
+from server.config import DEFAULT_PASSWORD, Config
+from spielleiter.cli import COMMANDS, cli
+from tests.test_docker import FINAL, HEALTH_CHECK, ROOT, only
+
+TEXT = (ROOT / "docker" / "match.compose.yaml").read_text(encoding="utf-8")
+PROGRAMS = ("program1", "program2")
+
+
+def load(environment: Mapping[str, str]) -> dict[str, Any]:
+    """The file as compose reads it: variables first put in where ${NAME:-DEFAULT} or ${NAME:?WHY} stands."""
+
+    def put_in(found: re.Match[str]) -> str:
+        name, operator, rest = found.groups()
+        assert operator == "-" or name in environment, rest
+        return environment.get(name) or rest
+
+    def walk(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: walk(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [walk(item) for item in value]
+        return re.sub(r"\$\{(\w+):([-?])([^}]*)\}", put_in, value) if isinstance(value, str) else value
+
+    loaded: dict[str, Any] = walk(yaml.safe_load(TEXT))
+    return loaded
+
+
+def words(command: str | list[str]) -> list[str]:
+    return shlex.split(command) if isinstance(command, str) else command
+
+
+PASSWORD = {"SPIELLEITER_PASSWORD": "secret"}
+SERVICES: dict[str, Any] = load(PASSWORD)["services"]
+
+
+def test_it_builds_and_uses_the_image_of_the_project() -> None:
+    build = SERVICES["server"]["build"]
+    assert (ROOT / "docker" / build["context"]).resolve() == ROOT
+    assert (ROOT / build["dockerfile"]).is_file()
+    assert {service["image"] for service in SERVICES.values()} == {SERVICES["server"]["image"]}
+
+
+def test_every_option_of_every_command_is_known() -> None:
+    for service in SERVICES.values():
+        if "command" in service:
+            name, *arguments = words(service["command"])
+            assert name in COMMANDS
+            command = cli.get_command(cli.make_context("spielleiter", ["demo"]), name)
+            assert command is not None
+            command.make_context(name, arguments).close()
+
+
+def test_everything_waits_for_what_it_needs() -> None:
+    healthy = {"condition": "service_healthy"}
+    assert all(SERVICES[name]["depends_on"] == {"server": healthy} for name in PROGRAMS)
+    assert SERVICES["match"]["depends_on"] == dict.fromkeys(("server", *PROGRAMS), healthy)
+
+
+def test_the_lenders_health_is_looked_at_where_they_listen() -> None:
+    for name in PROGRAMS:
+        command, port = words(SERVICES[name]["command"]), str(DEFAULT_LENDER_PORT)
+        assert command[command.index("--port") + 1] == port == SERVICES[name]["environment"]["SPIELLEITER_PORT"]
+        assert command[command.index("--host") + 1] == "0.0.0.0"
+        assert f"spielleiter borrow {name}:{port} " in SERVICES["match"]["command"]
+    assert "SPIELLEITER_PORT" in HEALTH_CHECK[-1]
+    assert f"--server server:{Config().port} " in SERVICES["match"]["command"]
+
+
+def test_programs_reach_the_server_and_nothing_else() -> None:
+    loaded = load(PASSWORD)
+    assert loaded["networks"] == {"match": {"internal": True}}
+    for service in SERVICES.values():
+        assert service["networks"] == ["match"]
+        assert "ports" not in service
+        assert service["read_only"] is True
+        assert service["cap_drop"] == ["ALL"]
+
+
+def test_the_password_must_be_chosen_and_is_not_told_to_the_programs() -> None:
+    with pytest.raises(AssertionError, match="password"):
+        load({})
+    assert PASSWORD["SPIELLEITER_PASSWORD"] != DEFAULT_PASSWORD
+    told = {name for name, service in SERVICES.items() if "SPIELLEITER_PASSWORD" in service.get("environment", {})}
+    assert told == {"server", "match"}
+
+
+def test_the_results_go_into_the_one_folder_that_can_be_written_to() -> None:
+    match = SERVICES["match"]
+    assert match["volumes"] == [f"results:{match['working_dir']}"]
+    assert f"{match['working_dir']}" in next(step.text for step in FINAL if step.keyword == "RUN")
+    assert "cp match:/replays " in TEXT
+    assert load(PASSWORD)["volumes"] == {"results": None}
+
+
+def test_the_variables_are_those_of_the_heading() -> None:
+    heading = " ".join(line.lstrip("# ") for line in TEXT.splitlines() if line.startswith("#"))
+    assert {name for name in re.findall(r"\$\{(\w+)", TEXT) if name not in heading} == set()
+
+
+def test_images_and_commands_of_the_programs_can_be_chosen() -> None:
+    mine = load({**PASSWORD, "IMAGE1": "mine", "PLAYER1": "java -jar mine.jar"})["services"]["program1"]
+    assert mine["image"] == "mine"
+    assert mine["command"][-1] == "java -jar mine.jar"
+    assert Command.parse(mine["command"][-1]).words[:3] == ("java", "-jar", "mine.jar")
+
+
+# -- without an engine ------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def running(command: list[str], environment: Mapping[str, str], folder: Path, ready: str) -> Iterator[str]:
+    """A service as a process; gives its port, which it names in a line that holds `ready`."""
+    with subprocess.Popen(
+        [sys.executable, "-m", *command], cwd=folder, env=environment, stdout=subprocess.PIPE, text=True,
+        stderr=subprocess.STDOUT,
+    ) as process:  # fmt: skip
+        try:
+            assert process.stdout is not None
+            said = [process.stdout.readline()]
+            while ready not in said[-1]:
+                said.append(process.stdout.readline())
+                assert said[-1], said
+            port = re.search(r"127\.0\.0\.1(?::| port )(\d+)", said[-1])
+            assert port, said
+            yield port[1]
+        finally:
+            process.kill()
+
+
+def play(folder: Path, **choices: str) -> subprocess.CompletedProcess[str]:
+    """All services but without containers: the result of `match`."""
+    services = load({**PASSWORD, **choices})["services"]
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("SPIELLEITER_")}
+    base = {**inherited, "PYTHONPATH": str(ROOT), "PATH": f"{Path(sys.executable).parent}:{inherited['PATH']}"}
+    with ExitStack() as stack:
+        ports = {}
+        server = {**base, **services["server"]["environment"], "SPIELLEITER_PORT": "0"}
+        serve = ["spielleiter", *only("CMD").words]
+        ports["server:13050"] = stack.enter_context(running(serve, server, folder, "server_started"))
+        for name in PROGRAMS:
+            command = " ".join(shlex.quote(word) for word in words(services[name]["command"]))
+            command = command.replace("0.0.0.0", "127.0.0.1").replace("--port 13051", "--port 0")
+            environment = {**base, **services[name]["environment"]}
+            lent = running(["spielleiter", *shlex.split(command)], environment, folder, "lends ")
+            ports[f"{name}:13051"] = stack.enter_context(lent)
+        text = services["match"]["command"]
+        for place, port in ports.items():
+            assert place in text
+            text = text.replace(place, f"127.0.0.1:{port}")
+        return subprocess.run(
+            [sys.executable, "-m", "spielleiter", *words(text)], cwd=folder, timeout=120, check=False,
+            env={**base, **services["match"]["environment"]}, capture_output=True, text=True,
+        )  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("choices", "code"),
+    [
+        ({"GAMES": "2", "NAME1": "a long name", "PLAYER1": "builtin:first"}, 0),
+        ({"GAMES": "1", "PLAYER2": "builtin:crash", "MATCH_OPTIONS": "--fail-on crash --exit-timeout 1"}, 3),
+    ],
+)
+def test_a_match_is_played_and_its_exit_code_is_the_result(tmp_path: Path, choices: dict[str, str], code: int) -> None:
+    done = play(tmp_path, **choices)
+    assert done.returncode == code, done.stdout + done.stderr
+    [folder] = tmp_path.glob("match-*")
+    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    assert summary["names"] == [choices.get("NAME1", "player1"), "player2"]
+    assert summary["counted"] == summary["played"] == int(choices["GAMES"])
+    outputs = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("games/*/program1.std*.log"))]
+    assert "".join(outputs).count("room ") == int(choices["GAMES"])
+    assert summary["programs"][1]["crashes"] == (1 if code else 0)
