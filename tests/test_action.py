@@ -1,0 +1,165 @@
+"""action.yml: its steps read, its scripts run by bash as the runner would; and the workflows of docs/ci.md."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from spielleiter.cli import cli
+from spielleiter.match import match_command
+
+ROOT = Path(__file__).parents[1]
+ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+STEPS: list[dict[str, Any]] = ACTION["runs"]["steps"]
+SCRIPTS = [step for step in STEPS if "run" in step]
+[PLAY] = [step for step in STEPS if step.get("id") == "match"]
+DOCS = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+GITHUB, GITLAB = (yaml.safe_load(block) for block in re.findall(r"^```yaml\n(.*?)^```", DOCS, re.MULTILINE | re.DOTALL))
+DEFAULTS = {name: value["default"] for name, value in ACTION["inputs"].items() if not value.get("required")}
+
+
+@dataclass
+class Run:
+    code: int
+    output: dict[str, str]
+    summary: str
+    said: str
+
+
+def play(folder: Path, **inputs: str) -> Run:
+    """The match step, with these inputs, run as GitHub runs bash."""
+    values = {**DEFAULTS, **{name.replace("_", "-"): value for name, value in inputs.items()}}
+    environment = {"SPIELLEITER": str(Path(sys.executable).parent / "spielleiter")}
+    for name, text in PLAY["env"].items():
+        if found := re.fullmatch(r"\$\{\{ inputs\.([a-z0-9-]+) \}\}", text):
+            environment[name] = values[found[1]]
+    files = {name: folder / name for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
+    for path in files.values():
+        path.touch()
+    done = subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", PLAY["run"]],
+        cwd=folder, timeout=120, check=False, capture_output=True, text=True,
+        env={**os.environ, **environment, **{name: str(path) for name, path in files.items()}},
+    )  # fmt: skip
+    lines = files["GITHUB_OUTPUT"].read_text(encoding="utf-8").splitlines()
+    return Run(
+        done.returncode,
+        dict(line.split("=", 1) for line in lines),
+        files["GITHUB_STEP_SUMMARY"].read_text(encoding="utf-8"),
+        done.stdout + done.stderr,
+    )
+
+
+# -- what it says -----------------------------------------------------------------------------------------------
+
+
+def test_inputs_reach_the_scripts_as_variables_only() -> None:
+    assert SCRIPTS
+    for step in SCRIPTS:
+        assert "${{" not in step["run"]
+        assert step["shell"] == "bash"
+        unset = set(re.findall(r"\$\{?([A-Z][A-Z0-9_]*)", step["run"])) - set(step["env"])
+        assert {name for name in unset if not name.startswith("GITHUB_")} == set()
+
+
+def test_every_input_is_used_and_every_used_one_exists() -> None:
+    text = (ROOT / "action.yml").read_text(encoding="utf-8")
+    assert set(re.findall(r"inputs\.([a-z0-9-]+)", text)) == set(ACTION["inputs"])
+    assert all(isinstance(value, str) for value in DEFAULTS.values())
+
+
+def test_outputs_come_from_steps_that_exist() -> None:
+    steps = {step["id"] for step in STEPS if "id" in step}
+    for value in ACTION["outputs"].values():
+        if found := re.fullmatch(r"\$\{\{ steps\.([a-z]+)\.outputs\.([a-z-]+) \}\}", value["value"]):
+            assert found[1] in steps
+            assert f"{found[2]}=" in PLAY["run"]
+
+
+def test_what_is_installed_is_locked_or_ours() -> None:
+    [install] = [step["run"] for step in SCRIPTS if step is not PLAY]
+    for lock in re.findall(r"requirements/\w+\.lock", install):
+        assert (ROOT / lock).is_file()
+    lines = [line for line in install.splitlines() if line.startswith('"${pip[@]}"')]
+    assert [line.split()[1] for line in lines] == ["--require-hashes", "--no-deps"]
+
+
+def test_the_python_is_one_that_is_supported() -> None:
+    pyproject = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert f'"Programming Language :: Python :: {DEFAULTS["python-version"]}"' in pyproject
+
+
+# -- what it does -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_a_match_is_played_and_told(tmp_path: Path) -> None:
+    run = play(
+        tmp_path, player1="builtin:first", player2="builtin:illegal", games="4", concurrency="2", name1="new version",
+        options="--seed 1\n--exit-timeout 1",
+    )  # fmt: skip
+    assert run.code == 0, run.said
+    assert run.output["exit-code"] == "0"
+    assert run.output["elo"] == ""
+    assert float(run.output["likelihood-of-superiority"]) > 0.9
+    assert "new version" in run.summary
+    summary = json.loads((tmp_path / "match" / "summary.json").read_text(encoding="utf-8"))
+    assert summary["results"] == {"wins": 4, "draws": 0, "losses": 0}
+
+
+@pytest.mark.slow
+def test_the_exit_code_is_kept_and_the_summary_written_all_the_same(tmp_path: Path) -> None:
+    run = play(tmp_path, player1="builtin:first", player2="builtin:illegal", games="1", options="--fail-on illegal")
+    assert (run.code, run.output["exit-code"]) == (3, "3"), run.said
+    assert run.output["likelihood-of-superiority"] == ""
+    assert "illegal move" in run.summary
+
+
+@pytest.mark.slow
+def test_what_cannot_be_played_has_no_summary(tmp_path: Path) -> None:
+    run = play(tmp_path, player1="builtin:nothing", player2="builtin:first", games="x")
+    assert (run.code, run.output, run.summary) == (2, {"exit-code": "2"}, "")
+
+
+@pytest.mark.slow
+def test_nothing_that_was_put_in_is_run(tmp_path: Path) -> None:
+    evil = "$(touch evil1) `touch evil2`; touch evil3 \"; touch evil4 '; touch evil5"
+    run = play(tmp_path, player1=evil, player2=evil, name1=evil, name2=evil, options=evil, games=evil)
+    assert run.code == 2
+    assert list(tmp_path.glob("evil*")) == []
+
+
+# -- the workflows of the documentation ---------------------------------------------------------------------------
+
+
+def test_the_workflow_uses_the_action_as_it_is() -> None:
+    [step] = [step for step in GITHUB["jobs"]["match"]["steps"] if step.get("id") == "match"]
+    assert set(step["with"]) <= set(ACTION["inputs"])
+    assert {name for name, value in ACTION["inputs"].items() if value.get("required")} <= set(step["with"])
+    chosen = {**DEFAULTS, **step["with"]}
+    options = [f"--player1={chosen['player1']}", f"--player2={chosen['player2']}", *chosen["options"].split()]
+    with match_command.make_context("match", options) as context:
+        assert context.params["require"] == "not-worse"
+    for name in re.findall(r"steps\.match\.outputs\.([a-z-]+)", DOCS):
+        assert name in ACTION["outputs"]
+
+
+def test_the_other_pipeline_calls_the_command_as_it_is() -> None:
+    [line] = GITLAB["match"]["script"]
+    program, name, *arguments = line.split()
+    assert program == "spielleiter"
+    command = cli.get_command(cli.make_context("spielleiter", ["demo"]), name)
+    assert command is match_command
+    with command.make_context(name, arguments) as context:
+        out = context.params["out"]
+    assert GITLAB["match"]["artifacts"]["reports"]["junit"] == f"{out}/junit.xml"
+    assert GITLAB["match"]["artifacts"]["paths"] == [str(out)]
