@@ -1,0 +1,69 @@
+"""The documents as the tests see them: fenced blocks and tables, each with the section it stands in."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block. `lead` is the paragraph right before it, `section` the heading it stands under."""
+
+    document: str
+    section: str
+    language: str
+    lead: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.document}: {self.section}: {self.text.splitlines()[0]}"
+
+
+def read(document: str) -> str:
+    return (ROOT / document).read_text(encoding="utf-8")
+
+
+def blocks(document: str, language: str = "", section: str = "") -> list[Block]:
+    """The document's blocks in order; of one language and one section, if these are given."""
+    found = []
+    heading, paragraph, fence, lines = "", [""], "", [""]
+    for line in read(document).splitlines():
+        if fence:
+            if line == "```":
+                text = "".join(f"{each}\n" for each in lines)
+                found.append(Block(document, heading, fence, " ".join(paragraph), text))
+                fence, paragraph = "", []
+            else:
+                lines.append(line)
+        elif line.startswith("```"):
+            fence, lines = line.removeprefix("```"), []
+        elif line.startswith("#"):
+            heading, paragraph = line.lstrip("# "), []
+        elif line:
+            if paragraph[-1:] == [""]:
+                paragraph = []
+            paragraph.append(line)
+        elif paragraph:
+            paragraph.append("")
+    return [each for each in found if language in {"", each.language} and section in {"", each.section}]
+
+
+def rows(document: str, heading: str) -> list[list[str]]:
+    """The cells of the table whose first column has this heading, below its head."""
+    lines = read(document).splitlines()
+    (start,) = [number for number, line in enumerate(lines) if line.startswith(f"| {heading} |")]
+    table = []
+    for line in lines[start + 2 :]:
+        if not line.startswith("|"):
+            break
+        table.append([cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]])
+    return table
+
+
+def column(document: str, heading: str) -> list[str]:
+    """What stands in code marks in the first column of that table, in order."""
+    return [word for row in rows(document, heading) for word in re.findall(r"`([^`]+)`", row[0])]

@@ -1,0 +1,405 @@
+"""What the READMEs and the documents beside them show can be done as shown, and their tables are complete.
+
+Every block of commands is run by a real shell, in a directory of its own, beside a real server; `spielleiter` there is
+the real command, told the server's port. Blocks that need more than that are named in `ELSEWHERE`, with the place where
+they are proved.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import random
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from client.strategies import STRATEGIES
+from game.api import State
+from game.blokus.move import BlokusMistake
+from game.blokus.polyomino import Rotation, Shape, orientation
+from game.blokus.rulesets import BLOKUS_2021
+from protocol.connection import Connection, Role
+from protocol.dialects.blokus_texts import MISTAKE_TEXTS
+from protocol.messages import Cause, Memento, MoveData, RoomMessage, Slot
+from server import log
+from server.config import render_table
+from server.editions import EDITIONS
+from server.events import Happening
+from spielleiter.admin import admin
+from tests.documents import ROOT, Block, blocks, column, read, rows
+from tests.spielleiter.background import BackgroundServer, background_server
+
+READMES = ("README.md", "README.de.md")
+DOCUMENTS = (*READMES, *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))))
+UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+ELSEWHERE = {
+    "make serve": "test_make_serve_and_make_demo, test_project.py",
+    ". .venv/bin/activate": "test_make_serve_and_make_demo: it is where `make serve` puts the command",
+    "pip install .": "test_docker.py builds the wheel and starts what is in it",
+    "uvx --from . spielleiter serve": "test_uvx_finds_the_command",
+    "docker build -f docker/Dockerfile -t spielleiter .": "test_docker.py",
+    "spielleiter play --strategy greedy &": "test_the_first_game_looks_as_shown",
+    "#!/usr/bin/env bash": "test_the_script_plays_a_prepared_game",
+    "spielleiter admin prepare --slot Alice --slot Bob --pause": "test_a_game_in_several_terminals",
+    "spielleiter admin observe ROOM": "the same",
+    "spielleiter play --reservation CODE-1": "the same",
+    "spielleiter play --strategy random --reservation CODE-2": "the same",
+    "spielleiter admin step ROOM": "the same",
+}
+"""Blocks by their first line, without its comment."""
+
+
+def first_line(block: Block) -> str:
+    return re.sub(r" +#.*", "", block.text.splitlines()[0])
+
+
+COMMANDS = [block for name in READMES for language in ("sh", "bash") for block in blocks(name, language)]
+RUN = {block.text: block for block in COMMANDS if first_line(block) not in ELSEWHERE}  # each once
+
+SPIELLEITER = """\
+#!/bin/bash
+# spielleiter, for the server beside; serve alone is stopped as soon as it listens
+real=({python} -m spielleiter)
+case "$1 $*" in
+serve\\ *--port*) exec "${{real[@]}}" "$@" ;;
+serve\\ *)
+    shift
+    ports={folder}/listening.$$
+    "${{real[@]}}" serve --port 0 --port-file "$ports" "$@" &
+    until [[ -s $ports ]]; do kill -0 $! || exit 9; sleep 0.05; done
+    kill $!
+    wait $!
+    ;;
+play\\ *) shift; exec "${{real[@]}}" play --port {port} "$@" ;;
+admin\\ *) name=$2; shift 2; exec "${{real[@]}}" admin "$name" --port {port} "$@" ;;
+esac
+"""
+
+JQ = """\
+#!{python}
+import functools, json, re, sys
+value = json.load(sys.stdin)
+for key, index in re.findall(r"\\.(\\w+)|\\[(\\d+)\\]", sys.argv[-1]):
+    value = value[key or int(index)]
+print(value if isinstance(value, str) else json.dumps(value))
+"""
+
+
+class Shell:
+    """Runs what the documents show, beside a server."""
+
+    def __init__(self, folder: Path, server: BackgroundServer) -> None:
+        self.folder = folder
+        programs = folder / "programs"
+        programs.mkdir()
+        values = {"python": shlex.quote(sys.executable), "folder": shlex.quote(str(programs)), "port": server.port}
+        for name, text in {"spielleiter": SPIELLEITER, "jq": JQ, "python3": 'exec {python} "$@"\n'}.items():
+            lead = "" if text.startswith("#!") else "#!/bin/sh\n"
+            (programs / name).write_text(lead + text.format(**values))
+            (programs / name).chmod(0o755)
+        self.environment = {
+            **{name: value for name, value in os.environ.items() if not name.startswith("SPIELLEITER_")},
+            "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+            "PYTHONPATH": str(ROOT),
+        }
+        (tiny,) = blocks("README.md", "python", "A client in ten lines")
+        (folder / "tiny.py").write_text(tiny.text.replace("13050", str(server.port)), encoding="utf-8")
+
+    def start(self, script: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            ["bash", "-euo", "pipefail", "-c", script + "\nwait\n"],
+            cwd=self.folder,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def run(self, script: str) -> str:
+        """The script's output, errors and all; it must succeed."""
+        started = self.start(script)
+        output, _ = started.communicate(timeout=60)
+        assert started.returncode == 0, output
+        return output
+
+
+@contextmanager
+def shell(folder: Path, **settings: object) -> Iterator[tuple[Shell, BackgroundServer]]:
+    with background_server(**settings) as server:
+        yield Shell(folder, server), server
+
+
+# -- commands -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def replay(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A whole game, saved."""
+    folder = tmp_path_factory.mktemp("replay")
+    with background_server(replay_directory=folder) as server:
+        server.add_player()
+        server.run("play", "-s", "first")
+        server.wait_for("replay_saved")
+    (path,) = folder.glob("*.xml")
+    return path.read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", RUN.values(), ids=str)
+def test_commands_do_what_they_are_shown_for(block: Block, tmp_path: Path, replay: bytes) -> None:
+    (tmp_path / "replays").mkdir()
+    (tmp_path / "replays" / "NAME.xml").write_bytes(replay)
+    with shell(tmp_path) as (here, server):
+        if "play" in block.text and "&" not in block.text:
+            server.add_player("illegal")  # somebody to play against
+        output = here.run(block.text)
+    assert "Traceback" not in output
+    assert "spielleiter: " not in output
+    if "spielleiter serve" in block.text:
+        assert "server_started" in output
+
+
+def test_what_is_run_elsewhere_is_still_shown() -> None:
+    shown = {first_line(block) for block in COMMANDS}
+    assert set(ELSEWHERE) - shown == set()
+
+
+def masked(text: str) -> list[str]:
+    """The lines without what differs from game to game, sorted."""
+    text = re.sub(r"\b(?:won|lost|a draw)\b", "RESULT", re.sub(r"\d+", "N", UUID.sub("ID", text)))
+    return sorted(text.splitlines())
+
+
+@pytest.mark.slow
+def test_the_first_game_looks_as_shown(tmp_path: Path) -> None:
+    (play,) = blocks("README.md", "sh", "Play a first game")
+    (shown,) = blocks("README.md", "text", "Play a first game")
+    with shell(tmp_path) as (here, _):
+        assert masked(here.run(play.text)) == masked(shown.text)
+
+
+@pytest.mark.slow
+def test_the_ten_lines_play_a_whole_game(tmp_path: Path) -> None:
+    with shell(tmp_path) as (here, server):
+        for play in ("python3 tiny.py & spielleiter play", "spielleiter play & python3 tiny.py"):
+            output = here.run(play)
+            assert output.count('<score cause="REGULAR" reason="">') == 2
+            assert "<part>10</part>" in output
+        ended = [json.loads(line) for line in server.log.splitlines() if '"game_ended"' in line]
+    assert len(ended) == 2
+
+
+@pytest.mark.parametrize("shape", BLOKUS_2021.rules.start_shapes)
+def test_the_ten_lines_know_every_start_piece(shape: Shape) -> None:
+    """All four colours, so that the last one finds three corners taken."""
+    (tiny,) = blocks("README.md", "python", "A client in ten lines")
+    functions = ast.Module(ast.parse(tiny.text).body[:3], [])
+    names: dict[str, Any] = {}
+    exec(compile(functions, "tiny.py", "exec"), names)
+    dialect = EDITIONS["blokus-2021-r3"].dialect
+    server = Connection(Role.SERVER, dialect)
+    server.receive_data(b"<protocol>")
+    state: State = BLOKUS_2021.with_options({"startPiece": shape.name}).new_state(random.Random(0))
+    for turn in range(4):
+        position = dialect.encode(RoomMessage("room", Memento(state))).decode()
+        data = names["choose_move"](turn, shape.name, position)
+        server.receive_data(f'<room roomId="room">{data}</room>'.encode())
+        message = server.next_event()
+        assert isinstance(message, RoomMessage)
+        assert isinstance(message.data, MoveData)
+        assert state.check(message.data.move) is None
+        state = state.play(message.data.move)
+    assert [state.points(0), state.points(1)] == [(10,), (10,)]
+
+
+def test_the_ten_lines_are_ten() -> None:
+    (tiny,) = blocks("README.md", "python", "A client in ten lines")
+    last = ast.parse(tiny.text).body[3:]
+    assert (last[-1].end_lineno or 0) - last[0].lineno + 1 == 10
+    assert [block.text for block in blocks("README.de.md", "python")] == [tiny.text]
+
+
+@pytest.mark.slow
+def test_a_game_in_several_terminals(tmp_path: Path) -> None:
+    prepare, observe, first, second, step = (block.text for block in blocks("README.md", "sh", "Administer games"))
+    with shell(tmp_path) as (here, server):
+        room, code_1, code_2 = UUID.findall(here.run(prepare))
+        observing = here.start(observe.replace("ROOM", room))
+        server.wait_for("observer_joined")
+        playing = [here.start(first.replace("CODE-1", code_1)), here.start(second.replace("CODE-2", code_2))]
+        server.wait_for("game_started")
+        here.run(step.replace("ROOM", room))
+        told = [each.communicate(timeout=60)[0] for each in (observing, *playing)]
+        assert '"event": "game_stepped"' in server.log
+    assert [each.returncode for each in (observing, *playing)] == [0, 0, 0]
+    lines = told[0].splitlines()
+    assert lines[0] == "turn   0  round  1      0:0  the game begins"
+    assert re.match(r"over: (Alice|Bob) wins \d+:\d+$", lines[-1])
+
+
+@pytest.mark.slow
+def test_the_script_plays_a_prepared_game(tmp_path: Path) -> None:
+    (script,) = blocks("README.md", "bash", "Administer games")
+    with shell(tmp_path) as (here, server):
+        output = here.run(script.text)
+    assert re.search(r"^\[\[\d+\], ?\[\d+\]\]$", output, re.MULTILINE)
+    events = [json.loads(line)["event"] for line in server.log.splitlines()]
+    assert [each for each in events if each in {"game_stepped", "pause_changed", "game_ended"}] == [
+        "game_stepped",
+        "pause_changed",
+        "game_ended",
+    ]
+    assert "command_ignored" not in events
+
+
+@pytest.mark.slow
+def test_make_serve_and_make_demo(tmp_path: Path) -> None:
+    """As they are, but for preparing an environment: the one of the tests is used."""
+    environment = Path(sys.prefix)
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+
+    def make(target: str, arguments: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            ["make", "-o", "setup", target, f"VENV={environment}", f"ARGS={arguments}"],
+            cwd=ROOT,
+            env=inherited,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    demo = make("demo", "--seed 1")
+    output, _ = demo.communicate(timeout=60)
+    assert demo.returncode == 0
+    assert output.splitlines()[0].endswith("greedy against random")
+    assert re.match(r"(greedy|random) wins \d+:\d+$", output.splitlines()[-1])
+
+    serve = make("serve", "--port 0")
+    assert serve.stderr
+    assert '"addresses": ["127.0.0.1:' in serve.stderr.readline()
+    os.killpg(serve.pid, signal.SIGINT)  # as Ctrl-C does
+    _, errors = serve.communicate(timeout=60)
+    assert '"event": "server_stopped"' in errors
+
+
+def test_uvx_finds_the_command() -> None:
+    """It installs the project and looks for a command of the project's name."""
+    pyproject = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert re.search(r'^\[project\.scripts\]\nspielleiter = "spielleiter\.cli:main"$', pyproject, re.MULTILINE)
+
+
+def test_the_log_looks_as_shown() -> None:
+    (shown,) = blocks("README.md", "text", "Logs")
+    with background_server(log_format="console") as server:
+        server.add_player("illegal")
+        server.run("play")
+    for line in shown.text.splitlines():
+        assert re.search("^" + re.escape(line).replace("…", ".*") + "$", server.log, re.MULTILINE), line
+
+
+# -- tables ---------------------------------------------------------------------------------------------------------
+
+
+def test_every_setting_is_in_the_readme() -> None:
+    assert render_table() in read("README.md")
+
+
+def test_every_edition_is_in_the_readme() -> None:
+    shown = [tuple(re.findall(r"`([^`]+)`", f"{row[0]} {row[1]}")) for row in rows("README.md", "gameType")]
+    assert shown == [(edition.game_type, edition.name) for edition in EDITIONS.values()]
+
+
+def test_every_strategy_is_in_the_readme() -> None:
+    assert column("README.md", "strategy") == list(STRATEGIES)
+    assert column("README.de.md", "Gegner") == [kind.name for kind in STRATEGIES.values() if not kind.is_bad]
+
+
+def test_every_admin_command_is_in_the_readme() -> None:
+    assert {words.split()[2] for words in column("README.md", "command")} == set(admin.commands)
+
+
+def test_every_cause_is_explained() -> None:
+    causes = {cause.value for cause in Cause if cause is not Cause.UNKNOWN}  # that one is the clients' own
+    assert set(column("README.md", "cause")) == causes
+    assert set(column("README.de.md", "Ursache")) == causes - {Cause.PROCESS_VIOLATION.value}  # of other seasons
+
+
+def test_the_slots_defaults_are_those_of_the_readme() -> None:
+    shown = {row[0].strip("`"): row[1].strip("`") for row in rows("README.md", "attribute of `slot`")}
+    slot = Slot("Alice")
+    values = {
+        "canTimeout": slot.can_timeout,
+        "reserved": slot.is_reserved,
+        "shouldBePaused": slot.should_be_paused,
+    }
+    assert shown == {"displayName": "", **{name: str(value).lower() for name, value in values.items()}}
+
+
+def test_every_event_is_in_the_document_on_the_log() -> None:
+    levels = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+    shown = {row[0].strip("`"): levels[row[1]] for row in rows("docs/log.md", "event")}
+    assert shown == {log.event_name(kind): log.LEVELS.get(kind, 20) for kind in Happening.__subclasses__()}
+
+
+def test_every_mistake_is_explained() -> None:
+    shown = [row[0] for row in rows("docs/blokus.md", "reason")]
+    assert shown[:-1] == [MISTAKE_TEXTS[each] for each in BlokusMistake if each is not BlokusMistake.NOT_ON_BORDER]
+
+
+# -- drawings -------------------------------------------------------------------------------------------------------
+
+
+def drawings(block: Block) -> dict[str, set[tuple[int, int]]]:
+    """The cells under each title; titles stand in lines of their own, with two blanks or more between them."""
+    found: dict[str, set[tuple[int, int]]] = {}
+    columns: dict[int, str] = {}
+    y = 0
+    for line in block.text.splitlines():
+        titles = {title.start(): title.group() for title in re.finditer(r"[A-Z_]+(?: [a-z]+)?", line)}
+        if titles:
+            columns, y = titles, 0
+            found |= {title: set() for title in titles.values()}
+            continue
+        for x, sign in enumerate(line):
+            if sign == "#":
+                start = max(column for column in columns if column <= x)
+                found[columns[start]].add((x - start, y))
+        y += 1
+    return found
+
+
+def test_the_stones_are_drawn_as_they_are() -> None:
+    stones, _ = blocks("docs/blokus.md", "text")
+    assert drawings(stones) == {shape.name: set(orientation(shape, Rotation.NONE, False).cells) for shape in Shape}
+
+
+def test_turned_stones_are_drawn_as_they_are() -> None:
+    _, turned = blocks("docs/blokus.md", "text")
+    assert drawings(turned) == {
+        rotation.name + " flipped" * is_flipped: set(orientation(Shape.PENTO_L, rotation, is_flipped).cells)
+        for is_flipped in (False, True)
+        for rotation in Rotation
+    }
+
+
+# -- links ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_links_lead_to_headings_that_exist(document: str) -> None:
+    for path, anchor in re.findall(r"\]\((?![a-z]+:)([^)#]*)#([^)]+)\)", read(document)):
+        target = (ROOT / document).parent / path if path else ROOT / document
+        headings = re.findall(r"^#+ (.+)$", target.read_text(encoding="utf-8"), re.MULTILINE)
+        assert anchor in {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
