@@ -43,13 +43,20 @@ _EARLY_2021: Final = _DOCUMENTED.evolve(joins_reserved_together=True)
 _RELEASE_2027: Final = _DOCUMENTED.evolve(
     ends_players_streams=False,
     idle_timeout=60.0,
+    answers_end_tag=False,
     keeps_refused=True,
     keeps_violators=True,
+    zeroes_offenders=True,
+    tells_resuming_first=True,
+    sends_result_before_start=True,
+    absent_players_left=True,
     out_of_turn_cause=Cause.PROCESS_VIOLATION,
     cancel_winner=CancelWinner.BY_RULES,
 )
 
-_DOCUMENTED_2018: Final = _DOCUMENTED.evolve(joins_reserved_together=True, tells_violators_the_result=False)
+_DOCUMENTED_2018: Final = _DOCUMENTED.evolve(
+    joins_reserved_together=True, tells_violators_the_result=False, refuses_unknown_players=False
+)
 
 EDITIONS: Final[Mapping[str, Edition]] = {
     edition.name: edition

@@ -6,6 +6,7 @@ last position. Source: the section Order and Faults of the edition's specificati
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -49,16 +50,36 @@ class Ending:
         """An administrator ended it; nobody won."""
         return cls((Cause.REGULAR, Cause.REGULAR), ("", ""), (LOST, LOST), winners)
 
+    @classmethod
+    def called_off(cls, gone: Mapping[Seat, str]) -> Ending:
+        """It ended before it began: those who are `gone` have left, each for its reason; who is there has won."""
+        causes = [Cause.LEFT if seat in gone else Cause.REGULAR for seat in (0, 1)]
+        present = tuple(seat for seat in (0, 1) if seat not in gone)
+        winners = present if len(present) == 1 else ()
+        first_parts = [WON if seat in winners else LOST for seat in (0, 1)]
+        return cls(
+            (causes[0], causes[1]), (gone.get(0, ""), gone.get(1, "")), (first_parts[0], first_parts[1]), winners
+        )
+
+    def points(self, state: State, *, zeroes_offenders: bool) -> tuple[tuple[int, ...], ...]:
+        """By seat, those of `state`; none for who is at fault, where the edition wants it so."""
+        return tuple(
+            tuple(0 for _ in state.points(seat))
+            if zeroes_offenders and self.causes[seat] is not Cause.REGULAR
+            else state.points(seat)
+            for seat in (0, 1)
+        )
+
     def result(
         self,
         definition: tuple[Fragment, ...],
-        state: State,
+        points: tuple[tuple[int, ...], ...],
         names: tuple[str, str],
         details: tuple[object, object] = (None, None),
     ) -> Result:
-        """The packet that says so, with the points of `state`; `details`: see `Result`."""
+        """The packet that says so; `points` by seat are the parts after the first; `details`: see `Result`."""
         scores = tuple(
-            Score(self.causes[seat], self.reasons[seat], (self.first_parts[seat], *state.points(seat)))
+            Score(self.causes[seat], self.reasons[seat], (self.first_parts[seat], *points[seat]))
             for seat in (0, 1)
         )
         return Result(definition, scores, self.winners, names, details)

@@ -40,6 +40,7 @@ class Fault(enum.Enum):
     BAD_SLOTS = "bad_slots"
     SERVER_PACKET = "server_packet"
     UNKNOWN_PLAYER = "unknown_player"
+    NO_TEST_MODE = "no_test_mode"
     LIMIT_REACHED = "limit_reached"
 
 

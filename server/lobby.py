@@ -25,6 +25,7 @@ from protocol.messages import (
     JoinRoomRequest,
     ObserveRequest,
     PauseRequest,
+    PlayerScore,
     Prepared,
     PrepareRequest,
     RoomMessage,
@@ -201,15 +202,23 @@ class Lobby:
         room.chairs[request.slot].clock.next_limits = self.settings.limits if request.is_active else UNLIMITED
 
     def set_test_mode(self, peer: Peer, request: TestModeRequest) -> None:
+        self._require_test_mode(peer)
         self.scores.is_enabled = request.is_enabled
         peer.send(peer.edition.dialect.encode(Testing(request.is_enabled)))
 
     def score_for_player(self, peer: Peer, request: ScoreForPlayerRequest) -> None:
+        self._require_test_mode(peer)
         score = self.scores.of(request.display_name or "")
         if score is None:
-            texts = peer.edition.dialect.texts
-            raise RequestError(Fault.UNKNOWN_PLAYER, texts.unknown_player(request.display_name))
+            if peer.edition.policy.refuses_unknown_players:
+                text = peer.edition.dialect.texts.unknown_player(request.display_name)
+                raise RequestError(Fault.UNKNOWN_PLAYER, text)
+            score = PlayerScore("", 0, ())
         peer.send(peer.edition.dialect.encode(score))
+
+    def _require_test_mode(self, peer: Peer) -> None:
+        if not peer.edition.dialect.has_packet(Testing):
+            raise RequestError(Fault.NO_TEST_MODE, f"{peer.edition.name} has no test mode")
 
     # -- leaving ----------------------------------------------------------------------------------------------------
 

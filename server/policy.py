@@ -76,6 +76,18 @@ class Policy:
     tells_violators_the_result: bool = True
     """A player whose move lost the game is sent result and `left` like everybody; else only the error."""
 
+    refuses_unknown_players: bool = True
+    """The score of a player nobody knows is refused; else it is empty."""
+
+    zeroes_offenders: bool = False
+    """Who lost by a fault has no points either; else the points of the last position are kept."""
+
+    tells_resuming_first: bool = False
+    """Observers hear that a game goes on before they see the position; else after it."""
+
+    absent_players_left: bool = False
+    """In a result from before the start, a player who never came has left; else nobody is at fault."""
+
     out_of_turn_cause: Cause = Cause.LEFT
     """What a move nobody asked for costs: LEFT, as its sender is sent away; any other cause ends the game by itself."""
 

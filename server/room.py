@@ -308,10 +308,14 @@ class Room:
             return
         self.is_paused = is_paused
         self._publish(events.PauseChanged(self.id, is_paused))
+        tells_first = self.edition.policy.tells_resuming_first
+        if tells_first:
+            self._audience.tell_observers(Paused(is_paused))
         if not is_paused and self.phase is Phase.RUNNING and self._requested is None:
             self._show_position(to_players=True)
             self._request_move()
-        self._audience.tell_observers(Paused(is_paused))
+        if not tells_first:
+            self._audience.tell_observers(Paused(is_paused))
 
     def step(self, peer: Peer) -> None:
         """Ask for one move of a paused game."""
@@ -328,10 +332,13 @@ class Room:
 
     def cancel(self) -> None:
         """End the game, or the waiting for it, without anybody's fault."""
-        winner = self.edition.policy.cancel_winner
-        has_leader = winner is not CancelWinner.NOBODY and self.phase is Phase.RUNNING
-        ahead = leaders(self.state) if has_leader else ()
-        self._end(Ending.won_by(ahead) if winner is CancelWinner.BY_RULES and ahead else Ending.cancelled(ahead))
+        policy = self.edition.policy
+        if self.phase is Phase.OPEN:
+            self._end(self._called_off({}))
+        elif policy.cancel_winner is CancelWinner.BY_RULES:
+            self._end(Ending.won_by(leaders(self.state)))
+        else:
+            self._end(Ending.cancelled(leaders(self.state) if policy.cancel_winner is CancelWinner.LEADER else ()))
 
     def _ignore(self, peer: Peer, command: str, why: str) -> None:
         self._publish(events.CommandIgnored(peer.label, self.id, command, why))
@@ -348,7 +355,18 @@ class Room:
         self._publish(events.PlayerLeft(self.id, chair.seat, chair.name))
         chair.peer = None
         del peer.rooms[self.id]
-        self._end(Ending.against(chair.seat, Cause.LEFT, self._texts.departure_reason(departure), (1 - chair.seat,)))
+        if self.phase is Phase.OPEN and self.edition.policy.absent_players_left:
+            self._end(self._called_off({chair.seat: departure}))
+            return
+        reason = self._texts.departure_reason(departure)
+        self._end(Ending.against(chair.seat, Cause.LEFT, reason, (1 - chair.seat,)))
+
+    def _called_off(self, departures: dict[Seat, Departure]) -> Ending:
+        """It ended before it began; whoever is not there has left, where the edition sees it so."""
+        if not self.edition.policy.absent_players_left:
+            return Ending.cancelled(())
+        absent = {chair.seat: Departure.NOT_CONNECTED for chair in self.chairs if chair.peer is None} | departures
+        return Ending.called_off({seat: self._texts.departure_reason(why) for seat, why in absent.items()})
 
     def _end(self, ending: Ending, offender: Peer | None = None) -> None:
         has_begun = self.phase is Phase.RUNNING
@@ -357,7 +375,8 @@ class Room:
         for chair in self.chairs:
             chair.clock.abandon()
         policy, dialect = self.edition.policy, self.edition.dialect
-        result = ending.result(dialect.score_definition, self.state, self.names, dialect.player_details(self.state))
+        points = ending.points(self.state, zeroes_offenders=policy.zeroes_offenders)
+        result = ending.result(dialect.score_definition, points, self.names, dialect.player_details(self.state))
         is_told = has_begun or policy.sends_result_before_start
         uninformed = None if policy.tells_violators_the_result else offender
         self._audience.dismiss(result if is_told else None, uninformed)

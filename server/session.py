@@ -219,8 +219,8 @@ class Session:
         self._say_goodbye_nowait(reason, departure)
 
     def _tell_error(self, text: str, original: Message | None) -> None:
-        """An error packet, in the editions that have one."""
-        dialect = self._peer.edition.dialect
+        """An error packet, in the editions that have one; what read the request can repeat it."""
+        dialect = self._connection.dialect
         if dialect.has_packet(ErrorPacket):
             self._outbox.send_nowait(dialect.encode(ErrorPacket(text, original)))
 

@@ -33,29 +33,31 @@ class StampReader:
         self._now = now
         self._wall = wall
         self._monotonic = monotonic
-        self._offset, self._compared_at = self._compare()
+        self._offset, self._compared_at, _ = self._compare()
 
     def arrival(self, stamp: float | None) -> Arrival:
         """`stamp`: seconds since the epoch, or None where the kernel gave none."""
         now = self._now()
-        offset, compared_at = self._compare()
+        offset, compared_at, is_sharp = self._compare()
         tolerance = STEP + DRIFT * (compared_at - self._compared_at)
-        has_stepped = abs(offset - self._offset) > tolerance
-        self._offset, self._compared_at = offset, compared_at
+        has_stepped = is_sharp and abs(offset - self._offset) > tolerance
+        if is_sharp:  # a comparison that was interrupted says nothing of a step: the last sharp one still holds
+            self._offset, self._compared_at = offset, compared_at
         if stamp is None or has_stepped:
             return Arrival(now)
-        age = offset + compared_at - stamp
-        if not 0.0 <= age <= MAX_AGE:
+        age = self._offset + compared_at - stamp
+        if not -SHARP <= age <= MAX_AGE:
             return Arrival(now)
-        return Arrival(now - age, StampSource.KERNEL)
+        return Arrival(now - max(0.0, age), StampSource.KERNEL)
 
-    def _compare(self) -> tuple[float, float]:
-        """Wall minus monotonic, and the monotonic instant it was taken at."""
+    def _compare(self) -> tuple[float, float, bool]:
+        """Wall minus monotonic, the monotonic instant it was taken at, and whether it was taken at one go."""
         attempts = ATTEMPTS
         while True:
             before = self._monotonic()
             wall = self._wall()
             after = self._monotonic()
             attempts -= 1
-            if after - before <= SHARP or not attempts:
-                return wall - after, after
+            is_sharp = after - before <= SHARP
+            if is_sharp or not attempts:
+                return wall - after, after, is_sharp

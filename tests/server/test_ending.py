@@ -50,10 +50,27 @@ def test_nobody_has_won_a_game_that_was_cancelled() -> None:
 
 
 def test_the_points_are_those_of_the_last_position() -> None:
-    result = Ending.against(1, Cause.LEFT, "gone", (0,)).result(DEFINITION, after_a_move(), ("Eins", "Zwei"))
+    ending = Ending.against(1, Cause.LEFT, "gone", (0,))
+    points = ending.points(after_a_move(), zeroes_offenders=False)
+    result = ending.result(DEFINITION, points, ("Eins", "Zwei"))
     assert [score.parts for score in result.scores] == [(2, 5), (0, 0)]
     assert [(score.cause, score.reason) for score in result.scores] == [(Cause.REGULAR, ""), (Cause.LEFT, "gone")]
     assert (result.definition, result.winners, result.names) == (DEFINITION, (0,), ("Eins", "Zwei"))
+
+
+def test_who_is_at_fault_has_no_points_where_the_edition_wants_it_so() -> None:
+    ending = Ending.against(0, Cause.RULE_VIOLATION, "wrong", (1,))
+    assert ending.points(after_a_move(), zeroes_offenders=True) == ((0,), (0,))
+    assert ending.points(after_a_move(), zeroes_offenders=False) == ((5,), (0,))
+
+
+def test_of_a_game_that_never_began_those_have_left_who_never_came() -> None:
+    ending = Ending.called_off({1: "never came"})
+    assert (ending.causes, ending.reasons) == ((Cause.REGULAR, Cause.LEFT), ("", "never came"))
+    assert (ending.first_parts, ending.winners) == ((2, 0), (0,))
+    nobody = Ending.called_off({0: "went", 1: "never came"})
+    assert (nobody.causes, nobody.reasons) == ((Cause.LEFT, Cause.LEFT), ("went", "never came"))
+    assert (nobody.first_parts, nobody.winners) == ((0, 0), ())
 
 
 def test_the_leader_is_who_has_more_points() -> None:

@@ -95,3 +95,15 @@ def test_a_comparison_that_was_interrupted_is_made_again() -> None:
 def test_the_machine_s_own_clocks_are_the_default() -> None:
     stamps = StampReader(lambda: 5.0)
     assert stamps.arrival(0.0) == Arrival(5.0)  # 1970 is long ago
+
+
+def test_a_comparison_that_is_interrupted_every_time_neither_finds_a_step_nor_hides_one() -> None:
+    machine = Machine()
+    stamps = machine.stamps()
+    stamp = machine.wall()
+    machine.tick = SHARP * 2 + STEP
+    assert stamps.arrival(stamp).source is StampSource.KERNEL
+    machine.wall_offset += 1.0
+    assert stamps.arrival(stamp).source is StampSource.KERNEL  # cannot tell yet
+    machine.tick = 0.0
+    assert stamps.arrival(machine.wall()).source is StampSource.MONOTONIC
