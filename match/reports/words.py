@@ -63,6 +63,8 @@ def percent_text(share: float | None) -> str:
         return "> 99.99 %"
     if 0 < share <= 0.0001:
         return "< 0.01 %"
+    if share > 1:
+        return f"{100 * share:.0f} %"
     return f"{100 * share:.1f} %" if 0.001 < share < 0.999 else f"{100 * share:.2f} %"
 
 

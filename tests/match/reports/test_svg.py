@@ -61,7 +61,7 @@ def test_ticks_of_whole_numbers(low: float, high: float, expected: tuple[float, 
 
 
 @given(VALUES, VALUES)
-@settings(max_examples=100)
+@settings(max_examples=50)
 def test_ticks_of_any_numbers(one: float, other: float) -> None:
     low, high = sorted((one, other))
     found = ticks(low, high)
@@ -74,7 +74,7 @@ def test_ticks_of_any_numbers(one: float, other: float) -> None:
 
 
 @given(st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=20))
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_dots_stay_in_the_field_in_their_order(points: list[tuple[float, float]]) -> None:
     root = parse(scatter([Dot(x, y, "p0", "") for x, y in points], "x", "y"))
     circles = list(root.iter(f"{SVG}circle"))

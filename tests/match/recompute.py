@@ -1,0 +1,169 @@
+"""A second opinion on a match's numbers: from games.jsonl alone, in other ways, and without a line of ours.
+
+`python -m tests.match.recompute DIR` checks the reports in a match's folder.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import statistics
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+NO_FAULT = {"regular", "cancelled", "server failed", "overloaded machine"}
+COLUMN = {
+    "does not start": "crashes", "never joins": "crashes", "dies": "crashes", "crash": "crashes", "leaves": "crashes",
+    "timeout": "timeouts", "hangs": "timeouts", "illegal move": "illegal_moves", "bad message": "bad_messages",
+    "speaks nonsense": "bad_messages", "leaves processes behind": "leftovers",
+}  # fmt: skip
+
+
+def check_folder(folder: Path) -> None:
+    """Assert that summary.json, games.csv and junit.xml say what follows from games.jsonl."""
+    lines = (folder / "games.jsonl").read_text(encoding="utf-8").splitlines()
+    games = sorted((json.loads(line) for line in lines), key=lambda game: game["game"])
+    assert len({game["game"] for game in games}) == len(games)
+    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    _check_counts(games, summary)
+    _check_pairs(games, summary)
+    _check_points(games, summary)
+    _check_times(games, summary)
+    _check_tables(games, folder)
+
+
+def _check_counts(games: list[dict[str, Any]], summary: dict[str, Any]) -> None:
+    counted = [game for game in games if game["is_counted"]]
+    assert (summary["played"], summary["counted"]) == (len(games), len(counted))
+    won = [sum(game["winner"] == program for game in counted) for program in (0, 1)]
+    drawn = len(counted) - sum(won)
+    assert summary["results"] == {"wins": won[0], "draws": drawn, "losses": won[1]}
+    if counted:
+        assert math.isclose(summary["score"], (2 * won[0] + drawn) / (2 * len(counted)))
+    assert summary["verdicts"] == Counter(game["verdict"] for game in games)
+    for program, side in enumerate(summary["programs"]):
+        assert (side["wins"], side["draws"], side["losses"]) == (won[program], drawn, won[1 - program])
+        guilty = [game["verdict"] for game in games if game["offender"] == program]
+        faults = Counter(COLUMN[verdict] for verdict in guilty if verdict not in NO_FAULT)
+        assert all(side[column] == faults[column] for column in set(COLUMN.values()))
+    starts = Counter((game["start"], game["seats"].index(0)) for game in counted)
+    found = {(each["start"], each["seat"]): each["wins"] + each["draws"] + each["losses"] for each in summary["starts"]}
+    assert found == starts
+
+
+def _check_pairs(games: list[dict[str, Any]], summary: dict[str, Any]) -> None:
+    pairs: defaultdict[int, list[float]] = defaultdict(list)
+    for game in games:
+        if game["is_counted"]:
+            pairs[game["pair"]].append({0: 1.0, 1: 0.0, None: 0.5}[game["winner"]])
+    scores = [sum(pair) / 2 for pair in pairs.values() if len(pair) == 2]
+    assert summary["pairs"] == [scores.count(kind / 4) for kind in range(5)]
+    if len(set(scores)) > 1:
+        error = statistics.pstdev(scores) / math.sqrt(len(scores))
+        mean = statistics.fmean(scores)
+        expected = [_elo(mean), _elo(mean - 1.959964 * error), _elo(mean + 1.959964 * error)]
+        for name, value in zip(("value", "low", "high"), expected, strict=True):
+            found = summary["elo"][name]
+            assert (found is None) == math.isinf(value)
+            assert found is None or math.isclose(found, value, rel_tol=1e-5, abs_tol=1e-3)
+        likelihood = 0.5 * math.erfc(-(mean - 0.5) / error / math.sqrt(2))
+        assert math.isclose(summary["likelihood_of_superiority"], likelihood, rel_tol=1e-6, abs_tol=1e-9)
+    if summary["sprt"] is not None and scores:
+        test = summary["sprt"]
+        bounds = math.log(test["beta"] / (1 - test["alpha"])), math.log((1 - test["beta"]) / test["alpha"])
+        ratio = _best_tilt(scores, test["elo0"]) - _best_tilt(scores, test["elo1"])
+        assert math.isclose(test["log_likelihood_ratio"], ratio, rel_tol=1e-4, abs_tol=1e-4)
+        decision = "H1" if ratio >= bounds[1] else "H0" if ratio <= bounds[0] else None
+        assert test["decision"] == decision
+
+
+def _check_points(games: list[dict[str, Any]], summary: dict[str, Any]) -> None:
+    pairs: defaultdict[int, list[list[int]]] = defaultdict(list)
+    for game in games:
+        is_whole = game["is_counted"] and game["verdict"] in {"regular", "leaves processes behind"}
+        if is_whole and None not in game["points"]:
+            pairs[game["pair"]].append(game["points"])
+    whole = [pair for pair in pairs.values() if len(pair) == 2]
+    views: list[tuple[Any, Callable[[list[int]], int]]] = [
+        (summary["point_difference"], lambda points: points[0] - points[1]),
+        (summary["programs"][0]["points"], lambda points: points[0]),
+        (summary["programs"][1]["points"], lambda points: points[1]),
+    ]
+    for estimate, view in views:
+        values = [(view(one) + view(other)) / 2 for one, other in whole]
+        assert (estimate is None) == (len(values) < 2)
+        if estimate is not None:
+            mean = statistics.fmean(values)
+            half = statistics.stdev(values) / math.sqrt(len(values))
+            assert math.isclose(estimate["value"], mean)
+            assert math.isclose(estimate["high"] - mean, mean - estimate["low"], abs_tol=1e-9)
+            if half:
+                assert abs(_student(((estimate["high"] - mean) / half), len(values) - 1) - 0.975) < 1e-4
+
+
+def _check_times(games: list[dict[str, Any]], summary: dict[str, Any]) -> None:
+    for program, side in enumerate(summary["programs"]):
+        times = sorted(time for game in games for time in game["think_times"][program])
+        found = side["think_times"]
+        assert (found["answers"], sum(found["histogram"])) == (len(times), len(times))
+        assert math.isclose(found["total"], sum(times), abs_tol=1e-9)
+        if times:
+            assert found["max"] == times[-1]
+            for name, share in (("median", 0.5), ("p95", 0.95)):
+                below, upto = sum(time < found[name] for time in times), sum(time <= found[name] for time in times)
+                assert below < share * len(times) <= upto
+        assert math.isclose(side["cpu_seconds"], sum(game["cpu_seconds"][program] for game in games), abs_tol=1e-9)
+
+
+def _check_tables(games: list[dict[str, Any]], folder: Path) -> None:
+    with (folder / "games.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["game"]) for row in rows] == [game["game"] for game in games]
+    for row, game in zip(rows, games, strict=True):
+        assert [row["points1"], row["points2"]] == ["" if each is None else str(each) for each in game["points"]]
+        assert row["verdict"] == game["verdict"]
+    root = ET.parse(folder / "junit.xml").getroot()
+    assert len(root.findall(".//testcase")) == len(games)
+    assert len(root.findall(".//failure")) == sum(game["offender"] is not None for game in games)
+
+
+def _elo(score: float) -> float:
+    return -math.inf if score <= 0 else math.inf if score >= 1 else 400 * math.log10(score / (1 - score))
+
+
+def _best_tilt(scores: list[float], elo: float) -> float:
+    """The greatest value of sum n ln(1 + t (a - s)), by trisection: what a mean of s costs in likelihood."""
+    mean = 1 / (1 + 10 ** (-elo / 400))
+    counts = [scores.count(kind / 4) or 1e-3 for kind in range(5)]
+    low, high = -1 / (1 - mean) * (1 - 1e-12), 1 / mean * (1 - 1e-12)
+
+    def value(t: float) -> float:
+        return sum(count * math.log1p(t * (kind / 4 - mean)) for kind, count in enumerate(counts))
+
+    for _ in range(300):
+        left, right = low + (high - low) / 3, high - (high - low) / 3
+        low, high = (left, high) if value(left) < value(right) else (low, right)
+    return value((low + high) / 2)
+
+
+def _student(t: float, freedom: int) -> float:
+    """The distribution function of Student's t, by Simpson's rule."""
+    scale = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(freedom * math.pi)
+    steps = 4000
+    width = t / steps
+    total = sum(
+        (1 if index in {0, steps} else 4 if index % 2 else 2)
+        * math.pow(1 + (index * width) ** 2 / freedom, -(freedom + 1) / 2)
+        for index in range(steps + 1)
+    )
+    return 0.5 + scale * total * width / 3
+
+
+if __name__ == "__main__":
+    check_folder(Path(sys.argv[1]))
+    sys.stdout.write("every number follows from games.jsonl\n")
