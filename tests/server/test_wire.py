@@ -41,10 +41,10 @@ async def wired() -> AsyncIterator[tuple[socket.socket, SocketWire, socket.socke
         await wire.aclose()
 
 
-def be_late(sock: socket.socket) -> None:
+def be_late(sock: socket.socket, seconds: float = LATE) -> None:
     """Wait until there is something to read, and then be busy with something else for a while."""
     select.select([sock], [], [], 5)
-    until = time.perf_counter() + LATE
+    until = time.perf_counter() + seconds
     while time.perf_counter() < until:
         pass
 

@@ -1,0 +1,90 @@
+"""A server on a real port of this machine, for the few tests that need sockets."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from client.admin import AdminClient
+from client.editions import DIALECTS
+from client.player import GameReport, Player, Strategy
+from client.strategies import make_strategy
+from server.config import Config
+from server.listener import Listening, serve
+from tests.server.house import GAME_TYPE, PASSWORD
+
+DIALECT = DIALECTS[GAME_TYPE]
+PATIENCE = 60.0  # seconds that nothing takes unless it hangs
+
+USUAL: dict[str, Any] = {
+    "port": 0,
+    "log_format": "json",
+    "log_level": "debug",
+    "default_game": GAME_TYPE,
+    "soft_timeout": PATIENCE,
+    "hard_timeout": PATIENCE,
+    "grace": 0.0,
+}
+"""Settings unless a test wants others; however slow this machine is, nobody thinks for too long."""
+
+
+@dataclass
+class Serving:
+    """A server that listens; `stop.set()` ends it in good order, and `log` is what it has written."""
+
+    port: int
+    stop: trio.Event
+    log: io.StringIO
+
+    def admin(self, tap: Any = None) -> Any:
+        return AdminClient.connect(port=self.port, password=PASSWORD, dialect=DIALECT, tap=tap)
+
+    async def play(self, code: str, strategy: Strategy | str, reports: dict[str, GameReport]) -> None:
+        """Redeem a reservation and play; the report is kept under the code."""
+        chosen = make_strategy(strategy, seed=1, delay=0.08) if isinstance(strategy, str) else strategy
+        async with Player.connect(port=self.port, dialect=DIALECT) as player:
+            await player.join_prepared(code)
+            reports[code] = await player.play(chosen)
+
+    def logged(self, name: str) -> list[dict[str, Any]]:
+        """The lines of the log about this kind of event."""
+        lines = [json.loads(line) for line in self.log.getvalue().splitlines()]
+        return [line for line in lines if line["event"] == name]
+
+    async def connect(self) -> trio.SocketStream:
+        return await trio.open_tcp_stream("127.0.0.1", self.port)
+
+
+@asynccontextmanager
+async def serving(**settings: Any) -> AsyncIterator[Serving]:
+    """Leaving stops the server in good order, and waits for its end."""
+    config = Config(**{**USUAL, **settings})
+    stop, log = trio.Event(), io.StringIO()
+    with trio.fail_after(PATIENCE):
+        async with trio.open_nursery() as nursery:
+            listening: Listening = await nursery.start(partial(serve, config, stop=stop, log_file=log))
+            yield Serving(listening.addresses[0][1], stop, log)
+            stop.set()
+
+
+def files_in(directory: Path) -> list[Path]:
+    return sorted(directory.iterdir())
+
+
+def open_descriptors() -> int:
+    """How many this process has; 0 where that cannot be told."""
+    folder = Path("/proc/self/fd")
+    return len(list(folder.iterdir())) if folder.is_dir() else 0
+
+
+async def read_all(stream: trio.abc.ReceiveStream) -> bytes:
+    """Everything up to the end of the stream."""
+    return b"".join([bytes(data) async for data in stream])

@@ -1,0 +1,328 @@
+"""Who is accepted and who is not, and what stops the start: one clear line, before anything listens."""
+
+from __future__ import annotations
+
+import errno
+import io
+import socket
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from server import events, listener
+from server.config import DEFAULT_PASSWORD, Config
+from server.errors import StartError
+from server.listener import ACCEPT_PAUSE, Server, serve
+from tests.server.answers import answered
+from tests.server.house import GAME_TYPE, GOODBYE, START, open_house
+from tests.server.serving import files_in, read_all, serving
+
+# -- accepting --------------------------------------------------------------------------------------------------------
+
+
+async def test_one_connection_too_many_is_told_so_and_the_next_one_has_its_place_again() -> None:
+    async with serving(connections=1) as house:
+        async with await house.connect() as first:
+            await first.send_all(f'<protocol><join gameType="{GAME_TYPE}"/>'.encode())
+            await first.receive_some()
+            async with await house.connect() as second:
+                text = "This server serves no more than 1 connections"
+                assert await read_all(second) == START + answered(text) + GOODBYE
+            await first.send_all(b"<close/>")
+            await read_all(first)
+        heard = b""
+        while heard != b"<protocol/>":  # as soon as the server has closed the first one, too
+            async with await house.connect() as third:
+                await third.send_all(b"<protocol><close/>")
+                heard = await read_all(third)
+                assert heard in (b"<protocol/>", START + answered(text) + GOODBYE)
+    assert house.logged("connection_refused")[0]["reason"] == text
+
+
+@pytest.mark.parametrize(("host", "is_refused"), [("192.0.2.7", True), ("127.0.0.1", False)])
+async def test_one_address_has_only_so_many_but_this_machine_is_exempt(host: str, is_refused: bool) -> None:
+    server = Server(Config(connections_per_address=1, default_game=GAME_TYPE), io.StringIO())
+    (near, far), (other_near, other_far) = socket.socketpair(), socket.socketpair()
+    with near, other_near:
+        other_near.setblocking(False)
+        async with trio.open_nursery() as sessions:
+            server._admit(far, (host, 1), sessions)
+            server._admit(other_far, (host, 2), sessions)
+            await wait_all_tasks_blocked()
+            if is_refused:
+                text = "This server serves no more than 1 connections from one address"
+                assert other_near.recv(1000) == START + answered(text) + GOODBYE
+            else:
+                other_near.sendall(b"<protocol><close/>")
+                await trio.lowlevel.wait_readable(other_near)
+                assert other_near.recv(1000) == b"<protocol/>"
+            sessions.cancel_scope.cancel()
+    assert server.stream.counters["ConnectionRefused"] == is_refused
+    assert server._connections_by_host == {}
+
+
+async def test_who_is_turned_away_and_gone_already_hurts_nobody() -> None:
+    server = Server(Config(connections=1), io.StringIO())
+    near, far = socket.socketpair()
+    near.close()
+    server._turn_away(far, "too many")
+    assert far.fileno() == -1
+
+
+class Refusing:
+    """A listening socket that has nothing but these errors to offer, the last one for ever."""
+
+    def __init__(self, *errors: OSError) -> None:
+        self._errors = list(errors)
+        self.tries = 0
+
+    def accept(self) -> NoReturn:
+        self.tries += 1
+        raise self._errors.pop(0) if len(self._errors) > 1 else self._errors[0]
+
+
+async def test_without_a_descriptor_left_accepting_is_tried_again_now_and_then(autojump_clock: object) -> None:
+    async with open_house() as house:
+        refusing = Refusing(OSError(errno.EMFILE, "Too many open files"))
+        with trio.move_on_after(10 * ACCEPT_PAUSE):
+            await house.server._accept(refusing, house.nursery)  # type: ignore[arg-type]
+        assert 9 <= refusing.tries <= 11
+        (refused,) = house.happened(events.ConnectionRefused)  # told once, not at each try
+        assert refused.reason == f"cannot accept: [Errno {errno.EMFILE}] Too many open files"
+
+
+async def test_a_connection_that_is_gone_before_it_is_accepted_is_nobody_s_business(autojump_clock: object) -> None:
+    async with open_house() as house:
+        refusing = Refusing(*[ConnectionAbortedError(errno.ECONNABORTED, "gone")] * 5, OSError(errno.EMFILE, "full"))
+        with trio.move_on_after(ACCEPT_PAUSE / 2):
+            await house.server._accept(refusing, house.nursery)  # type: ignore[arg-type]
+        assert refusing.tries == 6
+        assert len(house.happened(events.ConnectionRefused)) == 1
+
+
+async def test_however_many_come_at_once_others_are_served_meanwhile() -> None:
+    server = Server(Config(), io.StringIO())
+
+    class Crowd:
+        def accept(self) -> tuple[socket.socket, tuple[str, int]]:
+            near, far = socket.socketpair()
+            near.close()
+            return far, ("127.0.0.1", 1)
+
+    with trio.fail_after(5):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(server._accept, Crowd(), nursery)  # type: ignore[arg-type]
+            for _ in range(20):
+                await trio.lowlevel.checkpoint()
+            nursery.cancel_scope.cancel()
+    assert server.stream.counters["ConnectionOpened"] == server.stream.counters["ConnectionClosed"] > 0
+
+
+# -- the start --------------------------------------------------------------------------------------------------------
+
+
+async def start(**settings: Any) -> str:
+    """The one line with which the server does not start."""
+    with pytest.raises(StartError) as caught:
+        await serve(Config(**{"port": 0, **settings}), log_file=io.StringIO())
+    text = str(caught.value)
+    assert "\n" not in text
+    return text
+
+
+async def test_a_port_in_use_is_named() -> None:
+    async with serving() as house:
+        said = await start(port=house.port)
+        assert said.startswith(f"127.0.0.1:{house.port} is in use already, perhaps by another server; choose another")
+
+
+async def test_an_address_of_another_machine_is_named() -> None:
+    assert (await start(host="192.0.2.1")).startswith("cannot listen on 192.0.2.1:0: ")
+
+
+@pytest.mark.parametrize("host", ["..", "a" * 70])
+async def test_what_is_no_host_is_named(host: str) -> None:
+    assert await start(host=host) == f"cannot listen on {host}:0: this is no name of a host"
+
+
+async def test_a_port_for_the_privileged_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> NoReturn:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(listener, "_listening_socket", refuse)
+    assert (await start(port=80)).startswith("127.0.0.1:80 may not be used without privileges")
+
+
+async def test_a_name_that_cannot_be_found_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> NoReturn:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    assert await start(host="nowhere") == "cannot listen on nowhere:0: Name or service not known"
+
+
+class FakeSocket:
+    """A listening socket of a machine on which only what is in `HERE` exists; remembers what was done with it."""
+
+    HERE = ("127.0.0.1", "::1")
+    made: list[FakeSocket]
+
+    def __init__(self, family: int, _kind: int) -> None:
+        self.family = family
+        self.options: list[tuple[int, ...]] = []
+        self.address: tuple[Any, ...] = ()
+        self.is_closed = False
+        self.made.append(self)
+
+    def bind(self, address: tuple[Any, ...]) -> None:
+        if address[0] not in self.HERE:
+            raise OSError(errno.EADDRNOTAVAIL, "Cannot assign requested address")
+        if address[1] == 99:
+            raise OSError(errno.EADDRINUSE, "Address already in use")
+        self.address = (address[0], address[1] or 40_000 + len(self.made), *address[2:])
+
+    def getsockname(self) -> tuple[Any, ...]:
+        return self.address
+
+    def setsockopt(self, *option: int) -> None:
+        self.options.append(option)
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *_: None
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[FakeSocket]]:
+    """Call it with the addresses that the host's name stands for; returns the sockets made from then on."""
+
+    def stand_for(*hosts: str, port: int = 0) -> list[FakeSocket]:
+        FakeSocket.made = []
+        found = [
+            (socket.AF_INET6, 1, 6, "", (host, port, 0, 0)) if ":" in host else (socket.AF_INET, 1, 6, "", (host, port))
+            for host in hosts
+        ]
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+        monkeypatch.setattr(socket, "socket", FakeSocket)
+        return FakeSocket.made
+
+    return stand_for
+
+
+def test_a_host_with_several_addresses_gets_the_same_port_on_all_of_them(
+    machine: Callable[..., list[FakeSocket]],
+) -> None:
+    made = machine("::1", "127.0.0.1", "127.0.0.1")
+    sockets: list[Any] = listener._listen("localhost", 0)
+    assert sockets == made
+    assert [sock.address[:2] for sock in made] == [("::1", 40_001), ("127.0.0.1", 40_001)]
+    assert [(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1) in sock.options for sock in made] == [True, False]
+
+
+@pytest.mark.parametrize("hosts", [("192.0.2.1", "127.0.0.1"), ("127.0.0.1", "192.0.2.1")])
+def test_an_address_that_this_machine_lacks_is_passed_over_if_there_is_another(
+    hosts: tuple[str, str], machine: Callable[..., list[FakeSocket]]
+) -> None:
+    made = machine(*hosts)
+    sockets: list[Any] = listener._listen("localhost", 0)
+    assert [sock.getsockname()[0] for sock in sockets] == ["127.0.0.1"]
+    assert [sock.is_closed for sock in made] == [sock not in sockets for sock in made]
+
+
+def test_a_port_that_is_taken_on_one_of_the_addresses_leaves_no_socket_open(
+    machine: Callable[..., list[FakeSocket]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = machine("127.0.0.1", "::1")
+    with monkeypatch.context() as patch:
+        patch.setattr(FakeSocket, "getsockname", lambda _: ("127.0.0.1", 99))
+        with pytest.raises(StartError, match="in use already"):
+            listener._listen("localhost", 0)
+    assert [sock.is_closed for sock in made] == [True, True]
+
+
+async def test_the_port_file_is_there_once_clients_can_connect(tmp_path: Path) -> None:
+    file = tmp_path / "port"
+    async with serving(port_file=file) as house:
+        assert file.read_text() == f"{house.port}\n"
+        assert files_in(tmp_path) == [file]
+        async with await house.connect() as stream:
+            await stream.send_all(b"<protocol><close/>")
+            assert await read_all(stream) == b"<protocol/>"
+
+
+async def test_a_port_file_that_cannot_be_written_stops_the_start_and_frees_the_port(tmp_path: Path) -> None:
+    file = tmp_path / "missing" / "port"
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    assert await start(port=port, port_file=file) == f"portFile {file}: cannot be written (No such file or directory)"
+    async with serving(port=port) as house:
+        assert house.port == port
+
+
+async def test_whatever_else_cannot_be_done_stops_the_start_before_anything_listens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: object) -> NoReturn:
+        raise AssertionError("it listens")
+
+    monkeypatch.setattr(listener, "_listen", never)
+    missing, file = tmp_path / "missing", tmp_path / "file"
+    file.touch()
+    assert await start(load_game_file=missing) == f"{missing}: cannot be read (No such file or directory)"
+    assert await start(replay_directory=file) == f"saveReplay {file}: cannot be written to (File exists)"
+    assert (await start(editions={"chess": "r1"})).startswith("edition chess=r1: there is no such gameType")
+    assert (await start(default_game="chess")).startswith("defaultGame chess: there is no such gameType")
+    assert "MONO" in await start(start_piece="MONO")
+
+
+async def test_where_it_listens_and_which_settings_mean_nothing_is_said() -> None:
+    async with serving(ignored=("server.properties:3: plugins (built in)",)) as house:
+        pass
+    assert house.logged("setting_ignored")[0]["setting"] == "server.properties:3: plugins (built in)"
+    assert house.logged("server_started")[0]["addresses"] == [f"127.0.0.1:{house.port}"]
+
+
+def test_addresses_of_ip_6_are_shown_in_brackets() -> None:
+    server = Server(Config(), log := io.StringIO())
+    server._tell_start((("::1", 13050), ("127.0.0.1", 13050)))
+    assert '"[::1]:13050", "127.0.0.1:13050"' in log.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("host", "password", "makes_admins"),
+    [
+        ("127.0.0.1", DEFAULT_PASSWORD, True),
+        ("localhost", DEFAULT_PASSWORD, True),
+        ("0.0.0.0", DEFAULT_PASSWORD, False),
+        ("::", DEFAULT_PASSWORD, False),
+        ("0.0.0.0", "another", True),
+    ],
+)
+def test_the_well_known_password_makes_nobody_an_administrator_whom_others_can_reach(
+    host: str, password: str, makes_admins: bool
+) -> None:
+    settings = listener._lobby_settings(Config(host=host, password=password))
+    assert settings.password == (password if makes_admins else None)
+
+
+def test_nobody_is_held_to_time_limits_if_so_wanted() -> None:
+    limits = listener._lobby_settings(Config(has_timeouts=False)).limits
+    assert (limits.soft_timeout, limits.hard_timeout) == (None, None)
+
+
+def test_without_a_seed_ids_are_different_in_every_run_and_with_one_the_same() -> None:
+    ids = [listener._chance(None)[0]() for _ in range(2)]
+    assert ids[0] != ids[1]
+    assert [uuid.UUID(each).version for each in ids] == [4, 4]
+    (new_id, new_rng), (same_id, same_rng) = listener._chance(5), listener._chance(5)
+    assert [new_id() for _ in range(3)] == [same_id() for _ in range(3)]
+    assert [new_rng().random() for _ in range(3)] == [same_rng().random() for _ in range(3)]
+    new_id()
+    assert new_rng().random() == same_rng().random()  # ids do not change the games

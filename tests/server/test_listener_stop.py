@@ -1,0 +1,150 @@
+"""The server stops in good order: games have their grace, everybody hears the end, and nothing is left open."""
+
+from __future__ import annotations
+
+import io
+import re
+from functools import partial
+from pathlib import Path
+
+import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from client.admin import ObserverEvent
+from client.errors import ConnectionLostError
+from client.player import GameReport
+from protocol.messages import Result
+from server import events
+from server.config import Config
+from server.listener import serve
+from tests.server.house import END, GAME_TYPE, START, House, open_house, sample
+from tests.server.serving import Serving, files_in, open_descriptors, read_all, serving
+
+# -- over real sockets ------------------------------------------------------------------------------------------------
+
+
+async def test_everybody_hears_the_end_of_the_stream_and_nobody_can_connect_any_more() -> None:
+    async with serving() as house:
+        silent, joined = await house.connect(), await house.connect()
+        async with silent, joined:
+            await joined.send_all(f'<protocol><join gameType="{GAME_TYPE}"/>'.encode())
+            heard = bytes(await joined.receive_some())
+            house.stop.set()
+            assert await read_all(silent) == b"<protocol/>"
+            heard += await read_all(joined)
+    room_id = re.findall(rb'roomId="([^"]*)"', heard)[0].decode()
+    assert heard == START + sample("joined", room_id) + sample("left", room_id) + END
+    assert house.logged("server_stopped")[0]["games_cut"] == 0
+    with pytest.raises(OSError, match="all attempts to connect"):
+        await house.connect()
+
+
+async def test_a_game_that_still_runs_is_cancelled_and_its_replay_is_on_the_disk(tmp_path: Path) -> None:
+    reports: dict[str, GameReport] = {}
+    seen: list[ObserverEvent] = []
+
+    async def watch_to_the_end(house: Serving) -> None:
+        async with house.admin() as admin:
+            room = await admin.prepare(GAME_TYPE, ["Eins", "Zwei"])
+            observation = await admin.observe(room.room_id)
+            async with trio.open_nursery() as players:
+                for code in room.reservations:
+                    players.start_soon(house.play, code, "silent", reports)
+                await anext(observation)
+                house.stop.set()
+                seen.extend([event async for event in observation])
+
+    async with serving(replay_directory=tmp_path) as house:
+        with pytest.raises(ConnectionLostError):  # that is how an administrator learns of the end
+            await watch_to_the_end(house)
+    (result,) = seen
+    assert isinstance(result, Result)
+    assert result.winners == ()
+    assert [report.result for report in reports.values()] == [result, result]
+    assert [line["path"] for line in house.logged("replay_saved")] == [str(path) for path in files_in(tmp_path)]
+    assert house.logged("server_stopped")[0]["games_cut"] == 1
+    assert '"server_stopped"' in house.log.getvalue().splitlines()[-1]
+
+
+async def test_a_server_that_is_cancelled_closes_everything(tmp_path: Path) -> None:
+    before = open_descriptors()
+    async with trio.open_nursery() as nursery:
+        config = Config(port=0, replay_directory=tmp_path)
+        listening = await nursery.start(partial(serve, config, log_file=io.StringIO()))
+        streams = [await trio.open_tcp_stream(*listening.addresses[0]) for _ in range(3)]
+        for stream in streams:
+            await stream.send_all(f'<protocol><join gameType="{GAME_TYPE}"/>'.encode())
+            await stream.receive_some()
+        nursery.cancel_scope.cancel()
+    for stream in streams:
+        await stream.aclose()
+    assert len(files_in(tmp_path)) == 1  # of the game of the first two
+    assert open_descriptors() == before
+
+
+# -- the grace, in virtual time ---------------------------------------------------------------------------------------
+
+
+async def stop(house: House) -> trio.Event:
+    """Begin the end of a house's server, which has no sockets of its own; returns what is set once it is over."""
+    stopping, is_over = trio.Event(), trio.Event()
+    stopping.set()
+
+    async def run() -> None:
+        await house.server.run([], stopping)
+        is_over.set()
+
+    house.nursery.start_soon(run)
+    await wait_all_tasks_blocked()
+    return is_over
+
+
+async def test_a_running_game_has_its_grace(autojump_clock: object) -> None:
+    async with open_house(grace=5.0) as house:
+        game = await house.game()
+        await stop(house)
+        await trio.sleep(1.0)
+        await game.play(1)
+        assert b'turn="1"' in await game.two.hears()
+        await trio.sleep(3.9)
+        assert (await game.one.hears()).endswith(b"</room>")
+        assert house.happened(events.ServerStopped) == []
+        await trio.sleep(0.2)
+        for caller in game.callers:
+            assert (await caller.hears()).endswith(sample("left", game.id) + END)
+        assert house.happened(events.ServerStopped)[0].games_cut == 1
+
+
+async def test_the_server_stops_as_soon_as_the_last_game_is_over(autojump_clock: object) -> None:
+    async with open_house(grace=1000.0) as house:
+        games = [await house.game() for _ in range(2)]
+        before = trio.current_time()
+        is_over = await stop(house)
+        await games[0].one.hangs_up()
+        still_running = not is_over.is_set()
+        await games[1].one.hangs_up()
+        assert (still_running, is_over.is_set()) == (True, True)
+        assert trio.current_time() == before
+        assert house.happened(events.ServerStopped)[0].games_cut == 0
+        assert games[0].admin.is_ended
+
+
+async def test_rooms_that_wait_for_players_are_not_waited_for(autojump_clock: object) -> None:
+    async with open_house(grace=1000.0) as house:
+        admin = await house.admin()
+        room_id, codes = await house.prepare(admin)
+        one = await house.sit(codes[0])
+        await one.hears()
+        is_over = await stop(house)
+        assert is_over.is_set()
+        assert await one.hears() == sample("left", room_id) + END
+
+
+async def test_who_comes_in_the_last_moment_hears_the_end_too(autojump_clock: object) -> None:
+    async with open_house(grace=0.0) as house:
+        await stop(house)
+        late = await house.call()
+        assert (await late.hears(), late.is_ended) == (b"<protocol/>", True)
+        await late.hangs_up()
+        assert house.happened(events.ConnectionClosed, late.label)[0].reason == "the server stops"
