@@ -135,7 +135,12 @@ class Program:
                 self.gone.set()
 
     async def end(self, patience: float) -> None:
-        """Wait for the process to end itself; end it and its group after `patience` seconds."""
+        """Wait for the process to end itself; end it and its group after `patience` seconds.
+
+        Does nothing for one that could not be started.
+        """
+        if self._popen is None:
+            return
         with trio.move_on_after(patience):
             await self.exited.wait()
             return

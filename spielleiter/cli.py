@@ -17,6 +17,7 @@ COMMANDS = {
     "lend": ("spielleiter.lend:lend", "Start a program for matches in other containers or on other machines."),
     "borrow": ("spielleiter.lend:borrow", "Be, to a match, the program that is lent elsewhere."),
     "tournament": ("spielleiter.tournament:tournament", "Let any number of programs play each other, and rate them."),
+    "check": ("spielleiter.check:check", "Find out whether a program is fit for the contest."),
     "demo": ("spielleiter.demo:demo", "A server, two built-in players, one whole game."),
 }
 

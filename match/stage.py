@@ -1,0 +1,333 @@
+"""A server that plays one game by a script, to see how a program takes it.
+
+Law: everything it says is what a real server may say; only how the bytes are cut up, and what else stands in them, is
+up to the script. Whatever the program does that was not expected is raised as a SurpriseError, in words.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import trio
+from lxml import etree
+
+from game.api import Move, Seat, State
+from match.errors import MatchError, NotStartedError
+from match.program import Command, Program
+from protocol.connection import Connection, ConnectionClosed, Role, StreamEnd
+from protocol.errors import RemoteProtocolError
+from protocol.limits import FROM_SERVER
+from protocol.messages import (
+    CloseConnection,
+    Joined,
+    JoinPreparedRequest,
+    Left,
+    Memento,
+    Message,
+    MoveData,
+    MoveRequest,
+    Result,
+    RoomMessage,
+    UnreadableData,
+    WelcomeMessage,
+)
+from server.policy import Edition
+
+_HOST: Final = "127.0.0.1"
+_ROOM: Final = "5c00c0de-0000-4000-8000-000000000001"
+_RESERVATION: Final = "5c00c0de-0000-4000-8000-000000000002"
+_NAMES: Final = ("program", "script")
+_READ: Final = 64 * 1024
+_PIECES: Final = 40
+_LAST_BREATH: Final = 1.0  # seconds
+_PAUSE: Final = 0.002  # seconds between two pieces, so that they do not travel together
+
+Cut = Callable[[bytes, random.Random], list[bytes]]
+
+
+class SurpriseError(MatchError):
+    """The program did something else than was expected; the text says what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came for a request, and after how many seconds; `data` is None where it cannot be understood at all."""
+
+    data: MoveData | UnreadableData | None
+    seconds: float
+    problem: str = ""
+
+
+def in_one_piece(data: bytes, _rng: random.Random) -> list[bytes]:
+    return [data]
+
+
+def in_fragments(data: bytes, rng: random.Random) -> list[bytes]:
+    """The first bytes one by one, the rest cut wherever it happens, also inside of tags."""
+    head = [data[place : place + 1] for place in range(min(_PIECES, len(data)))]
+    cuts = (
+        sorted(rng.sample(range(_PIECES, len(data)), min(_PIECES, len(data) - _PIECES))) if len(data) > _PIECES else []
+    )
+    places = [_PIECES, *cuts, len(data)]
+    return head + [data[start:end] for start, end in itertools.pairwise(places) if start < end]
+
+
+class Stage:
+    """One program before a scripted server. Methods raise SurpriseError."""
+
+    def __init__(
+        self, edition: Edition, seat: Seat, program: Program, listening: socket.socket, patience: float
+    ) -> None:
+        self.program = program
+        self.seat = seat
+        self.rng = random.Random(f"script {seat}")
+        self.state: State = edition.game.new_state(self.rng)
+        self.longest = 0.0
+        """Seconds of the slowest answer."""
+        self._edition = edition
+        self._listening = listening
+        self._patience = patience
+        self._connection = Connection(Role.SERVER, edition.dialect)
+        self._connection.limits = FROM_SERVER
+        self._stream: trio.SocketStream | None = None
+
+    # -- the parts of a game ----------------------------------------------------------------------------------------
+
+    async def wait_for_connection(self) -> None:
+        """Until the program has connected."""
+        accepted: list[socket.socket] = []
+        async with trio.open_nursery() as nursery:
+
+            async def watch() -> None:
+                await self.program.exited.wait()
+                nursery.cancel_scope.cancel()
+
+            nursery.start_soon(watch)
+            with trio.move_on_after(self._patience):
+                await trio.lowlevel.wait_readable(self._listening)
+                accepted.append(self._listening.accept()[0])
+            nursery.cancel_scope.cancel()
+        if not accepted:
+            raise SurpriseError(self.how_it_ended() or f"nobody connected in {self._patience:g} s")
+        accepted[0].setblocking(False)
+        self._stream = trio.SocketStream(trio.socket.from_stdlib_socket(accepted[0]))
+
+    async def take_seat(self) -> None:
+        """Until the program has asked for its seat; it is given it."""
+        with trio.move_on_after(self._patience):
+            message = await self._receive()
+            if not isinstance(message, JoinPreparedRequest):
+                raise SurpriseError(f"{_described(message)} came instead of joinPrepared")
+            if message.reservation_code != _RESERVATION:
+                raise SurpriseError(
+                    f"joinPrepared came with reservation code {message.reservation_code!r}, not {_RESERVATION!r}"
+                )
+            await self.send(Joined(_ROOM))
+            return
+        raise SurpriseError(f"no request for a seat came in {self._patience:g} s")
+
+    async def begin(self) -> None:
+        """Welcome the program to its seat."""
+        await self.say(WelcomeMessage(self.seat))
+
+    async def ask(
+        self,
+        patience: float,
+        *,
+        cut: Cut = in_one_piece,
+        is_coalesced: bool = False,
+        spoil: Callable[[bytes], bytes] | None = None,
+    ) -> Answer:
+        """Let the other player move until the program is on turn, show each position and ask for a move.
+
+        `cut` says how each packet travels, `is_coalesced` that all travel together, `spoil` changes a position.
+        """
+        packets = [self._position(spoil)]
+        while self.state.seat_on_turn != self.seat:
+            self.state = self.state.play(self.rng.choice(list(self.state.generate_legal_moves())))
+            if self.state.outcome() is not None:
+                raise GameOver
+            packets.append(self._position(spoil))
+        packets.append(self._connection.send(RoomMessage(_ROOM, MoveRequest())))
+        for packet in [b"".join(packets)] if is_coalesced else packets:
+            for piece in cut(packet, self.rng):
+                await self._write(piece)
+                if cut is not in_one_piece:
+                    await trio.sleep(_PAUSE)
+        return await self._answer(patience)
+
+    def play(self, move: Move) -> None:
+        """Make the program's move. Raises SurpriseError for an illegal one."""
+        mistake = self.state.check(move)
+        if mistake is not None:
+            raise SurpriseError(f"{move}: {mistake.name}")
+        self.state = self.state.play(move)
+        if self.state.outcome() is not None:
+            raise GameOver
+
+    async def show(self) -> None:
+        """The position as it is."""
+        await self._write(self._position(None))
+
+    async def say(self, data: WelcomeMessage | MoveRequest | Result) -> None:
+        await self.send(RoomMessage(_ROOM, data))
+
+    async def send(self, message: Message) -> None:
+        await self._write(self._connection.send(message))
+
+    async def finish(self, result: Result | None) -> None:
+        """Say how the game ended (None: that it never began), that it is over, and end the stream."""
+        with suppress(SurpriseError):  # whoever has gone by now is judged by how it ended
+            if result is not None:
+                await self.say(result)
+            await self.send(Left(_ROOM))
+            await self._write(self._connection.close())
+            assert self._stream is not None
+            with suppress(trio.BrokenResourceError):
+                await self._stream.send_eof()
+
+    async def expect_silence(self, seconds: float) -> None:
+        """For so long nothing comes from the program, and it stays."""
+        with trio.move_on_after(seconds):
+            message = await self._receive()
+            raise SurpriseError(f"{_described(message)} came, though nothing had been asked")
+
+    async def expect_exit(self, patience: float) -> str:
+        """Until the process has ended itself; how it did."""
+        with trio.move_on_after(patience):
+            await self.program.exited.wait()
+        if not self.program.exited.is_set():
+            raise SurpriseError(f"the process still runs {patience:g} s after the end of the stream")
+        how = self.how_it_ended()
+        if self.program.returncode is not None and self.program.returncode < 0:
+            raise SurpriseError(how)
+        return how
+
+    def how_it_ended(self) -> str:
+        """In words; empty while the process runs."""
+        code = self.program.returncode
+        if code is None:
+            return ""
+        return f"the process ended by signal {-code}" if code < 0 else f"the process ended with exit code {code}"
+
+    # -- bytes ------------------------------------------------------------------------------------------------------
+
+    def _position(self, spoil: Callable[[bytes], bytes] | None) -> bytes:
+        packet = self._edition.dialect.encode(RoomMessage(_ROOM, Memento(self.state, self._names)))
+        return self._connection.send_encoded(spoil(packet) if spoil else packet)
+
+    @property
+    def _names(self) -> tuple[str, str]:
+        return _NAMES if self.seat == 0 else (_NAMES[1], _NAMES[0])
+
+    async def _answer(self, patience: float) -> Answer:
+        started = trio.current_time()
+        with trio.move_on_after(patience):
+            try:
+                message = await self._next_message()
+            except RemoteProtocolError as error:
+                return Answer(None, trio.current_time() - started, str(error))
+            seconds = trio.current_time() - started
+            self.longest = max(self.longest, seconds)
+            match message:
+                case RoomMessage(data=MoveData() | UnreadableData() as data):
+                    return Answer(data, seconds, data.problem if isinstance(data, UnreadableData) else "")
+                case _:
+                    return Answer(None, seconds, f"{_described(message)} came instead of a move")
+        raise SurpriseError(f"no answer came in {patience:g} s")
+
+    async def _receive(self) -> Message:
+        try:
+            return await self._next_message()
+        except RemoteProtocolError as error:
+            raise SurpriseError(f"bytes came that cannot be understood: {error}") from None
+
+    async def _next_message(self) -> Message:
+        assert self._stream is not None
+        while True:
+            event = self._connection.next_event()
+            if isinstance(event, StreamEnd | ConnectionClosed | CloseConnection):
+                raise SurpriseError(await self._why_it_left())
+            if event is not None:
+                return event
+            try:
+                self._connection.receive_data(bytes(await self._stream.receive_some(_READ)))
+            except trio.BrokenResourceError:
+                raise SurpriseError(await self._why_it_left()) from None
+
+    async def _why_it_left(self) -> str:
+        await self.aclose()  # some wait for that before they end
+        with trio.move_on_after(_LAST_BREATH):  # a process that dies closes its connection first
+            await self.program.exited.wait()
+        return "it ended its connection; " + (self.how_it_ended() or "the process runs on")
+
+    async def _write(self, data: bytes) -> None:
+        assert self._stream is not None
+        try:
+            await self._stream.send_all(data)
+        except trio.BrokenResourceError:
+            raise SurpriseError(await self._why_it_left()) from None
+
+    async def aclose(self) -> None:
+        if self._stream is not None:
+            await trio.aclose_forcefully(self._stream)
+
+
+class GameOver(Exception):  # noqa: N818 - not an error
+    """The rules say that the game is over."""
+
+
+@asynccontextmanager
+async def open_stage(
+    edition: Edition, command: Command, seat: Seat, folder: Path, mark: str, patience: float
+) -> AsyncIterator[Stage]:
+    """Start the program before a scripted server; leaving ends it. `folder` keeps its outputs. Raises SurpriseError."""
+    with socket.socket() as listening:
+        listening.setblocking(False)
+        listening.bind((_HOST, 0))
+        listening.listen(1)
+        port = listening.getsockname()[1]
+        places = {"host": _HOST, "port": str(port), "reservation": _RESERVATION, "seed": "1"}
+        program = Program(command.arguments(places), mark, folder / "stdout.log", folder / "stderr.log")
+        stage = Stage(edition, seat, program, listening, patience)
+        problem: MatchError | None = None
+        async with trio.open_nursery() as nursery:
+            try:
+                await nursery.start(program.run)
+                yield stage
+            except SurpriseError as surprise:  # kept, so that it does not come out wrapped in a group
+                problem = surprise
+            except NotStartedError as error:
+                problem = SurpriseError(str(error))
+            finally:
+                with trio.CancelScope(shield=True, deadline=trio.current_time() + 1):
+                    await stage.aclose()
+            await program.end(0)
+            nursery.cancel_scope.cancel()
+        if problem is not None:
+            raise problem
+
+
+def with_unknown_elements(packet: bytes) -> bytes:
+    """The same packet with attributes and elements that no client knows."""
+    room = etree.fromstring(packet)
+    data = room[0]
+    data.set("checkedBy", "spielleiter")
+    for place in (data[0], data):
+        unknown = etree.SubElement(place, "unknownElement", attribute="unknown")
+        etree.SubElement(unknown, "nested").text = "Größe & Maß"
+    return b"\n  " + etree.tostring(room, encoding="utf-8")
+
+
+def _described(message: Message) -> str:
+    name = type(message).__name__
+    if isinstance(message, RoomMessage):
+        return f"a room packet with {type(message.data).__name__}"
+    return f"a packet of the kind {name}"

@@ -1,0 +1,147 @@
+"""`spielleiter check`: is this program fit for the contest?
+
+Law: exit code 0 if every step was passed, 3 if not, 2 for misuse, 4 if this machine failed.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from spielleiter.commands import Misuse, run_async
+from spielleiter.match import EXIT_FAULT, EXIT_MACHINE
+from spielleiter.options import game_option
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from match.check import StepResult
+
+
+@click.command()
+@click.argument("command", metavar="CMD")
+@game_option
+@click.option(
+    "--soft-timeout", type=click.IntRange(1), default=2000, show_default=True, metavar="MS", help="For an answer."
+)
+@click.option(
+    "--hard-timeout",
+    type=click.IntRange(1),
+    default=10000,
+    show_default=True,
+    metavar="MS",
+    help="Until an answer is no longer waited for.",
+)
+@click.option(
+    "--start-timeout",
+    type=click.FloatRange(0, min_open=True),
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="For the program to take its seat.",
+)
+@click.option(
+    "--exit-timeout",
+    type=click.FloatRange(0, min_open=True),
+    default=5.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="For the program to end itself after the game.",
+)
+@click.option(
+    "--pause",
+    type=click.FloatRange(0, min_open=True),
+    default=3.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long the pause of a paused game is.",
+)
+@click.option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Write the steps as JUnit's XML, too.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="DIR", help="Keep what the program wrote in this folder."
+)
+def check(
+    command: str,
+    game: str,
+    soft_timeout: int,
+    hard_timeout: int,
+    start_timeout: float,
+    exit_timeout: float,
+    pause: float,
+    junit: Path | None,
+    out: Path | None,
+) -> None:
+    """Try everything that a program meets in the contest, step by step.
+
+    CMD is a command line as of `match`. The exit code is 0 if every step was passed and 3 if not.
+    """
+    from match.check import CheckSetup, Status, check_program
+    from match.errors import MatchError, SetupError
+    from match.setup import Patience
+
+    setup = CheckSetup(
+        command, game, soft_timeout / 1000, hard_timeout / 1000, pause, Patience(start=start_timeout, exit=exit_timeout)
+    )
+    try:
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = out or Path(temporary)
+            results = run_async(lambda: check_program(setup, folder, _tell))
+        if junit is not None:
+            junit.write_bytes(render_junit(command, results))
+    except SetupError as error:
+        raise Misuse(str(error)) from None
+    except (MatchError, OSError) as error:
+        click.echo(f"spielleiter check: {error}", err=True)
+        raise click.exceptions.Exit(EXIT_MACHINE) from None
+    failed = [result for result in results if result.status is not Status.PASSED]
+    if failed:
+        first = next(result for result in failed if result.status is Status.FAILED)
+        click.echo(f"not fit: {len(failed)} of {len(results)} steps not passed, first {first.number}, {first.title}")
+        raise click.exceptions.Exit(EXIT_FAULT)
+    click.echo(f"fit: all {len(results)} steps passed")
+
+
+def _tell(result: StepResult) -> None:
+    from match.check import Status
+
+    head = f"{result.number:2}  {result.status.value:9}  {result.title}"
+    if result.status is Status.PASSED:
+        head += f": {result.came}"
+    click.echo(head)
+    if result.status is Status.FAILED:
+        click.echo(f"        expected: {result.expected}")
+        click.echo(f"        came:     {result.came}")
+        for line in result.stderr.splitlines():
+            click.echo(f"        stderr:   {line}")
+
+
+def render_junit(command: str, results: Sequence[StepResult]) -> bytes:
+    """The steps as one suite of tests."""
+    from lxml import etree
+
+    from match.check import Status
+
+    suite = etree.Element(
+        "testsuite",
+        name=f"spielleiter check {printable(command)}",
+        tests=str(len(results)),
+        failures=str(sum(result.status is Status.FAILED for result in results)),
+        skipped=str(sum(result.status is Status.NOT_TRIED for result in results)),
+    )
+    for result in results:
+        case = etree.SubElement(suite, "testcase", classname="check", name=f"{result.number:02d} {result.title}")
+        if result.status is Status.FAILED:
+            failure = etree.SubElement(case, "failure", message=printable(result.came))
+            failure.text = f"expected: {printable(result.expected)}"
+            etree.SubElement(case, "system-err").text = printable(result.stderr)
+        elif result.status is Status.NOT_TRIED:
+            etree.SubElement(case, "skipped", message="an earlier step has failed that this one builds on")
+    return bytes(etree.tostring(suite, encoding="utf-8", xml_declaration=True, pretty_print=True))
+
+
+def printable(text: str) -> str:
+    """The text without what XML cannot hold."""
+    return "".join(sign if sign in "\t\n" or sign.isprintable() else "\ufffd" for sign in text)
