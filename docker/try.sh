@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Builds the image and runs it where no container engine does: buildah with chroot isolation, on a base made from
-# Debian packages. Needs root on a Debian. Shows the health check, a game over the network, and SIGTERM.
+# Debian packages. Needs root on a Debian. Shows the health check, a game over the network, a match between programs
+# that are lent, and SIGTERM.
 #
-# The container shares the machine's network, so the port below must be free.
+# The container shares the machine's network, so the port below and 13061 and 13062 must be free.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -13,9 +14,11 @@ image=localhost/spielleiter
 work=$(mktemp -d)
 container=
 server=
+lenders=()
+password=chosen-for-this-trial
 
 clean_up() {
-    [[ -z $server ]] || kill -KILL "$server" 2>/dev/null || true
+    for process in $server "${lenders[@]}"; do kill -KILL "$process" 2>/dev/null || true; done
     [[ -z $container ]] || buildah rm "$container" >/dev/null
     rm -rf "$work"
 }
@@ -65,7 +68,8 @@ say "who it is, and where it may write"
 in_container sh -c 'id; touch /replays/x && rm /replays/x && echo "/replays: yes"; touch /srv/x 2>/dev/null || echo "/srv: no"'
 
 say "the server"
-buildah run --user "$user" --env SPIELLEITER_SAVE_REPLAY=/replays "$container" -- "${command[@]}" >"$work/log" 2>&1 &
+buildah run --user "$user" --env SPIELLEITER_SAVE_REPLAY=/replays --env SPIELLEITER_PASSWORD="$password" "$container" -- \
+    "${command[@]}" >"$work/log" 2>&1 &
 run=$!
 until grep -q server_started "$work/log"; do
     kill -0 "$run" 2>/dev/null || { cat "$work/log"; exit 1; }
@@ -82,10 +86,28 @@ in_container spielleiter play --strategy greedy --port "$port" &
 in_container spielleiter play --strategy random --port "$port"
 wait $!
 
+say "a match between two programs that are lent, as in docker/match.compose.yaml"
+for number in 1 2; do
+    in_container spielleiter lend --port "1306$number" "builtin:$([[ $number == 1 ]] && echo greedy || echo random)" \
+        >"$work/lender$number" 2>&1 &
+    until grep -qs '^lends ' "$work/lender$number"; do sleep 0.1; done
+    lenders+=("$(pgrep -n -u "${user%%:*}" -f "spielleiter lend --port 1306$number")")
+done
+places='-h {host} -p {port} -r {reservation} --seed {seed}'
+buildah run --user "$user" --env SPIELLEITER_PASSWORD="$password" --workingdir /replays "$container" -- \
+    spielleiter match --server "127.0.0.1:$port" --games 4 --concurrency 2 --name1 greedy --name2 random \
+    --player1 "spielleiter borrow 127.0.0.1:13061 $places" --player2 "spielleiter borrow 127.0.0.1:13062 $places" &&
+    echo "exit code 0"
+in_container sh -c 'cat /replays/match-*/summary.md | head -9; ls /replays/match-*'
+kill "${lenders[@]}"
+lenders=()
+count_joined() { grep -c player_joined "$work/log"; }
+joined=$(count_joined)
+
 say "SIGTERM while a game waits for its second player"
 in_container spielleiter play --strategy first --port "$port" >"$work/waiting" 2>&1 &
 waiting=$!
-until [[ $(grep -c player_joined "$work/log") -eq 3 ]]; do sleep 0.1; done
+until [[ $(count_joined) -gt $joined ]]; do sleep 0.1; done
 kill -TERM "$server"
 status=0
 wait "$run" || status=$?
