@@ -21,13 +21,13 @@ import trio
 
 from client.admin import AdminClient
 from client.defaults import DEFAULT_PASSWORD
-from client.editions import DIALECTS
 from match.plan import PlannedGame
 from match.setup import MatchSetup
 from protocol.dialect import Dialect
 from server import events
 from server.clock import Arrival
 from server.config import Config
+from server.editions import choose_editions
 from server.listener import Server
 from server.wire import SocketWire, Wire
 
@@ -80,7 +80,7 @@ def own_config(setup: MatchSetup, planned: PlannedGame | None = None) -> Config:
 async def _running_house(setup: MatchSetup, folder: Path) -> AsyncIterator[House]:
     assert setup.server is not None
     host, port = setup.server
-    dialect = DIALECTS[setup.game_type]
+    dialect = choose_editions({}, {})[setup.game_type].dialect
     with gzip.open(folder / WIRE_LOG, "wb", _FAST) as file:
         tap = partial(WireLog(file).write, "observer <")
         async with AdminClient.connect(host, port, setup.password, dialect=dialect, tap=tap) as admin:

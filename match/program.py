@@ -27,7 +27,7 @@ from match.errors import NotStartedError, SetupError
 from match.processes import MARK, ProcessInfo, find_processes, kill_processes
 
 BUILTIN: Final = "builtin:"
-PLACES: Final = ("host", "port", "reservation", "seed")
+PLACES: Final = ("host", "port", "reservation", "seed", "game")
 """What a command line may hold in braces."""
 
 OUTPUT_LIMIT: Final = 8 * 1024 * 1024
@@ -82,8 +82,9 @@ def _builtin_words(text: str) -> tuple[str, ...]:
     name = text.removeprefix(BUILTIN)
     if name not in STRATEGIES:
         raise SetupError(f"program {text!r}: there is no such strategy, expected {', '.join(STRATEGIES)}")
-    play = (sys.executable, "-m", "spielleiter", "play", "--strategy", name, "--seed", "{seed}")
-    return (*play, "-h", "{host}", "-p", "{port}", "-r", "{reservation}")
+    play = (sys.executable, "-m", "spielleiter", "play", "--strategy", name)
+    chosen = ("--game", "{game}", "--seed", "{seed}")
+    return (*play, *chosen, "-h", "{host}", "-p", "{port}", "-r", "{reservation}")
 
 
 class Program:

@@ -151,6 +151,7 @@ class _Referee:
             "port": str(port),
             "reservation": reservation,
             "seed": str(self._planned.program_seed(index)),
+            "game": self._setup.game_type,
         }
         program = Program(
             Command.parse(self._setup.entrants[index].command).arguments(places),

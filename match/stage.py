@@ -295,6 +295,7 @@ async def open_stage(
         listening.listen(1)
         port = listening.getsockname()[1]
         places = {"host": _HOST, "port": str(port), "reservation": _RESERVATION, "seed": "1"}
+        places["game"] = edition.game_type
         program = Program(command.arguments(places), mark, folder / "stdout.log", folder / "stderr.log")
         stage = Stage(edition, seat, program, listening, patience)
         problem: MatchError | None = None
