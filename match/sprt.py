@@ -115,8 +115,9 @@ def _solve(weights: list[float], deviations: list[float]) -> float:
     Newton's steps, halved where they would leave the bracket.
     """
     low, high = -1 / max(deviations), -1 / min(deviations)
-    t = 0.0
+    t = following = 0.0
     for _ in range(200):
+        t = following
         ratios = [deviation / (1 + t * deviation) for deviation in deviations]
         value = sum(weight * ratio for weight, ratio in zip(weights, ratios, strict=True))
         if value > 0:
@@ -128,6 +129,5 @@ def _solve(weights: list[float], deviations: list[float]) -> float:
         if not low < following < high:
             following = (low + high) / 2
         if abs(following - t) <= 1e-12 * (1 + abs(t)):
-            return following
-        t = following
-    return t
+            break
+    return following
