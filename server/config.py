@@ -155,7 +155,11 @@ class Config:
         other_options=("--saveReplay",),
     )
     load_game_file: Path | None = setting(  # noqa: RUF009 - a dataclass field
-        None, optional(path()), REPLAYS, "Start joined games from this replay.", other_options=("--loadGameFile",)
+        None,
+        optional(path()),
+        REPLAYS,
+        "Start every game of its season from this replay.",
+        other_options=("--loadGameFile",),
     )
     turn: int = setting(
         0, whole_number(0), REPLAYS, "The turn of the replay to start from.", other_names=("turnToLoad",)

@@ -124,14 +124,24 @@ class Shell:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            start_new_session=True,
         )
 
     def run(self, script: str) -> str:
         """The script's output, errors and all; it must succeed."""
         started = self.start(script)
-        output, _ = started.communicate(timeout=60)
+        output = end_of(started)
         assert started.returncode == 0, output
         return output
+
+
+def end_of(started: subprocess.Popen[str]) -> str:
+    """The output of what was started, once it has ended; a process that hangs is ended with all it has started."""
+    try:
+        return started.communicate(timeout=60)[0]
+    except subprocess.TimeoutExpired:
+        os.killpg(started.pid, signal.SIGKILL)
+        return started.communicate()[0]
 
 
 @contextmanager
@@ -240,7 +250,7 @@ def test_a_game_in_several_terminals(tmp_path: Path) -> None:
         playing = [here.start(first.replace("CODE-1", code_1)), here.start(second.replace("CODE-2", code_2))]
         server.wait_for("game_started")
         here.run(step.replace("ROOM", room))
-        told = [each.communicate(timeout=60)[0] for each in (observing, *playing)]
+        told = [end_of(each) for each in (observing, *playing)]
         assert '"event": "game_stepped"' in server.log
     assert [each.returncode for each in (observing, *playing)] == [0, 0, 0]
     lines = told[0].splitlines()
