@@ -219,10 +219,11 @@ class Session:
         self._say_goodbye_nowait(reason, departure)
 
     def _tell_error(self, text: str, original: Message | None) -> None:
-        """An error packet, in the editions that have one; what read the request can repeat it."""
+        """An error packet, in the editions that have one; what it repeats may be a packet that they do not have."""
         dialect = self._connection.dialect
         if dialect.has_packet(ErrorPacket):
-            self._outbox.send_nowait(dialect.encode(ErrorPacket(text, original)))
+            repeated = original if dialect.has_packet(type(original)) else None
+            self._outbox.send_nowait(dialect.encode(ErrorPacket(text, repeated)))
 
     def _say_goodbye_nowait(self, reason: str, departure: Departure) -> None:
         self._outbox.send_nowait(self._peer.edition.dialect.encode(CloseConnection()))
