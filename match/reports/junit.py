@@ -14,7 +14,7 @@ from typing import Final
 from lxml import etree
 
 from match.records import GameRecord
-from match.reports.words import elo_text, percent_text, result_text
+from match.reports.words import elo_text, likelihood_text, result_text
 from match.summary import Summary
 
 _FORBIDDEN: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -56,7 +56,7 @@ def _properties(summary: Summary) -> list[tuple[str, str]]:
         ("player2", summary.names[1]),
         ("wins-draws-losses", f"{results.wins}-{results.draws}-{results.losses}"),
         ("elo", elo_text(summary.elo)),
-        ("likelihood_of_superiority", percent_text(summary.likelihood_of_superiority)),
+        ("likelihood_of_superiority", likelihood_text(summary.likelihood_of_superiority)),
     ]
     if summary.sprt is not None:
         values.append(("sprt", summary.sprt.decision or "undecided"))

@@ -17,6 +17,7 @@ from match.reports.words import (
     games_text,
     headline,
     incident_texts,
+    likelihood_text,
     percent_text,
     seconds_text,
     sprt_text,
@@ -46,7 +47,7 @@ def render_markdown(summary: Summary) -> str:
         [
             ("Score", percent_text(results.score)),
             ("Elo, 95 %", elo_text(summary.elo)),
-            ("Likelihood of superiority", percent_text(summary.likelihood_of_superiority)),
+            ("Likelihood of superiority", likelihood_text(summary.likelihood_of_superiority)),
             ("Point difference, 95 %", estimate_text(summary.point_difference)),
             ("Pairs with 0, ½, 1, 1½, 2 points", ", ".join(map(str, summary.pairs))),
             *([("SPRT", test)] if test else []),

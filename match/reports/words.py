@@ -56,7 +56,7 @@ def estimate_text(estimate: Estimate | None) -> str:
 
 
 def percent_text(share: float | None) -> str:
-    """``97.7 %``; never rounded up to certainty."""
+    """``97.7 %``; 0 and 100 only where nothing was rounded."""
     if share is None:
         return NOTHING
     if 0.9999 <= share < 1:
@@ -66,6 +66,11 @@ def percent_text(share: float | None) -> str:
     if share > 1:
         return f"{100 * share:.0f} %"
     return f"{100 * share:.1f} %" if 0.001 < share < 0.999 else f"{100 * share:.2f} %"
+
+
+def likelihood_text(likelihood: float | None) -> str:
+    """The same of a likelihood, which is never certain, even where it is nearer to 1 than numbers can tell."""
+    return percent_text(likelihood if likelihood is None else min(max(likelihood, 1e-9), 1 - 1e-9))
 
 
 def seconds_text(seconds: float | None) -> str:

@@ -11,6 +11,7 @@ from match.reports.words import (
     estimate_text,
     games_text,
     headline,
+    likelihood_text,
     percent_text,
     result_text,
     seconds_text,
@@ -68,6 +69,14 @@ def test_estimates() -> None:
 )  # fmt: skip
 def test_shares(share: float | None, text: str) -> None:
     assert percent_text(share) == text
+
+
+@pytest.mark.parametrize(
+    ("likelihood", "text"),
+    [(None, "–"), (0.0, "< 0.01 %"), (0.3, "30.0 %"), (0.999, "99.90 %"), (1.0, "> 99.99 %")],
+)
+def test_likelihoods(likelihood: float | None, text: str) -> None:
+    assert likelihood_text(likelihood) == text
 
 
 @pytest.mark.parametrize(
