@@ -1,9 +1,9 @@
 """An administrator: prepares rooms, watches, pauses, steps and cancels games.
 
-Law: one task reads everything the server sends and hands it to whoever waits; answers go to requests of their kind in
-the order in which those were sent. The protocol answers a password, `pause`, `step` and `cancel` with silence when it
-accepts them, and ends the connection when it does not; such a refusal is raised by whatever waits or is called next,
-at the latest by leaving the connection.
+Law: one task reads everything the server sends and hands it to whoever waits; answers and refusals go to requests of
+their kind in the order in which those were sent. The protocol answers a password, `pause`, `step` and `cancel` with
+silence when it accepts them; that one was refused is raised once, by whatever waits or is called next, at the latest by
+leaving the connection. Some editions end the connection behind a refusal, and then nothing else can be asked.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import trio
 
 from client.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
 from client.editions import DEFAULT_DIALECT
-from client.errors import ClientError, ConnectionLostError, refusal
+from client.errors import ClientError, ConnectionLostError, UnspeakableError, refusal
 from client.transport import CLOSE_TIMEOUT, Tap, Transport, open_transport
 from protocol.dialect import Dialect
 from protocol.messages import (
@@ -97,9 +97,11 @@ class Observation:
 class _Pending:
     """A request that waits for an answer `accepts` says yes to."""
 
+    request: Request
     accepts: Callable[[Message], bool]
     is_done: trio.Event = field(default_factory=trio.Event)
     answer: Message | None = None
+    refusal: ClientError | None = None
 
 
 class AdminClient:
@@ -111,7 +113,11 @@ class AdminClient:
         self._pending: list[_Pending] = []
         self._observations: list[Observation] = []
         self._failure: ClientError | None = None
+        """Why the connection has ended."""
         self._is_failure_told = False
+        self._refusal: ClientError | None = None
+        """The last one; the reason if the connection ends behind it."""
+        self._is_refusal_told = True
         self._is_leaving = False
         self._has_read_all = trio.Event()
 
@@ -161,6 +167,7 @@ class AdminClient:
         with trio.move_on_after(CLOSE_TIMEOUT):
             await self._transport.say_goodbye()
             await self._has_read_all.wait()
+        self._raise_untold_refusal()
         if self._failure and not self._is_failure_told:
             raise self._failure
 
@@ -208,9 +215,11 @@ class AdminClient:
         self, request: Request, kind: type[_Answer], is_meant: Callable[[_Answer], bool] = lambda _: True
     ) -> _Answer:
         # stays in the list when the caller is cancelled: its answer comes nevertheless and belongs to nobody else
-        pending = _Pending(lambda message: isinstance(message, kind) and is_meant(message))
+        pending = _Pending(request, lambda message: isinstance(message, kind) and is_meant(message))
         await self._send(request, pending)
         await pending.is_done.wait()
+        if pending.refusal:
+            raise pending.refusal
         if not isinstance(pending.answer, kind):
             raise self._told_failure()
         return pending.answer
@@ -218,21 +227,39 @@ class AdminClient:
     async def _send(self, request: Request, pending: _Pending | None = None) -> None:
         if self._failure:
             raise self._told_failure()
+        self._raise_untold_refusal()
         async with self._send_lock:
             if pending:
                 self._pending.append(pending)
             try:
                 await self._transport.send(request)
+            except UnspeakableError:
+                if pending:
+                    self._pending.remove(pending)
+                raise
             except ConnectionLostError as error:
                 # why it is lost may stand in what the server sent before
                 with trio.move_on_after(CLOSE_TIMEOUT):
                     await self._has_read_all.wait()
-                self._failure = self._failure or error
+                self._fail(error)
                 raise self._told_failure() from None
+
+    def _raise_untold_refusal(self) -> None:
+        if self._refusal and not self._is_refusal_told:
+            self._is_refusal_told = True
+            self._is_failure_told |= self._failure is self._refusal
+            raise self._refusal
+
+    def _fail(self, error: ClientError) -> None:
+        """The connection has ended, for the first reason that was given."""
+        if self._failure is None:
+            self._failure = self._refusal or error
+            self._is_failure_told = self._refusal is not None and self._is_refusal_told
 
     def _told_failure(self) -> ClientError:
         assert self._failure is not None, "nothing ends before its time without a reason"
         self._is_failure_told = True
+        self._is_refusal_told |= self._failure is self._refusal
         return self._failure
 
     async def _read(self) -> None:
@@ -240,9 +267,9 @@ class AdminClient:
             async for message in self._transport:
                 self._hand_on(message)
         except ClientError as error:
-            self._failure = self._failure or error
+            self._fail(error)
         if not self._is_leaving or self._pending:
-            self._failure = self._failure or ConnectionLostError("the server ended the connection")
+            self._fail(ConnectionLostError("the server ended the connection"))
         for pending in self._pending:
             pending.is_done.set()
         for observation in self._observations:
@@ -250,6 +277,8 @@ class AdminClient:
         self._has_read_all.set()
 
     def _hand_on(self, message: Message) -> None:
+        if self._is_refusal_told and not isinstance(message, ErrorPacket | CloseConnection):
+            self._refusal = None  # the conversation goes on, so this is not why it will end
         match message:
             case RoomMessage(room_id, Memento() | Result() | ErrorMessage() | Paused() as event):
                 for observation in self._observations:
@@ -260,9 +289,9 @@ class AdminClient:
                     observation.end(is_over=True)
                     self._observations.remove(observation)
             case ErrorPacket(text, request):
-                self._failure = self._failure or refusal(text, request)
+                self._hand_on_refusal(refusal(text, request), request)
             case CloseConnection():
-                self._failure = self._failure or ConnectionLostError("the server said goodbye without giving a reason")
+                self._fail(ConnectionLostError("the server said goodbye without giving a reason"))
             case _:
                 for pending in self._pending:
                     if pending.accepts(message):
@@ -270,3 +299,14 @@ class AdminClient:
                         pending.is_done.set()
                         self._pending.remove(pending)
                         break
+
+    def _hand_on_refusal(self, error: ClientError, request: Message | None) -> None:
+        """Whoever waits for an answer to `request` is told, of what was refused before it if nobody knows that yet."""
+        if not self._refusal or self._is_refusal_told:
+            self._refusal, self._is_refusal_told = error, False
+        for pending in self._pending:
+            if isinstance(request, type(pending.request)):
+                pending.refusal, self._is_refusal_told = self._refusal, True
+                pending.is_done.set()
+                self._pending.remove(pending)
+                break

@@ -1,19 +1,15 @@
-"""Which wire form a client speaks for which game.
+"""What a client plays and speaks unless it is told otherwise: the season that runs.
 
-Law: the only place of this package that names concrete games. A new game or season is one entry here.
+Law: nothing else in this package knows a concrete wire form; whoever wants another season's hands its dialect in. Which
+ones there are is known to the server alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Final
 
 from protocol.dialect import Dialect
-from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+from protocol.dialects.blokus_2027 import BLOKUS_2027
 
-DIALECTS: Final[Mapping[str, Dialect]] = MappingProxyType({"swc_2021_blokus": BLOKUS_2021_R3})
-"""By gameType; the first one is what is played unless something else is asked for."""
-
-DEFAULT_GAME_TYPE: Final = next(iter(DIALECTS))
-DEFAULT_DIALECT: Final = DIALECTS[DEFAULT_GAME_TYPE]
+DEFAULT_GAME_TYPE: Final = "swc_2027_blokus"
+DEFAULT_DIALECT: Final[Dialect] = BLOKUS_2027

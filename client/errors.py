@@ -37,6 +37,10 @@ class AuthenticationError(RequestRefusedError):
     """The password is wrong, or this server lets nobody become an administrator."""
 
 
+class UnspeakableError(ClientError):
+    """The edition that is spoken has no packet for what was to be said."""
+
+
 class StrategyError(ClientError):
     """A strategy has no answer to a position."""
 

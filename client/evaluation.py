@@ -7,6 +7,7 @@ answer. Games without an evaluation of their own are judged by the points that t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
@@ -16,6 +17,8 @@ from game.blokus.move import SetMove
 from game.blokus.movegen import attach_cells, free_cells
 from game.blokus.polyomino import SIZES, orientation
 from game.blokus.state import BlokusState
+from game.hase_und_igel import GOAL_INDEX, FieldType, HaseUndIgelMove, HaseUndIgelState
+from game.hase_und_igel.rules import GOAL_CARROTS
 
 Evaluation: TypeAlias = Callable[[Any, Any], tuple[int, ...]]
 """Takes a position and a legal move there."""
@@ -35,7 +38,44 @@ def cells_and_corners(state: BlokusState, move: SetMove) -> tuple[int, ...]:
     return SIZES[move.shape], attach_cells(own, free).bit_count()
 
 
-EVALUATIONS: Final[Mapping[type, Evaluation]] = MappingProxyType({BlokusState: cells_and_corners})
+def turns_to_the_goal(state: HaseUndIgelState, move: HaseUndIgelMove) -> tuple[int, ...]:
+    """Whether the goal is reached, then how few turns the rest of the way takes with what is left in hand."""
+    player = state.play(move).players[state.seat_on_turn]
+    turns = _turns(GOAL_INDEX - player.index, player.carrots) + _SALAD_TURNS * player.salads
+    if player.salads and state.board.type_at(player.index) is FieldType.SALAD:
+        turns -= _SALAD_TURNS - 1  # it is eaten next
+    return player.index == GOAL_INDEX, -turns
+
+
+_SALAD_TURNS: Final = 8
+"""A salad costs about as many turns: the way to its field, eating it, or a card."""
+
+_EXCHANGED: Final = 10
+"""Carrots given back in one turn."""
+
+
+@lru_cache(maxsize=4096)
+def _turns(distance: int, carrots: int) -> int:
+    """The fewest turns for this distance in even steps, or one more for each carrot that even single steps lack.
+
+    Nobody enters the goal with many carrots: what a single leap cannot burn has to be given back, ten at a time.
+    """
+    if carrots < distance:
+        return 2 * distance - carrots
+    surplus = max(0, carrots - distance * (distance + 1) // 2 - GOAL_CARROTS)
+    steps = next((turns for turns in range(1, distance + 1) if _price(distance, turns) <= carrots), 0)
+    return steps + -(-surplus // _EXCHANGED)
+
+
+def _price(distance: int, turns: int) -> int:
+    """Carrots for this distance in so many steps, as even as can be."""
+    step, longer = divmod(distance, turns)
+    return turns * (step * (step + 1) // 2) + longer * (step + 1)
+
+
+EVALUATIONS: Final[Mapping[type, Evaluation]] = MappingProxyType(
+    {BlokusState: cells_and_corners, HaseUndIgelState: turns_to_the_goal}
+)
 """By the type of the position."""
 
 

@@ -200,7 +200,11 @@ class Player:
         )
 
     async def _follow(self, ask: Callable[[State], None]) -> GameEnd:
-        """Read until the game is over, keeping what is said and handing on requests."""
+        """Read until the game is over, keeping what is said and handing on requests.
+
+        What is refused need not be the end: some editions keep whoever asked, and its game goes on.
+        """
+        end = GameEnd.ENDED
         try:
             async for message in self._transport:
                 match message:
@@ -218,14 +222,13 @@ class Player:
                         self._result = result
                     case ErrorPacket(message=text):
                         self._errors.append(text)
-                        return self._end(GameEnd.REFUSED)
                     case Left(room_id) if room_id == self.room_id:
                         return self._end(GameEnd.LEFT)
                     case CloseConnection():
                         break
         except ConnectionLostError:
-            return self._end(GameEnd.LOST)
-        return self._end(GameEnd.ENDED)
+            end = GameEnd.LOST
+        return self._end(GameEnd.REFUSED if self._errors else end)
 
     def _end(self, without_result: GameEnd) -> GameEnd:
         if self._is_abandoned:

@@ -19,7 +19,8 @@ import trio
 from client.errors import StrategyError
 from client.evaluation import evaluation_of
 from client.player import Player, Strategy, choosing
-from game.api import Move, State
+from game.api import Game, Move, State
+from game.hase_und_igel import HaseUndIgelState
 
 DEFAULT_DELAY: Final = 3.0
 """Seconds after which `slow` answers; the soft limit is 2 s unless the server is told otherwise."""
@@ -39,6 +40,12 @@ class StrategyKind:
     description: str
     make: Maker
     is_bad: bool = False
+    position: type = object
+    """The type of the positions it knows how to play."""
+
+    def plays(self, game: Game) -> bool:
+        """Whether it knows how to play this game."""
+        return isinstance(game.new_state(random.Random(0)), self.position)
 
 
 def _legal_moves(state: State) -> list[Move]:
@@ -117,6 +124,13 @@ _KINDS = (
         "greedy",
         "the move that looks best at first sight (Blokus: the largest stone, with the most corners to go on from)",
         _choosing(greedy_move),
+    ),
+    StrategyKind("hui-random", "random, for Hase und Igel alone", _choosing(random_move), position=HaseUndIgelState),
+    StrategyKind(
+        "hui-greedy",
+        "greedy, for Hase und Igel alone: the shortest way to the goal that the carrots pay for, and no salad left",
+        _choosing(greedy_move),
+        position=HaseUndIgelState,
     ),
     StrategyKind("illegal", "a move against the rules", _choosing(illegal_move), is_bad=True),
     StrategyKind("slow", "any legal move, too late", _make_slow, is_bad=True),

@@ -15,10 +15,10 @@ from typing import Final
 
 import trio
 
-from client.errors import CannotConnectError, ConnectionLostError, ServerProtocolError
+from client.errors import CannotConnectError, ConnectionLostError, ServerProtocolError, UnspeakableError
 from protocol.connection import Connection, ConnectionClosed, Role, StreamEnd
 from protocol.dialect import Dialect
-from protocol.errors import RemoteProtocolError
+from protocol.errors import LocalProtocolError, RemoteProtocolError
 from protocol.messages import CloseConnection, Message
 
 CLOSE_TIMEOUT: Final = 5.0
@@ -47,8 +47,12 @@ class Transport:
         return self._has_ended
 
     async def send(self, message: Message) -> None:
-        """Send one packet. Raises ConnectionLostError."""
-        await self.send_bytes(self._connection.send(message))
+        """Send one packet. Raises ConnectionLostError, and UnspeakableError if this edition has no such packet."""
+        try:
+            packet = self._connection.send(message)
+        except LocalProtocolError as error:
+            raise UnspeakableError(str(error)) from error
+        await self.send_bytes(packet)
 
     async def send_bytes(self, data: bytes) -> None:
         """Send bytes as they are, whatever they mean. Raises ConnectionLostError."""

@@ -17,11 +17,12 @@ import click
 
 from client.defaults import DEFAULT_PASSWORD
 from spielleiter.commands import Failure, run_async, show_help_alone
-from spielleiter.options import game_option, json_option, server_options
+from spielleiter.options import chosen_edition, edition_options, json_option, server_options
 
 if TYPE_CHECKING:
     from client.admin import AdminClient, ObserverEvent
     from client.transport import Tap
+    from server.policy import Edition
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +33,16 @@ class _Server:
     port: int
     wait: float
     password: str
-    game: str
+    edition: Edition
 
     def run(self, act: Callable[[AdminClient], Awaitable[None]], tap: Tap | None = None) -> None:
         """Connect, `act`, and leave; whatever is refused on the way is a Failure."""
         from client.admin import AdminClient
-        from client.editions import DIALECTS
         from client.errors import ClientError
 
         async def main() -> None:
             async with AdminClient.connect(
-                self.host, self.port, self.password, dialect=DIALECTS[self.game], wait_timeout=self.wait, tap=tap
+                self.host, self.port, self.password, dialect=self.edition.dialect, wait_timeout=self.wait, tap=tap
             ) as admin:
                 await act(admin)
 
@@ -64,11 +64,13 @@ def _admin_command(function: Callable[..., None]) -> Callable[..., None]:
         metavar="PASSWORD",
         help="The administrators' password; also taken from SPIELLEITER_PASSWORD.",
     )
-    @game_option
+    @edition_options
     @json_option
     @wraps(function)
-    def command(host: str, port: int, wait: float, password: str, game: str, **options: Any) -> None:
-        function(_Server(host, port, wait, password, game), **options)
+    def command(
+        host: str, port: int, wait: float, password: str, game: str | None, edition: str | None, **options: Any
+    ) -> None:
+        function(_Server(host, port, wait, password, chosen_edition(game, edition)), **options)
 
     return command
 
@@ -104,9 +106,12 @@ def prepare(
     """
     from protocol.messages import Slot
 
+    if not is_reserved and "reserved" not in server.edition.dialect.slot_attributes:
+        raise click.UsageError(f"--open: {server.edition.name} reserves every seat")
+
     async def act(client: AdminClient) -> None:
         described = [Slot(name, can_timeout, is_reserved) for name in slots or ("One", "Two")]
-        room = await client.prepare(server.game, described, pause=pause)
+        room = await client.prepare(server.edition.game_type, described, pause=pause)
         if as_json:
             _echo_json(roomId=room.room_id, reservations=room.reservations)
             return
@@ -243,7 +248,7 @@ def step(server: _Server, room: str, forced: bool, as_json: bool) -> None:
 @_admin_command
 @click.argument("room")
 def cancel(server: _Server, room: str, as_json: bool) -> None:
-    """End a game without a winner.
+    """End a game, in most editions without a winner.
 
     With --json one object: roomId, accepted.
     """

@@ -5,18 +5,19 @@ from __future__ import annotations
 import click
 
 from spielleiter.commands import Failure, run_async
+from spielleiter.options import chosen_edition, edition_options
 
 
 @click.command()
+@edition_options
 @click.option("--seed", type=click.IntRange(0), metavar="N", help="The same game in every run.")
 @click.option("--first", default="greedy", show_default=True, metavar="NAME", help="The first player's strategy.")
 @click.option("--second", default="random", show_default=True, metavar="NAME", help="The second player's strategy.")
-def demo(seed: int | None, first: str, second: str) -> None:
+def demo(game: str | None, edition: str | None, seed: int | None, first: str, second: str) -> None:
     """Start a server on a free port, let two built-in players play one game, show board and result."""
     import trio
 
     from client.admin import AdminClient
-    from client.editions import DEFAULT_GAME_TYPE
     from client.errors import ClientError
     from client.player import GameReport, Player
     from client.strategies import STRATEGIES, make_strategy
@@ -25,15 +26,19 @@ def demo(seed: int | None, first: str, second: str) -> None:
     from server.listener import serve
     from spielleiter.words import board_text, report_line, result_line
 
+    chosen = chosen_edition(game, edition)
     names = (first, second)
     for name in names:
         if name not in STRATEGIES:
             raise click.UsageError(f"the strategy {name!r} is not known, expected {', '.join(STRATEGIES)}")
-    config = Config(port=0, seed=seed, log_level="warning", log_format="console")
+        if not STRATEGIES[name].plays(chosen.game):
+            raise click.UsageError(f"the strategy {name} does not play {chosen.game_type}")
+    editions = {chosen.game_type: chosen.name}
+    config = Config(port=0, seed=seed, log_level="warning", log_format="console", editions=editions)
     reports: dict[int, GameReport] = {}
 
     async def play(port: int, reservation: str, place: int) -> None:
-        async with Player.connect(port=port) as player:
+        async with Player.connect(port=port, dialect=chosen.dialect) as player:
             await player.join_prepared(reservation)
             player_seed = None if seed is None else seed + place
             reports[place] = await player.play(make_strategy(names[place], seed=player_seed))
@@ -51,8 +56,8 @@ def demo(seed: int | None, first: str, second: str) -> None:
 
             port = await nursery.start(run_server)
             click.echo(f"server on 127.0.0.1:{port}; {first} against {second}")
-            async with AdminClient.connect(port=port, password=config.password) as admin:
-                room = await admin.prepare(DEFAULT_GAME_TYPE, names)
+            async with AdminClient.connect(port=port, password=config.password, dialect=chosen.dialect) as admin:
+                room = await admin.prepare(chosen.game_type, names)
             async with trio.open_nursery() as players:
                 for place, reservation in enumerate(room.reservations):
                     players.start_soon(play, port, reservation, place)
@@ -63,6 +68,6 @@ def demo(seed: int | None, first: str, second: str) -> None:
     except (ClientError, StartError) as error:
         raise Failure(str(error)) from error
     report = reports[0]
-    if report.state is not None:
-        click.echo(board_text(report.state))
+    if report.state is not None and (board := board_text(report.state)):
+        click.echo(board)
     click.echo(result_line(report.result, names) if report.result else report_line(report))

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 from client.defaults import DEFAULT_HOST, DEFAULT_PORT
 
+if TYPE_CHECKING:
+    from server.policy import Edition
+
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+_RUNNING_SEASON: Final = "[default: that of the season that runs]"
 
 
 def server_options(command: Decorated) -> Decorated:
@@ -42,17 +47,24 @@ def server_options(command: Decorated) -> Decorated:
 def _complete_game_types(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[Any]:
     from click.shell_completion import CompletionItem
 
-    from client.editions import DIALECTS
+    from server.editions import choose_editions
 
-    return [CompletionItem(game_type) for game_type in DIALECTS if game_type.startswith(incomplete)]
+    return [CompletionItem(game_type) for game_type in choose_editions({}, {}) if game_type.startswith(incomplete)]
 
 
-def _known_game_type(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str:
-    from client.editions import DEFAULT_GAME_TYPE, DIALECTS
+def _known_game_type(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    from server.editions import choose_editions
 
-    if value is not None and value not in DIALECTS:
-        raise click.BadParameter(f"{value!r} is not known here, expected {' or '.join(DIALECTS)}")
-    return value or DEFAULT_GAME_TYPE
+    editions = choose_editions({}, {})
+    if value is not None and value not in editions:
+        raise click.BadParameter(f"{value!r} is not known here, expected {' or '.join(editions)}")
+    return value
+
+
+def _chosen_game_type(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
+    from client.editions import DEFAULT_GAME_TYPE
+
+    return _known_game_type(context, parameter, value) or DEFAULT_GAME_TYPE
 
 
 def game_option(command: Decorated) -> Decorated:
@@ -60,11 +72,66 @@ def game_option(command: Decorated) -> Decorated:
     return click.option(
         "--game",
         metavar="GAMETYPE",
-        callback=_known_game_type,
+        callback=_chosen_game_type,
         shell_complete=_complete_game_types,
-        help="The gameType, which says what is played and in which form the server speaks; the first known one if "
-        "it is not given.",
+        help=f"The gameType, which says what is played.  {_RUNNING_SEASON}",
     )(command)
+
+
+def _complete_editions(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[Any]:
+    from click.shell_completion import CompletionItem
+
+    from server.editions import EDITIONS
+
+    return [CompletionItem(name) for name in EDITIONS if name.startswith(incomplete)]
+
+
+def _known_edition(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    from server.editions import EDITIONS
+
+    if value is not None and value not in EDITIONS:
+        raise click.BadParameter(f"{value!r} is not known here, expected {' or '.join(EDITIONS)}")
+    return value
+
+
+def edition_options(command: Decorated) -> Decorated:
+    """Which game, and in which of its forms: `game` and `edition`, to be handed to `chosen_edition`."""
+    for option in (
+        click.option(
+            "--edition",
+            metavar="EDITION",
+            callback=_known_edition,
+            shell_complete=_complete_editions,
+            help="The form in which the server speaks, if it is not the usual one of that game.",
+        ),
+        click.option(
+            "--game",
+            metavar="GAMETYPE",
+            callback=_known_game_type,
+            shell_complete=_complete_game_types,
+            help=f"The gameType, which says what is played.  {_RUNNING_SEASON}",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def chosen_edition(
+    game: str | None, edition: str | None, is_playable: Callable[[Edition], bool] = lambda _: True
+) -> Edition:
+    """The edition that these options name; the first one that `is_playable` if they name none.
+
+    Raises UsageError if they contradict each other.
+    """
+    from server.editions import EDITIONS, choose_editions
+
+    if edition is None:
+        editions = choose_editions({}, {})
+        return editions[game] if game is not None else next(filter(is_playable, editions.values()))
+    chosen = EDITIONS[edition]
+    if game not in {None, chosen.game_type}:
+        raise click.UsageError(f"--game {game} --edition {edition}: that edition is of {chosen.game_type}")
+    return chosen
 
 
 def json_option(command: Decorated) -> Decorated:

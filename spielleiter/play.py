@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from spielleiter.commands import EXIT_FAILURE, Failure, run_async
-from spielleiter.options import game_option, json_option, server_options
+from spielleiter.options import chosen_edition, edition_options, json_option, server_options
 
 
 def _known_strategy(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
@@ -57,7 +57,7 @@ class _PlayCommand(click.Command):
 @server_options
 @click.option("-r", "--reservation", metavar="CODE", help="Take the seat that this code reserves.")
 @click.option("--room", metavar="ROOM", help="Take the free seat in this room.")
-@game_option
+@edition_options
 @click.option("--seed", type=int, metavar="N", help="Makes the choice among moves the same in every run.")
 @click.option(
     "--delay",
@@ -73,7 +73,8 @@ def play(
     wait: float,
     reservation: str | None,
     room: str | None,
-    game: str,
+    game: str | None,
+    edition: str | None,
     seed: int | None,
     delay: float | None,
     as_json: bool,
@@ -92,20 +93,24 @@ def play(
     if reservation is not None and room is not None:
         raise click.UsageError("--reservation and --room name two seats, expected one of them")
 
-    from client.editions import DIALECTS
     from client.errors import ClientError
     from client.player import GameEnd, GameReport, Player
-    from client.strategies import DEFAULT_DELAY, make_strategy
+    from client.strategies import DEFAULT_DELAY, STRATEGIES, make_strategy
     from spielleiter.words import outcome_word, report_line, result_points
 
+    kind = STRATEGIES[strategy]
+    chosen = chosen_edition(game, edition, lambda each: kind.plays(each.game))
+    if not kind.plays(chosen.game):
+        raise click.UsageError(f"the strategy {strategy} does not play {chosen.game_type}")
+
     async def main() -> GameReport:
-        async with Player.connect(host, port, dialect=DIALECTS[game], wait_timeout=wait) as player:
+        async with Player.connect(host, port, dialect=chosen.dialect, wait_timeout=wait) as player:
             if reservation is not None:
                 joined = await player.join_prepared(reservation)
             elif room is not None:
                 joined = await player.join_room(room)
             else:
-                joined = await player.join(game)
+                joined = await player.join(chosen.game_type)
             click.echo(f"room {joined}", err=True)
             return await player.play(
                 make_strategy(strategy, seed=seed, delay=DEFAULT_DELAY if delay is None else delay)

@@ -7,13 +7,14 @@ from collections.abc import Awaitable, Callable
 import trio
 from trio.testing import MockClock, memory_stream_pair
 
-from client.editions import DEFAULT_GAME_TYPE, DIALECTS
 from client.transport import Tap, Transport
 from game.api import State
 from game.blokus.polyomino import Shape
 from game.blokus.rulesets import RULES_2021
 from game.blokus.state import BlokusState
 from protocol.connection import Connection, Role
+from protocol.dialect import Dialect
+from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from protocol.messages import (
     Cause,
     Memento,
@@ -26,7 +27,7 @@ from protocol.messages import (
     WelcomeMessage,
 )
 
-DIALECT = DIALECTS[DEFAULT_GAME_TYPE]
+DIALECT = BLOKUS_2021_R3
 ROOM = "39a1e9f8-11ff-422f-878e-37cf99acd4bf"
 START = BlokusState(RULES_2021, Shape.PENTO_V)
 
@@ -34,9 +35,9 @@ START = BlokusState(RULES_2021, Shape.PENTO_V)
 class FakeServer:
     """`says` sends messages, `hears` reads until the client has said exactly this."""
 
-    def __init__(self, stream: trio.abc.HalfCloseableStream) -> None:
+    def __init__(self, stream: trio.abc.HalfCloseableStream, dialect: Dialect = DIALECT) -> None:
         self.stream = stream
-        self._connection = Connection(Role.SERVER, DIALECT)
+        self._connection = Connection(Role.SERVER, dialect)
         self._heard = b""
 
     async def says(self, *messages: Message) -> None:
@@ -78,9 +79,9 @@ class FakeServer:
         await self.stream.send_eof()
 
 
-def connected(tap: Tap | None = None) -> tuple[Transport, FakeServer]:
+def connected(tap: Tap | None = None, dialect: Dialect = DIALECT) -> tuple[Transport, FakeServer]:
     ours, theirs = memory_stream_pair()
-    return Transport(ours, DIALECT, tap=tap), FakeServer(theirs)
+    return Transport(ours, dialect, tap=tap), FakeServer(theirs, dialect)
 
 
 async def together(*parts: Callable[[], Awaitable[None]]) -> None:

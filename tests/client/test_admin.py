@@ -7,7 +7,16 @@ import trio
 from trio.testing import MockClock
 
 from client.admin import AdminClient, ObserverEvent, PreparedRoom
-from client.errors import AuthenticationError, ClientError, ConnectionLostError, RequestRefusedError
+from client.errors import (
+    AuthenticationError,
+    ClientError,
+    ConnectionLostError,
+    RequestRefusedError,
+    UnspeakableError,
+)
+from protocol.dialect import Dialect
+from protocol.dialects.blokus_2027 import BLOKUS_2027
+from protocol.dialects.hase_und_igel_2018 import HASE_UND_IGEL_2018
 from protocol.messages import (
     AuthenticateRequest,
     CloseConnection,
@@ -17,31 +26,36 @@ from protocol.messages import (
     Left,
     Memento,
     Observed,
+    ObserveRequest,
     Paused,
     PauseRequest,
     PlayerScore,
     Prepared,
+    PrepareRequest,
     Slot,
     Testing,
 )
-from tests.client.fake import ROOM, START, FakeServer, connected, result, together
+from tests.client.fake import DIALECT, ROOM, START, FakeServer, connected, result, together
 
 HELLO = '<protocol>\n  <authenticate password="geheim"/>'
 GOODBYE = "\n  <sc.protocol.CloseConnection/>\n</protocol>"
 
 
 async def _session(
-    acts: Callable[[AdminClient], Awaitable[None]], serves: Callable[[FakeServer], Awaitable[None]]
+    acts: Callable[[AdminClient], Awaitable[None]],
+    serves: Callable[[FakeServer], Awaitable[None]],
+    dialect: Dialect = DIALECT,
+    attribute: str = "password",
 ) -> None:
     """`acts` against a server that does what `serves` says once it has heard the password."""
-    transport, server = connected()
+    transport, server = connected(dialect=dialect)
 
     async def administers() -> None:
         async with AdminClient(transport).running("geheim") as admin:
             await acts(admin)
 
     async def runs() -> None:
-        await server.hears(HELLO)
+        await server.hears(HELLO.replace("password", attribute))
         await serves(server)
 
     failures: list[Exception] = []
@@ -246,6 +260,155 @@ async def test_a_refusal_that_was_told_is_not_told_again() -> None:
     await _session(acts, serves)
 
 
+async def _goes_on(server: FakeServer) -> None:
+    """Nobody was sent away: another request is answered, and the goodbye is a polite one."""
+    await server.hears(f'\n  <observe roomId="{ROOM}"/>')
+    await server.says(Observed(ROOM), Left(ROOM))
+    await _hears_2027_goodbye(server)
+
+
+async def _hears_2027_goodbye(server: FakeServer) -> None:
+    await server.hears("\n  <close/>\n</protocol>")
+    await server.ends()
+    await server.hears_the_end()
+
+
+async def _watch(admin: AdminClient) -> None:
+    assert [event async for event in await admin.observe(ROOM)] == []
+
+
+async def test_where_a_refusal_is_not_the_end_whoever_waits_is_told_and_goes_on() -> None:
+    async def acts(admin: AdminClient) -> None:
+        with pytest.raises(RequestRefusedError, match=r"^no such room$"):
+            await admin.observe("nowhere")
+        await _watch(admin)
+
+    async def serves(server: FakeServer) -> None:
+        await server.hears('\n  <observe roomId="nowhere"/>')
+        await server.says(ErrorPacket("no such room", ObserveRequest("nowhere")))
+        await _goes_on(server)
+
+    await _session(acts, serves, BLOKUS_2027)
+
+
+async def test_a_refusal_goes_to_the_first_request_of_its_kind() -> None:
+    told: list[str] = []
+
+    async def acts(admin: AdminClient) -> None:
+        async def prepares() -> None:
+            with pytest.raises(RequestRefusedError):
+                await admin.prepare("chess", ["a", "b"])
+            told.append("prepare")
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(prepares)
+            await trio.testing.wait_all_tasks_blocked()
+            nursery.start_soon(_watch, admin)
+
+    async def serves(server: FakeServer) -> None:
+        await server.hears('\n  <prepare gameType="chess" pause="false">\n    <slot displayName="a"')
+        await server.hears(' canTimeout="true" reserved="true"/>\n    <slot displayName="b" canTimeout="true"')
+        await server.hears(f' reserved="true"/>\n  </prepare>\n  <observe roomId="{ROOM}"/>')
+        await server.says(ErrorPacket("no such game", PrepareRequest("chess", ())), Observed(ROOM), Left(ROOM))
+        await _hears_2027_goodbye(server)
+
+    await _session(acts, serves, BLOKUS_2027)
+    assert told == ["prepare"]
+
+
+async def test_where_a_refusal_is_not_the_end_a_wrong_password_is_told_once() -> None:
+    async def acts(admin: AdminClient) -> None:
+        with pytest.raises(AuthenticationError, match=r"^wrong$"):
+            await admin.observe(ROOM)
+        await _watch(admin)
+
+    async def serves(server: FakeServer) -> None:
+        await server.hears(f'\n  <observe roomId="{ROOM}"/>')
+        await server.says(
+            ErrorPacket("wrong", AuthenticateRequest("geheim")), ErrorPacket("not allowed", ObserveRequest(ROOM))
+        )
+        await _goes_on(server)
+
+    await _session(acts, serves, BLOKUS_2027)
+
+
+async def test_where_a_refusal_is_not_the_end_the_next_request_tells_of_one_nobody_waited_for() -> None:
+    async def acts(admin: AdminClient) -> None:
+        await admin.pause("nowhere")
+        await trio.testing.wait_all_tasks_blocked()
+        with pytest.raises(RequestRefusedError, match=r"^no such room$"):
+            await admin.pause(ROOM)
+        await _watch(admin)
+
+    async def serves(server: FakeServer) -> None:
+        await server.hears('\n  <pause roomId="nowhere" pause="true"/>')
+        await server.says(ErrorPacket("no such room", PauseRequest("nowhere", is_paused=True)))
+        await _goes_on(server)
+
+    await _session(acts, serves, BLOKUS_2027)
+
+
+async def test_where_a_refusal_is_not_the_end_leaving_tells_of_one_nobody_waited_for() -> None:
+    async def acts(admin: AdminClient) -> None:
+        await admin.pause("nowhere")
+
+    async def serves(server: FakeServer) -> None:
+        await server.hears('\n  <pause roomId="nowhere" pause="true"/>')
+        await server.says(ErrorPacket("no such room", PauseRequest("nowhere", is_paused=True)))
+        await _hears_2027_goodbye(server)
+
+    with pytest.raises(RequestRefusedError, match=r"^no such room$"):
+        await _session(acts, serves, BLOKUS_2027)
+
+
+async def test_a_refusal_of_long_ago_is_not_why_the_connection_ends() -> None:
+    async def acts(admin: AdminClient) -> None:
+        with pytest.raises(RequestRefusedError):
+            await admin.observe("nowhere")
+        observation = await admin.observe(ROOM)
+        with pytest.raises(ConnectionLostError, match="the server ended the connection"):
+            await anext(observation)
+
+    async def serves(server: FakeServer) -> None:
+        await server.hears('\n  <observe roomId="nowhere"/>')
+        await server.says(ErrorPacket("no such room", ObserveRequest("nowhere")))
+        await server.hears(f'\n  <observe roomId="{ROOM}"/>')
+        await server.says(Observed(ROOM))
+        await server.ends()
+
+    await _session(acts, serves, BLOKUS_2027)
+
+
+async def test_what_an_edition_has_no_packet_for_is_not_sent() -> None:
+    async def acts(admin: AdminClient) -> None:
+        with pytest.raises(UnspeakableError, match="blokus-2027 has no way to write TestModeRequest"):
+            await admin.enable_test_mode()
+        await _watch(admin)
+
+    await _session(acts, _goes_on, BLOKUS_2027)
+
+
+async def test_hase_und_igel_is_administered_in_its_own_words() -> None:
+    async def acts(admin: AdminClient) -> None:
+        assert await admin.prepare("swc_2018_hase_und_igel", ["a", "b"], pause=True) == PreparedRoom(ROOM, ("c", "d"))
+        assert await admin.score_for_player("nobody") == PlayerScore("", 0, ())
+
+    async def serves(server: FakeServer) -> None:
+        await server.hears(
+            '\n  <prepare gameType="swc_2018_hase_und_igel">'
+            '\n    <slot displayName="a" canTimeout="true" shouldBePaused="true"/>'
+            '\n    <slot displayName="b" canTimeout="true" shouldBePaused="true"/>\n  </prepare>'
+        )
+        await server.says(Prepared(ROOM, ("c", "d")))
+        await server.hears('\n  <scoreForPlayer displayName="nobody"/>')
+        await server.says(PlayerScore("", 0, ()))
+        await server.hears("\n  <sc.protocol.responses.CloseConnection/>\n</protocol>")
+        await server.ends()
+        await server.hears_the_end()
+
+    await _session(acts, serves, HASE_UND_IGEL_2018, "passphrase")
+
+
 async def test_an_observation_ends_with_an_error_if_the_connection_does() -> None:
     async def acts(admin: AdminClient) -> None:
         observation = await admin.observe(ROOM)
@@ -332,7 +495,7 @@ async def test_connecting_over_tcp() -> None:
     seen: list[bytes] = []
 
     async def acts() -> None:
-        async with AdminClient.connect("127.0.0.1", port, "geheim", tap=seen.append) as admin:
+        async with AdminClient.connect("127.0.0.1", port, "geheim", dialect=DIALECT, tap=seen.append) as admin:
             assert await admin.enable_test_mode() is True
 
     async def serves() -> None:

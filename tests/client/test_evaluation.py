@@ -1,10 +1,11 @@
 from __future__ import annotations
 
-from client.evaluation import cells_and_corners, evaluation_of, points_after
+from client.evaluation import cells_and_corners, evaluation_of, points_after, turns_to_the_goal
 from game.blokus.move import SetMove
 from game.blokus.polyomino import SIZES, Color, Rotation, Shape
 from game.blokus.rulesets import RULES_2021
 from game.blokus.state import BlokusState
+from game.hase_und_igel import Action, Advance, Board, EatSalad, HaseUndIgelMove, HaseUndIgelState, Player
 
 START = BlokusState(RULES_2021, Shape.PENTO_I)
 
@@ -19,6 +20,42 @@ def test_cells_others_have_taken_are_no_corners() -> None:
     taken = 1 << (1 * 21 + 5)  # (5, 1), the one corner that the I along the edge would open
     state = BlokusState(RULES_2021, Shape.PENTO_I, cells=(0, taken, 0, 0))
     assert cells_and_corners(state, SetMove(Color.BLUE, Shape.PENTO_I, Rotation.RIGHT, False, 0, 0)) == (5, 0)
+
+
+BOARD = Board.from_letters("SCCCCCCCCCLICCCICCCICCLCICCCCCICCCCCCICCCCLICCCCCCICCCCCILCCCCCCG")
+
+
+def hare(index: int, carrots: int, salads: int = 0) -> HaseUndIgelState:
+    """RED is on turn, and BLUE far away."""
+    return HaseUndIgelState(BOARD, (Player(index, carrots, salads), Player(0)))
+
+
+def rated(state: HaseUndIgelState, *actions: Action) -> tuple[int, ...]:
+    return turns_to_the_goal(state, HaseUndIgelMove(actions))
+
+
+def test_a_hare_in_the_goal_is_best() -> None:
+    assert rated(hare(63, 5), Advance(1)) == (True, 0)
+
+
+def test_a_hare_counts_the_turns_that_its_carrots_pay_for() -> None:
+    # six fields in two leaps cost 6 + 6 carrots, in three leaps 3 + 3 + 3
+    assert rated(hare(57, 13), Advance(1)) == (False, -2)
+    assert rated(hare(57, 12), Advance(1)) == (False, -3)
+    assert rated(hare(57, 6), Advance(1)) == (False, -7)  # not even single steps: one carrot is missing
+
+
+def test_carrots_that_nobody_may_bring_into_the_goal_cost_a_turn_for_each_ten() -> None:
+    # the last two fields burn three carrots at most, ten may be left
+    assert rated(hare(61, 1 + 3 + 10), Advance(1)) == (False, -1)
+    assert rated(hare(61, 1 + 3 + 10 + 11), Advance(1)) == (False, -3)
+
+
+def test_a_salad_about_to_be_eaten_is_nearly_gone() -> None:
+    before = rated(hare(8, 60, 1), Advance(1))
+    at_it = rated(hare(9, 60, 1), Advance(1))
+    eaten = rated(hare(10, 60, 1), EatSalad())
+    assert before < at_it < eaten
 
 
 def test_a_game_without_an_evaluation_is_judged_by_its_points() -> None:

@@ -23,7 +23,7 @@ from protocol.messages import (
     Paused,
     Result,
 )
-from tests.client.fake import ROOM, START, FakeServer, connected, result, together
+from tests.client.fake import DIALECT, ROOM, START, FakeServer, connected, result, together
 
 MOVE = next(START.generate_legal_moves())
 
@@ -167,6 +167,31 @@ async def test_a_refused_move_is_reported_with_the_servers_words() -> None:
     assert report.errors == ("not your turn", "It's not your turn yet")
 
 
+async def test_a_request_that_was_refused_need_not_end_the_game() -> None:
+    async def serves(server: FakeServer) -> None:
+        await server.asks(START)
+        await _hears_move(server)
+        await server.says(ErrorPacket("not now"))
+        await server.says_in_room(result((1,)))
+        await server.says(Left(ROOM))
+        await server.hears_a_goodbye()
+
+    report = await _game(serves)
+    assert (report.end, report.errors) == (GameEnd.RESULT, ("not now",))
+
+
+async def test_whoever_is_sent_away_over_a_move_was_refused() -> None:
+    async def serves(server: FakeServer) -> None:
+        await server.asks(START)
+        await _hears_move(server)
+        await server.says_in_room(ErrorMessage("illegal"))
+        await server.says(CloseConnection())
+        await server.hears_a_goodbye()
+
+    report = await _game(serves)
+    assert (report.end, report.errors) == (GameEnd.REFUSED, ("illegal",))
+
+
 async def test_a_result_counts_however_the_connection_ends() -> None:
     async def serves(server: FakeServer) -> None:
         await server.asks(START)
@@ -277,7 +302,7 @@ async def test_connecting_says_goodbye_in_the_end() -> None:
     port = listener.socket.getsockname()[1]
 
     async def plays() -> None:
-        async with Player.connect("127.0.0.1", port) as player:
+        async with Player.connect("127.0.0.1", port, dialect=DIALECT) as player:
             await player.join()
 
     async def serves() -> None:

@@ -10,8 +10,10 @@ from trio.testing import MockClock
 from client.errors import StrategyError
 from client.player import Player
 from client.strategies import GARBAGE, STRATEGIES, first_move, greedy_move, illegal_move, make_strategy, random_move
+from game.api import State
 from game.blokus.move import SetMove
 from game.blokus.polyomino import SIZES
+from game.blokus.rulesets import BLOKUS_2021
 from game.blokus.state import BlokusState
 from game.hase_und_igel.ruleset import HASE_UND_IGEL_2018
 from tests.client.fake import START, connected, together
@@ -100,8 +102,12 @@ def test_a_request_without_a_possible_move_is_an_error() -> None:
 
 
 def test_the_table_names_them_all_good_ones_first() -> None:
-    assert list(STRATEGIES) == ["first", "random", "greedy", "illegal", "slow", "crash", "garbage", "silent"]
-    assert [kind.is_bad for kind in STRATEGIES.values()] == [False] * 3 + [True] * 5
+    good, bad = (
+        ["first", "random", "greedy", "hui-random", "hui-greedy"],
+        ["illegal", "slow", "crash", "garbage", "silent"],
+    )
+    assert list(STRATEGIES) == good + bad
+    assert [kind.is_bad for kind in STRATEGIES.values()] == [False] * len(good) + [True] * len(bad)
     with pytest.raises(KeyError):
         make_strategy("clever")
 
@@ -167,3 +173,22 @@ async def test_silent_never_answers(autojump_clock: MockClock) -> None:
     with trio.move_on_after(1000) as waited:
         await make_strategy("silent")(Player(transport), START)
     assert waited.cancelled_caught
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_a_strategy_plays_every_game_unless_it_is_made_for_one(name: str) -> None:
+    assert STRATEGIES[name].plays(HASE_UND_IGEL_2018)
+    assert STRATEGIES[name].plays(BLOKUS_2021) == (not name.startswith("hui-"))
+
+
+@pytest.mark.slow
+def test_greedy_wins_at_hase_und_igel() -> None:
+    won = 0
+    for seed in range(6):
+        rng = random.Random(seed)
+        state: State = HASE_UND_IGEL_2018.new_state(rng)
+        while (outcome := state.outcome()) is None:
+            choose = greedy_move if state.seat_on_turn == seed % 2 else random_move
+            state = state.play(choose(state, rng))
+        won += outcome.winner == seed % 2
+    assert won >= 5

@@ -14,14 +14,14 @@ from typing import Any
 import trio
 
 from client.admin import AdminClient
-from client.editions import DIALECTS
 from client.player import GameReport, Player, Strategy
 from client.strategies import make_strategy
 from server.config import Config
+from server.editions import EDITIONS
 from server.listener import Listening, serve
 from tests.server.house import GAME_TYPE, PASSWORD
 
-DIALECT = DIALECTS[GAME_TYPE]
+DIALECT = EDITIONS["blokus-2021-r3"].dialect
 PATIENCE = 60.0  # seconds that nothing takes unless it hangs
 
 USUAL: dict[str, Any] = {
