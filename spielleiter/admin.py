@@ -133,7 +133,7 @@ def observe(server: _Server, room: str, raw: bool, as_json: bool) -> None:
     lastMove (or null), names; "result" with winners (seats), points, causes, reasons, names; "paused" with paused;
     "error" with message; at the end "left".
     """
-    from protocol.messages import Memento
+    from protocol.messages import Memento, Result
 
     if raw and as_json:
         raise click.UsageError("--raw and --json exclude each other, expected one of them")
@@ -146,8 +146,8 @@ def observe(server: _Server, room: str, raw: bool, as_json: bool) -> None:
     async def act(client: AdminClient) -> None:
         names = ("", "")
         async for event in await client.observe(room):
-            if isinstance(event, Memento):
-                names = event.names
+            if isinstance(event, Memento | Result):  # some editions name players here, others there
+                names = event.names[0] or names[0], event.names[1] or names[1]
             if as_json:
                 _echo_json(**_event_value(room, event, names))
             elif not raw:

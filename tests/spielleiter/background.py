@@ -14,10 +14,10 @@ import trio
 from click.testing import CliRunner, Result
 
 from client.admin import AdminClient
-from client.editions import DEFAULT_GAME_TYPE
 from client.player import Player
 from client.strategies import make_strategy
 from server.config import Config
+from server.editions import EDITIONS
 from server.listener import Listening, serve
 from spielleiter.cli import cli
 
@@ -67,12 +67,20 @@ class BackgroundServer:
         """Call `action` once, when the server logs this event."""
         self._log.call_when(f'"event": "{event}"', action)
 
-    def add_player(self, strategy: str = "first", *, reservation: str | None = None, seed: int = 1) -> None:
+    def add_player(
+        self,
+        strategy: str = "first",
+        *,
+        reservation: str | None = None,
+        seed: int = 1,
+        edition: str = next(iter(EDITIONS)),
+    ) -> None:
         """Let a built-in player join and play beside the test."""
+        chosen = EDITIONS[edition]
 
         async def play() -> None:
-            async with Player.connect(port=self.port) as player:
-                await (player.join(DEFAULT_GAME_TYPE) if reservation is None else player.join_prepared(reservation))
+            async with Player.connect(port=self.port, dialect=chosen.dialect) as player:
+                await (player.join(chosen.game_type) if reservation is None else player.join_prepared(reservation))
                 await player.play(make_strategy(strategy, seed=seed))
 
         self._start(play)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from client.admin import AdminClient
+from server.editions import EDITIONS
 from tests.spielleiter.background import BackgroundServer, background_server, run
 
 
@@ -110,7 +111,28 @@ def test_pauses_are_told(form: str) -> None:
         assert told == [False, True]
     else:
         assert [line for line in result.stdout.splitlines() if line in {"paused", "goes on"}] == ["goes on", "paused"]
-        assert "over: nobody wins 0:0" in result.stdout
+        assert "over: a draw 0:0" in result.stdout
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_every_edition_is_administered(edition: str) -> None:
+    game_type = EDITIONS[edition].game_type
+    with background_server(editions={game_type: edition}) as server:
+        form = ("--edition", edition)
+        room, codes = _prepare(server, "--slot", "Alice", "--slot", "Bob", *form)
+        server.add_player("first", reservation=codes[0], edition=edition)
+        server.when("observer_joined", lambda: server.add_player("illegal", reservation=codes[1], edition=edition))
+        watched = server.run("admin", "observe", room, *form)
+        again = server.run("admin", "pause", room, *form)
+    assert watched.exit_code == 0
+    assert watched.stdout.splitlines()[-1].startswith("over: Alice wins ")
+    assert again.exit_code == 1
+
+
+def test_a_season_that_reserves_every_seat_has_no_open_ones() -> None:
+    result = run("admin", "prepare", "--open", "--game", "swc_2018_hase_und_igel")
+    assert result.exit_code == 2
+    assert result.stderr == "spielleiter admin prepare: --open: hase-und-igel-2018 reserves every seat\n"
 
 
 @pytest.mark.parametrize("command", ["pause", "resume", "step", "cancel", "observe"])

@@ -28,6 +28,27 @@ def test_a_player_that_fails_is_told() -> None:
     assert result.stdout.splitlines()[-1] == "this player broke the connection itself"
 
 
+def test_any_edition_can_be_shown() -> None:
+    result = run("demo", "--edition", "blokus-2021-r1", "--first", "first", "--second", "illegal", "--seed", "1")
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[-1].startswith("first wins 5:0; illegal: RULE_VIOLATION ")
+
+
+def test_a_game_without_a_drawn_board_is_shown_by_its_result() -> None:
+    game = ("--game", "swc_2018_hase_und_igel")
+    result = run("demo", *game, "--first", "hui-random", "--second", "crash", "--seed", "1")
+    assert result.exit_code == 0
+    first, last = result.stdout.splitlines()
+    assert first.endswith("hui-random against crash")
+    assert last.startswith("hui-random wins ")
+
+
+def test_a_strategy_for_another_game_is_one_line() -> None:
+    result = run("demo", "--first", "hui-greedy")
+    assert result.exit_code == 2
+    assert result.stderr == "spielleiter demo: the strategy hui-greedy does not play swc_2027_blokus\n"
+
+
 def test_an_unknown_strategy_is_one_line() -> None:
     result = run("demo", "--second", "clever")
     assert result.exit_code == 2

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from server.editions import EDITIONS
 from tests.spielleiter.background import background_server, run
 
 ROOT = Path(__file__).parents[2]
@@ -38,13 +39,38 @@ def test_a_game_that_is_lost_was_played_all_the_same() -> None:
     assert result.exit_code == 0
     value = json.loads(result.stdout)
     assert (value["outcome"], value["end"], value["cause"]) == ("lost", "result", "RULE_VIOLATION")
-    assert value["reason"].startswith("Die Farbe des Zuges ist nicht an der Reihe")
+    assert value["reason"].startswith("Nur eigene Spielfiguren können gezogen werden")
     assert value["movesPlayed"] == 1
     assert value["points"][1 - value["seat"]] == [5 * value["seat"]]
     assert len(value["errors"]) == 1
     assert set(value) == {
         "outcome", "seat", "roomId", "end", "cause", "reason", "points", "movesPlayed", "errors",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_every_edition_is_played(edition: str) -> None:
+    with background_server(editions={EDITIONS[edition].game_type: edition}) as server:
+        server.add_player("illegal", edition=edition)
+        result = server.run("play", "-s", "first", "--edition", edition)
+    assert result.exit_code == 0
+    assert result.stdout.startswith("won as player ")
+
+
+def test_a_strategy_for_one_game_plays_that_game() -> None:
+    with background_server() as server:
+        server.add_player("illegal", edition="hase-und-igel-2018")
+        result = server.run("play", "-s", "hui-greedy")
+    assert result.stdout.startswith("won as player ")
+
+
+def test_a_room_cannot_be_chosen_where_there_is_no_request_for_it() -> None:
+    with background_server() as server:
+        result = server.run("play", "--room", "r", "--game", "swc_2018_hase_und_igel")
+    assert (result.exit_code, result.stderr) == (
+        1,
+        "spielleiter: hase-und-igel-2018 has no way to write JoinRoomRequest\n",
+    )
 
 
 @pytest.mark.parametrize("as_json", [True, False])
@@ -90,13 +116,34 @@ def test_a_refusal_is_told_in_the_servers_words(arguments: list[str], line: str)
             2,
             (
                 "spielleiter play: Invalid value for '-s' / '--strategy': 'clever' is not known, "
-                "expected first, random, greedy, illegal, slow, crash, garbage, silent\n"
+                "expected first, random, greedy, hui-random, hui-greedy, illegal, slow, crash, garbage, silent\n"
             ),
         ),
         (
             ["--game", "chess"],
             2,
-            "spielleiter play: Invalid value for '--game': 'chess' is not known here, expected swc_2021_blokus\n",
+            (
+                "spielleiter play: Invalid value for '--game': 'chess' is not known here, "
+                "expected swc_2027_blokus or swc_2021_blokus or swc_2018_hase_und_igel\n"
+            ),
+        ),
+        (
+            ["--edition", "chess"],
+            2,
+            (
+                "spielleiter play: Invalid value for '--edition': 'chess' is not known here, "
+                f"expected {' or '.join(EDITIONS)}\n"
+            ),
+        ),
+        (
+            ["--game", "swc_2027_blokus", "--edition", "blokus-2021-r1"],
+            2,
+            "spielleiter play: --game swc_2027_blokus --edition blokus-2021-r1: that edition is of swc_2021_blokus\n",
+        ),
+        (
+            ["-s", "hui-greedy", "--game", "swc_2021_blokus"],
+            2,
+            "spielleiter play: the strategy hui-greedy does not play swc_2021_blokus\n",
         ),
         (
             ["--room", "a", "-r", "b"],
