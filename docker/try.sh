@@ -93,7 +93,7 @@ for number in 1 2; do
     until grep -qs '^lends ' "$work/lender$number"; do sleep 0.1; done
     lenders+=("$(pgrep -n -u "${user%%:*}" -f "spielleiter lend --port 1306$number")")
 done
-places='-h {host} -p {port} -r {reservation} --seed {seed}'
+places='-h {host} -p {port} -r {reservation} --seed {seed} --game {game}'
 buildah run --user "$user" --env SPIELLEITER_PASSWORD="$password" --workingdir /replays "$container" -- \
     spielleiter match --server "127.0.0.1:$port" --games 4 --concurrency 2 --name1 greedy --name2 random \
     --player1 "spielleiter borrow 127.0.0.1:13061 $places" --player2 "spielleiter borrow 127.0.0.1:13062 $places" &&

@@ -1,8 +1,8 @@
 """Programs that run elsewhere, in another container or on another machine: lent there, borrowed here.
 
 Law: one connection is one process. A lender starts nothing but the one command it was given, and of what comes over the
-connection only host, port, reservation and seed get into it, each checked; no shell reads them. When either end of the
-connection is gone, so is the process with everything it has started.
+connection only host, port, reservation, seed and gameType get into it, each checked; no shell reads them. When either
+end of the connection is gone, so is the process with everything it has started.
 
 Both sides speak lines of JSON. The borrower sends one, with the values for the places of the command. The lender
 answers with what the process writes, ``{"stdout": BASE64}`` or ``{"stderr": BASE64}``, and at last with
@@ -37,6 +37,7 @@ PLACE_FORMS: Final = {
     "port": re.compile(r"[0-9]{1,5}"),
     "reservation": re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,254}"),
     "seed": re.compile(r"[0-9]{1,20}"),
+    "game": re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,254}"),
 }
 """What each value must look like: nothing that could be taken for an option or a second word."""
 
@@ -100,7 +101,7 @@ async def _lend_once(stream: trio.SocketStream, command: Command, mark: str) -> 
             return
         places = _read_places(line)
     if places is None:
-        await _send(stream, {"refused": "expected one line of JSON with host, port, reservation and seed"})
+        await _send(stream, {"refused": f"expected one line of JSON with {', '.join(PLACE_FORMS)}"})
         return
     try:
         process = await trio.lowlevel.open_process(

@@ -14,7 +14,7 @@ COMMANDS = {
     "play": ("spielleiter.play:play", "Play one game with a built-in strategy."),
     "admin": ("spielleiter.admin:admin", "Prepare, watch, pause, step and cancel games."),
     "match": ("spielleiter.match:match_command", "Let two programs play many games, and say which one is better."),
-    "lend": ("spielleiter.lend:lend", "Start a program for matches in other containers or on other machines."),
+    "lend": ("spielleiter.lend:lend", "Start a program for matches that are played elsewhere."),
     "borrow": ("spielleiter.lend:borrow", "Be, to a match, the program that is lent elsewhere."),
     "tournament": ("spielleiter.tournament:tournament", "Let any number of programs play each other, and rate them."),
     "check": ("spielleiter.check:check", "Find out whether a program is fit for the contest."),

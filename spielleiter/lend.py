@@ -14,7 +14,7 @@ import sys
 import click
 
 from spielleiter.commands import Failure, Misuse, run_async
-from spielleiter.options import server_options
+from spielleiter.options import game_option, server_options
 
 EXIT_REFUSED = 127
 """What shells say where a program cannot be started."""
@@ -66,7 +66,8 @@ def lend(command: str, host: str, port: int | None) -> None:
 @server_options
 @click.option("-r", "--reservation", required=True, metavar="CODE", help="Take the seat that this code reserves.")
 @click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="For commands that name {seed}.")
-def borrow(lender: str, host: str, port: int, wait: float, reservation: str, seed: int) -> None:
+@game_option
+def borrow(lender: str, host: str, port: int, wait: float, reservation: str, seed: int, game: str) -> None:
     """Have the program that `spielleiter lend` has at HOST:PORT play at the server given by -h and -p.
 
     Writes what it writes, ends with its exit code, by its signal, or with 127 if it cannot be started there. --wait is
@@ -78,7 +79,7 @@ def borrow(lender: str, host: str, port: int, wait: float, reservation: str, see
     place, _, number = lender.rpartition(":")
     if not place or not number.isdecimal() or not 0 < int(number) < 65536:
         raise click.BadParameter(f"{lender!r}, expected HOST:PORT")
-    places = {"host": host, "port": str(port), "reservation": reservation, "seed": str(seed)}
+    places = {"host": host, "port": str(port), "reservation": reservation, "seed": str(seed), "game": game}
     outputs = {"stdout": sys.stdout.buffer, "stderr": sys.stderr.buffer}
 
     def write(name: str, data: bytes) -> None:

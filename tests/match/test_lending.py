@@ -15,9 +15,10 @@ import pytest
 import trio
 
 from match.lending import PLACE_FORMS, LendingError, RefusedError, borrow, lend
+from match.program import PLACES as PLACES_OF_COMMANDS
 from match.program import Command
 
-PLACES = {"host": "127.0.0.1", "port": "13050", "reservation": "abc-1", "seed": "7"}
+PLACES = {"host": "127.0.0.1", "port": "13050", "reservation": "abc-1", "seed": "7", "game": "swc_2021_blokus"}
 
 
 def python(code: str, *arguments: str) -> Command:
@@ -160,10 +161,15 @@ async def test_children_are_named_and_ended() -> None:
     [
         ("host", "-oProxyCommand=x"), ("host", "a b"), ("host", ""), ("port", "1;2"), ("port", "123456"),
         ("reservation", "-x"), ("reservation", "a\nb"), ("reservation", "$(x)"), ("seed", "-1"), ("seed", "x"),
+        ("game", "--json"), ("game", "a b"),
     ],
 )  # fmt: skip
 def test_values_that_could_be_more_than_values_are_refused(name: str, text: str) -> None:
     assert not PLACE_FORMS[name].fullmatch(text)
+
+
+def test_every_place_of_a_command_can_be_filled() -> None:
+    assert set(PLACE_FORMS) == set(PLACES_OF_COMMANDS) == set(PLACES)
 
 
 @pytest.mark.parametrize(

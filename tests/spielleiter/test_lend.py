@@ -39,7 +39,7 @@ def borrow(lender: str, *options: str) -> subprocess.CompletedProcess[str]:
 
 
 def python(code: str) -> str:
-    return shlex.join([sys.executable, "-c", code, "{host}", "{port}", "{reservation}", "{seed}"])
+    return shlex.join([sys.executable, "-c", code, "{host}", "{port}", "{reservation}", "{seed}", "{game}"])
 
 
 @pytest.mark.slow
@@ -47,9 +47,9 @@ def test_the_borrower_writes_and_ends_as_the_program_does() -> None:
     code = "import os, sys; print(sys.argv[1:]); print('oh', file=sys.stderr, flush=True); s = int(sys.argv[4]); "
     end = "os.kill(os.getpid(), s - 100) if s > 100 else sys.exit(s)"
     with lending(python(code + "sys.stdout.flush(); " + end)) as lender:
-        done = borrow(lender, "--seed", "5")
+        done = borrow(lender, "--seed", "5", "--game", "swc_2018_hase_und_igel")
         assert (done.returncode, done.stderr) == (5, "oh\n")
-        assert done.stdout == "['127.0.0.1', '13050', 'abc', '5']\n"
+        assert done.stdout == "['127.0.0.1', '13050', 'abc', '5', 'swc_2018_hase_und_igel']\n"
         for number in (signal.SIGTERM, signal.SIGKILL):
             killed = borrow(lender, "--seed", str(100 + number))
             assert (killed.returncode, killed.stderr) == (-number, "oh\n")
