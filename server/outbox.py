@@ -46,6 +46,8 @@ class Outbox:
         self._failure: tuple[str, bool] | None = None
         self.queued_bytes = 0
         self.is_ended = False
+        self.holds_input = False
+        """The peer's input has been read and not all been answered; for whoever reads to say."""
 
     # -- Sink -------------------------------------------------------------------------------------------------------
 
@@ -63,7 +65,7 @@ class Outbox:
         self._on_ended()
 
     def has_unread_input(self) -> bool:
-        return self._wire.has_unread_input()
+        return self.holds_input or self._wire.has_unread_input()
 
     def _put(self, data: bytes, on_sent: SentCallback | None) -> None:
         if self._failure is not None:

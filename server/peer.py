@@ -30,7 +30,7 @@ class Sink(Protocol):
         ...
 
     def has_unread_input(self) -> bool:
-        """Have bytes of the peer arrived that nobody has read yet?"""
+        """Have bytes of the peer arrived that have not been read or not been answered yet?"""
         ...
 
 

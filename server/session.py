@@ -42,9 +42,7 @@ class Session:
         self._lobby = lobby
         self._stream = stream
         self._config = config
-        self._connection = Connection(
-            Role.SERVER, lobby.opening_dialect, _limits(config, config.packet_bytes_before)
-        )
+        self._connection = Connection(Role.SERVER, lobby.opening_dialect, _limits(config, config.packet_bytes_before))
         self._reading = trio.CancelScope()
         self._packet_deadline = inf
         self._written = trio.Event()
@@ -115,7 +113,7 @@ class Session:
                 data, arrival = piece
                 self._connection.receive_data(data)
                 try:
-                    self._answer_all(arrival)
+                    await self._answer_all(arrival)
                 except Exception as error:
                     self._stream.publish(events.InternalError.of(error, self._label))
                     self._reply_error("The server failed to answer this request; this is not your fault", None, BUG)
@@ -128,8 +126,11 @@ class Session:
             return await self._wire.receive()
         return None
 
-    def _answer_all(self, arrival: Arrival) -> None:
-        """Answer every packet that is complete; what a packet changes holds for the next one."""
+    async def _answer_all(self, arrival: Arrival) -> None:
+        """Answer every packet that is complete; what a packet changes holds for the next one.
+
+        Whoever sends many at once gets a turn for each, as others do.
+        """
         has_ended_packet = False
         while not self._outbox.is_ended:
             try:
@@ -139,8 +140,12 @@ class Session:
                 return
             if event is None:
                 break
+            if has_ended_packet:
+                self._outbox.holds_input = True
+                await trio.lowlevel.checkpoint()
             has_ended_packet = True
             self._answer(event, arrival)
+        self._outbox.holds_input = False
         self._set_deadline(has_ended_packet=has_ended_packet)
 
     def _answer(self, event: Message | StreamEnd | ConnectionClosed, arrival: Arrival) -> None:

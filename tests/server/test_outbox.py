@@ -207,6 +207,12 @@ async def test_unread_input_is_the_wire_s_to_know(autojump_clock: MockClock) -> 
     assert case.outbox.has_unread_input()
 
 
+async def test_input_that_was_read_and_not_answered_counts_as_unread(autojump_clock: MockClock) -> None:
+    case = Case(ThrottledWire())
+    case.outbox.holds_input = True
+    assert case.outbox.has_unread_input()
+
+
 async def test_a_session_may_do_without_being_told_of_the_end(autojump_clock: MockClock) -> None:
     outbox = Outbox(
         ThrottledWire(),

@@ -231,3 +231,31 @@ async def test_a_packet_that_arrived_in_time_is_read_however_late_the_server_is(
         await trio.sleep(15.0)
         assert refusals(house, caller) == []
         assert bytes(wire.taken) == START + LATEST["testing"]
+
+
+async def test_who_sends_many_packets_at_once_gets_no_more_turns_than_others(autojump_clock: object) -> None:
+    async with open_house(**PATIENT) as house:
+        game = await house.game()
+        other = await house.call()
+        await game.admin.near.send_all(f'<pause roomId="{game.id}" pause="false"/>'.encode() * 50)
+        await other.says('<protocol><authenticate password="examplepassword"/>')
+        kinds = [type(each) for each in house.happenings]
+        before = kinds[: len(kinds) - kinds[::-1].index(events.AdminAuthenticated)]
+        assert kinds.count(events.CommandIgnored) == 50
+        assert before.count(events.CommandIgnored) < 10
+
+
+async def test_what_was_read_and_not_answered_yet_is_not_forgotten_by_a_hard_limit(autojump_clock: object) -> None:
+    async with open_house(**PATIENT) as house:
+        game = await house.game()
+        (admin,) = game.room.observers
+        seen: list[bool] = []
+
+        def look(happening: events.Happening) -> None:
+            if isinstance(happening, events.CommandIgnored):
+                seen.append(admin.sink.has_unread_input())
+
+        house.server.stream.subscribe(look)
+        await game.admin.says(f'<pause roomId="{game.id}" pause="false"/>' * 3)
+        assert seen == [False, True, True]
+        assert not admin.sink.has_unread_input()
