@@ -191,7 +191,7 @@ class Program:
     async def _see_off(self) -> None:
         """Give children that outlive the process a moment, and remember those that stay."""
         deadline = trio.current_time() + _FAREWELL
-        while (alive := find_processes(self._mark)) and trio.current_time() < deadline:  # noqa: ASYNC110 - as above
+        while (alive := await self._alive()) and trio.current_time() < deadline:  # noqa: ASYNC110 - as above
             await trio.sleep(_POLL)
         if not self.was_ended:
             self.leftovers = alive
@@ -201,9 +201,17 @@ class Program:
         if not self.exited.is_set():  # afterwards its number may mean another group
             self._signal_group(signal.SIGKILL)
         deadline = trio.current_time() + _KILLED
-        while (alive := find_processes(self._mark)) and trio.current_time() < deadline:
+        while (alive := await self._alive()) and trio.current_time() < deadline:
             kill_processes(alive)
             await trio.sleep(_POLL)
+
+    async def _alive(self) -> tuple[ProcessInfo, ...]:
+        """What bears the mark. A process that is becoming another program bears none for a moment, so look twice."""
+        alive = find_processes(self._mark)
+        if not alive:
+            await trio.sleep(_POLL)
+            alive = find_processes(self._mark)
+        return alive
 
     def _signal_group(self, number: signal.Signals) -> None:
         assert self._popen is not None

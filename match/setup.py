@@ -96,7 +96,7 @@ class MatchSetup:
                     "password": password,
                 }
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (LookupError, TypeError, ValueError) as error:
             raise SetupError(f"not the setup of a match: {error}") from None
 
 

@@ -170,8 +170,8 @@ def match_command(resume: Path | None, **options: Any) -> None:
     """Let two programs play many games against each other and say which one is better.
 
     CMD is a command line, to which `-h HOST -p PORT -r RESERVATION` is added unless it names {host}, {port} or
-    {reservation} itself ({game} is the gameType, {seed} a number that differs from pair to pair); or a .jar file; or builtin:NAME for one of
-    the strategies of `spielleiter play`. No shell reads it.
+    {reservation} itself ({game} is the gameType, {seed} a number that differs from pair to pair); or a .jar file; or
+    builtin:NAME for one of the strategies of `spielleiter play`. No shell reads it.
 
     The folder holds the journal games.jsonl, summary.json, summary.md, games.csv, junit.xml, report.html, and a folder
     for each game with both programs' outputs, the bytes on the wire, the server's log, a replay and the verdict.

@@ -1,0 +1,14 @@
+from __future__ import annotations
+
+import pytest
+
+from match import errors
+from match.stage import SurpriseError
+
+KINDS = [errors.SetupError, errors.JournalError, errors.MachineError, errors.NotStartedError, SurpriseError]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_whoever_catches_the_base_catches_all(kind: type[errors.MatchError]) -> None:
+    assert issubclass(kind, errors.MatchError)
+    assert not any(issubclass(kind, other) for other in KINDS if other is not kind)

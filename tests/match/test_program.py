@@ -1,0 +1,273 @@
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+import trio
+
+from match.errors import NotStartedError, SetupError
+from match.processes import MARK, find_processes
+from match.program import OUTPUT_LIMIT, Command, Program
+
+PLACES = {"host": "::1", "port": "7", "reservation": "code", "seed": "5", "game": "chess"}
+OPTIONS = ["-h", "::1", "-p", "7", "-r", "code"]
+
+
+# -- command lines --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [
+        ("/bin/bot", ["/bin/bot", *OPTIONS]),
+        ("/bin/bot --level 'very high'", ["/bin/bot", "--level", "very high", *OPTIONS]),
+        ("bot.jar", ["java", "-jar", "bot.jar", *OPTIONS]),
+        ("Bot.JAR -x", ["java", "-jar", "Bot.JAR", "-x", *OPTIONS]),
+        ("bot --at {host}:{port} --code={reservation}", ["bot", "--at", "::1:7", "--code=code"]),
+        ("bot --seed {seed} --play {game}", ["bot", "--seed", "5", "--play", "chess", *OPTIONS]),
+        ("sh -c 'exec ${BOT} {port}'", ["sh", "-c", "exec ${BOT} 7"]),
+        (
+            "builtin:random",
+            [
+                sys.executable,
+                "-m",
+                "spielleiter",
+                "play",
+                "--strategy",
+                "random",
+                "--game",
+                "chess",
+                "--seed",
+                "5",
+                *OPTIONS,
+            ],
+        ),
+    ],
+)
+def test_a_command_line_is_filled_in(text: str, arguments: list[str]) -> None:
+    assert Command.parse(text).arguments(PLACES) == arguments
+
+
+def test_a_path_with_blanks_is_one_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my bot").touch()
+    (tmp_path / "bot").touch()
+    assert Command.parse(str(tmp_path / "my bot")).arguments(PLACES)[0] == str(tmp_path / "my bot")
+    assert Command.parse("my bot").arguments(PLACES)[0] == "./my bot"
+    assert Command.parse("bot --fast").arguments(PLACES)[:2] == ["./bot", "--fast"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "expected a command line"),
+        ("bot 'oh", "no closing quotation"),
+        ("bot {code}", "there is no place {code}, expected {host}"),
+        ("builtin:clever", "there is no such strategy, expected first, random"),
+    ],
+)
+def test_a_command_line_that_is_none_is_refused(text: str, problem: str) -> None:
+    with pytest.raises(SetupError, match=problem):
+        Command.parse(text)
+
+
+# -- processes ------------------------------------------------------------------------------------------------------
+
+
+class Runner:
+    """Starts programs made of a line for the shell, in `folder`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.out, self.error = folder / "out", folder / "error"
+        self.mark = f"{folder}/test"
+
+    def program(self, script: str, core: int | None = None) -> Program:
+        return self.of(["sh", "-c", script], core)
+
+    def of(self, arguments: Sequence[str], core: int | None = None) -> Program:
+        return Program(arguments, self.mark, self.out, self.error, core)
+
+    @property
+    def alive(self) -> list[str]:
+        return [process.name for process in find_processes(self.mark)]
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    with trio.fail_after(10):
+        while not is_so():  # noqa: ASYNC110 - another process makes it so
+            await trio.sleep(0.001)
+
+
+def has_written(path: Path, text: str) -> bool:
+    return path.exists() and text in path.read_text()
+
+
+@pytest.fixture
+def runner(tmp_path: Path) -> Runner:
+    return Runner(tmp_path)
+
+
+def lines(path: Path) -> list[str]:
+    return [line[11:] for line in path.read_text().splitlines()]
+
+
+@pytest.mark.parametrize(("script", "code"), [("exit 0", 0), ("exit 3", 3), ("kill -SEGV $$", -signal.SIGSEGV)])
+async def test_how_a_process_ended_is_known(script: str, code: int, runner: Runner) -> None:
+    program = runner.program(script)
+    with trio.fail_after(5):
+        await program.run()
+    assert program.returncode == code
+    assert program.exited.is_set()
+    assert program.gone.is_set()
+    assert (program.was_ended, program.leftovers) == (False, ())
+
+
+async def test_outputs_are_kept_with_the_time_before_each_line(runner: Runner) -> None:
+    with trio.fail_after(5):
+        await runner.program("echo one; echo two; echo oh >&2; printf three").run()
+    assert lines(runner.out) == ["one", "two", "three"]
+    assert lines(runner.error) == ["oh"]
+    assert all(0 <= float(line[:9]) < 5 for line in runner.out.read_text().splitlines())
+
+
+async def test_a_line_that_comes_in_pieces_has_one_time(runner: Runner) -> None:
+    # the second program answers a request of the first, so that the pieces cannot come together
+    script = f"mkfifo {runner.out}.pipe; printf on; (read x < {runner.out}.pipe; echo e; echo two) & "
+    async with trio.open_nursery() as nursery:
+        await nursery.start(runner.program(script + "wait").run)
+        await until(lambda: has_written(runner.out, "  on"))
+        await trio.Path(f"{runner.out}.pipe").write_text("go\n")
+    assert lines(runner.out) == ["one", "two"]
+
+
+async def test_a_program_that_writes_without_end_fills_no_disk(runner: Runner) -> None:
+    with trio.fail_after(10):
+        await runner.program(f"head -c {2 * OUTPUT_LIMIT} /dev/zero; echo done >&2").run()
+    assert OUTPUT_LIMIT <= runner.out.stat().st_size < OUTPUT_LIMIT + 200_000
+    assert runner.out.read_bytes().endswith(b"(the rest was not kept)\n")
+    assert lines(runner.error) == ["done"]
+
+
+async def test_processor_time_is_counted_with_that_of_children(runner: Runner) -> None:
+    burn = f"{sys.executable} -c 'import time\nwhile time.process_time() < 0.1: pass'"
+    program = runner.program(f"{burn}; {burn}")
+    with trio.fail_after(10):
+        await program.run()
+    assert 0.2 <= program.cpu_seconds < 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["/nowhere/bot"], "/nowhere/bot: there is no such program"),
+        (["{folder}/plain"], "is not executable"),
+        (["{folder}/strange"], "the interpreter that its first line names does not exist"),
+        (["{folder}/data"], "is no program of this machine"),
+        (["a\0b"], "null byte"),
+        (["{folder}"], "is not executable"),
+    ],
+)
+async def test_why_a_program_cannot_be_started(
+    arguments: list[str], problem: str, runner: Runner, tmp_path: Path
+) -> None:
+    for name, text, mode in (("plain", "x", 0o644), ("strange", "#!/nowhere/sh\n", 0o755), ("data", "\x01\x02", 0o755)):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(mode)
+    program = runner.of([word.format(folder=tmp_path) for word in arguments])
+    with pytest.raises(NotStartedError, match=problem):
+        await program.run()
+    await program.end(0)  # nothing to end
+    assert not program.exited.is_set()
+
+
+async def test_a_process_that_ends_itself_is_not_ended(runner: Runner) -> None:
+    program = runner.program("exit 4")
+    async with trio.open_nursery() as nursery:
+        await nursery.start(program.run)
+        with trio.fail_after(5):
+            await program.end(5)
+    assert (program.returncode, program.was_ended) == (4, False)
+
+
+async def test_a_process_is_asked_before_it_is_killed(runner: Runner) -> None:
+    program = runner.program("trap 'echo asked; exit 7' TERM; echo ready; while :; do sleep 0.01; done")
+    async with trio.open_nursery() as nursery:
+        await nursery.start(program.run)
+        await until(lambda: has_written(runner.out, "ready"))
+        with trio.fail_after(10):
+            await program.end(0)
+    assert (program.returncode, program.was_ended) == (7, True)
+    assert lines(runner.out) == ["ready", "asked"]
+
+
+@pytest.mark.slow
+async def test_a_process_that_does_not_listen_is_killed_with_all_it_has_started(runner: Runner) -> None:
+    program = runner.program("trap '' TERM INT HUP; setsid sleep 500 & sleep 500 & echo ready; wait; sleep 500")
+    async with trio.open_nursery() as nursery:
+        await nursery.start(program.run)
+        await until(lambda: has_written(runner.out, "ready"))
+        with trio.fail_after(10):
+            await program.end(0)
+    assert program.returncode == -signal.SIGKILL
+    assert program.leftovers == ()
+    assert runner.alive == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["sleep 500 &", "setsid sleep 500 &", "(setsid sleep 500 &) &"])
+async def test_what_outlives_a_process_is_named_and_ended(how: str, runner: Runner) -> None:
+    program = runner.program(f"{how} echo here")
+    with trio.fail_after(10):
+        await program.run()
+    assert [process.name for process in program.leftovers] == ["sleep"]
+    assert runner.alive == []
+    assert lines(runner.out) == ["here"]
+
+
+async def test_children_that_end_soon_are_no_leftovers(runner: Runner) -> None:
+    program = runner.program("sleep 0.1 & exit 0")
+    with trio.fail_after(5):
+        await program.run()
+    assert program.leftovers == ()
+
+
+async def test_whoever_is_cancelled_leaves_nothing(runner: Runner) -> None:
+    program = runner.program("trap '' TERM; setsid sleep 500 & sleep 500")
+    async with trio.open_nursery() as nursery:
+        await nursery.start(program.run)
+        await until(lambda: len(program.pids) == 3)
+        nursery.cancel_scope.cancel()
+    assert program.returncode == -signal.SIGKILL
+    assert program.gone.is_set()
+    assert runner.alive == []
+
+
+async def test_without_process_handles_a_process_is_looked_after_all_the_same(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "pidfd_open")
+    program = runner.program("exit 6")
+    with trio.fail_after(5):
+        await program.run()
+    assert program.returncode == 6
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system pins nothing")
+async def test_a_program_can_be_kept_to_one_core(runner: Runner) -> None:
+    before = os.sched_getaffinity(0)
+    core = max(before)
+    with trio.fail_after(5):
+        await runner.program("taskset -p $$ 2>/dev/null || grep Cpus_allowed_list /proc/$$/status", core).run()
+    told = lines(runner.out)[0]
+    assert told.endswith(f": {1 << core:x}") or told.split() == ["Cpus_allowed_list:", str(core)]
+    assert os.sched_getaffinity(0) == before
+
+
+async def test_a_program_bears_its_mark_and_reads_nothing(runner: Runner) -> None:
+    with trio.fail_after(5):
+        await runner.program(f"echo ${MARK}; cat").run()
+    assert lines(runner.out) == [runner.mark]

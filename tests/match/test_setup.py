@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from match.errors import SetupError
+from match.plan import Opening, plan_games
+from match.setup import Entrant, MatchSetup, Patience, distinct_names
+
+SETUP = MatchSetup(
+    entrants=(Entrant("new", "builtin:greedy"), Entrant("old", "./old", can_timeout=False)),
+    game_type="swc_2021_blokus",
+    games=10,
+    seed=7,
+    run_id="run",
+    openings=(Opening("a.xml", "/a.xml", 3),),
+    server=("localhost", 13050),
+    password="secret",
+    server_options={"soft_timeout": 1.5},
+    patience=Patience(1, 2, 3),
+    sprt="elo0=0 elo1=50",
+    significance=0.05,
+    min_games=20,
+)
+
+
+def test_a_setup_survives_json_but_for_the_password() -> None:
+    text = json.dumps(SETUP.to_json())
+    assert "secret" not in text
+    assert MatchSetup.from_json(json.loads(text), "secret") == SETUP
+
+
+def test_a_setup_shows_no_password() -> None:
+    assert "secret" not in repr(SETUP)
+
+
+def test_without_a_server_there_is_none_in_json_either() -> None:
+    value = {**SETUP.to_json(), "server": None}
+    assert MatchSetup.from_json(json.loads(json.dumps(value))).server is None
+
+
+def test_the_plan_is_that_of_games_seed_and_openings() -> None:
+    assert SETUP.plan() == plan_games(10, 7, SETUP.openings)
+    assert SETUP.names == ("new", "old")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"entrants": []},
+        {"entrants": [{"name": "new"}, {"name": "old"}]},
+        {"patience": {"sleep": 3}},
+        {"openings": None},
+        {"server": ["localhost"]},
+        {"unknown": 1},
+        {"games": 0},
+        {"entrants": [{"name": "new", "command": ""}, {"name": "old", "command": "old"}]},
+    ],
+)
+def test_what_is_no_setup_is_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(SetupError):
+        MatchSetup.from_json({**SETUP.to_json(), **change})
+
+
+def test_names_are_told_apart() -> None:
+    assert distinct_names("a", "b") == ("a", "b")
+    assert distinct_names("a", "a") == ("a-1", "a-2")

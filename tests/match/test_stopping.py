@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from match.errors import SetupError
+from match.records import GameRecord
+from match.setup import MatchSetup
+from match.stopping import sprt_of, stop_rule
+from tests.match.games import game
+from tests.match.test_setup import SETUP
+
+PLAIN = dataclasses.replace(SETUP, sprt=None, significance=None, min_games=0)
+
+
+def won_by(winner: int | None, games: int) -> list[GameRecord]:
+    return [game(number, winner) for number in range(1, games + 1)]
+
+
+def first_stop(setup: MatchSetup, winner: int | None) -> int | None:
+    """After how many games, all won by one program, the match is decided; None: not after 200."""
+    is_decided = stop_rule(setup)
+    games = won_by(winner, 200)
+    return next((count for count in range(201) if is_decided(games[:count])), None)
+
+
+def test_without_a_test_nothing_is_decided() -> None:
+    assert first_stop(PLAIN, 0) is None
+
+
+@pytest.mark.parametrize("winner", [0, 1])
+def test_the_sequential_test_stops_after_a_pair(winner: int) -> None:
+    stop = first_stop(dataclasses.replace(PLAIN, sprt="elo0=0 elo1=50 alpha=0.05 beta=0.05"), winner)
+    assert stop is not None
+    assert 0 < stop < 100
+    assert stop % 2 == 0
+
+
+def test_draws_are_evidence_against_the_greater_difference_only() -> None:
+    assert first_stop(dataclasses.replace(PLAIN, sprt="elo0=0 elo1=200"), None) is not None
+    assert first_stop(dataclasses.replace(PLAIN, significance=0.05), None) is None
+
+
+@pytest.mark.parametrize("winner", [0, 1])
+def test_significance_stops_for_either_side_after_enough_games(winner: int) -> None:
+    early = first_stop(dataclasses.replace(PLAIN, significance=0.05), winner)
+    assert early is not None
+    assert early < 20
+    assert first_stop(dataclasses.replace(PLAIN, significance=0.05, min_games=20), winner) == 20
+
+
+def test_a_test_that_is_none_is_told() -> None:
+    with pytest.raises(SetupError, match="SPRT"):
+        sprt_of(dataclasses.replace(PLAIN, sprt="elo0=5"))
