@@ -1,0 +1,325 @@
+"""All seasons on one port at the same time: nobody notices the others, and nobody is taken for one of them."""
+
+from __future__ import annotations
+
+import random
+import re
+from html import unescape
+from pathlib import Path
+
+import pytest
+import trio
+
+from client.admin import AdminClient
+from client.player import GameReport, Player
+from client.strategies import make_strategy
+from protocol.messages import Memento, Result
+from server import events
+from server.config import load_config
+from server.editions import EDITIONS, choose_editions
+from server.errors import StartError
+from server.policy import Edition
+from tests.server.house import House
+from tests.server.serving import PATIENCE, Serving, serving
+from tests.server.town import GAME_TYPES, edition_of, joined, open_town, playing
+
+USUAL = [EDITIONS[name] for name in ("blokus-2021-r3", "blokus-2027", "hase-und-igel-2018")]
+FOREIGN_MOVES = {
+    "swc_2021_blokus": '<data class="sc.plugin2027.SkipMove"/>',
+    "swc_2027_blokus": '<data class="move"><skip order="0"/></data>',
+    "swc_2018_hase_und_igel": '<data class="sc.plugin2021.SkipMove"><color>BLUE</color></data>',
+}
+"""By game: the move of another one."""
+
+
+async def _plays_one_game(server: Serving, edition: Edition) -> tuple[list[GameReport], list[object]]:
+    """A game of this edition with an observer: what its players and its observer saw."""
+    reports: list[GameReport] = []
+    seen: list[object] = []
+
+    async def play(code: str, place: int) -> None:
+        async with Player.connect(port=server.port, dialect=edition.dialect) as player:
+            await player.join_prepared(code)
+            reports.append(await player.play(make_strategy("greedy", seed=place)))
+
+    async with AdminClient.connect(port=server.port, dialect=edition.dialect) as admin:
+        room = await admin.prepare(edition.game_type, ["Eins", "Zwei"])
+        observation = await admin.observe(room.room_id)
+        async with trio.open_nursery() as players:
+            for place, code in enumerate(room.reservations):
+                players.start_soon(play, code, place)
+            seen.extend([event async for event in observation])
+    return reports, seen
+
+
+@pytest.mark.slow
+async def test_games_of_three_seasons_are_played_at_once_and_each_ends_rightly() -> None:
+    async with serving(hard_timeout=PATIENCE, seed=3) as server:
+        saw: dict[str, tuple[list[GameReport], list[object]]] = {}
+
+        async def play(edition: Edition) -> None:
+            saw[edition.name] = await _plays_one_game(server, edition)
+
+        async with trio.open_nursery() as games:
+            for edition in USUAL:
+                games.start_soon(play, edition)
+        started = [line["timestamp"] for line in server.logged("game_started")]
+        ended = [line["timestamp"] for line in server.logged("game_ended")]
+    assert len(started) == len(ended) == len(USUAL)
+    assert max(started) < min(ended)
+    for edition in USUAL:
+        reports, seen = saw[edition.name]
+        states = [event.state for event in seen if isinstance(event, Memento)]
+        (result,) = (event for event in seen if isinstance(event, Result))
+        last = states[-1]
+        assert {type(state) for state in states} == {type(edition.game.new_state(random.Random(1)))}
+        outcome = last.outcome()
+        assert outcome is not None
+        assert result.winners == ((0, 1) if outcome.winner is None else (outcome.winner,))
+        for seat in (0, 1):
+            assert result.scores[seat].cause.value == "REGULAR"
+            assert result.scores[seat].parts[1:] == last.points(seat)
+        assert {report.seat for report in reports} == {0, 1}
+        for report in reports:
+            assert report.result is not None
+            assert report.result.winners == result.winners
+            assert report.state == last
+
+
+async def test_joins_for_different_games_never_meet(autojump_clock: object) -> None:
+    async with open_town() as town:
+        first = {game_type: await joined(town, game_type) for game_type in GAME_TYPES}
+        assert len(town.server.lobby.rooms) == len(GAME_TYPES)
+        for caller in first.values():
+            assert re.fullmatch(rb'<protocol>\n  <joined roomId="[^"]+"/>', await caller.hears())
+        for game_type, caller in first.items():
+            await joined(town, game_type)
+            assert (await caller.hears()).count(b'class="memento"') == 1
+            for other in first.values():
+                assert await other.hears() == b""
+        assert {room.edition.game_type for room in town.server.lobby.rooms.values()} == set(GAME_TYPES)
+
+
+async def test_a_player_of_one_season_cannot_take_a_seat_in_another(autojump_clock: object) -> None:
+    async with open_town() as town:
+        caller = await joined(town, "swc_2027_blokus")
+        await caller.hears()
+        await caller.says('<join gameType="swc_2021_blokus"/>')
+        assert await caller.hears() == (
+            b'\n  <errorpacket message="This connection plays swc_2027_blokus; open another one for swc_2021_blokus">'
+            b'\n    <originalRequest class="join" gameType="swc_2021_blokus"/>\n  </errorpacket>'
+        )
+        assert not caller.is_ended
+
+
+def _told(packets: bytes) -> list[str]:
+    """The messages of all errors."""
+    return [
+        unescape(found.decode()) for found in re.findall(rb'(?:class="error"|<error\w*) message="([^"]*)"', packets)
+    ]
+
+
+@pytest.mark.parametrize("game_type", GAME_TYPES)
+async def test_a_move_of_another_season_is_lost_and_says_what_is_expected(
+    game_type: str, autojump_clock: object
+) -> None:
+    async with open_town() as town:
+        others = [await playing(town, other) for other in GAME_TYPES if other != game_type]
+        room_id, one, two = await playing(town, game_type)
+        await one.says(f'<room roomId="{room_id}">{FOREIGN_MOVES[game_type]}</room>')
+        heard = await one.hears()
+        texts = _told(heard)
+        assert texts
+        dialect = edition_of(town, game_type).dialect
+        class_name = re.findall('class="([^"]*)"', FOREIGN_MOVES[game_type])[0]
+        problem = f'data class="{class_name}" gibt es nicht; erlaubt: {", ".join(dialect.move_classes)}'
+        for text in texts:
+            assert f"Der Zug konnte nicht erkannt werden: {problem}" in text
+        opponent_heard = await two.hears()
+        assert _told(opponent_heard) == []
+        assert opponent_heard.count(b'class="result"') == 1
+        assert [each.seat for each in _refused(town)] == [0]
+        for _, first, second in others:
+            assert (await first.hears(), await second.hears()) == (b"", b"")
+            assert not first.is_ended
+            assert not second.is_ended
+
+
+def _refused(town: House) -> list[events.MoveRefused]:
+    return town.happened(events.MoveRefused)
+
+
+async def test_a_move_of_2021_in_a_room_of_2027_to_the_byte(autojump_clock: object) -> None:
+    async with open_town() as town:
+        room_id, one, _ = await playing(town, "swc_2027_blokus")
+        await one.says(f'<room roomId="{room_id}"><data class="sc.plugin2021.SkipMove"/></room>')
+        heard = await one.hears()
+        assert heard.startswith(
+            f'\n  <room roomId="{room_id}">'
+            '\n    <data class="error" message="Ungueltiger Zug von &apos;&apos;.&#xa;'
+            "InvalidMoveException(mistake=Der Zug konnte nicht erkannt werden: "
+            "data class=&quot;sc.plugin2021.SkipMove&quot; gibt es nicht; "
+            'erlaubt: sc.plugin2027.SetMove, sc.plugin2027.SkipMove, move=null)">'
+            '\n      <originalMessage class="sc.plugin2021.SkipMove"/>'
+            "\n    </data>\n  </room>"
+            f'\n  <room roomId="{room_id}">\n    <data class="result">'.encode()
+        )
+        assert heard.endswith(f'\n  <left roomId="{room_id}"/>'.encode())
+        assert not one.is_ended
+
+
+async def test_a_move_of_2021_in_a_room_of_2018_to_the_byte(autojump_clock: object) -> None:
+    async with open_town() as town:
+        room_id, one, _ = await playing(town, "swc_2018_hase_und_igel")
+        await one.says(f'<room roomId="{room_id}"><data class="sc.plugin2021.SkipMove"/></room>')
+        assert (
+            await one.hears()
+            == (
+                f'\n  <room roomId="{room_id}">'
+                '\n    <data class="error" message="Ungueltiger Zug von &apos;Unknown&apos;.&#xa;'
+                "Der Zug konnte nicht erkannt werden: data class=&quot;sc.plugin2021.SkipMove&quot; gibt es nicht; "
+                'erlaubt: move">'
+                '\n      <originalRequest class="sc.plugin2021.SkipMove"/>'
+                "\n    </data>\n  </room>"
+                "\n  <sc.protocol.responses.CloseConnection/>\n</protocol>"
+            ).encode()
+        )
+        assert one.is_ended
+
+
+@pytest.mark.parametrize(
+    ("request_", "said"),
+    [
+        (
+            (
+                '<prepare gameType="swc_2027_blokus"><slot displayName="a" shouldBePaused="true"/><slot displayName="b"/>'
+                "</prepare>"
+            ),
+            (
+                '\n  <errorpacket message="slot 1: blokus-2027 has no attribute shouldBePaused; '
+                'it has displayName, canTimeout, reserved">'
+                '\n    <originalRequest class="prepare" gameType="swc_2027_blokus" pause="true">'
+                '\n      <slot displayName="a" canTimeout="true" reserved="true"/>'
+                '\n      <slot displayName="b" canTimeout="true" reserved="true"/>'
+                "\n    </originalRequest>\n  </errorpacket>"
+            ),
+        ),
+        (
+            (
+                '<prepare gameType="swc_2018_hase_und_igel" pause="true"><slot displayName="a"/><slot displayName="b"/>'
+                "</prepare>"
+            ),
+            (
+                '\n  <errorpacket message="prepare: hase-und-igel-2018 has no attribute pause; it has gameType">'
+                '\n    <originalRequest class="prepare" gameType="swc_2018_hase_und_igel" pause="true">'
+                '\n      <slot displayName="a" canTimeout="true" reserved="true"/>'
+                '\n      <slot displayName="b" canTimeout="true" reserved="true"/>'
+                "\n    </originalRequest>\n  </errorpacket>"
+            ),
+        ),
+        (
+            (
+                '<prepare gameType="swc_2018_hase_und_igel"><slot displayName="a"/>'
+                '<slot displayName="b" reserved="false"/></prepare>'
+            ),
+            (
+                '\n  <errorpacket message="slot 2: hase-und-igel-2018 has no attribute reserved; '
+                'it has displayName, canTimeout, shouldBePaused">'
+                '\n    <originalRequest class="prepare" gameType="swc_2018_hase_und_igel" pause="false">'
+                '\n      <slot displayName="a" canTimeout="true" reserved="true"/>'
+                '\n      <slot displayName="b" canTimeout="true" reserved="false"/>'
+                "\n    </originalRequest>\n  </errorpacket>"
+            ),
+        ),
+    ],
+)
+async def test_what_only_another_season_has_cannot_be_prepared(
+    request_: str, said: str, autojump_clock: object
+) -> None:
+    async with open_town() as town:
+        room_id, one, two = await playing(town, "swc_2018_hase_und_igel")
+        admin = await town.admin()
+        await admin.says(request_)
+        assert await admin.hears() == f"<protocol>{said}".encode()
+        assert not admin.is_ended
+        assert list(town.server.lobby.rooms) == [room_id]
+        assert (await one.hears(), await two.hears()) == (b"", b"")
+
+
+UNKNOWN = (
+    "sc.server.plugins.UnknownGameTypeException: Unknown GameType UUID: chess "
+    "(available: swc_2027_blokus,swc_2021_blokus,swc_2018_hase_und_igel)"
+)
+
+
+@pytest.mark.parametrize(
+    ("default", "end"),
+    [
+        ("swc_2027_blokus", ""),
+        ("swc_2021_blokus", "\n  <sc.protocol.CloseConnection/>\n</protocol>"),
+        ("swc_2018_hase_und_igel", "\n  <sc.protocol.responses.CloseConnection/>\n</protocol>"),
+    ],
+)
+async def test_an_unknown_game_names_those_there_are_in_the_default_game_s_form(
+    default: str, end: str, autojump_clock: object
+) -> None:
+    async with open_town(default_game=default) as town:
+        caller = await joined(town, "chess")
+        tag = "error" if default == "swc_2018_hase_und_igel" else "errorpacket"
+        assert (
+            await caller.hears()
+            == (
+                f'<protocol>\n  <{tag} message="{UNKNOWN}">\n    <originalRequest class="join" gameType="chess"/>'
+                f"\n  </{tag}>{end}"
+            ).encode()
+        )
+        assert caller.is_ended == bool(end)
+
+
+@pytest.mark.parametrize("default", [None, *GAME_TYPES])
+async def test_a_join_that_names_no_game_gets_the_default_one(default: str | None, autojump_clock: object) -> None:
+    async with open_town(default_game=default) as town:
+        await joined(town, None)
+        (room,) = town.server.lobby.rooms.values()
+        assert room.edition.game_type == (default or "swc_2027_blokus")
+
+
+async def test_the_edition_that_was_chosen_is_the_one_that_is_spoken(autojump_clock: object) -> None:
+    chosen = {"swc_2021_blokus": "blokus-2021-r1"}
+    async with open_town(editions=chosen) as town:
+        one, two = await joined(town, "swc_2021_blokus"), await joined(town, "swc_2021_blokus")
+        assert b'color="one"' in await one.hears()
+        heard = await two.hears()
+        assert b'color="two"' in heard or heard.count(b"<joined ") == 1
+        others = await joined(town, "swc_2027_blokus"), await joined(town, "swc_2027_blokus")
+        assert b'color="ONE"' in await others[0].hears()
+
+
+def test_editions_and_the_default_game_are_read_from_file_and_options(tmp_path: Path) -> None:
+
+    file = tmp_path / "server.properties"
+    file.write_text("edition.swc_2021_blokus=blokus-2021-r2\ndefaultGame=swc_2018_hase_und_igel\n", encoding="utf-8")
+    config = load_config({"config": str(file)}, {})
+    assert config.editions == {"swc_2021_blokus": "blokus-2021-r2"}
+    assert config.default_game == "swc_2018_hase_und_igel"
+    stronger = load_config(
+        {
+            "config": str(file),
+            "editions": ("swc_2021_blokus=blokus-2021-r1",),
+            "default_game": "swc_2021_blokus",
+        },
+        {},
+    )
+    assert stronger.editions == {"swc_2021_blokus": "blokus-2021-r1"}
+    assert stronger.default_game == "swc_2021_blokus"
+
+
+def test_a_start_piece_need_only_be_one_of_one_season() -> None:
+
+    chosen = choose_editions({}, {"startPiece": "PENTO_X"})
+    usual = choose_editions({}, {})
+    assert [game_type for game_type in chosen if chosen[game_type].game is not usual[game_type].game] == [
+        "swc_2027_blokus"
+    ]
+    with pytest.raises(StartError):
+        choose_editions({}, {"startPiece": "MONO"})
