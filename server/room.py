@@ -203,8 +203,8 @@ class Room:
         chair = self.chairs[self.state.seat_on_turn]
         self._requested = chair.seat
         self._request_number += 1
-        if chair.peer is not None:
-            self._audience.tell(chair.peer, MoveRequest(), partial(self._request_sent, chair, self._request_number))
+        assert chair.peer is not None, "whoever leaves ends the game"
+        self._audience.tell(chair.peer, MoveRequest(), partial(self._request_sent, chair, self._request_number))
 
     def _request_sent(self, chair: Chair, number: int, now: float) -> None:
         if number != self._request_number or self._requested is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import socket
+import sys
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -224,6 +225,16 @@ def test_a_host_with_several_addresses_gets_the_same_port_on_all_of_them(
     assert sockets == made
     assert [sock.address[:2] for sock in made] == [("::1", 40_001), ("127.0.0.1", 40_001)]
     assert [(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1) in sock.options for sock in made] == [True, False]
+
+
+@pytest.mark.parametrize(("platform", "is_reused"), [("linux", True), ("win32", False)])
+def test_a_port_is_taken_over_from_connections_that_end_but_from_no_other_server(
+    platform: str, is_reused: bool, machine: Callable[..., list[FakeSocket]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = machine("127.0.0.1")
+    monkeypatch.setattr(sys, "platform", platform)  # on Windows the option would allow the latter
+    listener._listen("127.0.0.1", 0)
+    assert ((socket.SOL_SOCKET, socket.SO_REUSEADDR, 1) in made[0].options) == is_reused
 
 
 @pytest.mark.parametrize("hosts", [("192.0.2.1", "127.0.0.1"), ("127.0.0.1", "192.0.2.1")])

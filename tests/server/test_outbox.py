@@ -136,6 +136,17 @@ async def test_who_is_over_the_bound_is_dropped_at_once_even_amid_a_write(autoju
         assert case.sent == []
 
 
+async def test_who_takes_everything_when_it_is_too_late_is_dropped_all_the_same(autojump_clock: MockClock) -> None:
+    async with running(capacity=0) as case:
+        case.send(1, 900)
+        await wait_all_tasks_blocked()
+        case.wire.take(5000)
+        case.send(2, 900)  # before the writer has had its turn
+        await wait_all_tasks_blocked()
+        assert case.broken == [("more than 1000 bytes not taken", True)]
+        assert case.sent == []
+
+
 async def test_who_takes_nothing_for_a_while_is_dropped(autojump_clock: MockClock) -> None:
     async with running(capacity=5) as case:
         case.send(1)

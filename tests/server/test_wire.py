@@ -43,7 +43,7 @@ async def wired() -> AsyncIterator[tuple[socket.socket, SocketWire, socket.socke
 
 def be_late(sock: socket.socket, seconds: float = LATE) -> None:
     """Wait until there is something to read, and then be busy with something else for a while."""
-    select.select([sock], [], [], 5)
+    assert select.select([sock], [], [], 5)[0]
     until = time.perf_counter() + seconds
     while time.perf_counter() < until:
         pass
