@@ -98,9 +98,7 @@ class _Referee:
         for program, known in zip(self._programs, self._facts.programs, strict=True):
             if program is not None:
                 known.leftovers = tuple(f"{each.name} ({each.pid})" for each in program.leftovers)
-        return self._record(
-            judge(self._facts), relative, started_at, trio.current_time() - started, replay if self._replay else None
-        )
+        return self._record(judge(self._facts), relative, started_at, trio.current_time() - started, replay)
 
     # -- the course of a game ---------------------------------------------------------------------------------------
 
@@ -126,7 +124,7 @@ class _Referee:
             if not self._is_watched_to_the_end:
                 with trio.move_on_after(_LAST_WORD):
                     await house.admin.cancel(room.room_id)
-                    await self._until(lambda: self._is_watched_to_the_end)
+                    await self._until(lambda: self._is_watched_to_the_end or self._facts.result is not None)
             async with trio.open_nursery() as ending:
                 for index in (0, 1):
                     ending.start_soon(self._end_program, index)
@@ -182,7 +180,8 @@ class _Referee:
         program, known = self._programs[index], self._facts.programs[index]
         if program is None:
             return
-        is_patient = self._facts.result is not None and not self._hangs(index)  # else there is nothing to wait for
+        # who has not played, or hangs, is not waited for
+        is_patient = self._facts.has_begun and self._facts.result is not None and not self._hangs(index)
         await program.end(self._setup.patience.exit if is_patient else 0.0)
         if program.was_ended:
             known.last_words = self._last_words(index)
@@ -307,7 +306,7 @@ class _Referee:
         return ""
 
     def _save_replay(self, house: House) -> str | None:
-        if not self._replay:
+        if not self._facts.has_begun:
             return None
         (self._folder / REPLAY).write_bytes(encode_replay(house.dialect, "", self._replay))
         return REPLAY
@@ -315,7 +314,7 @@ class _Referee:
     def _record(
         self, judgement: Judgement, relative: str, started_at: str, wall_seconds: float, replay: str | None
     ) -> GameRecord:
-        planned, result = self._planned, self._facts.result
+        planned, result = self._planned, self._facts.result if self._facts.has_begun else None
         points: list[int | None] = [None, None]
         causes = ["", ""]
         for seat, score in enumerate(result.scores if result else ()):
@@ -350,7 +349,7 @@ class _Referee:
     def _full_reason(self, judgement: Judgement) -> str:
         """The reason, and which programs had to be ended after a game they had played."""
         texts = [" ".join(judgement.reason.split())]
-        if self._facts.result is not None:
+        if self._facts.has_begun and self._facts.result is not None:
             texts += [
                 f"{self._setup.names[index]} had to be ended after the game"
                 for index, program in enumerate(self._programs)

@@ -31,7 +31,7 @@ MATCHES: Final = "matches"
 
 _RESAMPLES: Final = 200
 _ROUNDS: Final = 500  # of the iteration, at most
-_PRECISION: Final = 1e-9
+_PRECISION: Final = 1e-5  # of a strength's logarithm: far below a point of Elo
 _UNFIT: Final = re.compile(r"[^\w.+-]+")
 _ELO: Final = 400 / math.log(10)
 
@@ -180,12 +180,15 @@ class Rank:
 def rank(names: Sequence[str], matches: Mapping[tuple[int, int], Sequence[GameRecord]]) -> tuple[Rank, ...]:
     """The table, best first. `matches`: the games of each pairing, program 0 of its records being the first one."""
     pairs = {pairing: _scores_of_pairs(records) for pairing, records in matches.items()}
-    ratings = _ratings(len(names), {pairing: list(scores) for pairing, scores in pairs.items()})
+    strengths = _strengths([1.0] * len(names), pairs)
+    ratings = _elo(strengths)
     rng = random.Random("resampling")
     samples = [
-        _ratings(
-            len(names),
-            {pairing: rng.choices(scores, k=len(scores)) if scores else [] for pairing, scores in pairs.items()},
+        _elo(
+            _strengths(
+                strengths,
+                {pairing: rng.choices(scores, k=len(scores)) if scores else [] for pairing, scores in pairs.items()},
+            )
         )
         for _ in range(_RESAMPLES)
     ]
@@ -209,16 +212,16 @@ def _scores_of_pairs(records: Sequence[GameRecord]) -> list[tuple[float, int]]:
     return [found[pair] for pair in sorted(found)]
 
 
-def _ratings(count: int, pairs: Mapping[tuple[int, int], Sequence[tuple[float, int]]]) -> list[float]:
-    """Elo of each program, 0 in the mean."""
+def _strengths(start: Sequence[float], pairs: Mapping[tuple[int, int], Sequence[tuple[float, int]]]) -> list[float]:
+    """How strong each program is, sought from `start` on; the odds of a game are the ratio of two strengths."""
     totals = {
         pairing: (sum(points for points, _ in scores), sum(games for _, games in scores))
         for pairing, scores in pairs.items()
     }
-    strengths = [1.0] * count
+    strengths = list(start)
     for _ in range(_ROUNDS):
         # everybody has drawn one game against an average player, whose strength is 1
-        points = [0.5] * count
+        points = [0.5] * len(strengths)
         weights = [1 / (strength + 1) for strength in strengths]
         for (first, second), (won, games) in totals.items():
             points[first] += won
@@ -231,8 +234,13 @@ def _ratings(count: int, pairs: Mapping[tuple[int, int], Sequence[tuple[float, i
         strengths = better
         if change < _PRECISION:
             break
+    return strengths
+
+
+def _elo(strengths: Sequence[float]) -> list[float]:
+    """Ratings, 0 in the mean."""
     ratings = [_ELO * math.log(strength) for strength in strengths]
-    mean = sum(ratings) / count
+    mean = sum(ratings) / len(ratings)
     return [rating - mean for rating in ratings]
 
 

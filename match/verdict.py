@@ -84,12 +84,12 @@ def judge(facts: GameFacts) -> Judgement:
     """The verdict on a game that is over, or is to be ended."""
     if facts.machine_problem is not None:
         return Judgement(Verdict.SERVER_FAILED, reason=facts.machine_problem, is_counted=False)
-    if facts.result is None:
+    if facts.result is None or not facts.has_begun:  # some editions give a result of what never began
         return _judge_without_result(facts)
     for seat, score in enumerate(facts.result.scores):
         if score.cause is not Cause.REGULAR:
             return _judge_fault(facts, facts.result, facts.seats[seat], score.cause, score.reason)
-    if not facts.result.winners:
+    if not facts.result.winners or facts.is_game_over:  # some editions name a winner of what was called off
         return _judge_cut_short(facts)
     winner = _winner(facts)
     for program, each in enumerate(facts.programs):

@@ -147,6 +147,12 @@ def test_who_spoils_the_start_has_lost(
     assert judge(game) == Judgement(verdict, offender, reason, 1 - offender)
 
 
+def test_a_result_of_a_game_that_never_began_means_nothing() -> None:
+    told = result(Cause.LEFT, Cause.REGULAR, winners=(1,))
+    judged = judge(facts({"not_started": "no such program"}, JOINED, result=told))
+    assert judged == Judgement(Verdict.NO_START, 0, "no such program", 1)
+
+
 def test_a_game_that_both_spoil_is_nobodys() -> None:
     judged = judge(facts({"not_started": "no such program"}, {"returncode": 0}))
     reason = "no such program; so with old: does not start, ended with exit code 0 and had not connected"
@@ -162,7 +168,8 @@ def test_nobody_has_failed_while_there_is_time() -> None:
 def test_who_is_on_turn_when_the_time_is_over_hangs() -> None:
     reason = "it was on turn when the time for the game was over"
     cancelled = result(*PLAYED, winners=())
-    for told in (cancelled, None):
+    led = result(*PLAYED, winners=(0,))
+    for told in (cancelled, led, None):
         judged = judge(begun(result=told, is_game_over=True, on_turn=1))
         assert judged == Judgement(Verdict.HANGS, 1, reason, 0)
 

@@ -1,0 +1,273 @@
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+import match.referee
+from client.editions import DEFAULT_GAME_TYPE
+from match.errors import MachineError
+from match.house import SERVER_LOG, WIRE_LOG
+from match.processes import Usage, find_processes
+from match.records import GameRecord, Verdict
+from match.referee import REPLAY, VERDICT, play_game
+from match.setup import Entrant, MatchSetup, Patience
+from server.editions import choose_editions
+from server.replay import load_starting_states
+from tests.spielleiter.background import background_server
+
+BUILTIN = f"{sys.executable} -m spielleiter play --game {DEFAULT_GAME_TYPE} --seed 1"
+LAST = 30  # seconds that no game may take
+
+REST = "sleep 500"
+"""A program that does nothing at all."""
+
+
+def setup_of(first: str, second: str, **changes: Any) -> MatchSetup:
+    setup = MatchSetup(
+        entrants=(Entrant("new", first), Entrant("old", second)),
+        game_type=DEFAULT_GAME_TYPE,
+        games=2,
+        seed=1,
+        run_id="",
+        patience=Patience(start=20, exit=5, game=20),
+    )
+    return dataclasses.replace(setup, **changes)
+
+
+async def play(folder: Path, first: str, second: str, game: int = 1, **changes: Any) -> GameRecord:
+    """The verdict on a game of two programs; afterwards neither lives."""
+    setup = dataclasses.replace(setup_of(first, second, **changes), run_id=str(folder))
+    with trio.fail_after(LAST):
+        record = await play_game(setup, setup.plan()[game - 1], folder)
+    assert find_processes(str(folder)) == ()
+    return record
+
+
+def shell(script: str) -> str:
+    """A program that is a script, with the usual options as its arguments."""
+    return f"sh -c '{script}' bot"
+
+
+# -- programs that never get as far as a game -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "verdict", "reason"),
+    [
+        ("/nowhere/bot", Verdict.NO_START, "/nowhere/bot: there is no such program"),
+        (
+            shell("echo no book >&2; exit 3"),
+            Verdict.NO_START,
+            "ended with exit code 3 and had not connected; its last words: no book",
+        ),
+        (shell("echo bye"), Verdict.NO_START, "ended with exit code 0 and had not connected; its last words: bye"),
+        (shell("kill -KILL $$"), Verdict.NO_START, "ended by signal 9 and had not connected"),
+    ],
+)
+@pytest.mark.slow
+async def test_a_program_that_does_not_start_loses(command: str, verdict: str, reason: str, tmp_path: Path) -> None:
+    record = await play(tmp_path, f"{BUILTIN} -s first", command)
+    assert (record.verdict, record.offender, record.winner, record.reason) == (verdict, 1, 0, reason)
+    assert record.is_counted
+    assert (record.points, record.causes, record.plies, record.replay) == ((None, None), ("", ""), 0, None)
+
+
+async def test_where_neither_starts_nobody_wins(tmp_path: Path) -> None:
+    record = await play(tmp_path, "/nowhere/bot", "/nowhere/too")
+    assert (record.verdict, record.offender, record.winner, record.is_counted) == (Verdict.NO_START, 0, None, False)
+    assert "so with old: does not start, /nowhere/too: there is no such program" in record.reason
+
+
+NONSENSE = f"""{sys.executable} -c "
+import socket, sys
+s = socket.create_connection((sys.argv[2], int(sys.argv[4])))
+s.sendall(WHAT)
+while s.recv(1000): pass
+s.close()
+THEN" """.strip()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("what", "then", "verdict", "reason"),
+    [
+        ("b'GET / HTTP/1.1'", "", Verdict.NONSENSE, "The stream has to begin with <protocol>"),
+        ("b'<protocol>'", "", Verdict.NEVER_JOINS, "it connected and then did not take its seat"),
+        (
+            "b'<protocol><joinPrepared reservationCode=\\\"x\\\"/>'",
+            "import time; time.sleep(500)",
+            Verdict.NEVER_JOINS,
+            "the server refused: ",
+        ),
+    ],
+)
+async def test_a_program_that_does_not_take_its_seat_loses(
+    what: str, then: str, verdict: str, reason: str, tmp_path: Path
+) -> None:
+    command = NONSENSE.replace("WHAT", what).replace("THEN", then)
+    record = await play(tmp_path, command, f"{BUILTIN} -s first", patience=Patience(start=3))
+    assert (record.verdict, record.offender, record.winner) == (verdict, 0, 1)
+    assert record.reason.startswith(reason)
+
+
+@pytest.mark.slow
+async def test_whoever_does_not_even_connect_is_not_waited_for_for_ever(tmp_path: Path) -> None:
+    command = shell("trap : TERM INT HUP; setsid sleep 500 & sleep 500 & wait; sleep 500")
+    record = await play(tmp_path, f"{BUILTIN} -s first", command, patience=Patience(start=2))
+    assert (record.verdict, record.offender, record.reason) == (Verdict.NEVER_JOINS, 1, "it did not connect")
+
+
+# -- games ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+async def test_a_whole_game_leaves_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "games" / "0002").mkdir(parents=True)
+    (tmp_path / "games" / "0002" / "of a run that was cut off").touch()
+    record = await play(tmp_path, "builtin:greedy", "builtin:first", game=2)
+    assert (record.verdict, record.offender, record.reason, record.winner) == (Verdict.REGULAR, None, "", 0)
+    assert record.seats == (1, 0)
+    assert record.points[0] is not None
+    assert record.points[1] is not None
+    assert record.points[0] > record.points[1] > 20
+    assert record.causes == ("REGULAR", "REGULAR")
+    assert record.start is not None
+    assert len(record.think_times[0]) + len(record.think_times[1]) >= record.plies > 20
+    assert all(0 < seconds < 10 for seconds in record.cpu_seconds)
+    folder = tmp_path / record.folder
+    assert sorted(path.name for path in folder.iterdir()) == sorted(
+        [f"program{number}.{stream}.log" for number in (1, 2) for stream in ("stdout", "stderr")]
+        + [SERVER_LOG, WIRE_LOG, REPLAY, VERDICT]
+    )
+    assert GameRecord.from_json(json.loads((folder / VERDICT).read_text())) == record
+    assert "won as player 2" in (folder / "program1.stdout.log").read_text()
+    assert b"<joinPrepared" in gzip.decompress((folder / WIRE_LOG).read_bytes())
+    editions = {DEFAULT_GAME_TYPE: choose_editions({}, {})[DEFAULT_GAME_TYPE]}
+    assert load_starting_states(folder / REPLAY, 10, editions)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("strategy", "verdict", "cause"),
+    [
+        ("illegal", Verdict.ILLEGAL_MOVE, "RULE_VIOLATION"),
+        ("slow", Verdict.TIMEOUT, "SOFT_TIMEOUT"),
+        ("crash", Verdict.CRASH, "LEFT"),
+        ("garbage", Verdict.BAD_MESSAGE, "LEFT"),
+        ("silent", Verdict.HANGS, "HARD_TIMEOUT"),
+    ],
+)
+@pytest.mark.parametrize("is_own", [True, False])
+async def test_each_way_to_misbehave_has_its_verdict(
+    strategy: str, verdict: str, cause: str, is_own: bool, tmp_path: Path
+) -> None:
+    bad = f"{BUILTIN} -s {strategy} --delay 1"
+    limits = {"soft_timeout": 0.8, "hard_timeout": 1.5}
+    if is_own:
+        record = await play(tmp_path, f"{BUILTIN} -s first", bad, server_options=limits)
+    else:
+        with background_server(**limits) as server:
+            place = ("127.0.0.1", server.port)
+            record = await play(tmp_path, f"{BUILTIN} -s first", bad, server=place, password="examplepassword")
+        if strategy == "garbage":  # an observer does not see bytes that mean nothing, only that the program left
+            verdict = Verdict.CRASH
+    assert (record.verdict, record.offender, record.winner) == (verdict, 1, 0)
+    assert record.is_counted
+    assert record.causes == ("REGULAR", cause)
+    assert record.reason
+    assert record.replay == REPLAY
+
+
+@pytest.mark.slow
+async def test_a_whole_game_at_a_server_that_runs_already(tmp_path: Path) -> None:
+    with background_server() as server:
+        place = ("127.0.0.1", server.port)
+        record = await play(tmp_path, "builtin:first", "builtin:first", server=place, password="examplepassword")
+    assert record.verdict == Verdict.REGULAR
+    assert len(record.think_times[0]) + len(record.think_times[1]) == record.plies > 20
+    assert (tmp_path / record.folder / REPLAY).exists()
+
+
+@pytest.mark.slow
+async def test_a_server_that_is_not_there_is_the_machines_fault(tmp_path: Path) -> None:
+    record = await play(tmp_path, REST, REST, server=("127.0.0.1", 1))
+    assert (record.verdict, record.is_counted, record.offender) == (Verdict.SERVER_FAILED, False, None)
+    assert "cannot connect to 127.0.0.1:1" in record.reason
+
+
+@pytest.mark.slow
+async def test_leftovers_and_those_who_stay_are_named(tmp_path: Path) -> None:
+    first = shell(f'sleep 500 & exec {BUILTIN} -s first "$@"')
+    second = shell(f'{BUILTIN} -s first "$@"; exec sleep 500')
+    record = await play(tmp_path, first, second, patience=Patience(exit=0.5))
+    assert (record.verdict, record.offender) == (Verdict.LEFTOVERS, 0)
+    assert record.is_counted
+    assert record.reason.startswith("1 process outlived it: sleep (")
+    assert record.reason.endswith("; old had to be ended after the game")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("can_timeout", [True, False])
+async def test_a_game_without_limits_ends_with_its_time(can_timeout: bool, tmp_path: Path) -> None:
+    silent = Entrant("new", f"{BUILTIN} -s silent", can_timeout=can_timeout)
+    record = await play(
+        tmp_path,
+        REST,
+        REST,
+        entrants=(silent, Entrant("old", f"{BUILTIN} -s first")),
+        patience=Patience(game=1),
+    )
+    assert (record.verdict, record.offender, record.winner) == (Verdict.HANGS, 0, 1)
+    assert record.reason == "it was on turn when the time for the game was over"
+
+
+@pytest.mark.slow
+async def test_a_loss_on_time_by_waiting_for_a_processor_is_nobodys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Usage, "seconds_lost", lambda *_: 0.9)
+    record = await play(
+        tmp_path, f"{BUILTIN} -s slow --delay 1", f"{BUILTIN} -s first", server_options={"soft_timeout": 0.8}
+    )
+    assert (record.verdict, record.offender, record.is_counted) == (Verdict.OVERLOAD, None, False)
+    assert record.reason.startswith("new: 1.")
+
+
+async def test_a_bug_of_the_server_is_nobodys_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("oh")
+
+    monkeypatch.setattr("server.room.Room.observe", fail)
+    record = await play(tmp_path, REST, REST, patience=Patience(start=0.1))
+    assert (record.verdict, record.is_counted) == (Verdict.SERVER_FAILED, False)
+    assert record.reason == "a bug of the server: ZeroDivisionError: oh"
+
+
+async def test_a_folder_that_cannot_be_is_the_machines_fault(tmp_path: Path) -> None:
+    (tmp_path / "games").touch()
+    with pytest.raises(MachineError, match=r"games/0001: Not a directory"):
+        await play(tmp_path, REST, REST)
+
+
+async def test_a_disk_that_is_full_in_the_middle_of_a_game_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> bytes:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(match.referee, "encode_replay", fail)
+    monkeypatch.setattr(match.referee._Referee, "_play", _see_something)
+    record = await play(tmp_path, REST, REST)
+    assert (record.verdict, record.is_counted) == (Verdict.SERVER_FAILED, False)
+    assert "No space left on device" in record.reason
+
+
+async def _see_something(referee: Any, _house: Any) -> None:
+    referee._facts.has_begun = True

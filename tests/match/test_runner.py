@@ -1,0 +1,248 @@
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+import trio
+import trio.testing
+
+import match.runner
+from match.errors import MachineError, SetupError
+from match.journal import open_journal
+from match.plan import PlannedGame
+from match.records import GameRecord, Verdict
+from match.runner import MACHINE_FAILURES, Conditions, End, count_cores, never, play_match
+from match.setup import Entrant, MatchSetup
+from tests.match.games import fault, game
+
+SETUP = MatchSetup((Entrant("new", "new"), Entrant("old", "old")), "chess", games=10, seed=1, run_id="run")
+
+Act: TypeAlias = Callable[[PlannedGame], Awaitable[GameRecord]]
+
+
+class Told:
+    """A progress that remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.started: list[int] = []
+        self.finished: list[int] = []
+        self.stops = 0
+
+    def game_started(self, planned: PlannedGame) -> None:
+        self.started.append(planned.game)
+
+    def game_finished(self, record: GameRecord) -> None:
+        self.finished.append(record.game)
+
+    def stopping(self) -> None:
+        self.stops += 1
+
+
+class House:
+    """Plays matches whose games are made up by `act`."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder = folder
+        self.told = Told()
+        self.act: Act = self.won
+        self.cores: list[tuple[int | None, int | None]] = []
+        self.at_a_time = 0
+        self.most_at_a_time = 0
+        monkeypatch.setattr(match.runner, "play_game", self._play_game)
+
+    async def won(self, planned: PlannedGame) -> GameRecord:
+        await trio.lowlevel.checkpoint()
+        return game(planned.game)
+
+    async def _play_game(
+        self, _setup: MatchSetup, planned: PlannedGame, folder: Path, cores: tuple[int | None, int | None]
+    ) -> GameRecord:
+        assert folder == self.folder
+        self.cores.append(cores)
+        self.at_a_time += 1
+        self.most_at_a_time = max(self.most_at_a_time, self.at_a_time)
+        try:
+            return await self.act(planned)
+        finally:
+            self.at_a_time -= 1
+
+    async def play(
+        self,
+        conditions: Conditions | None = None,
+        is_decided: Callable[[Sequence[GameRecord]], bool] = never,
+    ) -> End:
+        with open_journal(self.folder) as journal, trio.fail_after(5):
+            return await play_match(SETUP, self.folder, journal, self.told, conditions or Conditions(), is_decided)
+
+    @property
+    def journal(self) -> list[int]:
+        with open_journal(self.folder) as journal:
+            return list(journal.records)
+
+
+@pytest.fixture
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
+    return House(tmp_path, monkeypatch)
+
+
+ALL = list(range(1, 11))
+
+
+async def test_every_game_is_played_and_kept(house: House) -> None:
+    assert await house.play() is End.DONE
+    assert house.journal == house.told.started == house.told.finished == ALL
+    assert house.most_at_a_time == 1
+
+
+async def test_a_game_is_kept_before_anybody_hears_of_it(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    def hear(record: GameRecord) -> None:
+        assert (house.folder / "games.jsonl").read_text().count("\n") == record.game
+
+    monkeypatch.setattr(house.told, "game_finished", hear)
+    assert await house.play() is End.DONE
+
+
+@pytest.mark.parametrize("concurrency", [1, 3, 10, 20])
+async def test_so_many_games_are_played_at_a_time(concurrency: int, house: House) -> None:
+    async def rest(planned: PlannedGame) -> GameRecord:
+        await trio.testing.wait_all_tasks_blocked()
+        return game(planned.game)
+
+    house.act = rest
+    assert await house.play(Conditions(concurrency)) is End.DONE
+    assert sorted(house.journal) == ALL
+    assert house.most_at_a_time == min(concurrency, 10)
+
+
+async def test_what_is_in_the_journal_is_not_played_again(house: House) -> None:
+    with open_journal(house.folder) as journal:
+        for number in (2, 5):
+            journal.append(game(number))
+    assert await house.play() is End.DONE
+    assert house.told.started == [1, 3, 4, 6, 7, 8, 9, 10]
+    assert await house.play() is End.DONE
+    assert sorted(house.journal) == ALL
+
+
+async def test_a_decision_ends_the_match_and_cuts_off_what_is_played(house: House) -> None:
+    async def first_alone(planned: PlannedGame) -> GameRecord:
+        if planned.game > 1:
+            await trio.sleep_forever()
+        return game(planned.game)
+
+    house.act = first_alone
+    assert await house.play(Conditions(4), lambda records: len(records) == 1) is End.DECIDED
+    assert house.journal == [1]
+    assert house.at_a_time == 0
+    assert await house.play(is_decided=lambda records: len(records) == 1) is End.DECIDED
+    assert house.told.finished == [1]
+
+
+@pytest.mark.parametrize(("is_fail_fast", "end", "played"), [(True, End.FAULT, 3), (False, End.DONE, 10)])
+async def test_the_first_fault_ends_a_match_that_is_to_fail_fast(
+    is_fail_fast: bool, end: End, played: int, house: House
+) -> None:
+    async def third_crashes(planned: PlannedGame) -> GameRecord:
+        await trio.lowlevel.checkpoint()
+        return fault(planned.game, 0, Verdict.CRASH) if planned.game == 3 else game(planned.game)
+
+    house.act = third_crashes
+    assert await house.play(Conditions(is_fail_fast=is_fail_fast)) is end
+    assert len(house.journal) == played
+
+
+async def test_a_machine_that_fails_again_and_again_ends_the_match(house: House) -> None:
+    async def fail_but_second(planned: PlannedGame) -> GameRecord:
+        await trio.lowlevel.checkpoint()
+        if planned.game == 2:
+            return game(2)
+        return game(planned.game, None, verdict=Verdict.SERVER_FAILED, is_counted=False)
+
+    house.act = fail_but_second
+    assert await house.play() is End.MACHINE
+    assert house.journal == ALL[: 2 + MACHINE_FAILURES]
+
+
+async def test_what_is_wrong_with_the_machine_comes_out_alone(house: House) -> None:
+    async def fail(_planned: PlannedGame) -> GameRecord:
+        await trio.lowlevel.checkpoint()
+        raise MachineError("no space left")
+
+    house.act = fail
+    with pytest.raises(MachineError, match="no space left"):
+        await house.play(Conditions(3))
+
+
+async def test_a_bug_comes_out_as_it_is(house: House) -> None:
+    async def fail(_planned: PlannedGame) -> GameRecord:
+        raise ZeroDivisionError
+
+    house.act = fail
+    with pytest.RaisesGroup(ZeroDivisionError, flatten_subgroups=True, allow_unwrapped=True):
+        await house.play()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_the_first_signal_lets_running_games_finish(number: signal.Signals, house: House) -> None:
+    async def interrupt_third(planned: PlannedGame) -> GameRecord:
+        if planned.game == 3:
+            os.kill(os.getpid(), number)
+            await trio.testing.wait_all_tasks_blocked()
+            while not house.told.stops:  # noqa: ASYNC110 - the signal comes by way of another thread
+                await trio.sleep(0.001)
+        return game(planned.game)
+
+    house.act = interrupt_third
+    assert await house.play() is End.INTERRUPTED
+    assert house.journal == [1, 2, 3]
+    assert house.told.stops == 1
+
+
+async def test_the_second_signal_cuts_them_off(house: House) -> None:
+    async def never_end(planned: PlannedGame) -> GameRecord:
+        os.kill(os.getpid(), signal.SIGINT)
+        while not house.told.stops:  # noqa: ASYNC110 - as above
+            await trio.sleep(0.001)
+        os.kill(os.getpid(), signal.SIGINT)
+        await trio.sleep_forever()
+        raise AssertionError(planned)
+
+    house.act = never_end
+    assert await house.play() is End.INTERRUPTED
+    assert house.journal == []
+    assert house.at_a_time == 0
+    house.act = house.won
+    assert await house.play() is End.DONE
+    assert house.journal == ALL
+
+
+async def test_pinned_programs_have_cores_of_their_own(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(match.runner, "usable_cores", lambda: [0, 2, 4, 6, 8])
+
+    async def rest(planned: PlannedGame) -> GameRecord:
+        await trio.testing.wait_all_tasks_blocked()
+        return game(planned.game)
+
+    house.act = rest
+    assert await house.play(Conditions(2, is_pinned=True)) is End.DONE
+    assert set(house.cores) == {(0, 2), (4, 6)}
+
+
+async def test_there_must_be_enough_cores(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(match.runner, "usable_cores", lambda: [0, 1, 2])
+    with pytest.raises(SetupError, match="2 games at a time with a core for each program need 4 cores, there are 3"):
+        await house.play(Conditions(2, is_pinned=True))
+    assert await house.play(Conditions(1, is_pinned=True)) is End.DONE
+
+
+async def test_unpinned_programs_run_anywhere(house: House) -> None:
+    await house.play(Conditions(2))
+    assert set(house.cores) == {(None, None)}
+
+
+def test_cores_are_counted() -> None:
+    assert 1 <= count_cores() <= (os.cpu_count() or 1)
