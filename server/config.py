@@ -154,6 +154,13 @@ class Config:
         name="saveReplay",
         other_options=("--saveReplay",),
     )
+    results_file: Path | None = setting(  # noqa: RUF009 - a dataclass field
+        None,
+        optional(path()),
+        REPLAYS,
+        "File to add a line of JSON to for each finished game; empty: results.jsonl beside the replays, if any.",
+        name="results",
+    )
     load_game_file: Path | None = setting(  # noqa: RUF009 - a dataclass field
         None,
         optional(path()),

@@ -17,6 +17,7 @@ from typing import TypeAlias
 from game.api import Seat
 from protocol.messages import Result, RoomData
 from server.errors import Fault
+from server.thinking import ThinkStats
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +197,7 @@ class GameEnded(Happening):
     parts: tuple[tuple[int, ...], ...]
     winners: tuple[Seat, ...]
     plies: int
+    thinking: tuple[ThinkStats, ThinkStats]
     think_times: tuple[tuple[float, ...], tuple[float, ...]]
     result: Result
     record: Sequence[RoomData]

@@ -17,7 +17,6 @@ import uuid
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
@@ -28,19 +27,22 @@ from protocol.connection import Connection, Role
 from protocol.messages import CloseConnection, ErrorPacket
 from server import events
 from server.alarms import Alarms
+from server.archive import Archive
 from server.clock import TimeLimits
 from server.config import DEFAULT_PASSWORD, Config, is_loopback
 from server.editions import choose_default, choose_editions
 from server.errors import StartError
+from server.garbage import collect_in_quiet, tamed_collector
 from server.lobby import Lobby, LobbySettings
 from server.log import log_events
 from server.policy import Edition
-from server.replay import encode_replay, load_starting_states, replay_name, require_writable, save_replay
+from server.replay import load_starting_states
 from server.scores import ScoreSheet
 from server.session import Session
 from server.wire import SocketWire, Wire
 
 BACKLOG = 1024
+RESULTS_NAME = "results.jsonl"
 NOT_HERE = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
 ACCEPT_PAUSE = 0.1  # seconds until the next try when nothing can be accepted: no descriptor left, most often
 STOPPING = "the server stops"
@@ -62,8 +64,6 @@ class Server:
         self.config = config
         self.stream = events.EventStream()
         self.stream.subscribe(log_events(log_file or sys.stderr, config.log_format, config.log_level))
-        if config.replay_directory is not None:
-            require_writable(config.replay_directory)
         self.editions = editions or choose_editions(config.editions, config.game_options)
         default_edition = choose_default(config.default_game, self.editions)
         starting_states = (
@@ -81,15 +81,15 @@ class Server:
             starting_states=starting_states,
             scores=self.scores,
         )
+        self.archive = Archive(config.replay_directory, _results_file(config), self.editions, self.stream)
+        self.stream.subscribe(self.archive.game_ended)
         self.stream.subscribe(self._game_ended)
         self.stream.subscribe(self._notice_closed_room)
-        self._edition_by_name = {edition.name: edition for edition in self.editions.values()}
         self._default_edition = default_edition
         self._sessions: dict[Session, None] = {}
         self._is_winding_up = False
         self._connections_by_host: Counter[str] = Counter()
         self._connection_count = 0
-        self._replay_writers: trio.Nursery | None = None
         self._room_closed = trio.Event()
 
     # -- running ----------------------------------------------------------------------------------------------------
@@ -102,20 +102,39 @@ class Server:
     ) -> None:
         """Serve on `sockets` until `stop` is set, then end in good order."""
         addresses = tuple(sock.getsockname()[:2] for sock in sockets)
-        async with trio.open_nursery() as replay_writers, trio.open_nursery() as background:
-            self._replay_writers = replay_writers
-            background.start_soon(self.alarms.run)
-            async with trio.open_nursery() as sessions:
-                async with trio.open_nursery() as acceptors:
-                    for sock in sockets:
-                        acceptors.start_soon(self._accept, sock, sessions)
-                    self._tell_start(addresses)
-                    task_status.started(Listening(addresses))
-                    await (trio.Event() if stop is None else stop).wait()
-                    acceptors.cancel_scope.cancel()
-                games_cut = await self._wind_up()
-            background.cancel_scope.cancel()
+        async with trio.open_nursery() as keepers:
+            await keepers.start(self.archive.run)
+            try:
+                async with trio.open_nursery() as background:
+                    background.start_soon(self.alarms.run)
+                    background.start_soon(collect_in_quiet, self._is_quiet)
+                    games_cut = await self._serve(sockets, addresses, stop, task_status)
+                    background.cancel_scope.cancel()
+            finally:
+                self.archive.finish()
         self.stream.publish(events.ServerStopped(games_cut))
+
+    async def _serve(
+        self,
+        sockets: list[socket.socket],
+        addresses: tuple[tuple[str, int], ...],
+        stop: trio.Event | None,
+        task_status: trio.TaskStatus[Listening],
+    ) -> int:
+        """Accept until `stop` is set; returns how many games were cut."""
+        async with trio.open_nursery() as sessions:
+            async with trio.open_nursery() as acceptors:
+                for sock in sockets:
+                    acceptors.start_soon(self._accept, sock, sessions)
+                self._tell_start(addresses)
+                task_status.started(Listening(addresses))
+                await (trio.Event() if stop is None else stop).wait()
+                acceptors.cancel_scope.cancel()
+            return await self._wind_up()
+
+    def _is_quiet(self) -> bool:
+        """No clock is running."""
+        return self._running_games() == 0
 
     def _tell_start(self, addresses: tuple[tuple[str, int], ...]) -> None:
         for ignored in self.config.ignored:
@@ -215,26 +234,8 @@ class Server:
     # -- after a game -----------------------------------------------------------------------------------------------
 
     def _game_ended(self, happening: events.Happening) -> None:
-        if not isinstance(happening, events.GameEnded):
-            return
-        self.scores.add(happening.result)
-        if self.config.replay_directory is not None and self._replay_writers is not None:
-            edition = self._edition_by_name[happening.edition]
-            self._replay_writers.start_soon(self._save_replay, self.config.replay_directory, edition, happening)
-
-    async def _save_replay(self, directory: Path, edition: Edition, game: events.GameEnded) -> None:
-        name = replay_name(edition.game_type, game.names, datetime.now().astimezone())
-
-        def save() -> Path:
-            return save_replay(directory, name, encode_replay(edition.dialect, game.room, game.record))
-
-        with trio.CancelScope(shield=True):
-            try:
-                path = await trio.to_thread.run_sync(save)
-            except Exception as error:  # whatever it was, the game has been played and the server goes on
-                self.stream.publish(events.ReplayFailed(game.room, str(directory / name), str(error)))
-            else:
-                self.stream.publish(events.ReplaySaved(game.room, str(path)))
+        if isinstance(happening, events.GameEnded):
+            self.scores.add(happening.result)
 
 
 async def serve(
@@ -253,7 +254,8 @@ async def serve(
     try:
         if config.port_file is not None:
             _write_port(config.port_file, sockets[0].getsockname()[1])
-        await server.run(sockets, stop, task_status)
+        with tamed_collector():
+            await server.run(sockets, stop, task_status)
     finally:
         for sock in sockets:
             sock.close()
@@ -319,6 +321,13 @@ def _write_port(path: Path, port: int) -> None:
         temporary.replace(path)
     except OSError as error:
         raise StartError(f"portFile {path}: cannot be written ({error.strerror or error})") from None
+
+
+def _results_file(config: Config) -> Path | None:
+    """Where it is asked for, else beside the replays."""
+    if config.results_file is None and config.replay_directory is not None:
+        return config.replay_directory / RESULTS_NAME
+    return config.results_file
 
 
 def _lobby_settings(config: Config) -> LobbySettings:

@@ -15,6 +15,7 @@ from typing import Any, Final, TextIO
 import structlog
 
 from server import events
+from server.thinking import ThinkStats
 
 LEVELS: Final[dict[type[events.Happening], int]] = {
     events.MovePlayed: logging.DEBUG,
@@ -85,4 +86,8 @@ def _names(kind: type[events.Happening]) -> tuple[str, tuple[str, ...]]:
 def _shown(value: object) -> object:
     if isinstance(value, float):
         return round(value, 6)
+    if isinstance(value, ThinkStats):
+        return {name: _shown(part) for name, part in dataclasses.asdict(value).items()}
+    if isinstance(value, tuple):
+        return [_shown(part) for part in value]
     return getattr(value, "value", value)

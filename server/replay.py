@@ -7,12 +7,13 @@ led to it. Reading one back raises ReplayError with one clear line.
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import os
 import re
 import secrets
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -27,6 +28,7 @@ from server.policy import Edition
 
 _UNFIT: Final = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]')  # in file names, on one of the usual systems
 _MAX_NAME: Final = 90  # bytes of a player's name in a file name, of which the usual systems allow 255
+_TEMPORARY: Final = ".replay-"
 
 
 class ReplayError(StartError):
@@ -61,6 +63,19 @@ def require_writable(directory: Path) -> None:
         raise StartError(f"saveReplay {directory}: cannot be written to ({error.strerror or error})") from None
 
 
+def remove_leftovers(directory: Path, before: float) -> None:
+    """Remove what a server that was killed was writing; `before` in seconds since the epoch spares those that live."""
+    for leftover in directory.glob(f"{_TEMPORARY}*"):
+        with contextlib.suppress(OSError):  # somebody else's, or gone already
+            if leftover.stat().st_mtime < before:
+                leftover.unlink()
+
+
+def free_path(path: Path, promised: Collection[Path]) -> Path:
+    """`path`, or the next name of that kind that neither is there nor has been `promised` to another game."""
+    return next(each for each in _free_names(path) if each not in promised and not each.exists())
+
+
 def save_replay(directory: Path, name: str, content: bytes) -> Path:
     """Write `content` under `name`, or the next free name of that kind; returns the path. Raises OSError."""
     directory.mkdir(parents=True, exist_ok=True)
@@ -77,7 +92,7 @@ def save_replay(directory: Path, name: str, content: bytes) -> Path:
 
 def _new_temporary(directory: Path) -> Path:
     """Not one of `tempfile`, whose files nobody else may read."""
-    return directory / f".replay-{secrets.token_hex(8)}"
+    return directory / f"{_TEMPORARY}{secrets.token_hex(8)}"
 
 
 def _take_name(temporary: Path, path: Path) -> bool:

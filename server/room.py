@@ -36,6 +36,7 @@ from server.ending import Ending, leaders
 from server.errors import Fault, RequestError
 from server.peer import Peer
 from server.policy import CancelWinner, Edition, TimeoutWinner
+from server.thinking import ThinkStats
 
 SECOND_LOOK = 0.01  # seconds until a verdict is tried again when bytes have arrived that nobody has read
 LAST_LOOK = 1.0  # seconds after the hard limit at which a peer that keeps bytes dripping is judged all the same
@@ -377,10 +378,8 @@ class Room:
         policy, dialect = self.edition.policy, self.edition.dialect
         points = ending.points(self.state, zeroes_offenders=policy.zeroes_offenders)
         result = ending.result(dialect.score_definition, points, self.names, dialect.player_details(self.state))
-        is_told = has_begun or policy.sends_result_before_start
-        uninformed = None if policy.tells_violators_the_result else offender
-        self._audience.dismiss(result if is_told else None, uninformed)
-        if has_begun:
+        if has_begun:  # told first of all, so that no result is known that is not kept
+            think_times = tuple(self.chairs[0].clock.think_times), tuple(self.chairs[1].clock.think_times)
             self.record.append(result)
             self._publish(
                 events.GameEnded(
@@ -392,11 +391,15 @@ class Room:
                     tuple(score.parts for score in result.scores),
                     result.winners,
                     self.ply,
-                    (tuple(self.chairs[0].clock.think_times), tuple(self.chairs[1].clock.think_times)),
+                    (ThinkStats.of(think_times[0]), ThinkStats.of(think_times[1])),
+                    think_times,
                     result,
                     self.record,
                 )
             )
+        is_told = has_begun or policy.sends_result_before_start
+        uninformed = None if policy.tells_violators_the_result else offender
+        self._audience.dismiss(result if is_told else None, uninformed)
         self._publish(events.RoomClosed(self.id))
         self._host.room_over(self, offender)
 

@@ -79,6 +79,10 @@ def files_in(directory: Path) -> list[Path]:
     return sorted(directory.iterdir())
 
 
+def replays_in(directory: Path) -> list[Path]:
+    return sorted(directory.glob("*.xml"))
+
+
 def open_descriptors() -> int:
     """How many this process has; 0 where that cannot be told."""
     folder = Path("/proc/self/fd")

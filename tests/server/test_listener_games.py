@@ -33,11 +33,11 @@ from protocol.messages import (
     Result,
     RoomMessage,
 )
-from server import listener
+from server import archive
 from server.listener import Server
 from tests.protocol.streams import LATEST
 from tests.server.house import END, GAME_TYPE, START, open_house, packet, sample
-from tests.server.serving import DIALECT, Serving, files_in, serving
+from tests.server.serving import DIALECT, Serving, files_in, replays_in, serving
 from tests.server.test_wire import be_late
 
 
@@ -224,7 +224,7 @@ async def test_a_busy_server_costs_nobody_a_game(monkeypatch: pytest.MonkeyPatch
 async def test_a_replay_is_written_and_can_be_started_from(tmp_path: Path, is_packed: bool) -> None:
     async with serving(replay_directory=tmp_path / "replays") as house:
         _, _, seen = await play_game(house, "random", "random")
-    (path,) = files_in(tmp_path / "replays")
+    (path,) = replays_in(tmp_path / "replays")
     assert re.fullmatch(rf"replay_{GAME_TYPE}_\d{{4}}-\d\d-\d\d_\d\d-\d\d-\d\d_Eins_Zwei\.xml", path.name)
     assert [line["path"] for line in house.logged("replay_saved")] == [str(path)]
     content = path.read_bytes()
@@ -246,13 +246,13 @@ async def test_a_replay_that_cannot_be_written_is_told_and_hurts_nothing(
     def fail(*_: object) -> NoReturn:
         raise error
 
-    monkeypatch.setattr(listener, "save_replay", fail)
+    monkeypatch.setattr(archive, "save_replay", fail)
     async with serving(replay_directory=tmp_path) as house:
         for _ in range(2):
             reports, _, _ = await play_game(house, "crash", "first")
             assert reports[1].has_won
     assert [line["error"] for line in house.logged("replay_failed")] == [str(error)] * 2
-    assert files_in(tmp_path) == []
+    assert files_in(tmp_path) == [tmp_path / "results.jsonl"]
 
 
 # -- chance -----------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from server import events
 from server.config import Config
 from server.listener import serve
 from tests.server.house import END, GAME_TYPE, START, House, open_house, sample
-from tests.server.serving import Serving, files_in, open_descriptors, read_all, serving
+from tests.server.serving import Serving, open_descriptors, read_all, replays_in, serving
 
 # -- over real sockets ------------------------------------------------------------------------------------------------
 
@@ -62,7 +62,7 @@ async def test_a_game_that_still_runs_is_cancelled_and_its_replay_is_on_the_disk
     assert isinstance(result, Result)
     assert result.winners == ()
     assert [report.result for report in reports.values()] == [result, result]
-    assert [line["path"] for line in house.logged("replay_saved")] == [str(path) for path in files_in(tmp_path)]
+    assert [line["path"] for line in house.logged("replay_saved")] == [str(path) for path in replays_in(tmp_path)]
     assert house.logged("server_stopped")[0]["games_cut"] == 1
     assert '"server_stopped"' in house.log.getvalue().splitlines()[-1]
 
@@ -79,7 +79,7 @@ async def test_a_server_that_is_cancelled_closes_everything(tmp_path: Path) -> N
         nursery.cancel_scope.cancel()
     for stream in streams:
         await stream.aclose()
-    assert len(files_in(tmp_path)) == 1  # of the game of the first two
+    assert len(replays_in(tmp_path)) == 1  # of the game of the first two
     assert open_descriptors() == before
 
 

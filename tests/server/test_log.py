@@ -14,6 +14,7 @@ from protocol.messages import Result
 from server import events
 from server.errors import Fault
 from server.log import LEVELS, event_name, log_events
+from server.thinking import ThinkStats
 
 KINDS = [kind for kind in vars(events).values() if isinstance(kind, type) and issubclass(kind, events.Happening)]
 
@@ -28,6 +29,7 @@ ENDED = events.GameEnded(
     ((2, 5), (0, 0)),
     (0,),
     1,
+    (ThinkStats.of((0.1,)), ThinkStats()),
     ((0.1,), ()),
     Result(BLOKUS_2021_R3.score_definition, (), (0,)),
     [],

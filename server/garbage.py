@@ -1,0 +1,68 @@
+"""Python's garbage collector, kept out of the way of clocks.
+
+Law: what the start has built is never looked at again; collections of the oldest generation, which take longest, happen
+while no game is running, and otherwise only once in a long while. Every pause is measured.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import trio
+
+QUIET_INTERVAL: Final = 10.0  # seconds between full collections while no game is running
+BUSY_INTERVAL: Final = 600.0  # seconds after which one happens all the same
+_NEVER: Final = 1_000_000  # younger collections until an automatic full one
+
+
+class PauseMeter:
+    """The collector's pauses so far, in seconds: how many, all together, and the longest."""
+
+    def __init__(self, now: Callable[[], float] = time.perf_counter) -> None:
+        self.count = 0
+        self.total = 0.0
+        self.longest = 0.0
+        self._now = now
+        self._started = 0.0
+
+    def __call__(self, phase: str, _info: dict[str, int]) -> None:
+        """A callback of `gc.callbacks`."""
+        if phase == "start":
+            self._started = self._now()
+            return
+        pause = self._now() - self._started
+        self.count += 1
+        self.total += pause
+        self.longest = max(self.longest, pause)
+
+
+@contextmanager
+def tamed_collector() -> Iterator[PauseMeter]:
+    """Freeze what there is and stop automatic full collections; everything is as before afterwards."""
+    thresholds = gc.get_threshold()
+    meter = PauseMeter()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(thresholds[0], thresholds[1], _NEVER)
+    gc.callbacks.append(meter)
+    try:
+        yield meter
+    finally:
+        gc.callbacks.remove(meter)
+        gc.set_threshold(*thresholds)
+        gc.unfreeze()
+
+
+async def collect_in_quiet(is_quiet: Callable[[], bool]) -> None:
+    """Collect everything now and then, for ever: soon when it is quiet, late when it never is."""
+    waited = 0.0
+    while True:
+        await trio.sleep(QUIET_INTERVAL)
+        waited += QUIET_INTERVAL
+        if is_quiet() or waited >= BUSY_INTERVAL:
+            gc.collect()
+            waited = 0.0

@@ -1,0 +1,106 @@
+"""Of every finished game a line, a replay, and the line beside it; what fails is told and hurts nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from server import events
+from server.archive import LEFTOVER_AGE, Archive
+from server.editions import choose_editions
+from server.errors import StartError
+from server.results import ResultsFile
+from tests.server.serving import replays_in
+from tests.server.test_log import ENDED
+
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+STEM = "replay_swc_2021_blokus_2026-11-21_12-00-00_Eins_Zwei"
+
+
+async def keep(directory: Path | None, results: Path | None, act: Callable[[Archive], None]) -> list[events.Happening]:
+    """Let an archive run while `act` tells it of games; returns what it published."""
+    stream = events.EventStream()
+    happenings: list[events.Happening] = []
+    stream.subscribe(happenings.append)
+    kept = Archive(directory, results, choose_editions({}, {}), stream, lambda: NOON)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(kept.run)
+        nursery.cancel_scope.cancel()  # whatever ends now is kept all the same
+        act(kept)
+        kept.finish()
+    return happenings
+
+
+async def test_a_game_leaves_a_line_a_replay_and_the_line_beside_it(tmp_path: Path) -> None:
+    happenings = await keep(tmp_path, tmp_path / "all.jsonl", lambda kept: kept.game_ended(ENDED))
+    assert happenings == [events.ReplaySaved("room", str(tmp_path / f"{STEM}.xml"))]
+    line = json.loads((tmp_path / "all.jsonl").read_text(encoding="utf-8"))
+    assert line["replay"] == f"{STEM}.xml"
+    assert json.loads((tmp_path / f"{STEM}.json").read_text(encoding="utf-8")) == line
+    assert (tmp_path / f"{STEM}.xml").read_bytes().endswith(b"</protocol>")
+
+
+async def test_the_line_is_there_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "all.jsonl"
+
+    def act(kept: Archive) -> None:
+        kept.game_ended(ENDED)
+        assert path.read_text(encoding="utf-8").count("\n") == 1
+
+    assert await keep(None, path, act) == []
+
+
+async def test_games_of_the_same_second_have_names_of_their_own(tmp_path: Path) -> None:
+    def act(kept: Archive) -> None:
+        for _ in range(3):
+            kept.game_ended(ENDED)
+
+    await keep(tmp_path, None, act)
+    assert [path.stem for path in replays_in(tmp_path)] == [STEM, f"{STEM}_2", f"{STEM}_3"]
+
+
+async def test_other_events_and_missing_directories_are_none_of_its_business() -> None:
+    def act(kept: Archive) -> None:
+        kept.game_ended(events.RoomClosed("room"))
+        kept.game_ended(ENDED)
+
+    assert await keep(None, None, act) == []
+
+
+async def test_a_line_that_cannot_be_written_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(ResultsFile, "append", fail)
+    happenings = await keep(None, tmp_path / "all.jsonl", lambda kept: kept.game_ended(ENDED))
+    assert happenings == [events.ReplayFailed("room", str(tmp_path / "all.jsonl"), "disk full")]
+
+
+async def test_what_a_killed_server_left_is_removed_and_what_lives_is_spared(tmp_path: Path) -> None:
+    old, new = tmp_path / ".replay-old", tmp_path / ".replay-new"
+    for path, age in ((old, LEFTOVER_AGE + 1), (new, 10.0)):
+        path.write_bytes(b"half a ga")
+        os.utime(path, (NOON.timestamp() - age,) * 2)
+    await keep(tmp_path, None, lambda _: None)
+    assert (old.exists(), new.exists()) == (False, True)
+
+
+def test_a_directory_that_cannot_be_written_to_stops_the_start(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(StartError):
+        Archive(file, None, {}, events.EventStream())
+
+
+async def test_without_anybody_writing_no_replay_is_promised(tmp_path: Path) -> None:
+    kept = Archive(tmp_path, tmp_path / "all.jsonl", choose_editions({}, {}), events.EventStream())
+    kept.game_ended(ENDED)
+    await wait_all_tasks_blocked()
+    assert json.loads((tmp_path / "all.jsonl").read_text(encoding="utf-8"))["replay"] is None

@@ -1,0 +1,49 @@
+"""The collector does its long work while nobody's clock runs, and leaves everything as it was."""
+
+from __future__ import annotations
+
+import gc
+
+import trio
+
+from server.garbage import BUSY_INTERVAL, QUIET_INTERVAL, PauseMeter, collect_in_quiet, tamed_collector
+
+
+def test_full_collections_do_not_come_by_themselves_and_everything_is_as_before_afterwards() -> None:
+    before = gc.get_threshold()
+    with tamed_collector() as meter:
+        assert gc.get_freeze_count() > 0
+        assert gc.get_threshold()[:2] == before[:2]
+        assert gc.get_threshold()[2] > 1000 * before[2]
+        gc.collect()
+    assert meter.count >= 1
+    assert 0.0 < meter.longest <= meter.total
+    assert (gc.get_threshold(), gc.get_freeze_count()) == (before, 0)
+    assert meter not in gc.callbacks
+
+
+def test_pauses_are_measured() -> None:
+    instants = iter([1.0, 1.5, 10.0, 10.25])
+    meter = PauseMeter(lambda: next(instants))
+    for phase in ("start", "stop", "start", "stop"):
+        meter(phase, {})
+    assert (meter.count, meter.total, meter.longest) == (2, 0.75, 0.5)
+
+
+async def collections_in(seconds: float, *, is_quiet: bool) -> int:
+    meter = PauseMeter()
+    gc.disable()  # none but those that are asked for
+    gc.callbacks.append(meter)
+    try:
+        with trio.move_on_after(seconds):
+            await collect_in_quiet(lambda: is_quiet)
+    finally:
+        gc.callbacks.remove(meter)
+        gc.enable()
+    return meter.count
+
+
+async def test_it_collects_when_it_is_quiet_and_seldom_when_it_is_not(autojump_clock: object) -> None:
+    assert await collections_in(2.5 * QUIET_INTERVAL, is_quiet=True) == 2
+    assert await collections_in(BUSY_INTERVAL - 1, is_quiet=False) == 0
+    assert await collections_in(BUSY_INTERVAL + 1, is_quiet=False) == 1
