@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from game.blokus.move import SetMove, SkipMove
-from game.blokus.polyomino import Color, Rotation, Shape
+from game.blokus.move import SkipMove
+from game.blokus.polyomino import Color
 from protocol.messages import (
     CancelRequest,
     JoinPreparedRequest,
-    MoveRequest,
     ObserveRequest,
     PauseRequest,
-    RoomMessage,
     Slot,
     StepRequest,
-    UnreadableData,
-    WelcomeMessage,
 )
 from server import events
 from server.errors import Fault
-from server.room import SECOND_LOOK, Phase, Room
-from tests.server.playbook import LIMITS, Guest, Table, first_move
+from server.room import Phase, Room
+from tests.server.playbook import Guest, Table, first_move
 
 
 @pytest.fixture
@@ -35,12 +31,6 @@ def play(room: Room, guests: list[Guest], plies: int) -> None:
         assert guests[room.state.seat_on_turn].moves(room, first_move(room)) is None
     for guest in guests:
         guest.hears()
-
-
-def illegal_move(room: Room) -> SetMove:
-    """A first stone in the middle of the board."""
-    shape = next(iter(room.state.generate_legal_moves())).shape  # type: ignore[attr-defined]
-    return SetMove(Color(room.state.turn % 4), shape, Rotation.NONE, False, 7, 7)
 
 
 # -- the order of things ----------------------------------------------------------------------------------------------
@@ -322,167 +312,3 @@ def test_who_leaves_before_the_other_comes_takes_the_room_with_him(table: Table)
     assert error is not None
     assert error.fault is Fault.UNKNOWN_RESERVATION
     assert (table.lobby.rooms, table.lobby.reservations, table.pending_alarms) == ({}, {}, 0)
-
-
-# -- what players do wrong --------------------------------------------------------------------------------------------
-
-
-def test_an_illegal_move_is_told_to_its_player_and_the_observers_and_lost(table: Table) -> None:
-    room, admin, one, two = table.game()
-    error = one.moves(room, illegal_move(room))
-    assert error is not None
-    assert error.fault is Fault.ILLEGAL_MOVE
-    assert "Der erste Zug muss auf eine freie Ecke gesetzt werden" in str(error)
-    result = "result RULE_VIOLATION REGULAR 02 winners [1]"
-    assert admin.hears() == ["error", result, "left"]
-    assert one.hears() == ["error", result, "left", "end of stream"]
-    assert two.hears() == [result, "left", "end of stream"]
-
-
-def test_an_unreadable_move_is_lost_like_an_illegal_one_and_says_what_was_wrong(table: Table) -> None:
-    room, admin, one, _ = table.game()
-    error = one.says(RoomMessage(room.id, UnreadableData("sc.plugin2021.SetMove", "x fehlt")))
-    assert error is not None
-    assert error.fault is Fault.UNREADABLE_MOVE
-    assert "Der Zug konnte nicht erkannt werden" in str(error)
-    assert "x fehlt" in str(error)
-    assert admin.hears() == ["error", "result RULE_VIOLATION REGULAR 02 winners [1]", "left"]
-
-
-@pytest.mark.parametrize("data", [None, MoveRequest(), WelcomeMessage(0)])
-def test_something_else_than_a_move_is_refused_and_counts_as_leaving(
-    table: Table, data: MoveRequest | WelcomeMessage | None
-) -> None:
-    room, admin, one, _ = table.game()
-    error = one.says(RoomMessage(room.id, data))
-    assert error is not None
-    assert error.fault is Fault.NOT_A_MOVE
-    assert admin.hears() == ["result LEFT REGULAR 02 winners [1]", "left"]
-
-
-def test_a_move_out_of_turn_is_refused_and_counts_as_leaving(table: Table) -> None:
-    room, admin, one, two = table.game()
-    error = two.moves(room, first_move(room))
-    assert error is not None
-    assert error.fault is Fault.NOT_YOUR_TURN
-    assert "expected=Team 1(Eins), actual=Team 2(Zwei)" in str(error)
-    assert two.hears() == ["error", "end of stream"]
-    assert one.hears() == ["result REGULAR LEFT 20 winners [0]", "left", "end of stream"]
-    assert admin.hears() == ["result REGULAR LEFT 20 winners [0]", "left"]
-
-
-def test_a_move_nobody_asked_for_is_out_of_turn_too(table: Table) -> None:
-    room, _, one, _ = table.game(is_paused=True)
-    error = one.moves(room, first_move(room))
-    assert error is not None
-    assert error.fault is Fault.NOT_YOUR_TURN
-    assert "expected=null" in str(error)
-
-
-def test_a_stranger_s_move_is_refused_and_disturbs_nobody(table: Table) -> None:
-    room, _, one, two = table.game()
-    stranger = table.guest("stranger")
-    error = stranger.moves(room, first_move(room))
-    assert error is not None
-    assert error.fault is Fault.NOT_A_MEMBER
-    assert one.hears() == two.hears() == []
-
-
-# -- time -------------------------------------------------------------------------------------------------------------
-
-
-def test_an_answer_at_the_soft_limit_is_in_time_and_one_after_it_is_not(table: Table) -> None:
-    room, _, one, two = table.game()
-    assert one.moves(room, first_move(room), after=2.0) is None
-    assert two.moves(room, first_move(room), after=2.001) is None
-    assert one.hears()[-3:] == ["result REGULAR SOFT_TIMEOUT 20 winners [0]", "left", "end of stream"]
-    (verdict,) = table.happened(events.TimeVerdict)
-    assert (verdict.seat, verdict.limit, verdict.is_hard) == (1, LIMITS.soft_timeout, False)
-    assert verdict.think_time == pytest.approx(2.001)
-
-
-def test_no_answer_within_the_hard_limit_ends_the_game(table: Table) -> None:
-    _, admin, one, two = table.game()
-    table.advance(9.999)
-    assert admin.hears() == []
-    table.advance(0.001)
-    result = "result HARD_TIMEOUT REGULAR 02 winners [1]"
-    assert admin.hears() == [result, "left"]
-    assert one.hears() == two.hears() == [result, "left", "end of stream"]
-
-
-def test_the_release_calls_it_a_soft_timeout_and_names_the_leader() -> None:
-    table = Table("blokus-2021-21.4.0")
-    _, admin, *_ = table.game()
-    table.advance(10.0)
-    assert admin.hears() == ["result SOFT_TIMEOUT REGULAR 02 winners [0, 1]", "left"]
-
-
-def test_bytes_that_arrived_before_the_hard_limit_are_read_before_a_verdict(table: Table) -> None:
-    room, _, one, two = table.game()
-    one.has_unread = True
-    table.advance(10.0 + SECOND_LOOK / 2)
-    assert room.phase is Phase.RUNNING
-    one.has_unread = False
-    assert one.moves(room, first_move(room)) is None  # judged by its own arrival: too late for the soft limit
-    assert two.hears()[0].startswith("result HARD_TIMEOUT")
-
-
-def test_who_keeps_bytes_dripping_is_judged_all_the_same(table: Table) -> None:
-    room, _, one, _ = table.game()
-    one.has_unread = True
-    table.advance(11.1)
-    assert room.phase is Phase.OVER
-
-
-def test_the_clock_starts_when_the_request_is_handed_over_not_when_it_is_queued(table: Table) -> None:
-    room, _, one, two = table.game()
-    two.is_deaf = True
-    one.moves(room, first_move(room))
-    table.advance(60.0)
-    assert room.phase is Phase.RUNNING
-    (on_sent,) = two.undelivered
-    on_sent(table.now)
-    assert two.moves(room, first_move(room), after=1.5) is None
-    assert table.happened(events.MovePlayed)[-1].think_time == 1.5
-
-
-def test_an_answer_that_is_there_before_its_request_took_no_time(table: Table) -> None:
-    room, _, one, two = table.game()
-    two.is_deaf = True
-    one.moves(room, first_move(room))
-    assert two.moves(room, first_move(room), after=60.0) is None
-    assert table.happened(events.MovePlayed)[-1].think_time == 0.0
-    (on_sent,) = two.undelivered
-    on_sent(table.now)  # the old request goes out at last: nobody's clock starts
-    assert table.pending_alarms == 1  # that of the request after it
-
-
-def test_a_slot_that_cannot_time_out_has_no_limits(table: Table) -> None:
-    admin, one, two = table.guest("admin", is_admin=True), table.guest("one"), table.guest("two")
-    room_id, codes = table.prepare(admin, Slot("Eins", can_timeout=False), Slot("Zwei"))
-    one.says(JoinPreparedRequest(codes[0]))
-    two.says(JoinPreparedRequest(codes[1]))
-    room = table.lobby.rooms[room_id]
-    assert one.moves(room, first_move(room), after=3600.0) is None
-    table.advance(10.0)
-    assert room.phase is Phase.OVER
-
-
-def test_joined_games_are_judged_too_but_not_by_the_release() -> None:
-    table = Table()
-    room, *_ = table.joined_game()
-    table.advance(10.0)
-    assert room.phase is Phase.OVER
-    table = Table("blokus-2021-21.4.0")
-    room, *_ = table.joined_game()
-    table.advance(3600.0)
-    assert room.phase is Phase.RUNNING
-
-
-def test_the_first_piece_is_the_one_drawn_for_the_game(table: Table) -> None:
-    room, _, one, _ = table.game()
-    other = next(shape for shape in Shape if shape is not first_move(room).shape)  # type: ignore[attr-defined]
-    error = one.moves(room, SetMove(Color.BLUE, other, Rotation.NONE, False, 0, 0))
-    assert error is not None
-    assert "Der erste Zug muss den festgelegten Spielstein setzen" in str(error)
