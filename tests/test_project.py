@@ -10,6 +10,7 @@ import shutil
 import stat
 import subprocess
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -257,7 +258,14 @@ def test_a_source_file_says_what_it_is_for_and_stays_short(path: Path) -> None:
 
 
 GAMES = tuple(f"game.{path.name}." for path in (ROOT / "game").iterdir() if path.is_dir())
-TABLES_OF_GAMES = {"server/editions.py", "client/editions.py", "client/evaluation.py", "spielleiter/words.py"}
+TABLES_OF_GAMES = {
+    "server/editions.py",
+    "client/editions.py",
+    "client/evaluation.py",
+    "client/strategies.py",
+    "spielleiter/words.py",
+}
+RULES_AND_WIRE_FORMS = ("game/", "protocol/")
 
 
 @pytest.mark.parametrize(
@@ -265,7 +273,7 @@ TABLES_OF_GAMES = {"server/editions.py", "client/editions.py", "client/evaluatio
     [
         path
         for path in SOURCES
-        if relative(path).startswith(("server/", "client/", "spielleiter/")) and relative(path) not in TABLES_OF_GAMES
+        if not relative(path).startswith(RULES_AND_WIRE_FORMS) and relative(path) not in TABLES_OF_GAMES
     ],
     ids=relative,
 )
@@ -277,6 +285,51 @@ def test_only_the_tables_name_concrete_games(path: Path) -> None:
         elif isinstance(node, ast.ImportFrom):
             imported |= {f"{node.module}.{alias.name}" for alias in node.names}
     assert [name for name in imported if name.startswith((*GAMES, "protocol.dialects."))] == []
+
+
+SEASON = re.compile(r"swc_|(blokus|hase-und-igel)-2|20(18|21|27)$")
+NAMES_SEASONS = {"server/editions.py", "client/editions.py", "spielleiter/options.py"}
+
+
+def compared(tree: ast.AST) -> Iterator[ast.expr]:
+    """Whatever something is compared with, in any way that chooses between two branches."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Compare(left=left, comparators=others):
+                yield from (left, *others)
+            case ast.MatchValue(value=value):
+                yield value
+            case ast.Call(func=ast.Attribute(attr="startswith" | "endswith"), args=arguments):
+                yield from arguments
+
+
+def seasons_compared_with(text: str) -> list[object]:
+    """Years, gameTypes and names of editions that this code compares something with."""
+    constants = (each for value in compared(ast.parse(text)) for each in ast.walk(value))
+    return [each.value for each in constants if isinstance(each, ast.Constant) and SEASON.match(str(each.value))]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in SOURCES if relative(path) not in NAMES_SEASONS and "tests" not in path.parts],
+    ids=relative,
+)
+def test_seasons_differ_in_values_and_nobody_asks_which_one_it_is(path: Path) -> None:
+    assert seasons_compared_with(path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "if edition.name == 'blokus-2027': pass",
+        "is_old = game_type in {'swc_2018_hase_und_igel'}",
+        "if 2021 <= year: pass",
+        "if name.startswith('swc_2021'): pass",
+        "match name:\n    case 'hase-und-igel-2018':\n        pass",
+    ],
+)
+def test_such_a_question_would_be_found(code: str) -> None:
+    assert len(seasons_compared_with(code)) == 1
 
 
 # -- documents ------------------------------------------------------------------------------------------------------
