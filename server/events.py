@@ -31,6 +31,14 @@ class ServerStarted(Happening):
 
 
 @dataclass(frozen=True, slots=True)
+class ConnectionsLimited(Happening):
+    """The process may not have as many connections as configured; raise its limit of open files (ulimit -n)."""
+
+    wanted: int
+    possible: int
+
+
+@dataclass(frozen=True, slots=True)
 class ServerStopped(Happening):
     games_cut: int
 

@@ -8,6 +8,7 @@ replays are on the disk before `serve` returns.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import errno
 import random
 import secrets
@@ -30,9 +31,11 @@ from server.alarms import Alarms
 from server.archive import Archive
 from server.clock import TimeLimits
 from server.config import DEFAULT_PASSWORD, Config, is_loopback
+from server.descriptors import connections_possible
 from server.editions import choose_default, choose_editions
 from server.errors import StartError
 from server.garbage import collect_in_quiet, tamed_collector
+from server.guard import PasswordGuard
 from server.lobby import Lobby, LobbySettings
 from server.log import log_events
 from server.policy import Edition
@@ -86,6 +89,7 @@ class Server:
         self.stream.subscribe(self._game_ended)
         self.stream.subscribe(self._notice_closed_room)
         self._default_edition = default_edition
+        self._guard = PasswordGuard(config.password_attempts, config.password_window, config.password_delay)
         self._sessions: dict[Session, None] = {}
         self._is_winding_up = False
         self._connections_by_host: Counter[str] = Counter()
@@ -145,7 +149,8 @@ class Server:
     async def serve_wire(self, wire: Wire, address: str) -> None:
         """Serve one connection, whatever it is made of."""
         self._connection_count += 1
-        session = Session(f"c{self._connection_count}", address, wire, self.lobby, self.stream, self.config)
+        label = f"c{self._connection_count}"
+        session = Session(label, address, wire, self.lobby, self.stream, self.config, self._guard)
         self._sessions[session] = None
         if self._is_winding_up:  # accepted in the last moment
             session.end(STOPPING)
@@ -249,7 +254,10 @@ async def serve(
 
     Raises StartError before anything is accepted: an address in use, an unreadable replay, an unknown game.
     """
-    server = Server(config, log_file)
+    possible = connections_possible(config.connections)
+    server = Server(dataclasses.replace(config, connections=possible), log_file)
+    if possible < config.connections:
+        server.stream.publish(events.ConnectionsLimited(config.connections, possible))
     sockets = _listen(config.host, config.port)
     try:
         if config.port_file is not None:

@@ -23,6 +23,7 @@ LEVELS: Final[dict[type[events.Happening], int]] = {
     events.RoomClosed: logging.DEBUG,
     events.CommandIgnored: logging.WARNING,
     events.ConnectionRefused: logging.WARNING,
+    events.ConnectionsLimited: logging.WARNING,
     events.ContentIgnored: logging.WARNING,
     events.MoveRefused: logging.WARNING,
     events.PeerTooSlow: logging.WARNING,

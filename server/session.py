@@ -17,12 +17,13 @@ import trio
 from protocol.connection import Connection, ConnectionClosed, Role, StreamEnd
 from protocol.errors import RemoteProtocolError
 from protocol.limits import Limits
-from protocol.messages import CloseConnection, Departure, ErrorPacket, Message
+from protocol.messages import AuthenticateRequest, CloseConnection, Departure, ErrorPacket, Message
 from server import events
 from server.clock import Arrival
 from server.config import Config
 from server.dispatch import dispatch
-from server.errors import RequestError
+from server.errors import Fault, RequestError
+from server.guard import PasswordGuard
 from server.lobby import Lobby
 from server.outbox import Outbox
 from server.peer import Peer
@@ -35,7 +36,17 @@ BUG = "bug"
 class Session:
     """Serves one connection (`run`); `label` is its name in the log."""
 
-    def __init__(self, label: str, address: str, wire: Wire, lobby: Lobby, stream: events.EventStream, config: Config):
+    def __init__(
+        self,
+        label: str,
+        address: str,
+        wire: Wire,
+        lobby: Lobby,
+        stream: events.EventStream,
+        config: Config,
+        guard: PasswordGuard,
+    ) -> None:
+        self._guard = guard
         self._label = label
         self._address = address
         self._wire = wire
@@ -144,9 +155,21 @@ class Session:
                 self._outbox.holds_input = True
                 await trio.lowlevel.checkpoint()
             has_ended_packet = True
+            if isinstance(event, AuthenticateRequest):
+                await self._slow_down_guessing()
             self._answer(event, arrival)
         self._outbox.holds_input = False
         self._set_deadline(has_ended_packet=has_ended_packet)
+
+    async def _slow_down_guessing(self) -> None:
+        """Whoever calls from where too many wrong passwords came from waits for the answer."""
+        delay = self._guard.delay(self._host, trio.current_time())
+        if delay > 0.0:
+            await trio.sleep(delay)
+
+    @property
+    def _host(self) -> str:
+        return self._address.rpartition(":")[0]
 
     def _answer(self, event: Message | StreamEnd | ConnectionClosed, arrival: Arrival) -> None:
         policy = self._peer.edition.policy
@@ -189,6 +212,8 @@ class Session:
     def _refuse_request(self, error: RequestError, message: Message) -> None:
         policy = self._peer.edition.policy
         self._stream.publish(events.RequestRefused(self._label, error.fault, str(error)))
+        if error.fault is Fault.WRONG_PASSWORD:
+            self._guard.has_failed(self._host, trio.current_time())
         if error.fault in policy.unanswered_faults:
             self._end(error.fault.value, with_end_tag=False)
         elif policy.keeps_refused:

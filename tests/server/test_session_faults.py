@@ -6,6 +6,7 @@ The rows of the fault table in the edition's specification, with real bytes over
 from __future__ import annotations
 
 import pytest
+import trio
 
 from server import events
 from server.errors import Fault
@@ -291,3 +292,16 @@ async def test_a_player_whose_request_cannot_be_granted_has_left(
         assert await game.one.hears() == left(game, 1) + END
         assert await game.admin.hears() == left(game, 1)
         assert [kind for kind, _ in refusals(house, game.two)] == [fault.value]
+
+
+async def test_who_guesses_passwords_waits_longer_for_each_answer_and_nobody_else_does(autojump_clock: object) -> None:
+    async with open_house(password_attempts=2, password_delay=3.0) as house:
+        for wait in (0, 0, 1, 2, 3, 3, 3):
+            caller = await house.call()
+            await caller.says('<protocol><authenticate password="wrong"/>')
+            if wait:
+                await trio.sleep(wait - 0.1)
+                assert not caller.is_ended
+                await trio.sleep(0.2)
+            assert caller.is_ended
+        assert len(house.happened(events.RequestRefused)) == 7
