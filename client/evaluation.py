@@ -79,6 +79,10 @@ EVALUATIONS: Final[Mapping[type, Evaluation]] = MappingProxyType(
 """By the type of the position."""
 
 
+GAMES_OF_STRATEGIES: Final[Mapping[str, type]] = MappingProxyType({"hui": HaseUndIgelState})
+"""The type of the positions that strategies are for whose names begin so."""
+
+
 def evaluation_of(state: State) -> Evaluation:
     """The evaluation for positions of this type."""
     return EVALUATIONS.get(type(state), points_after)

@@ -17,10 +17,9 @@ from typing import Final, TypeAlias
 import trio
 
 from client.errors import StrategyError
-from client.evaluation import evaluation_of
+from client.evaluation import GAMES_OF_STRATEGIES, evaluation_of
 from client.player import Player, Strategy, choosing
 from game.api import Game, Move, State
-from game.hase_und_igel import HaseUndIgelState
 
 DEFAULT_DELAY: Final = 3.0
 """Seconds after which `slow` answers; the soft limit is 2 s unless the server is told otherwise."""
@@ -122,15 +121,14 @@ _KINDS = (
     StrategyKind("random", "any legal move", _choosing(random_move)),
     StrategyKind(
         "greedy",
-        "the move that looks best at first sight (Blokus: the largest stone, with the most corners to go on from)",
+        "the move that looks best at first sight (Blokus: the largest stone, with the most corners to go on from; "
+        "Hase und Igel: the shortest way to the goal that the carrots pay for)",
         _choosing(greedy_move),
     ),
-    StrategyKind("hui-random", "random, for Hase und Igel alone", _choosing(random_move), position=HaseUndIgelState),
-    StrategyKind(
-        "hui-greedy",
-        "greedy, for Hase und Igel alone: the shortest way to the goal that the carrots pay for, and no salad left",
-        _choosing(greedy_move),
-        position=HaseUndIgelState,
+    *(
+        StrategyKind(f"{prefix}-{name}", f"{name}, of this one game alone", _choosing(choose), position=position)
+        for prefix, position in GAMES_OF_STRATEGIES.items()
+        for name, choose in (("random", random_move), ("greedy", greedy_move))
     ),
     StrategyKind("illegal", "a move against the rules", _choosing(illegal_move), is_bad=True),
     StrategyKind("slow", "any legal move, too late", _make_slow, is_bad=True),
