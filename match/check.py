@@ -336,7 +336,9 @@ class _Check:
             first = 0 if seat not in winners else 2 if len(winners) == 1 else 1
             reason = "" if cause is Cause.REGULAR else f"cause {cause.value}"
             scores.append(Score(cause, reason, (first, *stage.state.points(seat))))
-        return Result(self._edition.dialect.score_definition, tuple(scores), winners, ("program", "script"))
+        dialect = self._edition.dialect
+        details = dialect.player_details(stage.state)
+        return Result(dialect.score_definition, tuple(scores), winners, stage.names, details)
 
 
 def _move_data(answer: Answer) -> MoveData:

@@ -220,11 +220,12 @@ class Stage:
     # -- bytes ------------------------------------------------------------------------------------------------------
 
     def _position(self, spoil: Callable[[bytes], bytes] | None) -> bytes:
-        packet = self._edition.dialect.encode(RoomMessage(_ROOM, Memento(self.state, self._names)))
+        packet = self._edition.dialect.encode(RoomMessage(_ROOM, Memento(self.state, self.names)))
         return self._connection.send_encoded(spoil(packet) if spoil else packet)
 
     @property
-    def _names(self) -> tuple[str, str]:
+    def names(self) -> tuple[str, str]:
+        """By seat."""
         return _NAMES if self.seat == 0 else (_NAMES[1], _NAMES[0])
 
     async def _answer(self, patience: float) -> Answer:

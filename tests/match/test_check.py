@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import itertools
+import sys
+from pathlib import Path
+
+import pytest
+import trio
+
+from client.editions import DEFAULT_GAME_TYPE
+from match.check import CheckSetup, Status, StepResult, check_program
+from match.errors import SetupError
+from match.processes import MARK, find_processes
+from match.setup import Patience
+from server.editions import choose_editions
+
+PLAY = f"{sys.executable} -m spielleiter play --seed 1"
+STEPS = 22
+BASICS = 6
+
+
+async def check(
+    folder: Path, command: str, game_type: str = DEFAULT_GAME_TYPE, **times: float
+) -> tuple[StepResult, ...]:
+    """Every step; told one by one, in order, and with nothing left alive."""
+    told: list[StepResult] = []
+    limits = {"soft_timeout": 1.0, "hard_timeout": 2.0, "pause": 0.1, **times}
+    setup = CheckSetup(command, game_type, patience=Patience(start=15, exit=3), **limits)
+    with trio.fail_after(120):
+        results = await check_program(setup, folder, told.append)
+    assert results == tuple(told)
+    assert [result.number for result in results] == list(range(1, STEPS + 1))
+    assert [process for process in find_processes("") if str(folder) in str(process)] == []
+    return results
+
+
+def failed(results: tuple[StepResult, ...]) -> list[str]:
+    return [result.title for result in results if result.status is Status.FAILED]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("strategy", "game_type"),
+    zip(itertools.cycle(["greedy", "random", "first"]), sorted(choose_editions({}, {})), strict=False),
+)
+async def test_built_in_players_are_fit(strategy: str, game_type: str, tmp_path: Path) -> None:
+    results = await check(tmp_path, f"builtin:{strategy}", game_type)
+    assert [(result.title, result.came) for result in results if result.status is not Status.PASSED] == []
+    assert all(result.came and result.expected for result in results)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "number", "title", "came"),
+    [
+        ("/nowhere/bot", 1, "starts", "/nowhere/bot: there is no such program"),
+        ("sh -c 'echo no book >&2; exit 3' bot", 1, "starts", "the process ended with exit code 3"),
+        (f"{PLAY} -s first -h {{host}} -p {{port}} -r mine", 2, "takes its seat", "reservation code 'mine'"),
+        ("builtin:crash", 3, "answers a request", "it ended its connection; the process ended with exit code 1"),
+        ("builtin:silent", 3, "answers a request", "no answer came in 2 s"),
+        (f"{PLAY} -s slow --delay 1.2", 4, "is in time", "the answer came after 1.2"),
+        ("builtin:garbage", 5, "can be understood", "Not well-formed XML"),
+        ("builtin:illegal", 6, "keeps the rules", ""),
+    ],
+)
+async def test_a_bad_program_fails_at_the_right_step(
+    command: str, number: int, title: str, came: str, tmp_path: Path
+) -> None:
+    results = await check(tmp_path, command)
+    bad = results[number - 1]
+    assert (bad.status, bad.title) == (Status.FAILED, title)
+    assert came in bad.came
+    assert {result.status for result in results[: number - 1]} <= {Status.PASSED}
+    assert {result.status for result in results[number:]} == {Status.NOT_TRIED}
+
+
+@pytest.mark.slow
+async def test_the_programs_own_words_stand_beside_what_went_wrong(tmp_path: Path) -> None:
+    first, *_ = await check(tmp_path, "sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11; do echo line $i >&2; done; exit 3' bot")
+    lines = [line[11:] for line in first.stderr.splitlines()]
+    assert lines == [f"line {number}" for number in range(2, 12)]
+
+
+@pytest.mark.slow
+async def test_a_program_that_does_not_end_itself_fails_wherever_a_game_ends(tmp_path: Path) -> None:
+    command = f"sh -c '{PLAY} -s first \"$@\"; exec sleep 500' bot"
+    setup = CheckSetup(command, DEFAULT_GAME_TYPE, 1.0, 2.0, 0.1, Patience(start=15, exit=0.6))
+    with trio.fail_after(120):
+        results = await check_program(setup, tmp_path)
+    bad = failed(results)
+    assert bad == [result.title for result in results[10:]]
+    assert results[-1].came.endswith("program had to be ended after the game")
+
+
+async def test_a_command_that_is_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SetupError):
+        await check(tmp_path, "builtin:clever")
+
+
+def test_the_mark_is_no_setting_of_a_server() -> None:
+    assert not MARK.startswith("SPIELLEITER_")
