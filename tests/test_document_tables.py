@@ -1,0 +1,151 @@
+"""The tables, drawings and links of the documents are complete and right."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from client.strategies import STRATEGIES
+from game.blokus.move import BlokusMistake
+from game.blokus.polyomino import Rotation, Shape, orientation
+from protocol.messages import Cause, Departure, Result, RoomMessage, Score, Slot
+from server import log
+from server.config import render_table
+from server.editions import EDITIONS, choose_editions
+from server.events import Happening
+from spielleiter.admin import admin
+from tests.documents import ROOT, Block, blocks, column, read, rows
+
+DOCUMENTS = ("README.md", "README.de.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))))
+
+# -- tables ---------------------------------------------------------------------------------------------------------
+
+
+def test_every_setting_is_in_the_readme() -> None:
+    assert render_table() in read("README.md")
+
+
+def test_every_edition_is_in_the_readme() -> None:
+    shown = [[cell.strip("`") for cell in row] for row in rows("README.md", "gameType")]
+    assert [(game_type, edition) for game_type, edition, _, _ in shown] == [
+        (edition.game_type, edition.name) for edition in EDITIONS.values()
+    ]
+    usual = {edition.name for edition in choose_editions({}, {}).values()}
+    for game_type, edition, _, option in shown:
+        assert option == ("nothing" if edition in usual else f"--edition {game_type}={edition}")
+
+
+def test_every_strategy_is_in_the_readme() -> None:
+    """The short one leaves out those that misbehave, or know one game alone."""
+    assert column("README.md", "strategy") == list(STRATEGIES)
+    assert column("README.de.md", "Gegner") == [
+        kind.name for kind in STRATEGIES.values() if not kind.is_bad and kind.position is object
+    ]
+
+
+def test_every_admin_command_is_in_the_readme() -> None:
+    assert {words.split()[2] for words in column("README.md", "command")} == set(admin.commands)
+
+
+@pytest.mark.parametrize(("document", "heading"), [("README.md", "cause"), ("README.de.md", "Ursache")])
+def test_every_cause_is_explained(document: str, heading: str) -> None:
+    """With the sentence for it, as the season that runs has it."""
+    dialect = EDITIONS["blokus-2027"].dialect
+    texts = dialect.texts
+    reasons = {
+        Cause.REGULAR: "",
+        Cause.LEFT: texts.departure_reason(Departure.LOST_CONNECTION),
+        Cause.RULE_VIOLATION: "so nicht",
+        Cause.PROCESS_VIOLATION: "so nicht",
+        Cause.SOFT_TIMEOUT: texts.soft_timeout_reason(2.0),
+        Cause.HARD_TIMEOUT: texts.hard_timeout_reason(10.0),
+    }
+    shown = {Cause(row[0].strip("`")): row[1] for row in rows(document, heading)}
+    assert set(shown) == set(reasons)
+    for cause, sentence in shown.items():
+        scores = Score(cause, reasons[cause], (0, 0)), Score(Cause.REGULAR, "", (2, 0))
+        packet = dialect.encode(RoomMessage("room", Result(dialect.score_definition, scores, (1,), ("Ada", "Bo"))))
+        assert re.search('reason="' + re.escape(sentence).replace("…", ".+") + '"/>', packet.decode())
+
+
+def test_the_slots_defaults_are_those_of_the_readme() -> None:
+    shown = {row[0].strip("`"): row[1].strip("`") for row in rows("README.md", "attribute of `slot`")}
+    slot = Slot("Alice")
+    values = {
+        "canTimeout": slot.can_timeout,
+        "reserved": slot.is_reserved,
+        "shouldBePaused": slot.should_be_paused,
+    }
+    assert shown == {"displayName": "", **{name: str(value).lower() for name, value in values.items()}}
+
+
+def test_every_event_is_in_the_document_on_the_log() -> None:
+    levels = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+    shown = {row[0].strip("`"): levels[row[1]] for row in rows("docs/log.md", "event")}
+    assert shown == {log.event_name(kind): log.LEVELS.get(kind, 20) for kind in Happening.__subclasses__()}
+
+
+def test_every_mistake_is_explained() -> None:
+    *shown, unreadable = [row[0] for row in rows("docs/blokus.md", "reason")]
+    texts = {edition: EDITIONS[edition].dialect.texts.mistake_texts for edition in ("blokus-2021-r3", "blokus-2027")}
+    mistakes = [each for each in BlokusMistake if each is not BlokusMistake.NOT_IN_CORNER]
+    assert shown == [texts["blokus-2027"][each] for each in mistakes]
+    for mistake in (BlokusMistake.WRONG_COLOR, BlokusMistake.NOT_IN_CORNER):
+        assert f'"{texts["blokus-2021-r3"][mistake]}"' in " ".join(read("docs/blokus.md").split())
+    assert unreadable == "Der Zug konnte nicht erkannt werden"
+
+
+def test_what_differs_between_the_seasons_is_as_told() -> None:
+    rules = {name: EDITIONS[f"blokus-{name}"].game.rules for name in ("2027", "2021-r3")}  # type: ignore[attr-defined]
+    told = {name: (now, before) for name, now, before in rows("docs/blokus.md", "what")}
+    assert told["last round"] == tuple(str(each.round_limit) for each in rules.values())
+    assert [len(each.start_shapes) for each in rules.values()] == [12, 11]
+    assert [each.ends_with_finished_color for each in rules.values()] == [False, True]
+
+
+# -- drawings -------------------------------------------------------------------------------------------------------
+
+
+def drawings(block: Block) -> dict[str, set[tuple[int, int]]]:
+    """The cells under each title; titles stand in lines of their own, with two blanks or more between them."""
+    found: dict[str, set[tuple[int, int]]] = {}
+    columns: dict[int, str] = {}
+    y = 0
+    for line in block.text.splitlines():
+        titles = {title.start(): title.group() for title in re.finditer(r"[A-Z_]+(?: [a-z]+)?", line)}
+        if titles:
+            columns, y = titles, 0
+            found |= {title: set() for title in titles.values()}
+            continue
+        for x, sign in enumerate(line):
+            if sign == "#":
+                start = max(column for column in columns if column <= x)
+                found[columns[start]].add((x - start, y))
+        y += 1
+    return found
+
+
+def test_the_stones_are_drawn_as_they_are() -> None:
+    stones, _ = blocks("docs/blokus.md", "text")
+    assert drawings(stones) == {shape.name: set(orientation(shape, Rotation.NONE, False).cells) for shape in Shape}
+
+
+def test_turned_stones_are_drawn_as_they_are() -> None:
+    _, turned = blocks("docs/blokus.md", "text")
+    assert drawings(turned) == {
+        rotation.name + " flipped" * is_flipped: set(orientation(Shape.PENTO_L, rotation, is_flipped).cells)
+        for is_flipped in (False, True)
+        for rotation in Rotation
+    }
+
+
+# -- links ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_links_lead_to_headings_that_exist(document: str) -> None:
+    for path, anchor in re.findall(r"\]\((?![a-z]+:)([^)#]*)#([^)]+)\)", read(document)):
+        target = (ROOT / document).parent / path if path else ROOT / document
+        headings = re.findall(r"^#+ (.+)$", target.read_text(encoding="utf-8"), re.MULTILINE)
+        assert anchor in {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
