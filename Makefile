@@ -10,7 +10,7 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --no-input --quiet --quiet
 LOCK_TOOL := uv==0.13.8
 
-.PHONY: help setup setup-dev serve demo test lint types imports bench lock clean
+.PHONY: help setup setup-dev serve demo test lint types imports bench soak lock clean
 .DELETE_ON_ERROR:
 
 help: ## list the commands (make alone does it too)
@@ -71,6 +71,9 @@ imports: setup-dev ## who may import whom
 
 bench: setup-dev ## figures of rules, protocol and server
 	@for figures in $(basename $(notdir $(wildcard bench/bench_*.py))); do $(PY) -m bench.$$figures || exit 1; done
+
+soak: setup-dev ## 20,000 games, 64 at once, bad clients among them (make soak ARGS=1000 plays fewer)
+	@$(PY) -m bench.soak $(ARGS)
 
 # -- keeping it -------------------------------------------------------------------------------------------------
 
