@@ -65,9 +65,9 @@ class SoakGame(Game):
             soak.slow_moves += 1
             soak.later(now + IN_TIME, self, seat)
         else:
-            self._send(seat, now)
+            self.send_move(seat, now)
 
-    def _send(self, seat: Seat, now: float) -> None:
+    def send_move(self, seat: Seat, now: float) -> None:
         if not self.is_over:
             super()._answer(seat, now)
 
@@ -101,7 +101,7 @@ class Soak(Driver):
             now = time.perf_counter()
             while self._timers and self._timers[0][0] <= now:
                 _, _, game, seat = heapq.heappop(self._timers)
-                game._send(seat, now)
+                game.send_move(seat, now)
             self._misbehave()
             if now - told > 10.0:
                 told = now
