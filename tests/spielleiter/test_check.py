@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from lxml import etree
+
+import match.check
+from match.check import CheckSetup, Status, StepResult
+from match.errors import MachineError
+from tests.spielleiter.background import run
+
+PASSED = StepResult(1, "starts", "it starts", Status.PASSED, "connected")
+FAILED = StepResult(2, "plays", "a <move>", Status.FAILED, "no\x01 move & nothing", "first line\nsecond line")
+NOT_TRIED = StepResult(3, "ends", "the end", Status.NOT_TRIED)
+
+
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch) -> list[StepResult]:
+    """What a check comes to; no program is started."""
+    made_up = [PASSED]
+
+    async def check_program(
+        _setup: CheckSetup, _folder: Path, tell: Callable[[StepResult], None]
+    ) -> tuple[StepResult, ...]:
+        for step in made_up:
+            tell(step)
+        return tuple(made_up)
+
+    monkeypatch.setattr(match.check, "check_program", check_program)
+    return made_up
+
+
+@pytest.mark.usefixtures("steps")
+def test_a_program_that_is_fit_is_told_so() -> None:
+    done = run("check", "bot")
+    assert done.exit_code == 0
+    assert done.stdout == " 1  passed     starts: connected\nfit: all 1 steps passed\n"
+
+
+def test_what_failed_is_told_with_everything_known(steps: list[StepResult]) -> None:
+    steps += [FAILED, NOT_TRIED]
+    done = run("check", "bot")
+    assert done.exit_code == 3
+    assert done.stdout.splitlines()[1:] == [
+        " 2  failed     plays",
+        "        expected: a <move>",
+        "        came:     no\x01 move & nothing",
+        "        stderr:   first line",
+        "        stderr:   second line",
+        " 3  not tried  ends",
+        "not fit: 2 of 3 steps not passed, first 2, plays",
+    ]
+
+
+def test_the_steps_are_a_suite_of_tests(steps: list[StepResult], tmp_path: Path) -> None:
+    steps += [FAILED, NOT_TRIED]
+    run("check", "bot <fast>\x02", "--junit", str(tmp_path / "check.xml"))
+    suite = etree.parse(tmp_path / "check.xml").getroot()
+    assert dict(suite.attrib) == {
+        "name": "spielleiter check bot <fast>\ufffd",
+        "tests": "3",
+        "failures": "1",
+        "skipped": "1",
+    }
+    assert [case.get("name") for case in suite] == ["01 starts", "02 plays", "03 ends"]
+    assert [[child.tag for child in case] for case in suite] == [[], ["failure", "system-err"], ["skipped"]]
+    assert suite[1][0].get("message") == "no\ufffd move & nothing"
+    assert suite[1][0].text == "expected: a <move>"
+    assert suite[1][1].text == "first line\nsecond line"
+
+
+def test_misuse_is_one_line() -> None:
+    done = run("check", "builtin:clever")
+    assert done.exit_code == 2
+    assert "there is no such strategy" in done.stderr
+
+
+@pytest.mark.usefixtures("steps")
+def test_a_machine_that_fails_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    done = run("check", "bot", "--junit", str(tmp_path / "none" / "check.xml"))
+    assert done.exit_code == 4
+    assert done.stderr.startswith("spielleiter check: ")
+
+    async def fail(*_: object) -> None:
+        raise MachineError("no space left")
+
+    monkeypatch.setattr(match.check, "check_program", fail)
+    done = run("check", "bot")
+    assert (done.exit_code, done.stderr) == (4, "spielleiter check: no space left\n")
+
+
+@pytest.mark.slow
+def test_outputs_are_kept_where_that_is_asked(tmp_path: Path) -> None:
+    command = f"{sys.executable} -c 'print(3)'"
+    done = run("check", command, "--out", str(tmp_path / "out"))
+    assert done.exit_code == 3
+    assert (tmp_path / "out" / "scene01" / "stdout.log").read_text().endswith("  3\n")

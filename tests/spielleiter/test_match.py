@@ -1,0 +1,336 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import match.runner
+from client.defaults import DEFAULT_PASSWORD
+from client.editions import DEFAULT_GAME_TYPE
+from match.errors import MachineError
+from match.journal import load_setup, read_journal
+from match.plan import PlannedGame
+from match.processes import find_processes
+from match.records import GameRecord, Verdict
+from match.setup import MatchSetup
+from tests.match.games import fault, game
+from tests.spielleiter.background import background_server, run
+
+ROOT = Path(__file__).parents[2]
+REPORTS = {"games.csv", "games.jsonl", "junit.xml", "match.json", "report.html", "summary.json", "summary.md"}
+
+MATCH = ("match", "--player1", "builtin:greedy", "--player2", "builtin:random")
+
+
+@pytest.fixture
+def games(monkeypatch: pytest.MonkeyPatch) -> dict[int, GameRecord]:
+    """Games by number that are not played but taken from here; the first program wins all others."""
+    made_up: dict[int, GameRecord] = {}
+
+    async def play_game(setup: MatchSetup, planned: PlannedGame, _folder: Path, _cores: object) -> GameRecord:
+        record = made_up.get(planned.game) or game(planned.game, 0)
+        return dataclasses.replace(record, names=setup.names, seats=planned.seats, pair=planned.pair)
+
+    monkeypatch.setattr(match.runner, "play_game", play_game)
+    return made_up
+
+
+def play(folder: Path, *options: str, games: int = 4) -> Any:
+    return run(*MATCH, "-n", str(games), "--out", str(folder / "out"), *options)
+
+
+def setup_of(folder: Path) -> dict[str, Any]:
+    return load_setup(folder / "out")
+
+
+# -- what is asked for ----------------------------------------------------------------------------------------------
+
+
+def test_a_match_is_told_and_kept(games: dict[int, GameRecord], tmp_path: Path) -> None:
+    games[1] = game(1, 0, reason="")
+    games[3] = fault(3, 1, Verdict.CRASH, reason="ended by signal 11")
+    done = play(tmp_path, "--seed", "7")
+    assert done.exit_code == 0
+    assert f"greedy against random, 4 games, seed 7, into {tmp_path / 'out'}" in done.stdout
+    assert "game 1: greedy - random 80:60, greedy wins\n" in done.stdout
+    assert "game 3: greedy - random -:-, greedy wins (random crash: ended by signal 11)\n" in done.stdout
+    assert "4 of 4 games played, 4 counted, 2 complete pairs" in done.stdout
+    assert "        1 crashes, 0 timeouts, 0 illegal moves, 0 bad messages" in done.stdout
+    assert {path.name for path in (tmp_path / "out").iterdir()} - {".lock"} == REPORTS
+    assert [record.game for record in read_journal(tmp_path / "out")] == [1, 2, 3, 4]
+
+
+@pytest.mark.usefixtures("games")
+def test_options_of_the_official_test_client_are_understood(tmp_path: Path) -> None:
+    done = run(
+        *("match", "--tests", "4", "--player1", "builtin:first", "--player2", "builtin:first", "--name1", "new"),
+        *("--name2", "old", "--no-timeout1", "--start-server", "--server", "server.jar", "--host", "localhost"),
+        *("--port", "13051", "--loglevel", "DEBUG", "--significance", "0.05", "--min-tests", "30"),
+        *("--out", str(tmp_path / "out")),
+    )
+    assert done.exit_code == 0, done.stderr
+    setup = setup_of(tmp_path)
+    assert [(each["name"], each["can_timeout"]) for each in setup["entrants"]] == [("new", False), ("old", True)]
+    assert (setup["games"], setup["server"], setup["significance"], setup["min_games"]) == (4, None, 0.05, 30)
+
+
+@pytest.mark.usefixtures("games")
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ((), {"server": None, "game_type": DEFAULT_GAME_TYPE, "openings": [], "server_options": {}, "sprt": None}),
+        (("--server", "example.org:7"), {"server": ["example.org", 7]}),
+        (("--server", "[::1]:7"), {"server": ["::1", 7]}),
+        (("--host", "example.org"), {"server": ["example.org", 13050]}),
+        (("-p", "7"), {"server": ["127.0.0.1", 7]}),
+        (
+            ("--soft-timeout", "1500", "--hard-timeout", "3000"),
+            {"server_options": {"soft_timeout": 1.5, "hard_timeout": 3.0}},
+        ),
+        (("--start-piece", "PENTO_Y"), {"server_options": {"start_piece": "PENTO_Y"}}),
+        (("--sprt", "elo0=0 elo1=50"), {"sprt": "elo0=0 elo1=50"}),
+        (("--start-timeout", "1", "--game-timeout", "9"), {"patience": {"start": 1.0, "exit": 5.0, "game": 9.0}}),
+    ],
+)
+def test_options_are_kept_for_a_match_that_is_resumed(
+    options: tuple[str, ...], expected: dict[str, Any], tmp_path: Path
+) -> None:
+    assert play(tmp_path, *options).exit_code == 0
+    setup = setup_of(tmp_path)
+    assert {key: setup[key] for key in expected} == expected
+    assert DEFAULT_PASSWORD not in json.dumps(setup)
+
+
+@pytest.mark.usefixtures("games")
+def test_programs_are_called_after_what_they_are(tmp_path: Path) -> None:
+    bot = tmp_path / "my bot.jar"
+    bot.touch()
+    names = {}
+    for number, (first, second) in enumerate([("builtin:first", "builtin:first"), (str(bot), "bot --fast")]):
+        out = tmp_path / str(number)
+        assert run("match", "--player1", first, "--player2", second, "-n", "2", "--out", str(out)).exit_code == 0
+        names[number] = [each["name"] for each in load_setup(out)["entrants"]]
+    assert names == {0: ["first-1", "first-2"], 1: ["my bot", "player2"]}
+
+
+def test_openings_are_read_before_the_first_game(games: dict[int, GameRecord], tmp_path: Path) -> None:
+    done = play(tmp_path, "--openings", str(tmp_path))
+    assert (done.exit_code, games) == (2, {})
+    assert "holds no replay" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("match", "--player1", "builtin:first"), "--player2 is missing"),
+        ((*MATCH, "--player1", "builtin:clever"), "there is no such strategy"),
+        ((*MATCH, "--server", "example.org"), "expected HOST:PORT"),
+        ((*MATCH, "--server", "example.org:0"), "expected HOST:PORT"),
+        ((*MATCH, "--port", "7", "--soft-timeout", "9"), "that server's own affair"),
+        ((*MATCH, "--sprt", "elo0=9 elo1=0"), "SPRT"),
+        ((*MATCH, "--fail-on", "crash,oh"), "--fail-on 'oh': expected crash, timeout, illegal, message, any"),
+        ((*MATCH, "--start-piece", "TRIANGLE"), "TRIANGLE"),
+        ((*MATCH, "-n", "0"), "0"),
+        ((*MATCH, "--pin", "-j", "1000"), "need 2000 cores"),
+    ],
+)
+def test_misuse_is_one_line(options: tuple[str, ...], problem: str, tmp_path: Path) -> None:
+    done = run(*options, "--out", str(tmp_path / "out"))
+    assert done.exit_code == 2
+    assert problem in done.stderr.splitlines()[-1]
+
+
+def test_a_folder_with_a_match_is_not_written_over(games: dict[int, GameRecord], tmp_path: Path) -> None:
+    assert play(tmp_path).exit_code == 0
+    games[1] = game(1, 1)
+    done = play(tmp_path)
+    assert done.exit_code == 2
+    assert "holds a match already" in done.stderr
+    assert read_journal(tmp_path / "out")[0].winner == 0
+
+
+@pytest.mark.usefixtures("games")
+def test_what_makes_a_match_worth_less_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(match.runner, "count_cores", lambda: 2)
+    done = play(tmp_path, "-j", "3", games=3)
+    assert "3 games at a time on 2 processor cores" in done.stderr
+    assert "the last one has no counterpart" in done.stderr
+    assert play(tmp_path / "two", "-j", "2").stderr == ""
+
+
+# -- how it ends ----------------------------------------------------------------------------------------------------
+
+NOT_COUNTED = {"is_counted": False}
+
+
+@pytest.mark.parametrize(
+    ("records", "options", "code"),
+    [
+        ([fault(1, 0, Verdict.CRASH)], (), 0),
+        ([fault(1, 0, Verdict.CRASH)], ("--fail-on", "crash"), 3),
+        ([fault(1, 0, Verdict.CRASH)], ("--fail-on", "timeout,message"), 0),
+        ([fault(1, 1, Verdict.HANGS)], ("--fail-on", "timeout", "--fail-on", "message"), 3),
+        ([fault(1, 1, Verdict.NONSENSE)], ("--fail-on", "timeout,message"), 3),
+        ([fault(1, 1, Verdict.LEFTOVERS)], ("--fail-on", "any"), 3),
+        ([game(1, None, verdict=Verdict.SERVER_FAILED, **NOT_COUNTED)], ("--fail-on", "any"), 4),
+        ([game(1, None, verdict=Verdict.OVERLOAD, **NOT_COUNTED)], ("--fail-on", "any"), 0),
+        ([fault(1, 0, Verdict.CRASH)], ("--fail-fast",), 0),
+    ],
+)
+def test_the_exit_code_says_what_went_wrong(
+    records: list[GameRecord], options: tuple[str, ...], code: int, games: dict[int, GameRecord], tmp_path: Path
+) -> None:
+    games |= {record.game: record for record in records}
+    assert play(tmp_path, *options).exit_code == code
+    assert len(read_journal(tmp_path / "out")) == (1 if "--fail-fast" in options else 4)
+
+
+@pytest.mark.parametrize(
+    ("winner", "options", "code"),
+    [
+        (0, ("--require", "better"), 0),
+        (0, ("--require", "not-worse"), 0),
+        (None, ("--require", "better"), 1),
+        (None, ("--require", "not-worse"), 0),
+        (1, ("--require", "better"), 1),
+        (1, ("--require", "not-worse"), 1),
+        (1, (), 0),
+        (0, ("--sprt", "elo0=0 elo1=50"), 0),
+        (1, ("--sprt", "elo0=0 elo1=50"), 1),
+        (1, ("--significance", "0.05", "--min-tests", "10"), 0),
+    ],
+)
+def test_the_exit_code_says_who_is_better(
+    winner: int | None, options: tuple[str, ...], code: int, games: dict[int, GameRecord], tmp_path: Path
+) -> None:
+    games |= {number: game(number, winner) for number in range(1, 201)}
+    done = play(tmp_path, *options, games=200)
+    assert done.exit_code == code
+    played = len(read_journal(tmp_path / "out"))
+    if "--sprt" in options:
+        assert played < 200
+        assert "SPRT accepted" in done.stdout
+        assert "decided before all games were played" in done.stdout
+    else:
+        assert played == (10 if "--significance" in options else 200)
+
+
+def test_a_machine_that_fails_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(*_: object) -> GameRecord:
+        raise MachineError("no space left")
+
+    monkeypatch.setattr(match.runner, "play_game", fail)
+    done = play(tmp_path)
+    assert (done.exit_code, done.stderr) == (4, "spielleiter match: no space left\n")
+    assert (tmp_path / "out" / "summary.json").exists()
+
+
+# -- going on -------------------------------------------------------------------------------------------------------
+
+
+def test_a_resumed_match_plays_what_is_missing_as_it_was_begun(games: dict[int, GameRecord], tmp_path: Path) -> None:
+    assert play(tmp_path, "--seed", "7").exit_code == 0
+    journal = tmp_path / "out" / "games.jsonl"
+    lines = journal.read_text().splitlines(keepends=True)
+    journal.write_text("".join([lines[0], lines[2], lines[3][:40]]))
+    games |= {number: game(number, 1) for number in range(1, 5)}
+    done = run("match", "--resume", str(tmp_path / "out"))
+    assert done.exit_code == 0
+    assert "greedy against random, 4 games, seed 7" in done.stdout
+    assert {record.game: record.winner for record in read_journal(tmp_path / "out")} == {1: 0, 2: 1, 3: 0, 4: 1}
+
+
+def test_nothing_is_resumed_where_there_is_nothing(tmp_path: Path) -> None:
+    done = run("match", "--resume", str(tmp_path))
+    assert done.exit_code == 2
+    assert "is there a match?" in done.stderr
+
+
+# -- for real -------------------------------------------------------------------------------------------------------
+
+
+def start(folder: Path, *options: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "spielleiter", *MATCH, "-n", "8", "-j", "2", "--out", str(folder), *options]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for_game(process: subprocess.Popen[str]) -> None:
+    """Until a line says that the first game is over."""
+    assert process.stdout
+    for line in process.stdout:
+        if line.startswith("game "):
+            return
+    raise AssertionError(f"no game was played: {process.stderr and process.stderr.read()}")
+
+
+def processes_of(folder: Path) -> list[str]:
+    return [process.name for process in find_processes(f"{load_setup(folder)['run_id']}/")]
+
+
+@pytest.mark.slow
+def test_two_programs_play_for_real(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = run(*MATCH, "-n", "6", "-j", "2", "--seed", "3", "--out", str(out))
+    assert done.exit_code == 0, done.stderr
+    records = read_journal(out)
+    assert [record.game for record in records] == [1, 2, 3, 4, 5, 6]
+    assert {record.verdict for record in records} == {Verdict.REGULAR}
+    for first, second in zip(records[::2], records[1::2], strict=True):
+        assert (first.start, first.seed) == (second.start, second.seed)
+        assert (first.seats, second.seats) == ((0, 1), (1, 0))
+    assert processes_of(out) == []
+
+
+@pytest.mark.slow
+def test_two_programs_play_at_a_server_that_runs_already(tmp_path: Path) -> None:
+    with background_server() as server:
+        done = run(*MATCH, "-n", "2", "--out", str(tmp_path / "out"), "--port", str(server.port))
+    assert done.exit_code == 0, done.stderr
+    assert {record.verdict for record in read_journal(tmp_path / "out")} == {Verdict.REGULAR}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_killed", [True, False])
+def test_a_match_that_is_cut_off_goes_on(is_killed: bool, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with start(out) as process:
+        wait_for_game(process)
+        process.send_signal(signal.SIGKILL if is_killed else signal.SIGINT)
+        process.wait(60)
+        assert process.returncode == (-signal.SIGKILL if is_killed else 130)
+    kept = {record.game: record for record in read_journal(out)}
+    assert 1 <= len(kept) < 8
+    if not is_killed:
+        assert processes_of(out) == []
+    done = run("match", "--resume", str(out), "-j", "2")
+    assert done.exit_code == 0, done.stderr
+    records = {record.game: record for record in read_journal(out)}
+    assert sorted(records) == list(range(1, 9))
+    assert {number: records[number] for number in kept} == kept
+    assert len((out / "games.jsonl").read_text().splitlines()) == 8
+    assert processes_of(out) == []
+
+
+@pytest.mark.slow
+def test_the_second_signal_does_not_wait(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with start(out, "--player2", "builtin:silent", "--no-timeout", "--player1", "builtin:first") as process:
+        deadline = time.monotonic() + 30
+        while len(list(out.glob("games/*/program2.stdout.log"))) < 2:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        assert process.stderr
+        assert any("finishing the games" in line for line in process.stderr)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 130
+    assert read_journal(out) == ()
+    assert processes_of(out) == []

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+
+import match.runner
+from match.journal import read_journal
+from match.plan import PlannedGame
+from match.records import GameRecord, Verdict
+from match.setup import MatchSetup
+from tests.match.games import fault, game
+from tests.spielleiter.background import run
+
+STRENGTH = {"a|b": 3, "b": 2, "c": 1}
+FILE = "games = 4\n" + "".join(f'[[program]]\nname = "{name}"\ncommand = "builtin:first"\n' for name in STRENGTH)
+
+
+@pytest.fixture
+def faults(monkeypatch: pytest.MonkeyPatch) -> dict[str, GameRecord]:
+    """The stronger program wins; but a program's first game is what stands here under its name."""
+    made_up: dict[str, GameRecord] = {}
+
+    async def play_game(setup: MatchSetup, planned: PlannedGame, _folder: Path, _cores: object) -> GameRecord:
+        first, second = setup.names
+        record = made_up.pop(first, None) or game(planned.game, 0 if STRENGTH[first] > STRENGTH[second] else 1)
+        return dataclasses.replace(record, game=planned.game, names=setup.names, pair=planned.pair, seats=planned.seats)
+
+    monkeypatch.setattr(match.runner, "play_game", play_game)
+    return made_up
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    (tmp_path / "t.toml").write_text(FILE)
+    return str(tmp_path / "t.toml")
+
+
+@pytest.mark.usefixtures("faults")
+def test_everybody_plays_everybody_and_is_rated(file: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = run("tournament", file, "--out", str(out))
+    assert done.exit_code == 0, done.stderr
+    table = (out / "table.md").read_text()
+    assert done.stdout.endswith(table)
+    assert [line.split(" | ")[1] for line in table.splitlines()[2:]] == ["a\\|b", "b", "c"]
+    assert [(line["name"], line["wins"], line["losses"]) for line in json.loads((out / "table.json").read_text())] == [
+        ("a|b", 8, 0),
+        ("b", 4, 4),
+        ("c", 0, 8),
+    ]
+    folders = sorted((out / "matches").iterdir())
+    assert [folder.name for folder in folders] == ["001_a_b_b", "002_a_b_c", "003_b_c"]
+    assert all(len(read_journal(folder)) == 4 and (folder / "report.html").exists() for folder in folders)
+
+
+def test_a_tournament_that_was_interrupted_goes_on(file: str, faults: dict[str, GameRecord], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    faults["b"] = game(1, None, verdict=Verdict.SERVER_FAILED, is_counted=False)
+    assert run("tournament", file, "--out", str(out)).exit_code == 4
+    journal = out / "matches" / "002_a_b_c" / "games.jsonl"
+    before = journal.read_text().splitlines(keepends=True)
+    journal.write_text("".join(before[:2]))
+    done = run("tournament", "--resume", str(out), "-j", "2")
+    assert done.exit_code == 4  # what is in the journal stays there
+    assert sorted(journal.read_text().splitlines(keepends=True)) == sorted(before)
+    assert done.stdout.count("game ") == 2
+
+
+def test_the_exit_code_says_what_went_wrong(file: str, faults: dict[str, GameRecord], tmp_path: Path) -> None:
+    for number, (options, code) in enumerate([((), 0), (("--fail-on", "crash"), 3), (("--fail-on", "timeout"), 0)]):
+        faults["b"] = fault(1, 1, Verdict.CRASH)
+        assert run("tournament", file, "--out", str(tmp_path / str(number)), *options).exit_code == code
+
+
+@pytest.mark.usefixtures("faults")
+def test_a_machine_that_fails_ends_it(file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(_setup: MatchSetup, planned: PlannedGame, *_: object) -> GameRecord:
+        return game(planned.game, None, verdict=Verdict.SERVER_FAILED, is_counted=False)
+
+    monkeypatch.setattr(match.runner, "play_game", fail)
+    done = run("tournament", file, "--out", str(tmp_path / "out"))
+    assert done.exit_code == 4
+    assert "server or machine failed; --resume" in done.stdout
+    assert len(list((tmp_path / "out" / "matches").iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ((), "expected a FILE, or --resume DIR"),
+        (("FILE", "--resume", "OUT"), "expected a FILE, or --resume DIR"),
+        (("BAD",), "games 'many'"),
+        (("--resume", "OUT"), "cannot be read"),
+        (("FILE", "--fail-on", "oh"), "--fail-on 'oh'"),
+        (("FILE", "--out", "FILE"), "cannot be written to"),
+    ],
+)
+def test_misuse_is_one_line(options: tuple[str, ...], problem: str, file: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.toml").write_text('games = "many"')
+    (tmp_path / "out").mkdir()
+    places = {"FILE": file, "BAD": str(tmp_path / "bad.toml"), "OUT": str(tmp_path / "out")}
+    done = run("tournament", *(places.get(option, option) for option in options))
+    assert done.exit_code == 2
+    assert problem in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.usefixtures("faults")
+def test_a_folder_with_a_tournament_is_not_written_over(file: str, tmp_path: Path) -> None:
+    out = str(tmp_path / "out")
+    assert run("tournament", file, "--out", out).exit_code == 0
+    done = run("tournament", file, "--out", out)
+    assert done.exit_code == 2
+    assert "holds a tournament already" in done.stderr
+
+
+@pytest.mark.slow
+def test_built_in_players_play_for_real(tmp_path: Path) -> None:
+    (tmp_path / "t.toml").write_text(
+        'kind = "gauntlet"\ngames = 2\nconcurrency = 2\n[[program]]\nname = "greedy"\ncommand = "builtin:greedy"\n'
+        '[[program]]\nname = "first"\ncommand = "builtin:first"\n'
+    )
+    done = run("tournament", str(tmp_path / "t.toml"), "--out", str(tmp_path / "out"))
+    assert done.exit_code == 0, done.stderr
+    assert "| 1 | greedy | " in done.stdout
