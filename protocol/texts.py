@@ -107,28 +107,11 @@ class Texts:
     regular_reason: Callable[[Outcome], str]
     """of a game that was played to its end"""
     departure_reason: Callable[[Departure], str]
-    left_reason: str
-    violation_reason: Callable[[Mistake, Move], str]
-    unreadable_reason: Callable[[str], str]
-    """problem → reason"""
     soft_timeout_reason: Callable[[float], str]
     """limit in seconds → reason"""
     hard_timeout_reason: Callable[[float], str]
 
-    # messages of a room's error
-    illegal_move_error: Callable[[str, Mistake, Move], str]
-    """player's name, mistake, move"""
-    unreadable_move_error: Callable[[str, str], str]
-    """player's name, problem"""
-    not_your_turn_error: Callable[[Seat | None, Seat, tuple[str, str], RoomData | None], str]
-    """whose move was awaited (None: nobody's), who sent one, names by seat, what was sent"""
-
     # messages of an errorpacket
-    illegal_move: Callable[[Mistake, Move], str]
-    unreadable_move: Callable[[str], str]
-    """problem"""
-    not_your_turn: Callable[[Seat | None, Seat, tuple[str, str], RoomData | None], str]
-    """as `not_your_turn_error`"""
     non_move: Callable[[RoomMessage], str]
     not_member: Callable[[str | None], str]
     """room id"""
@@ -205,46 +188,24 @@ def release_texts(
         text = mistake_texts[mistake]
         return text if mistake in mistakes_without_move else f"{text} {before_move} '{describe_move(move)}'"
 
-    def not_your_turn(
-        expected: Seat | None, actual: Seat, names: tuple[str, str], data: RoomData | None
-    ) -> tuple[str, str, str]:
-        return describe_player(expected, names), describe_player(actual, names), describe_data(data)
-
-    def not_your_turn_error(expected: Seat | None, actual: Seat, names: tuple[str, str], data: RoomData | None) -> str:
-        awaited, sender, sent = not_your_turn(expected, actual, names, data)
-        return f"It's not your turn yet; expected: {awaited}, got {sender} (msg was {sent})."
-
-    def not_your_turn_packet(expected: Seat | None, actual: Seat, names: tuple[str, str], data: RoomData | None) -> str:
-        awaited, sender, sent = not_your_turn(expected, actual, names, data)
-        return f"NotYourTurnException(expected={awaited}, actual={sender}, data={sent})"
-
-    def illegal_move_error(name: str, mistake: Mistake, move: Move) -> str:
-        return invalid_move_error(name, invalid_move(mistake, move))
-
-    def unreadable_move_error(name: str, problem: str) -> str:
-        return invalid_move_error(name, unreadable_move(problem))
-
-    def illegal_move_packet(mistake: Mistake, move: Move) -> str:
-        return f"{_EXCEPTIONS}.GameLogicException: {invalid_move(mistake, move)}"
-
-    def unreadable_move_packet(problem: str) -> str:
-        return f"{_EXCEPTIONS}.GameLogicException: {unreadable_move(problem)}"
-
     def illegal(name: str, mistake: Mistake, move: Move, _state: State) -> MoveRefusal:
-        error = illegal_move_error(name, mistake, move)
-        packet = illegal_move_packet(mistake, move)
-        return MoveRefusal(violation_reason(mistake, move), error, error, packet, MoveData(move))
+        what = invalid_move(mistake, move)
+        error = invalid_move_error(name, what)
+        return MoveRefusal(violation_reason(mistake, move), error, error, invalid_move_packet(what), MoveData(move))
 
     def unreadable(name: str, data: UnreadableData) -> MoveRefusal:
-        error = unreadable_move_error(name, data.problem)
-        packet = unreadable_move_packet(data.problem)
-        return MoveRefusal(unreadable_reason(data.problem), error, error, packet, data)
+        what = unreadable_move(data.problem)
+        error = invalid_move_error(name, what)
+        return MoveRefusal(unreadable_reason(data.problem), error, error, invalid_move_packet(what), data)
 
     def out_of_turn(
         requested: Seat | None, _on_turn: Seat, actual: Seat, names: tuple[str, str], data: RoomData
     ) -> MoveRefusal:
-        error = not_your_turn_error(requested, actual, names, data)
-        return MoveRefusal(LEFT_REASON, error, error, not_your_turn_packet(requested, actual, names, data), data)
+        awaited, sender = describe_player(requested, names), describe_player(actual, names)
+        sent = describe_data(data)
+        error = f"It's not your turn yet; expected: {awaited}, got {sender} (msg was {sent})."
+        packet = f"NotYourTurnException(expected={awaited}, actual={sender}, data={sent})"
+        return MoveRefusal(LEFT_REASON, error, error, packet, data)
 
     def non_move(message: RoomMessage) -> str:
         packet = f"RoomPacket(roomId={_text(message.room_id)}, data={describe_data(message.data)})"
@@ -260,17 +221,8 @@ def release_texts(
         out_of_turn=out_of_turn,
         regular_reason=lambda _outcome: "",
         departure_reason=lambda _departure: LEFT_REASON,
-        left_reason=LEFT_REASON,
-        violation_reason=violation_reason,
-        unreadable_reason=unreadable_reason,
         soft_timeout_reason=timeout_reason,
         hard_timeout_reason=timeout_reason,
-        illegal_move_error=illegal_move_error,
-        unreadable_move_error=unreadable_move_error,
-        not_your_turn_error=not_your_turn_error,
-        illegal_move=illegal_move_packet,
-        unreadable_move=unreadable_move_packet,
-        not_your_turn=not_your_turn_packet,
         non_move=non_move,
         not_member=lambda room_id: f"{_EXCEPTIONS}.GameRoomException: Client is not a member of game {_text(room_id)}",
         room_full=lambda room_id: f"{_EXCEPTIONS}.GameRoomException: Room {_text(room_id)} is already full!",
@@ -303,6 +255,11 @@ def _java_name(kind: type) -> str:
 def invalid_move_error(name: str, what: str) -> str:
     """What a player is told of its own move."""
     return f"Ungueltiger Zug von '{name}'.\n{what}"
+
+
+def invalid_move_packet(what: str) -> str:
+    """What stands in the errorpacket behind it."""
+    return f"{_EXCEPTIONS}.GameLogicException: {what}"
 
 
 def unreadable_reason(problem: str) -> str:

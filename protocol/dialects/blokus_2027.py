@@ -60,7 +60,7 @@ def _refuse_out_of_turn(
     if actual == on_turn:
         error = f"Move from {_TEAM_NAMES[actual]}({names[actual]}) has not been requested."
     else:
-        error = _COMMON_TEXTS.not_your_turn_error(on_turn, actual, names, data)
+        error = _COMMON_TEXTS.out_of_turn(on_turn, on_turn, actual, names, data).error
     return MoveRefusal(error, error, error, None, data)
 
 

@@ -47,7 +47,7 @@ from protocol.messages import (
     WelcomeMessage,
 )
 from protocol.reading import Element
-from protocol.texts import MoveRefusal
+from protocol.texts import LEFT_REASON, MoveRefusal
 from tests.protocol.strategies import random_game
 from tests.protocol.streams import LATEST
 
@@ -96,15 +96,17 @@ def reasons(name: str) -> list[str]:
 def test_an_illegal_move() -> None:
     error, packet = error_in_room("error_illegal_move"), error_packet("errorpacket_illegal_move")
     move, mistake = move_of(error.original), BlokusMistake.NOT_IN_CORNER
-    assert TEXTS.illegal_move_error("Eins", mistake, move) == error.message
-    assert TEXTS.illegal_move(mistake, move) == packet.message
-    assert [TEXTS.violation_reason(mistake, move)] == reasons("result_rule_violation")
+    refusal = TEXTS.illegal("Eins", mistake, move, random_game(0)[0])
+    (reason,) = reasons("result_rule_violation")
+    assert refusal == MoveRefusal(reason, error.message, error.message, packet.message, MoveData(move))
 
 
 def test_a_move_out_of_turn() -> None:
     error, packet = error_in_room("error_not_your_turn"), error_packet("errorpacket_not_your_turn")
-    assert TEXTS.not_your_turn_error(0, 1, NAMES, error.original) == error.message
-    assert TEXTS.not_your_turn(0, 1, NAMES, error.original) == packet.message
+    assert error.original is not None
+    refusal = TEXTS.out_of_turn(0, 0, 1, NAMES, error.original)
+    (reason,) = reasons("result_left")
+    assert refusal == MoveRefusal(reason, error.message, error.message, packet.message, error.original)
 
 
 @pytest.mark.parametrize("name", ["errorpacket_non_move", "errorpacket_room_no_data"])
@@ -167,41 +169,14 @@ def test_a_packet_that_only_a_server_sends() -> None:
 
 
 def test_reasons_in_results() -> None:
-    assert [TEXTS.left_reason] == reasons("result_left")
+    assert [TEXTS.departure_reason(Departure.UNKNOWN)] == reasons("result_left")
     assert [TEXTS.soft_timeout_reason(2)] == reasons("result_soft_timeout")
     assert [TEXTS.hard_timeout_reason(10.0)] == reasons("result_hard_timeout")
 
 
-# -- a whole refusal at once ------------------------------------------------------------------------------------------
-
-
-def test_everything_that_is_said_of_an_illegal_move() -> None:
-    move, mistake = SetMove(Color.BLUE, Shape.MONO, Rotation.NONE, False, 0, 1), BlokusMistake.OBSTRUCTED
-    error = TEXTS.illegal_move_error("Eins", mistake, move)
-    assert TEXTS.illegal("Eins", mistake, move, random_game(0)[0]) == MoveRefusal(
-        TEXTS.violation_reason(mistake, move), error, error, TEXTS.illegal_move(mistake, move), MoveData(move)
-    )
-
-
-def test_everything_that_is_said_of_an_unreadable_move() -> None:
-    data = UnreadableData("foo.Bar", "x fehlt")
-    error = TEXTS.unreadable_move_error("Eins", "x fehlt")
-    assert TEXTS.unreadable("Eins", data) == MoveRefusal(
-        TEXTS.unreadable_reason("x fehlt"), error, error, TEXTS.unreadable_move("x fehlt"), data
-    )
-
-
-def test_everything_that_is_said_of_a_move_out_of_turn() -> None:
-    data = MoveData(SkipMove(Color.RED))
-    error = TEXTS.not_your_turn_error(0, 1, NAMES, data)
-    assert TEXTS.out_of_turn(0, 0, 1, NAMES, data) == MoveRefusal(
-        TEXTS.left_reason, error, error, TEXTS.not_your_turn(0, 1, NAMES, data), data
-    )
-
-
 def test_this_season_gives_no_reason_for_an_end_and_one_for_every_departure() -> None:
     assert TEXTS.regular_reason(Outcome(0, "points")) == ""
-    assert {TEXTS.departure_reason(departure) for departure in Departure} == {TEXTS.left_reason}
+    assert {TEXTS.departure_reason(departure) for departure in Departure} == {LEFT_REASON}
 
 
 # -- the official server's own words, where no sample shows them ------------------------------------------------------
@@ -215,16 +190,21 @@ def test_every_mistake_has_its_text(mistake: BlokusMistake) -> None:
     shown = "" if is_without_move else " bei Zug 'Setze MONO(Farbe Blau)[0,1]'"
     blamed = "null" if is_without_move else "Setze MONO(Farbe Blau)[0,1]"
     exception = f"InvalidMoveException(mistake={text}, move={blamed})"
-    assert TEXTS.violation_reason(mistake, move) == text + shown
-    assert TEXTS.illegal_move_error("A", mistake, move) == f"Ungueltiger Zug von 'A'.\n{exception}"
-    assert TEXTS.illegal_move(mistake, move) == f"sc.api.plugins.exceptions.GameLogicException: {exception}"
+    error = f"Ungueltiger Zug von 'A'.\n{exception}"
+    packet = f"sc.api.plugins.exceptions.GameLogicException: {exception}"
+    assert TEXTS.illegal("A", mistake, move, random_game(0)[0]) == MoveRefusal(
+        text + shown, error, error, packet, MoveData(move)
+    )
 
 
 def test_an_unreadable_move() -> None:
     exception = "InvalidMoveException(mistake=Der Zug konnte nicht erkannt werden: x fehlt, move=null)"
-    assert TEXTS.unreadable_reason("x fehlt") == "Der Zug konnte nicht erkannt werden: x fehlt"
-    assert TEXTS.unreadable_move_error("A", "x fehlt") == f"Ungueltiger Zug von 'A'.\n{exception}"
-    assert TEXTS.unreadable_move("x fehlt") == f"sc.api.plugins.exceptions.GameLogicException: {exception}"
+    error = f"Ungueltiger Zug von 'A'.\n{exception}"
+    packet = f"sc.api.plugins.exceptions.GameLogicException: {exception}"
+    data = UnreadableData("foo.Bar", "x fehlt")
+    assert TEXTS.unreadable("A", data) == MoveRefusal(
+        "Der Zug konnte nicht erkannt werden: x fehlt", error, error, packet, data
+    )
 
 
 @pytest.mark.parametrize(
@@ -256,11 +236,12 @@ def test_limits_are_german_numbers(seconds: float, number: str) -> None:
     ],
 )
 def test_out_of_turn_with_anything(expected: Seat | None, data: RoomData, message: str) -> None:
-    assert TEXTS.not_your_turn_error(expected, 0, NAMES, data) == message
+    refusal = TEXTS.out_of_turn(expected, 1, 0, NAMES, data)
+    assert refusal.error == message
     parts = message.removeprefix("It's not your turn yet; ").removesuffix(").")
     for old, new in (("expected: ", "expected="), (", got ", ", actual="), (" (msg was ", ", data=")):
         parts = parts.replace(old, new)
-    assert TEXTS.not_your_turn(expected, 0, NAMES, data) == f"NotYourTurnException({parts})"
+    assert refusal.packet == f"NotYourTurnException({parts})"
 
 
 @pytest.mark.parametrize(
@@ -345,5 +326,5 @@ def test_an_unknown_player() -> None:
 
 
 def test_a_season_replaces_what_it_says_otherwise() -> None:
-    other = dataclasses.replace(TEXTS, left_reason="weg")
-    assert (other.left_reason, other.wrong_password) == ("weg", TEXTS.wrong_password)
+    other = dataclasses.replace(TEXTS, unknown_reservation="weg")
+    assert (other.unknown_reservation, other.wrong_password) == ("weg", TEXTS.wrong_password)
