@@ -194,16 +194,8 @@ def test_the_first_game_looks_as_shown(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_ten_lines_play_a_whole_game(tmp_path: Path) -> None:
     with shell(tmp_path) as (here, server):
-<<<<<<< Updated upstream
-        built_in = "spielleiter play --game swc_2021_blokus"
-        for play in (f"python3 tiny.py & {built_in}", f"{built_in} & python3 tiny.py"):
-            output = here.run(play)
-            assert output.count('<score cause="REGULAR" reason="">') == 2
-            assert "<part>10</part>" in output
-=======
         for play in ("python3 tiny.py & spielleiter play", "spielleiter play & python3 tiny.py"):
             assert '" regular="true" reason="T' in here.run(play)
->>>>>>> Stashed changes
         ended = [json.loads(line) for line in server.log.splitlines() if '"game_ended"' in line]
     assert [each["causes"] for each in ended] == [["REGULAR", "REGULAR"]] * 2
     assert {10} < {points for each in ended for _, points in each["parts"]}
