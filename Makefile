@@ -10,7 +10,7 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --no-input --quiet --quiet
 LOCK_TOOL := uv==0.13.8
 
-.PHONY: help setup setup-dev serve demo test lint types imports bench soak lock clean
+.PHONY: help setup setup-dev serve demo test lint types imports bench fuzz soak lock clean
 .DELETE_ON_ERROR:
 
 help: ## list the commands (make alone does it too)
@@ -71,6 +71,10 @@ imports: setup-dev ## who may import whom
 
 bench: setup-dev ## figures of rules, protocol and server
 	@for figures in $(basename $(notdir $(wildcard bench/bench_*.py))); do $(PY) -m bench.$$figures || exit 1; done
+
+fuzz: setup-dev ## spoilt streams, crowds of callers and lobbies, new ones each time (make fuzz FACTOR=100 tries longer)
+	@FUZZ_FACTOR=$(or $(FACTOR),10) $(PY) -m pytest --quiet --numprocesses auto -o faulthandler_timeout=0 \
+	    tests/protocol/test_mutations.py tests/server/test_lobby_machine.py tests/server/test_session_fuzz.py
 
 soak: setup-dev ## 20,000 games, 64 at once, bad clients among them (make soak ARGS=1000 plays fewer)
 	@$(PY) -m bench.soak $(ARGS)

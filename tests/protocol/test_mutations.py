@@ -13,6 +13,7 @@ from protocol.dialect import Dialect
 from protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
 from protocol.errors import RemoteProtocolError
 from protocol.limits import AFTER_JOIN
+from tests.effort import examples
 from tests.protocol.streams import LATEST, ONE_LINE_MOVE, in_random_pieces, stream_of
 
 EDITIONS = [BLOKUS_2021_R3, BLOKUS_2021_RELEASE]
@@ -125,13 +126,13 @@ def test_a_spoilt_stream_is_the_peers_fault(dialect: Dialect, stream: bytes, see
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dialect", EDITIONS, ids=lambda each: each.name)
-@settings(max_examples=1000)
+@settings(max_examples=examples(1000))
 @given(spoilt_streams, st.integers(0, 1000))
 def test_many_spoilt_streams(dialect: Dialect, stream: bytes, seed: int) -> None:
     check(stream, dialect, seed)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.binary(max_size=300), st.integers(0, 1000))
 def test_any_bytes(stream: bytes, seed: int) -> None:
     check(stream, BLOKUS_2021_R3, seed)

@@ -23,6 +23,7 @@ from protocol.messages import (
     StepRequest,
 )
 from server.room import Phase
+from tests.effort import examples
 from tests.server.playbook import GAME_TYPE, Guest, Table, first_move
 
 
@@ -152,4 +153,4 @@ class LobbyMachine(RuleBasedStateMachine):
 
 
 TestLobbyMachine = pytest.mark.slow(LobbyMachine.TestCase)
-TestLobbyMachine.settings = settings(max_examples=60, stateful_step_count=50)
+TestLobbyMachine.settings = settings(max_examples=examples(60), stateful_step_count=50)

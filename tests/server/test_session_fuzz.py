@@ -15,6 +15,7 @@ from server import events
 from server.editions import EDITIONS
 from server.listener import Server
 from server.room import Phase
+from tests.effort import examples
 from tests.server.house import NOWHERE, PASSWORD, Caller, House
 
 GAME_TYPES = sorted({edition.game_type for edition in EDITIONS.values()})
@@ -192,7 +193,7 @@ async def run_crowd(edition: str, seed: int, steps: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("edition", EDITIONS)
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(examples(4)))
 def test_a_crowd_that_does_as_it_likes(edition: str, seed: int) -> None:
     in_virtual_time(lambda: run_crowd(edition, seed, 400))
 
