@@ -10,7 +10,7 @@ import dataclasses
 import logging
 import re
 from collections.abc import Callable
-from typing import Any, Final, TextIO
+from typing import Any, Final, Protocol, TextIO, cast
 
 import structlog
 
@@ -21,6 +21,7 @@ LEVELS: Final[dict[type[events.Happening], int]] = {
     events.MovePlayed: logging.DEBUG,
     events.ConnectionOpened: logging.DEBUG,
     events.RoomClosed: logging.DEBUG,
+    events.AnswerDelayed: logging.WARNING,
     events.CommandIgnored: logging.WARNING,
     events.ConnectionRefused: logging.WARNING,
     events.ConnectionsLimited: logging.WARNING,
@@ -44,7 +45,17 @@ def event_name(kind: type[events.Happening]) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
 
 
-def log_events(file: TextIO, log_format: str, log_level: str) -> Callable[[events.Happening], None]:
+class LogFile(Protocol):
+    """What lines are written to."""
+
+    def write(self, line: str, /) -> object: ...
+
+    def flush(self) -> None: ...
+
+    def isatty(self) -> bool: ...
+
+
+def log_events(file: LogFile, log_format: str, log_level: str) -> Callable[[events.Happening], None]:
     """A subscriber that writes events to `file`.
 
     `log_format` is ``console``, ``json``, or ``auto`` (json unless `file` is a terminal); `log_level` a level's name.
@@ -57,7 +68,7 @@ def log_events(file: TextIO, log_format: str, log_level: str) -> Callable[[event
         else structlog.processors.JSONRenderer(ensure_ascii=False)
     )
     logger = structlog.wrap_logger(
-        structlog.PrintLogger(file),
+        structlog.WriteLogger(cast("TextIO", file)),
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper("%H:%M:%S.%f" if is_console else "iso", utc=not is_console),
