@@ -41,7 +41,8 @@ class Fault(enum.Enum):
     SERVER_PACKET = "server_packet"
     UNKNOWN_PLAYER = "unknown_player"
     NO_TEST_MODE = "no_test_mode"
-    LIMIT_REACHED = "limit_reached"
+    ROOMS_WAITING = "rooms_waiting"  # as many as there may be
+    OBSERVERS_PER_ROOM = "observers_per_room"  # as many as there may be
 
 
 class RequestError(ServerError):

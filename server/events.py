@@ -10,9 +10,10 @@ from __future__ import annotations
 import contextlib
 import traceback
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 from game.api import Seat
 from protocol.messages import Result, RoomData
@@ -57,9 +58,10 @@ class ConnectionClosed(Happening):
 
 @dataclass(frozen=True, slots=True)
 class ConnectionRefused(Happening):
-    """Nobody is served who would be one too many."""
+    """Nobody is served who would be one too many; `refusal` is the kind, `reason` the explanation."""
 
     address: str
+    refusal: str
     reason: str
 
 
@@ -79,6 +81,14 @@ class ProtocolBroken(Happening):
     connection: str
     refusal: str
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerDelayed(Happening):
+    """Somebody guesses passwords, or calls from where somebody does; the answer waits for `delay` seconds."""
+
+    connection: str
+    delay: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +119,13 @@ class RoomOpened(Happening):
     room: str
     edition: str
     is_prepared: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReservationExpired(Happening):
+    """Nobody took the reserved seats of a prepared room in time; the room is closed."""
+
+    room: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,9 +248,10 @@ class ReplayFailed(Happening):
 
 @dataclass(frozen=True, slots=True)
 class PeerTooSlow(Happening):
-    """A connection did not take what it was sent and was dropped."""
+    """A connection did not take what it was sent and was dropped; `refusal` says which bound it met."""
 
     connection: str
+    refusal: str
     queued_bytes: int
     why: str
 
@@ -264,22 +282,42 @@ class InternalError(Happening):
 Subscriber: TypeAlias = Callable[[Happening], None]
 
 
-class EventStream:
-    """Tells every subscriber everything that happens, and counts it by kind."""
+REFUSALS: Mapping[type[Happening], Callable[[Any], str]] = MappingProxyType(
+    {
+        RequestRefused: lambda happening: happening.fault.value,
+        MoveRefused: lambda happening: happening.fault.value,
+        ProtocolBroken: lambda happening: happening.refusal,
+        ConnectionRefused: lambda happening: happening.refusal,
+        PeerTooSlow: lambda happening: happening.refusal,
+        AnswerDelayed: lambda _happening: "password_guessing",
+        ReservationExpired: lambda _happening: "reservation_timeout",
+    }
+)
+"""The events that say no to somebody, and the reason each is counted under; reasons are words from a fixed list."""
 
-    __slots__ = ("_subscribers", "counters")
+
+class EventStream:
+    """Tells every subscriber everything that happens, and counts it: by kind, and refusals by reason as well."""
+
+    __slots__ = ("_subscribers", "counters", "refusals")
 
     def __init__(self) -> None:
         self._subscribers: list[Subscriber] = []
         self.counters: Counter[str] = Counter()
         """How often each kind of event happened, by class name."""
+        self.refusals: Counter[tuple[str, str]] = Counter()
+        """How often somebody was refused something, by class name of the event and reason; see `REFUSALS`."""
 
     def subscribe(self, subscriber: Subscriber) -> None:
         """Call `subscriber` with every event from now on; it must not block, and should not raise."""
         self._subscribers.append(subscriber)
 
     def publish(self, happening: Happening) -> None:
-        self.counters[type(happening).__name__] += 1
+        kind = type(happening)
+        self.counters[kind.__name__] += 1
+        reason_of = REFUSALS.get(kind)
+        if reason_of is not None:
+            self.refusals[kind.__name__, reason_of(happening)] += 1
         for subscriber in self._subscribers:
             try:
                 subscriber(happening)

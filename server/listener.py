@@ -8,7 +8,6 @@ replays are on the disk before `serve` returns.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import errno
 import random
 import secrets
@@ -20,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import trio
 
@@ -36,8 +35,9 @@ from server.editions import choose_default, choose_editions
 from server.errors import StartError
 from server.garbage import collect_in_quiet, tamed_collector
 from server.guard import PasswordGuard
+from server.line_writer import line_writer
 from server.lobby import Lobby, LobbySettings
-from server.log import log_events
+from server.log import LogFile, log_events
 from server.policy import Edition
 from server.replay import load_starting_states
 from server.scores import ScoreSheet
@@ -62,11 +62,12 @@ class Server:
     """Everything that lives as long as the server does. Raises StartError for what is configured wrongly."""
 
     def __init__(
-        self, config: Config, log_file: TextIO | None = None, editions: dict[str, Edition] | None = None
+        self, config: Config, log_file: LogFile | None = None, editions: dict[str, Edition] | None = None
     ) -> None:
         self.config = config
         self.stream = events.EventStream()
-        self.stream.subscribe(log_events(log_file or sys.stderr, config.log_format, config.log_level))
+        file = sys.stderr if log_file is None else log_file
+        self.stream.subscribe(log_events(file, config.log_format, config.log_level))
         self.editions = editions or choose_editions(config.editions, config.game_options)
         default_edition = choose_default(config.default_game, self.editions)
         starting_states = (
@@ -94,6 +95,7 @@ class Server:
         self._is_winding_up = False
         self._connections_by_host: Counter[str] = Counter()
         self._connection_count = 0
+        self._most_connections = config.connections
         self._room_closed = trio.Event()
 
     # -- running ----------------------------------------------------------------------------------------------------
@@ -159,6 +161,12 @@ class Server:
         finally:
             del self._sessions[session]
 
+    def limit_connections(self, possible: int) -> None:
+        """No more than `possible`, whatever is configured."""
+        if possible < self._most_connections:
+            self.stream.publish(events.ConnectionsLimited(self._most_connections, possible))
+            self._most_connections = possible
+
     # -- accepting --------------------------------------------------------------------------------------------------
 
     async def _accept(self, listening: socket.socket, sessions: trio.Nursery) -> None:
@@ -173,7 +181,7 @@ class Server:
             except OSError as error:
                 if not has_told:
                     has_told = True
-                    self.stream.publish(events.ConnectionRefused("", f"cannot accept: {error}"))
+                    self.stream.publish(events.ConnectionRefused("", "cannot_accept", f"cannot accept: {error}"))
                 await trio.sleep(ACCEPT_PAUSE)
             else:
                 has_told = False
@@ -182,10 +190,10 @@ class Server:
 
     def _admit(self, sock: socket.socket, address: tuple[str, int], sessions: trio.Nursery) -> None:
         host, port = address[:2]
-        reason = self._reason_to_refuse(host)
-        if reason is not None:
-            self.stream.publish(events.ConnectionRefused(f"{host}:{port}", reason))
-            self._turn_away(sock, reason)
+        refused = self._reason_to_refuse(host)
+        if refused is not None:
+            self.stream.publish(events.ConnectionRefused(f"{host}:{port}", *refused))
+            self._turn_away(sock, refused[1])
             return
         self._connections_by_host[host] += 1
         sessions.start_soon(self._serve_socket, sock, host, port)
@@ -199,11 +207,14 @@ class Server:
             for packet in packets:
                 sock.send(packet)
 
-    def _reason_to_refuse(self, host: str) -> str | None:
-        if self._connections_by_host.total() >= self.config.connections:
-            return f"This server serves no more than {self.config.connections} connections"
-        if not is_loopback(host) and self._connections_by_host[host] >= self.config.connections_per_address:
-            return f"This server serves no more than {self.config.connections_per_address} connections from one address"
+    def _reason_to_refuse(self, host: str) -> tuple[str, str] | None:
+        """The kind of refusal, and its text."""
+        most, most_each = self._most_connections, self.config.connections_per_address
+        if self._connections_by_host.total() >= most:
+            return "connections", f"This server serves no more than {most} connections"
+        if not is_loopback(host) and self._connections_by_host[host] >= most_each:
+            text = f"This server serves no more than {most_each} connections from one address"
+            return "connections_per_address", text
         return None
 
     async def _serve_socket(self, sock: socket.socket, host: str, port: int) -> None:
@@ -247,26 +258,23 @@ async def serve(
     config: Config,
     *,
     stop: trio.Event | None = None,
-    log_file: TextIO | None = None,
+    log_file: LogFile | None = None,
     task_status: trio.TaskStatus[Listening] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Serve until `stop` is set (without one: until cancelled). `log_file`: instead of standard error.
 
     Raises StartError before anything is accepted: an address in use, an unreadable replay, an unknown game.
     """
-    possible = connections_possible(config.connections)
-    server = Server(dataclasses.replace(config, connections=possible), log_file)
-    if possible < config.connections:
-        server.stream.publish(events.ConnectionsLimited(config.connections, possible))
-    sockets = _listen(config.host, config.port)
-    try:
+    with contextlib.ExitStack() as stack:
+        server = Server(config, stack.enter_context(line_writer(sys.stderr)) if log_file is None else log_file)
+        sockets = _listen(config.host, config.port)
+        for sock in sockets:
+            stack.callback(sock.close)
         if config.port_file is not None:
             _write_port(config.port_file, sockets[0].getsockname()[1])
-        with tamed_collector():
-            await server.run(sockets, stop, task_status)
-    finally:
-        for sock in sockets:
-            sock.close()
+        server.limit_connections(connections_possible(config.connections))
+        stack.enter_context(tamed_collector())
+        await server.run(sockets, stop, task_status)
 
 
 def _listen(host: str, port: int) -> list[socket.socket]:

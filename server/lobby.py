@@ -182,7 +182,7 @@ class Lobby:
         room = self._room(peer, request.room_id)
         if len(room.observers) >= self.settings.observers_per_room and peer not in room.observers:
             text = f"Room {room.id} has {len(room.observers)} observers, as many as this server allows"
-            raise RequestError(Fault.LIMIT_REACHED, text)
+            raise RequestError(Fault.OBSERVERS_PER_ROOM, text)
         room.observe(peer)
 
     def pause(self, peer: Peer, request: PauseRequest) -> None:
@@ -351,12 +351,18 @@ class Lobby:
     def _open_room(self, edition: Edition, chairs: list[Chair], *, is_prepared: bool, is_paused: bool) -> Room:
         if len(self.waiting) >= self.settings.rooms_waiting:
             text = f"{len(self.waiting)} rooms wait for players, as many as this server allows"
-            raise RequestError(Fault.LIMIT_REACHED, text)
+            raise RequestError(Fault.ROOMS_WAITING, text)
         state = self._starting_states.get(edition.name) or edition.game.new_state(self._new_rng())
         room = Room(self._new_id(), edition, self, state, chairs, is_prepared=is_prepared, is_paused=is_paused)
         self.rooms[room.id] = room
         self.waiting[room.id] = (
-            self._alarms.call_after(self.settings.reservation_timeout, lambda _: room.cancel()) if is_prepared else None
+            self._alarms.call_after(self.settings.reservation_timeout, lambda _: self._expire(room))
+            if is_prepared
+            else None
         )
         self.publish(events.RoomOpened(room.id, edition.name, is_prepared))
         return room
+
+    def _expire(self, room: Room) -> None:
+        self.publish(events.ReservationExpired(room.id))
+        room.cancel()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from typing import Final
 
 import trio
 
@@ -16,12 +17,15 @@ from protocol.connection import Connection
 from server.peer import SentCallback
 from server.wire import Wire
 
+OUTBOX_BYTES: Final = "outbox_bytes"
+OUTBOX_TIMEOUT: Final = "outbox_timeout"
+
 
 class Outbox:
     """The queue of one connection (a `Sink`), with the task that empties it (`run`).
 
-    `on_broken(why, is_slow)` is called at most once, from the writer's task, when the peer cannot be written to: it is
-    too slow, or the connection is lost.
+    `on_broken(why, bound)` is called at most once, from the writer's task, when the peer cannot be written to: it is
+    too slow (`bound` is the setting it has met: `outbox_bytes` or `outbox_timeout`), or the connection is lost (None).
     """
 
     def __init__(
@@ -31,7 +35,7 @@ class Outbox:
         *,
         max_bytes: int,
         progress_timeout: float,
-        on_broken: Callable[[str, bool], None],
+        on_broken: Callable[[str, str | None], None],
         on_ended: Callable[[], None] = lambda: None,
     ) -> None:
         self._wire = wire
@@ -43,7 +47,7 @@ class Outbox:
         self._queue: deque[tuple[bytes, SentCallback | None]] = deque()
         self._wake = trio.Event()
         self._writing = trio.CancelScope()
-        self._failure: tuple[str, bool] | None = None
+        self._failure: tuple[str, str | None] | None = None
         self.queued_bytes = 0
         self.is_ended = False
         self.holds_input = False
@@ -74,7 +78,7 @@ class Outbox:
             try:
                 data = data[self._wire.try_send(data) :]
             except trio.BrokenResourceError as error:
-                self._fail(f"connection lost: {error}", is_slow=False)
+                self._fail(f"connection lost: {error}")
                 return
             if not data:
                 if on_sent is not None:
@@ -83,13 +87,13 @@ class Outbox:
         self._queue.append((data, on_sent))
         self.queued_bytes += len(data)
         if self.queued_bytes > self._max_bytes:
-            self._fail(f"more than {self._max_bytes} bytes not taken", is_slow=True)
+            self._fail(f"more than {self._max_bytes} bytes not taken", OUTBOX_BYTES)
         self._wake.set()
 
-    def _fail(self, why: str, *, is_slow: bool) -> None:
+    def _fail(self, why: str, bound: str | None = None) -> None:
         """Remembered only: the writer's task tells it, so that nobody is called back amid a decision."""
         if self._failure is None:
-            self._failure = why, is_slow
+            self._failure = why, bound
         self._writing.cancel()
         self._wake.set()
 
@@ -117,9 +121,9 @@ class Outbox:
                     self._writing.deadline = trio.current_time() + self._progress_timeout
                     rest = rest[await self._wire.send_some(rest) :]
         except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
-            self._fail(f"connection lost: {error}", is_slow=False)
+            self._fail(f"connection lost: {error}")
         if rest:
-            self._fail(f"nothing taken for {self._progress_timeout:g} s", is_slow=True)
+            self._fail(f"nothing taken for {self._progress_timeout:g} s", OUTBOX_TIMEOUT)
         elif self._failure is None:
             self._queue.popleft()
             self.queued_bytes -= len(data)

@@ -165,6 +165,7 @@ class Session:
         """Whoever calls from where too many wrong passwords came from waits for the answer."""
         delay = self._guard.delay(self._host, trio.current_time())
         if delay > 0.0:
+            self._stream.publish(events.AnswerDelayed(self._label, delay))
             await trio.sleep(delay)
 
     @property
@@ -270,12 +271,12 @@ class Session:
         await self._outbox.run()
         self._written.set()
 
-    def _outbox_broken(self, why: str, is_slow: bool) -> None:
+    def _outbox_broken(self, why: str, bound: str | None) -> None:
         self._is_input_over = True
-        if is_slow:
-            self._stream.publish(events.PeerTooSlow(self._label, self._outbox.queued_bytes, why))
+        if bound is not None:
+            self._stream.publish(events.PeerTooSlow(self._label, bound, self._outbox.queued_bytes, why))
         if not self._outbox.is_ended:
-            self._end(why, Departure.TIMEOUT if is_slow else Departure.LOST_CONNECTION, with_end_tag=False)
+            self._end(why, Departure.LOST_CONNECTION if bound is None else Departure.TIMEOUT, with_end_tag=False)
 
     async def _say_goodbye(self) -> None:
         """Let what is queued go out, then wait for the peer to close; unread input would make it a reset."""

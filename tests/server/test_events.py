@@ -7,6 +7,7 @@ import dataclasses
 import pytest
 
 from server import events
+from server.errors import Fault
 from server.events import ConnectionOpened, EventStream, Happening, InternalError, RoomClosed
 
 KINDS = [kind for kind in vars(events).values() if isinstance(kind, type) and issubclass(kind, Happening)]
@@ -24,6 +25,25 @@ def test_every_subscriber_hears_every_event_in_order_and_each_is_counted() -> No
     assert first == [RoomClosed("a"), RoomClosed("b"), ConnectionOpened("c1", "host:1")]
     assert second == first[1:]
     assert stream.counters == {"RoomClosed": 2, "ConnectionOpened": 1}
+
+
+@pytest.mark.parametrize(
+    ("happening", "reason"),
+    [
+        (events.RequestRefused("c1", Fault.ROOM_FULL, "no"), "room_full"),
+        (events.MoveRefused("room", 0, "Ada", 3, Fault.ILLEGAL_MOVE, "no"), "illegal_move"),
+        (events.ProtocolBroken("c1", "packet_timeout", "no"), "packet_timeout"),
+        (events.ConnectionRefused("host:1", "connections", "no more than 7"), "connections"),
+        (events.PeerTooSlow("c1", "outbox_bytes", 9, "too much"), "outbox_bytes"),
+        (events.AnswerDelayed("c1", 3.0), "password_guessing"),
+        (events.ReservationExpired("room"), "reservation_timeout"),
+    ],
+)
+def test_whoever_is_refused_something_is_counted_by_the_reason(happening: Happening, reason: str) -> None:
+    stream = EventStream()
+    for each in (happening, RoomClosed("a"), happening):
+        stream.publish(each)
+    assert stream.refusals == {(type(happening).__name__, reason): 2}
 
 
 def test_a_subscriber_that_raises_keeps_nobody_from_hearing_and_is_told_to_the_others() -> None:

@@ -42,7 +42,8 @@ async def test_one_connection_too_many_is_told_so_and_the_next_one_has_its_place
                 await third.send_all(b"<protocol><close/>")
                 heard = await read_all(third)
                 assert heard in (b"<protocol/>", START + answered(text) + GOODBYE)
-    assert house.logged("connection_refused")[0]["reason"] == text
+    refused = house.logged("connection_refused")[0]
+    assert (refused["refusal"], refused["reason"]) == ("connections", text)
 
 
 @pytest.mark.parametrize(("host", "is_refused"), [("192.0.2.7", True), ("127.0.0.1", False)])
@@ -63,7 +64,7 @@ async def test_one_address_has_only_so_many_but_this_machine_is_exempt(host: str
                 await trio.lowlevel.wait_readable(other_near)
                 assert other_near.recv(1000) == b"<protocol/>"
             sessions.cancel_scope.cancel()
-    assert server.stream.counters["ConnectionRefused"] == is_refused
+    assert server.stream.refusals["ConnectionRefused", "connections_per_address"] == is_refused
     assert server._connections_by_host == {}
 
 
@@ -94,6 +95,7 @@ async def test_without_a_descriptor_left_accepting_is_tried_again_now_and_then(a
             await house.server._accept(refusing, house.nursery)  # type: ignore[arg-type]
         assert 9 <= refusing.tries <= 11
         (refused,) = house.happened(events.ConnectionRefused)  # told once, not at each try
+        assert refused.refusal == "cannot_accept"
         assert refused.reason == f"cannot accept: [Errno {errno.EMFILE}] Too many open files"
 
 

@@ -225,6 +225,7 @@ def test_a_prepared_game_nobody_comes_to_is_given_up(table: Table) -> None:
     table.advance(1.0)
     assert (table.lobby.rooms, table.lobby.reservations) == ({}, {})
     assert one.hears() == ["joined", "left", "end of stream"]
+    assert sum(isinstance(each, events.ReservationExpired) for each in table.happenings) == 1
 
 
 def test_a_game_that_has_begun_is_not_given_up(table: Table) -> None:
@@ -242,7 +243,7 @@ def test_no_more_rooms_wait_than_allowed() -> None:
     admin = table.guest("admin", is_admin=True)
     table.prepare(admin)
     error = table.guest("one").says(JoinRequest(GAME_TYPE))
-    assert fault_of(error) is Fault.LIMIT_REACHED
+    assert fault_of(error) is Fault.ROOMS_WAITING
     assert len(table.lobby.rooms) == 1
 
 
@@ -250,7 +251,7 @@ def test_no_more_observers_than_allowed() -> None:
     table = Table(observers_per_room=1)
     room, admin, *_ = table.game()
     assert admin.says(ObserveRequest(room.id)) is None
-    assert fault_of(table.guest("late", is_admin=True).says(ObserveRequest(room.id))) is Fault.LIMIT_REACHED
+    assert fault_of(table.guest("late", is_admin=True).says(ObserveRequest(room.id))) is Fault.OBSERVERS_PER_ROOM
 
 
 # -- test mode --------------------------------------------------------------------------------------------------------

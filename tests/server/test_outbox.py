@@ -26,7 +26,7 @@ class Case:
     """An outbox, its wire, and what it has told."""
 
     wire: ThrottledWire
-    broken: list[tuple[str, bool]] = field(default_factory=list)
+    broken: list[tuple[str, str | None]] = field(default_factory=list)
     sent: list[tuple[int, float]] = field(default_factory=list)
     endings: int = 0
     outbox: Outbox = field(init=False)
@@ -40,7 +40,7 @@ class Case:
             Connection(Role.SERVER, BLOKUS_2021_R3),
             max_bytes=MAX_BYTES,
             progress_timeout=10.0,
-            on_broken=lambda why, is_slow: self.broken.append((why, is_slow)),
+            on_broken=lambda why, bound: self.broken.append((why, bound)),
             on_ended=count,
         )
 
@@ -131,7 +131,7 @@ async def test_who_is_over_the_bound_is_dropped_at_once_even_amid_a_write(autoju
         case.send(4, 500)
         assert case.outbox.queued_bytes < MAX_BYTES + 500
         await wait_all_tasks_blocked()
-        assert case.broken == [("more than 1000 bytes not taken", True)]
+        assert case.broken == [("more than 1000 bytes not taken", "outbox_bytes")]
         assert trio.current_time() == 0.0
         assert case.sent == []
 
@@ -143,7 +143,7 @@ async def test_who_takes_everything_when_it_is_too_late_is_dropped_all_the_same(
         case.wire.take(5000)
         case.send(2, 900)  # before the writer has had its turn
         await wait_all_tasks_blocked()
-        assert case.broken == [("more than 1000 bytes not taken", True)]
+        assert case.broken == [("more than 1000 bytes not taken", "outbox_bytes")]
         assert case.sent == []
 
 
@@ -153,7 +153,7 @@ async def test_who_takes_nothing_for_a_while_is_dropped(autojump_clock: MockCloc
         await trio.sleep(9.9)
         assert case.broken == []
         await trio.sleep(0.2)
-        assert case.broken == [("nothing taken for 10 s", True)]
+        assert case.broken == [("nothing taken for 10 s", "outbox_timeout")]
 
 
 async def test_who_takes_a_byte_in_time_has_time_again(autojump_clock: MockClock) -> None:
@@ -184,7 +184,7 @@ async def test_a_connection_that_is_lost_is_told_once(is_waiting: bool, autojump
         case.send(2)
         case.send(3)
         await wait_all_tasks_blocked()
-        assert case.broken == [("connection lost: broken off", False)]
+        assert case.broken == [("connection lost: broken off", None)]
         assert [number for number, _ in case.sent] == ([] if is_waiting else [1])
         case.outbox.end_nowait()
         assert not case.wire.is_eof_sent

@@ -305,3 +305,4 @@ async def test_who_guesses_passwords_waits_longer_for_each_answer_and_nobody_els
                 await trio.sleep(0.2)
             assert caller.is_ended
         assert len(house.happened(events.RequestRefused)) == 7
+        assert [each.delay for each in house.happened(events.AnswerDelayed)] == [1.0, 2.0, 3.0, 3.0, 3.0]
