@@ -155,7 +155,7 @@ _MIN_TESTS = 20
 )
 @click.option(
     "--resume",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    type=click.Path(path_type=Path),
     metavar="DIR",
     help="Go on with the match in this folder, as it was begun.",
 )

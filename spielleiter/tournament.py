@@ -28,7 +28,7 @@ _COPY = "tournament.toml"
 
 
 @click.command()
-@click.argument("file", required=False, type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.option("-j", "--concurrency", type=click.IntRange(1), metavar="N", help="How many games are played at a time.")
 @game_option
 @click.option(
@@ -37,7 +37,7 @@ _COPY = "tournament.toml"
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="The folder for everything.")
 @click.option(
     "--resume",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    type=click.Path(path_type=Path),
     metavar="DIR",
     help="Go on with the tournament in this folder.",
 )
