@@ -12,6 +12,7 @@ from typing import Final
 
 from game.api import Outcome, Seat, State
 from protocol.messages import Cause, Fragment, Result, Score
+from server.policy import CancelWinner
 
 LOST: Final = 0
 DRAWN: Final = 1
@@ -44,6 +45,13 @@ class Ending:
         if seat == 0:
             return cls((cause, Cause.REGULAR), (reason, ""), (LOST, WON), winners)
         return cls((Cause.REGULAR, cause), ("", reason), (WON, LOST), winners)
+
+    @classmethod
+    def by_command(cls, winner: CancelWinner, state: State) -> Ending:
+        """An administrator ended a game that had come to `state`; `winner`: whom the edition names then."""
+        if winner is CancelWinner.BY_RULES:
+            return cls.won_by(leaders(state))
+        return cls.cancelled(leaders(state) if winner is CancelWinner.LEADER else ())
 
     @classmethod
     def cancelled(cls, winners: tuple[Seat, ...]) -> Ending:
@@ -79,8 +87,7 @@ class Ending:
     ) -> Result:
         """The packet that says so; `points` by seat are the parts after the first; `details`: see `Result`."""
         scores = tuple(
-            Score(self.causes[seat], self.reasons[seat], (self.first_parts[seat], *points[seat]))
-            for seat in (0, 1)
+            Score(self.causes[seat], self.reasons[seat], (self.first_parts[seat], *points[seat])) for seat in (0, 1)
         )
         return Result(definition, scores, self.winners, names, details)
 

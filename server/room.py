@@ -8,7 +8,7 @@ sections Order, Time and Faults of the edition's specification, and the recordin
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import NoReturn, Protocol
 
@@ -34,8 +34,9 @@ from server.chair import Chair
 from server.clock import Arrival
 from server.ending import Ending, leaders
 from server.errors import Fault, RequestError
+from server.host import RoomHost
 from server.peer import Peer
-from server.policy import CancelWinner, Edition, TimeoutWinner
+from server.policy import Edition, TimeoutWinner
 from server.thinking import ThinkStats
 
 SECOND_LOOK = 0.01  # seconds until a verdict is tried again when bytes have arrived that nobody has read
@@ -44,20 +45,6 @@ LAST_LOOK = 1.0  # seconds after the hard limit at which a peer that keeps bytes
 
 class Alarm(Protocol):
     def cancel(self) -> None: ...
-
-
-class RoomHost(Protocol):
-    """What a room needs of the house it stands in."""
-
-    def call_at(self, deadline: float, callback: Callable[[float], None]) -> Alarm:
-        """Call `callback(now)` once `deadline` has passed, unless cancelled."""
-        ...
-
-    def publish(self, happening: events.Happening) -> None: ...
-
-    def room_over(self, room: Room, offender: Peer | None) -> None:
-        """The room has said its last word; `offender` still awaits a reply of its own."""
-        ...
 
 
 class Phase(enum.Enum):
@@ -333,13 +320,10 @@ class Room:
 
     def cancel(self) -> None:
         """End the game, or the waiting for it, without anybody's fault."""
-        policy = self.edition.policy
         if self.phase is Phase.OPEN:
             self._end(self._called_off({}))
-        elif policy.cancel_winner is CancelWinner.BY_RULES:
-            self._end(Ending.won_by(leaders(self.state)))
         else:
-            self._end(Ending.cancelled(leaders(self.state) if policy.cancel_winner is CancelWinner.LEADER else ()))
+            self._end(Ending.by_command(self.edition.policy.cancel_winner, self.state))
 
     def _ignore(self, peer: Peer, command: str, why: str) -> None:
         self._publish(events.CommandIgnored(peer.label, self.id, command, why))

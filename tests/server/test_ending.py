@@ -13,6 +13,7 @@ from game.blokus.rulesets import BLOKUS_2021
 from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from protocol.messages import Cause
 from server.ending import Ending, leaders
+from server.policy import CancelWinner
 
 DEFINITION = BLOKUS_2021_R3.score_definition
 START = BLOKUS_2021.new_state(random.Random(1))
@@ -85,3 +86,19 @@ def test_the_leader_is_who_has_more_points() -> None:
             return (seat,)
 
     assert leaders(Behind()) == (1,)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("winner", "first_parts", "winners"),
+    [
+        (CancelWinner.NOBODY, (0, 0), ()),
+        (CancelWinner.LEADER, (0, 0), (0,)),
+        (CancelWinner.BY_RULES, (2, 0), (0,)),
+    ],
+)
+def test_a_game_that_an_administrator_ended(
+    winner: CancelWinner, first_parts: tuple[int, int], winners: tuple[int, ...]
+) -> None:
+    ending = Ending.by_command(winner, after_a_move())
+    assert (ending.first_parts, ending.winners) == (first_parts, winners)
+    assert ending.causes == (Cause.REGULAR, Cause.REGULAR)
