@@ -13,6 +13,7 @@ from game.hase_und_igel.player import Player, PlayerColor
 from game.hase_und_igel.state import HaseUndIgelState
 from protocol.dialect import Dialect
 from protocol.dialects import hase_und_igel, lobby, room
+from protocol.dialects.fragment import fragment
 from protocol.dialects.hase_und_igel_texts import TEXTS
 from protocol.errors import LocalProtocolError
 from protocol.messages import (
@@ -97,7 +98,7 @@ def _player_details(state: State) -> tuple[object, object]:
 def _write_result(message: Result, _dialect: Dialect, indent: str) -> Body:
     """Raises LocalProtocolError for a winner whose details are not there."""
     inner = indent + "  "
-    parts = "".join(lobby.fragment(part, inner) for part in message.definition)
+    parts = "".join(fragment(part, inner) for part in message.definition)
     lines = [element(indent, "definition", "", parts), *(_score(score, indent) for score in message.scores)]
     for seat in message.winners:
         player = message.details[seat]

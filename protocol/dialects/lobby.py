@@ -11,13 +11,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from protocol.dialect import Dialect, Reader, Writer
+from protocol.dialects.fragment import fragment, read_fragment
 from protocol.messages import (
-    Aggregation,
     AuthenticateRequest,
     CancelRequest,
     CloseConnection,
     ErrorPacket,
-    Fragment,
     Joined,
     JoinedGameRoom,
     JoinPreparedRequest,
@@ -44,18 +43,13 @@ from protocol.reading import (
     Element,
     Reading,
     UnreadableError,
-    allowed,
     is_true,
     read_boolean,
     read_decimal_text,
-    read_enum_text,
     read_integer,
     read_text,
 )
 from protocol.writer import Body, attribute, boolean, element, leaf, typed_element
-
-AGGREGATIONS: Final = {aggregation.value: aggregation for aggregation in Aggregation}
-
 
 # -- one attribute, no children ---------------------------------------------------------------------------------------
 
@@ -256,27 +250,6 @@ def write_player_score(message: PlayerScore, _dialect: Dialect, indent: str) -> 
         for part, value in message.values
     )
     return Body("playerScore", "", element(indent, "score", attributes, values))
-
-
-def read_fragment(fragment: Element, reading: Reading) -> Fragment:
-    """One part of a score definition."""
-    parts = reading.children(fragment, "aggregation", "relevantForRanking")
-    aggregation = parts.get("aggregation")
-    if aggregation is None:
-        raise UnreadableError(f"im Element fragment fehlt das Element aggregation; {allowed(AGGREGATIONS)}")
-    relevant = parts.get("relevantForRanking")
-    return Fragment(
-        fragment.get("name", ""),
-        read_enum_text(aggregation, AGGREGATIONS),
-        relevant is None or is_true(read_text(relevant)),
-    )
-
-
-def fragment(part: Fragment, indent: str) -> str:
-    """One part of a score definition, written."""
-    lines = leaf(indent + "  ", "aggregation", part.aggregation.value)
-    lines += leaf(indent + "  ", "relevantForRanking", boolean(value=part.is_relevant_for_ranking))
-    return element(indent, "fragment", attribute("name", part.name), lines)
 
 
 def read_error_packet(packet: Element, reading: Reading) -> ErrorPacket:

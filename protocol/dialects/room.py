@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from protocol.dialect import DataReader, Dialect, Writer
-from protocol.dialects.lobby import fragment, read_fragment
+from protocol.dialects.fragment import fragment, read_fragment
 from protocol.messages import (
     Cause,
     ErrorMessage,

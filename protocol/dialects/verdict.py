@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from game.api import Seat
 from protocol.dialect import Dialect
-from protocol.dialects.lobby import fragment
+from protocol.dialects.fragment import fragment
 from protocol.dialects.room import read_definition, seat_named
 from protocol.messages import Cause, Result, Score
 from protocol.reading import Element, Reading, UnreadableError, is_true, read_integer_text

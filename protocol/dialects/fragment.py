@@ -1,0 +1,35 @@
+"""One part of a score definition on the wire: results and score sheets are made of them.
+
+Law: what is written is read back the same. Sources: the seed documents, release 21.4.0.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from protocol.messages import Aggregation, Fragment
+from protocol.reading import Element, Reading, UnreadableError, allowed, is_true, read_enum_text, read_text
+from protocol.writer import attribute, boolean, element, leaf
+
+AGGREGATIONS: Final = {aggregation.value: aggregation for aggregation in Aggregation}
+
+
+def read_fragment(fragment: Element, reading: Reading) -> Fragment:
+    """One part of a score definition."""
+    parts = reading.children(fragment, "aggregation", "relevantForRanking")
+    aggregation = parts.get("aggregation")
+    if aggregation is None:
+        raise UnreadableError(f"im Element fragment fehlt das Element aggregation; {allowed(AGGREGATIONS)}")
+    relevant = parts.get("relevantForRanking")
+    return Fragment(
+        fragment.get("name", ""),
+        read_enum_text(aggregation, AGGREGATIONS),
+        relevant is None or is_true(read_text(relevant)),
+    )
+
+
+def fragment(part: Fragment, indent: str) -> str:
+    """One part of a score definition, written."""
+    lines = leaf(indent + "  ", "aggregation", part.aggregation.value)
+    lines += leaf(indent + "  ", "relevantForRanking", boolean(value=part.is_relevant_for_ranking))
+    return element(indent, "fragment", attribute("name", part.name), lines)
