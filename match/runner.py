@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import os
 import signal
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
@@ -76,6 +76,18 @@ def usable_cores() -> list[int]:
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
 
 
+def places(conditions: Conditions) -> list[tuple[int | None, int | None]]:
+    """For each game at a time, the cores of its programs; None: any. Raises SetupError if there are not enough."""
+    count = conditions.concurrency
+    if not conditions.is_pinned:
+        return [(None, None)] * count
+    cores = usable_cores()
+    if len(cores) < 2 * count:
+        games = f"{count} game{'s' if count > 1 else ''} at a time"
+        raise SetupError(f"{games} with a core for each program need {2 * count} cores, there are {len(cores)}")
+    return [(cores[2 * place], cores[2 * place + 1]) for place in range(count)]
+
+
 async def play_match(
     setup: MatchSetup,
     folder: Path,
@@ -125,21 +137,10 @@ class _Runner:
         async with trio.open_nursery() as nursery:
             await nursery.start(self._watch_signals, nursery.cancel_scope)
             async with trio.open_nursery() as workers:
-                for cores in self._places():
+                for cores in places(self._conditions):
                     workers.start_soon(self._work, games, cores, nursery.cancel_scope)
             nursery.cancel_scope.cancel()
         return self._end or End.DONE
-
-    def _places(self) -> Iterable[tuple[int | None, int | None]]:
-        """For each game at a time, the cores of its programs."""
-        count = self._conditions.concurrency
-        if not self._conditions.is_pinned:
-            return [(None, None)] * count
-        cores = usable_cores()
-        if len(cores) < 2 * count:
-            games = f"{count} game{'s' if count > 1 else ''} at a time"
-            raise SetupError(f"{games} with a core for each program need {2 * count} cores, there are {len(cores)}")
-        return [(cores[2 * place], cores[2 * place + 1]) for place in range(count)]
 
     async def _work(
         self, games: Iterator[PlannedGame], cores: tuple[int | None, int | None], scope: trio.CancelScope

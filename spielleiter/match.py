@@ -20,7 +20,7 @@ from spielleiter.options import game_option
 
 if TYPE_CHECKING:
     from match.records import GameRecord
-    from match.runner import End
+    from match.runner import Conditions, End
     from match.setup import MatchSetup
     from match.summary import Summary
 
@@ -184,10 +184,13 @@ def match_command(resume: Path | None, **options: Any) -> None:
     """
     from match.errors import JournalError, MatchError, SetupError
     from match.journal import load_setup, save_setup
+    from match.runner import Conditions, places
     from match.setup import MatchSetup
 
     fail_on = fault_kinds(options["fail_on"])
+    conditions = Conditions(options["concurrency"], options["fail_fast"], options["pin"])
     try:
+        places(conditions)
         if resume is not None:
             folder = resume
             setup = MatchSetup.from_json(load_setup(folder), options["password"])
@@ -200,34 +203,31 @@ def match_command(resume: Path | None, **options: Any) -> None:
     except (SetupError, JournalError) as error:
         raise Misuse(str(error)) from None
     try:
-        end, records, summary = _play(setup, folder, options)
-    except SetupError as error:
-        raise Misuse(str(error)) from None
+        end, records, summary = _play(setup, folder, conditions)
     except MatchError as error:
         click.echo(f"spielleiter match: {error}", err=True)
         raise click.exceptions.Exit(EXIT_MACHINE) from None
     raise click.exceptions.Exit(exit_code(end, records, summary, fail_on, options["require"]))
 
 
-def _play(setup: MatchSetup, folder: Path, options: dict[str, Any]) -> tuple[End, tuple[GameRecord, ...], Summary]:
+def _play(setup: MatchSetup, folder: Path, conditions: Conditions) -> tuple[End, tuple[GameRecord, ...], Summary]:
     from match.journal import open_journal
     from match.reports import write_reports
-    from match.runner import Conditions, End, count_cores, play_match
+    from match.runner import count_cores, play_match
     from match.stopping import sprt_of, stop_rule
     from match.summary import summarise
     from spielleiter.progress import showing_progress
 
     cores = count_cores()
-    if options["concurrency"] > cores:
+    if conditions.concurrency > cores:
         click.echo(
-            f"{options['concurrency']} games at a time on {cores} processor cores: thinking times say little, and "
+            f"{conditions.concurrency} games at a time on {cores} processor cores: thinking times say little, and "
             "programs may be too slow for no fault of theirs",
             err=True,
         )
     if setup.games % 2:
         click.echo(f"{setup.games} games: the last one has no counterpart with the sides swapped", err=True)
     click.echo(f"{setup.names[0]} against {setup.names[1]}, {setup.games} games, seed {setup.seed}, into {folder}")
-    conditions = Conditions(options["concurrency"], options["fail_fast"], options["pin"])
     with open_journal(folder) as journal:
         try:
             with showing_progress(setup.games, tuple(journal.records.values())) as progress:
@@ -236,11 +236,11 @@ def _play(setup: MatchSetup, folder: Path, options: dict[str, Any]) -> tuple[End
             records = tuple(journal.records.values())
             summary = summarise(records, setup.names, setup.games, sprt_of(setup))
             write_reports(folder, summary, records)
-    _show(summary, folder, end, has_all=end is End.DONE)
+    _show(summary, folder, end)
     return end, records, summary
 
 
-def _show(summary: Summary, folder: Path, end: End, *, has_all: bool) -> None:
+def _show(summary: Summary, folder: Path, end: End) -> None:
     from match.reports.words import (
         elo_text,
         estimate_text,
@@ -250,9 +250,12 @@ def _show(summary: Summary, folder: Path, end: End, *, has_all: bool) -> None:
         seconds_text,
         sprt_text,
     )
+    from match.runner import End
 
     click.echo()
-    if not has_all:
+    if end is End.DECIDED:
+        click.echo(end.value)
+    elif end is not End.DONE:
         click.echo(f"{end.value}; --resume {folder} goes on")
     click.echo(headline(summary))
     click.echo(games_text(summary))
@@ -265,7 +268,8 @@ def _show(summary: Summary, folder: Path, end: End, *, has_all: bool) -> None:
         )
         click.echo(
             f"{' ' * len(program.name)}  {program.crashes} crashes, {program.timeouts} timeouts, "
-            f"{program.illegal_moves} illegal moves, {program.bad_messages} bad messages"
+            f"{program.illegal_moves} illegal moves, {program.bad_messages} bad messages, "
+            f"{program.leftovers} times left processes behind"
         )
     click.echo(
         f"Elo {elo_text(summary.elo)}, likelihood of superiority {percent_text(summary.likelihood_of_superiority)}"

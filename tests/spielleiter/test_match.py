@@ -62,7 +62,9 @@ def test_a_match_is_told_and_kept(games: dict[int, GameRecord], tmp_path: Path) 
     assert "game 1: greedy - random 80:60, greedy wins\n" in done.stdout
     assert "game 3: greedy - random -:-, greedy wins (random crash: ended by signal 11)\n" in done.stdout
     assert "4 of 4 games played, 4 counted, 2 complete pairs" in done.stdout
-    assert "        1 crashes, 0 timeouts, 0 illegal moves, 0 bad messages" in done.stdout
+    assert (
+        "        1 crashes, 0 timeouts, 0 illegal moves, 0 bad messages, 0 times left processes behind" in done.stdout
+    )
     assert {path.name for path in (tmp_path / "out").iterdir()} - {".lock"} == REPORTS
     assert [record.game for record in read_journal(tmp_path / "out")] == [1, 2, 3, 4]
 
