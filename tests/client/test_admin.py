@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
 import pytest
 import trio
 from trio.testing import MockClock
@@ -14,66 +12,27 @@ from client.errors import (
     RequestRefusedError,
     UnspeakableError,
 )
-from protocol.dialect import Dialect
 from protocol.dialects.blokus_2027 import BLOKUS_2027
 from protocol.dialects.hase_und_igel_2018 import HASE_UND_IGEL_2018
 from protocol.messages import (
     AuthenticateRequest,
     CloseConnection,
     ErrorMessage,
-    ErrorPacket,
     JoinedGameRoom,
     Left,
     Memento,
     Observed,
-    ObserveRequest,
     Paused,
     PauseRequest,
     PlayerScore,
     Prepared,
-    PrepareRequest,
     Slot,
     Testing,
 )
 from tests.client.fake import DIALECT, ROOM, START, FakeServer, connected, result, together
+from tests.client.offices import HELLO, goes_on, refuses, session, watch
 
-HELLO = '<protocol>\n  <authenticate password="geheim"/>'
 GOODBYE = "\n  <sc.protocol.CloseConnection/>\n</protocol>"
-
-
-async def _session(
-    acts: Callable[[AdminClient], Awaitable[None]],
-    serves: Callable[[FakeServer], Awaitable[None]],
-    dialect: Dialect = DIALECT,
-    attribute: str = "password",
-) -> None:
-    """`acts` against a server that does what `serves` says once it has heard the password."""
-    transport, server = connected(dialect=dialect)
-
-    async def administers() -> None:
-        async with AdminClient(transport).running("geheim") as admin:
-            await acts(admin)
-
-    async def runs() -> None:
-        await server.hears(HELLO.replace("password", attribute))
-        await serves(server)
-
-    failures: list[Exception] = []
-
-    async def kept() -> None:
-        try:
-            await administers()
-        except Exception as error:
-            failures.append(error)
-
-    await together(kept, runs)
-    if failures:
-        raise failures[0]
-
-
-async def _refuses(server: FakeServer, text: str, request: AuthenticateRequest | PauseRequest | None) -> None:
-    await server.says(ErrorPacket(text, request), CloseConnection())
-    await server.ends()
 
 
 async def test_a_room_is_prepared() -> None:
@@ -91,7 +50,7 @@ async def test_a_room_is_prepared() -> None:
         await server.says(JoinedGameRoom("some other room", 1), Prepared(ROOM, ("c1", "c2")))
         await server.hears_a_goodbye()
 
-    await _session(acts, serves)
+    await session(acts, serves)
 
 
 async def test_a_game_is_observed_to_its_end() -> None:
@@ -113,7 +72,7 @@ async def test_a_game_is_observed_to_its_end() -> None:
         await server.says(Left("another room"), Left(ROOM))
         await server.hears_a_goodbye()
 
-    await _session(acts, serves)
+    await session(acts, serves)
     assert seen == events
 
 
@@ -132,7 +91,7 @@ async def test_two_rooms_can_be_observed_at_once() -> None:
         await server.says(Left(ROOM), Left("other"))
         await server.hears_a_goodbye()
 
-    await _session(acts, serves)
+    await session(acts, serves)
 
 
 async def test_requests_without_an_answer_are_just_sent() -> None:
@@ -151,7 +110,7 @@ async def test_requests_without_an_answer_are_just_sent() -> None:
         )
         await server.hears_a_goodbye()
 
-    await _session(acts, serves)
+    await session(acts, serves)
 
 
 async def test_scores_are_kept_and_told() -> None:
@@ -171,7 +130,7 @@ async def test_scores_are_kept_and_told() -> None:
         await server.says(score)
         await server.hears_a_goodbye()
 
-    await _session(acts, serves)
+    await session(acts, serves)
 
 
 async def test_several_requests_are_answered_in_order() -> None:
@@ -193,7 +152,7 @@ async def test_several_requests_are_answered_in_order() -> None:
         await server.says(Prepared("room a"), Prepared("room b"))
         await server.hears_a_goodbye()
 
-    await _session(acts, serves)
+    await session(acts, serves)
     assert {name: room.room_id for name, room in rooms.items()} == {"a": "room a", "b": "room b"}
 
 
@@ -208,7 +167,7 @@ async def test_the_answer_to_a_cancelled_call_belongs_to_nobody_else(autojump_cl
         await server.says(Testing(is_enabled=True), Testing(is_enabled=False))
         await server.hears_a_goodbye()
 
-    await _session(acts, serves)
+    await session(acts, serves)
 
 
 async def test_a_wrong_password_is_raised_by_what_waits() -> None:
@@ -216,10 +175,10 @@ async def test_a_wrong_password_is_raised_by_what_waits() -> None:
         await admin.prepare("swc_2021_blokus", ["a", "b"])
 
     async def serves(server: FakeServer) -> None:
-        await _refuses(server, "Failed to authenticate", AuthenticateRequest("geheim"))
+        await refuses(server, "Failed to authenticate", AuthenticateRequest("geheim"))
 
     with pytest.raises(AuthenticationError, match=r"^Failed to authenticate$"):
-        await _session(acts, serves)
+        await session(acts, serves)
 
 
 async def test_a_refusal_nobody_waited_for_is_raised_by_leaving() -> None:
@@ -228,10 +187,10 @@ async def test_a_refusal_nobody_waited_for_is_raised_by_leaving() -> None:
 
     async def serves(server: FakeServer) -> None:
         await server.hears('\n  <pause roomId="nowhere" pause="true"/>')
-        await _refuses(server, "Couldn't find a room", PauseRequest("nowhere", is_paused=True))
+        await refuses(server, "Couldn't find a room", PauseRequest("nowhere", is_paused=True))
 
     with pytest.raises(RequestRefusedError, match=r"^Couldn't find a room$"):
-        await _session(acts, serves)
+        await session(acts, serves)
 
 
 async def test_a_refusal_on_the_way_out_is_still_heard() -> None:
@@ -240,10 +199,10 @@ async def test_a_refusal_on_the_way_out_is_still_heard() -> None:
 
     async def serves(server: FakeServer) -> None:
         await server.hears('\n  <cancel roomId="nowhere"/>' + GOODBYE)
-        await _refuses(server, "Couldn't find a room", None)
+        await refuses(server, "Couldn't find a room", None)
 
     with pytest.raises(RequestRefusedError, match=r"^Couldn't find a room$"):
-        await _session(acts, serves)
+        await session(acts, serves)
 
 
 async def test_a_refusal_that_was_told_is_not_told_again() -> None:
@@ -255,137 +214,18 @@ async def test_a_refusal_that_was_told_is_not_told_again() -> None:
 
     async def serves(server: FakeServer) -> None:
         await server.hears('\n  <observe roomId="nowhere"/>')
-        await _refuses(server, "Couldn't find a room", None)
+        await refuses(server, "Couldn't find a room", None)
 
-    await _session(acts, serves)
-
-
-async def _goes_on(server: FakeServer) -> None:
-    """Nobody was sent away: another request is answered, and the goodbye is a polite one."""
-    await server.hears(f'\n  <observe roomId="{ROOM}"/>')
-    await server.says(Observed(ROOM), Left(ROOM))
-    await _hears_2027_goodbye(server)
-
-
-async def _hears_2027_goodbye(server: FakeServer) -> None:
-    await server.hears("\n  <close/>\n</protocol>")
-    await server.ends()
-    await server.hears_the_end()
-
-
-async def _watch(admin: AdminClient) -> None:
-    assert [event async for event in await admin.observe(ROOM)] == []
-
-
-async def test_where_a_refusal_is_not_the_end_whoever_waits_is_told_and_goes_on() -> None:
-    async def acts(admin: AdminClient) -> None:
-        with pytest.raises(RequestRefusedError, match=r"^no such room$"):
-            await admin.observe("nowhere")
-        await _watch(admin)
-
-    async def serves(server: FakeServer) -> None:
-        await server.hears('\n  <observe roomId="nowhere"/>')
-        await server.says(ErrorPacket("no such room", ObserveRequest("nowhere")))
-        await _goes_on(server)
-
-    await _session(acts, serves, BLOKUS_2027)
-
-
-async def test_a_refusal_goes_to_the_first_request_of_its_kind() -> None:
-    told: list[str] = []
-
-    async def acts(admin: AdminClient) -> None:
-        async def prepares() -> None:
-            with pytest.raises(RequestRefusedError):
-                await admin.prepare("chess", ["a", "b"])
-            told.append("prepare")
-
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(prepares)
-            await trio.testing.wait_all_tasks_blocked()
-            nursery.start_soon(_watch, admin)
-
-    async def serves(server: FakeServer) -> None:
-        await server.hears('\n  <prepare gameType="chess" pause="false">\n    <slot displayName="a"')
-        await server.hears(' canTimeout="true" reserved="true"/>\n    <slot displayName="b" canTimeout="true"')
-        await server.hears(f' reserved="true"/>\n  </prepare>\n  <observe roomId="{ROOM}"/>')
-        await server.says(ErrorPacket("no such game", PrepareRequest("chess", ())), Observed(ROOM), Left(ROOM))
-        await _hears_2027_goodbye(server)
-
-    await _session(acts, serves, BLOKUS_2027)
-    assert told == ["prepare"]
-
-
-async def test_where_a_refusal_is_not_the_end_a_wrong_password_is_told_once() -> None:
-    async def acts(admin: AdminClient) -> None:
-        with pytest.raises(AuthenticationError, match=r"^wrong$"):
-            await admin.observe(ROOM)
-        await _watch(admin)
-
-    async def serves(server: FakeServer) -> None:
-        await server.hears(f'\n  <observe roomId="{ROOM}"/>')
-        await server.says(
-            ErrorPacket("wrong", AuthenticateRequest("geheim")), ErrorPacket("not allowed", ObserveRequest(ROOM))
-        )
-        await _goes_on(server)
-
-    await _session(acts, serves, BLOKUS_2027)
-
-
-async def test_where_a_refusal_is_not_the_end_the_next_request_tells_of_one_nobody_waited_for() -> None:
-    async def acts(admin: AdminClient) -> None:
-        await admin.pause("nowhere")
-        await trio.testing.wait_all_tasks_blocked()
-        with pytest.raises(RequestRefusedError, match=r"^no such room$"):
-            await admin.pause(ROOM)
-        await _watch(admin)
-
-    async def serves(server: FakeServer) -> None:
-        await server.hears('\n  <pause roomId="nowhere" pause="true"/>')
-        await server.says(ErrorPacket("no such room", PauseRequest("nowhere", is_paused=True)))
-        await _goes_on(server)
-
-    await _session(acts, serves, BLOKUS_2027)
-
-
-async def test_where_a_refusal_is_not_the_end_leaving_tells_of_one_nobody_waited_for() -> None:
-    async def acts(admin: AdminClient) -> None:
-        await admin.pause("nowhere")
-
-    async def serves(server: FakeServer) -> None:
-        await server.hears('\n  <pause roomId="nowhere" pause="true"/>')
-        await server.says(ErrorPacket("no such room", PauseRequest("nowhere", is_paused=True)))
-        await _hears_2027_goodbye(server)
-
-    with pytest.raises(RequestRefusedError, match=r"^no such room$"):
-        await _session(acts, serves, BLOKUS_2027)
-
-
-async def test_a_refusal_of_long_ago_is_not_why_the_connection_ends() -> None:
-    async def acts(admin: AdminClient) -> None:
-        with pytest.raises(RequestRefusedError):
-            await admin.observe("nowhere")
-        observation = await admin.observe(ROOM)
-        with pytest.raises(ConnectionLostError, match="the server ended the connection"):
-            await anext(observation)
-
-    async def serves(server: FakeServer) -> None:
-        await server.hears('\n  <observe roomId="nowhere"/>')
-        await server.says(ErrorPacket("no such room", ObserveRequest("nowhere")))
-        await server.hears(f'\n  <observe roomId="{ROOM}"/>')
-        await server.says(Observed(ROOM))
-        await server.ends()
-
-    await _session(acts, serves, BLOKUS_2027)
+    await session(acts, serves)
 
 
 async def test_what_an_edition_has_no_packet_for_is_not_sent() -> None:
     async def acts(admin: AdminClient) -> None:
         with pytest.raises(UnspeakableError, match="blokus-2027 has no way to write TestModeRequest"):
             await admin.enable_test_mode()
-        await _watch(admin)
+        await watch(admin)
 
-    await _session(acts, _goes_on, BLOKUS_2027)
+    await session(acts, goes_on, BLOKUS_2027)
 
 
 async def test_hase_und_igel_is_administered_in_its_own_words() -> None:
@@ -406,7 +246,7 @@ async def test_hase_und_igel_is_administered_in_its_own_words() -> None:
         await server.ends()
         await server.hears_the_end()
 
-    await _session(acts, serves, HASE_UND_IGEL_2018, "passphrase")
+    await session(acts, serves, HASE_UND_IGEL_2018, "passphrase")
 
 
 async def test_an_observation_ends_with_an_error_if_the_connection_does() -> None:
@@ -422,7 +262,7 @@ async def test_an_observation_ends_with_an_error_if_the_connection_does() -> Non
         await server.says_in_room(Paused(is_paused=True))
         await server.ends()
 
-    await _session(acts, serves)
+    await session(acts, serves)
 
 
 async def test_a_goodbye_without_a_reason_is_not_taken_for_consent() -> None:
@@ -435,7 +275,7 @@ async def test_a_goodbye_without_a_reason_is_not_taken_for_consent() -> None:
         await server.ends()
 
     with pytest.raises(ConnectionLostError, match="without giving a reason"):
-        await _session(acts, serves)
+        await session(acts, serves)
 
 
 async def test_what_cannot_be_understood_is_an_error() -> None:
@@ -448,12 +288,12 @@ async def test_what_cannot_be_understood_is_an_error() -> None:
         await server.hears(GOODBYE[:0])
 
     with pytest.raises(ClientError, match="cannot be understood"):
-        await _session(acts, serves)
+        await session(acts, serves)
 
 
 async def test_sending_into_a_lost_connection_tells_the_servers_last_words() -> None:
     transport, server = connected()
-    await _refuses(server, "the server stops", None)
+    await refuses(server, "the server stops", None)
     with pytest.raises(RequestRefusedError, match=r"^the server stops$"):
         async with AdminClient(transport).running("geheim") as admin:
             await admin.pause(ROOM)
@@ -475,7 +315,7 @@ async def test_an_error_of_the_caller_comes_out_as_it_is() -> None:
         await server.hears_a_goodbye()
 
     with pytest.raises(LookupError, match="no idea"):
-        await _session(acts, serves)
+        await session(acts, serves)
 
 
 async def test_a_server_that_does_not_end_its_stream_is_left_alone(autojump_clock: MockClock) -> None:
@@ -486,7 +326,7 @@ async def test_a_server_that_does_not_end_its_stream_is_left_alone(autojump_cloc
         await server.hears(f'\n  <pause roomId="{ROOM}" pause="true"/>' + GOODBYE)
         await server.hears_the_end()
 
-    await _session(acts, serves)
+    await session(acts, serves)
 
 
 async def test_connecting_over_tcp() -> None:
