@@ -200,7 +200,7 @@ class AdminClient:
         await self._send(StepRequest(room_id, forced))
 
     async def cancel(self, room_id: str) -> None:
-        """End a game without a winner. Raises ClientError."""
+        """End a game at once; its season says whether anybody wins then. Raises ClientError."""
         await self._send(CancelRequest(room_id))
 
     async def enable_test_mode(self, *, is_enabled: bool = True) -> bool:

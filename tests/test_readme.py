@@ -265,6 +265,22 @@ def test_the_script_plays_a_prepared_game(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_an_administrator_in_python(tmp_path: Path) -> None:
+    (script,) = blocks("README.md", "python", "Administer games")
+    with shell(tmp_path) as (here, server):
+        text = script.text.replace("AdminClient.connect()", f"AdminClient.connect(port={server.port})")
+        (tmp_path / "admin.py").write_text(text, encoding="utf-8")
+        watching = here.start("python3 admin.py")
+        assert watching.stdout
+        code_1, code_2 = watching.stdout.readline().split()
+        server.wait_for("observer_joined")
+        here.run(f"spielleiter play -s illegal -r {code_1} & spielleiter play -r {code_2}")
+        output = end_of(watching)
+    assert watching.returncode == 0
+    assert [line.partition("(")[0] for line in output.splitlines()] == ["Memento", "ErrorMessage", "Result"]
+
+
+@pytest.mark.slow
 def test_make_serve_and_make_demo(tmp_path: Path) -> None:
     """As they are, but for preparing an environment: the one of the tests is used."""
     environment = Path(sys.prefix)
