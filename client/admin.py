@@ -234,8 +234,7 @@ class AdminClient:
             try:
                 await self._transport.send(request)
             except UnspeakableError:
-                if pending:
-                    self._pending.remove(pending)
+                self._pending = [each for each in self._pending if each is not pending]
                 raise
             except ConnectionLostError as error:
                 # why it is lost may stand in what the server sent before

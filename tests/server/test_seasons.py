@@ -192,8 +192,8 @@ async def test_a_move_of_2021_in_a_room_of_2018_to_the_byte(autojump_clock: obje
     [
         (
             (
-                '<prepare gameType="swc_2027_blokus"><slot displayName="a" shouldBePaused="true"/><slot displayName="b"/>'
-                "</prepare>"
+                '<prepare gameType="swc_2027_blokus"><slot displayName="a" shouldBePaused="true"/>'
+                '<slot displayName="b"/></prepare>'
             ),
             (
                 '\n  <errorpacket message="slot 1: blokus-2027 has no attribute shouldBePaused; '
