@@ -162,6 +162,14 @@ def test_the_admin_protocol(server: Server) -> None:
     admin.receive_end()
 
 
+@pytest.mark.parametrize(("season", "answer"), [("2021", "prepared"), ("2027", "errorpacket")])
+def test_slots_that_pause_are_known_to_one_season(server: Server, season: str, answer: str) -> None:
+    (prepare, *_) = blocks("README.md", "xml", "The admin protocol")
+    admin = server.connect()
+    admin.send(prepare.text.replace("2027", season).replace("canTimeout", "shouldBePaused"))
+    admin.receive(re.compile(rf"<protocol>\n  <{answer} .*</{answer}>", re.DOTALL))
+
+
 def test_the_score_sheet_of_earlier_seasons(server: Server) -> None:
     prepare, prepared, _, _, join_1, join_2, *_, score = blocks("README.md", "xml", "The admin protocol")
     (skip, _) = blocks("README.md", "xml", "What a loss means")
