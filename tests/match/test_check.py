@@ -41,7 +41,7 @@ def failed(results: tuple[StepResult, ...]) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("strategy", "game_type"),
-    zip(itertools.cycle(["greedy", "random", "first"]), sorted(choose_editions({}, {})), strict=False),
+    list(zip(itertools.cycle(["greedy", "random", "first"]), sorted(choose_editions({}, {})), strict=False)),
 )
 async def test_built_in_players_are_fit(strategy: str, game_type: str, tmp_path: Path) -> None:
     results = await check(tmp_path, f"builtin:{strategy}", game_type)
