@@ -20,6 +20,7 @@ from server.errors import StartError
 from server.setting import (
     Kind,
     Setting,
+    address,
     choice,
     directory_switch,
     milliseconds,
@@ -177,6 +178,13 @@ class Config:
     )
     log_level: str = setting(
         "info", choice("debug", "info", "warning", "error"), LOGGING, "The least important events to log."
+    )
+
+    metrics: tuple[str, int] | None = setting(
+        None,
+        optional(address()),
+        LOGGING,
+        "Address or port for /healthz and /metrics (in the form of Prometheus) over HTTP; empty: there are none.",
     )
 
     packet_bytes_before: int = setting(

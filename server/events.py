@@ -32,6 +32,13 @@ class ServerStarted(Happening):
 
 
 @dataclass(frozen=True, slots=True)
+class MonitorStarted(Happening):
+    """`/healthz` and `/metrics` can be asked for at `addresses`."""
+
+    addresses: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ConnectionsLimited(Happening):
     """The process may not have as many connections as configured; raise its limit of open files (ulimit -n)."""
 

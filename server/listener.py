@@ -15,7 +15,7 @@ import socket
 import sys
 import uuid
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -42,6 +42,8 @@ from server.policy import Edition
 from server.replay import load_starting_states
 from server.scores import ScoreSheet
 from server.session import Session
+from server.setting import shown_address
+from server.status import StatusBoard
 from server.wire import SocketWire, Wire
 
 BACKLOG = 1024
@@ -92,6 +94,10 @@ class Server:
         self._default_edition = default_edition
         self._guard = PasswordGuard(config.password_attempts, config.password_window, config.password_delay)
         self._sessions: dict[Session, None] = {}
+        self.board = StatusBoard(self.lobby.rooms, self._sessions, self.stream.refusals)
+        self.stream.subscribe(self.board.note)
+        self.background: list[Callable[[], Awaitable[None]]] = [self.alarms.run, self._collect_in_quiet]
+        """What runs beside the connections as long as there may be any."""
         self._is_winding_up = False
         self._connections_by_host: Counter[str] = Counter()
         self._connection_count = 0
@@ -112,8 +118,8 @@ class Server:
             await keepers.start(self.archive.run)
             try:
                 async with trio.open_nursery() as background:
-                    background.start_soon(self.alarms.run)
-                    background.start_soon(collect_in_quiet, self._is_quiet)
+                    for run in self.background:
+                        background.start_soon(run)
                     games_cut = await self._serve(sockets, addresses, stop, task_status)
                     background.cancel_scope.cancel()
             finally:
@@ -138,15 +144,13 @@ class Server:
                 acceptors.cancel_scope.cancel()
             return await self._wind_up()
 
-    def _is_quiet(self) -> bool:
-        """No clock is running."""
-        return self._running_games() == 0
+    async def _collect_in_quiet(self) -> None:
+        await collect_in_quiet(lambda: self._running_games() == 0)
 
     def _tell_start(self, addresses: tuple[tuple[str, int], ...]) -> None:
         for ignored in self.config.ignored:
             self.stream.publish(events.SettingIgnored(ignored))
-        shown = tuple(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in addresses)
-        self.stream.publish(events.ServerStarted(shown))
+        self.stream.publish(events.ServerStarted(tuple(shown_address(each) for each in addresses)))
 
     async def serve_wire(self, wire: Wire, address: str) -> None:
         """Serve one connection, whatever it is made of."""
@@ -270,14 +274,24 @@ async def serve(
         sockets = _listen(config.host, config.port)
         for sock in sockets:
             stack.callback(sock.close)
+        watched = [] if config.metrics is None else _listen(*config.metrics, option="--metrics")
+        for sock in watched:
+            stack.callback(sock.close)
         if config.port_file is not None:
             _write_port(config.port_file, sockets[0].getsockname()[1])
         server.limit_connections(connections_possible(config.connections))
-        stack.enter_context(tamed_collector())
+        pauses = stack.enter_context(tamed_collector())
+        if watched:
+            from server.monitor import Monitor  # here, since what it needs takes time to load and few want it
+
+            monitor = Monitor(
+                watched, server.stream, server.board.snapshot, pauses, lambda: stop is not None and stop.is_set()
+            )
+            server.background.append(monitor.run)
         await server.run(sockets, stop, task_status)
 
 
-def _listen(host: str, port: int) -> list[socket.socket]:
+def _listen(host: str, port: int, option: str = "--port") -> list[socket.socket]:
     """Listening sockets for every address `host` stands for; with port 0 the same free port on all of them.
 
     An address that this machine does not have (that of IPv6 in many a container) is passed over if there is another.
@@ -299,7 +313,7 @@ def _listen(host: str, port: int) -> list[socket.socket]:
     except (OSError, UnicodeError) as error:
         for sock in sockets:
             sock.close()
-        raise StartError(_bind_problem(host, port, error)) from None
+        raise StartError(_bind_problem(host, port, error, option)) from None
     return sockets
 
 
@@ -319,13 +333,13 @@ def _listening_socket(family: int, address: tuple[Any, ...]) -> socket.socket:
     return sock
 
 
-def _bind_problem(host: str, port: int, error: OSError | UnicodeError) -> str:
+def _bind_problem(host: str, port: int, error: OSError | UnicodeError, option: str) -> str:
     if isinstance(error, UnicodeError):
         return f"cannot listen on {host}:{port}: this is no name of a host"
     if error.errno == errno.EADDRINUSE:
-        return f"{host}:{port} is in use already, perhaps by another server; choose another --port (0: any free one)"
+        return f"{host}:{port} is in use already, perhaps by another server; choose another {option} (0: any free one)"
     if error.errno == errno.EACCES:
-        return f"{host}:{port} may not be used without privileges; choose a --port above 1023"
+        return f"{host}:{port} may not be used without privileges; choose a {option} above 1023"
     return f"cannot listen on {host}:{port}: {error.strerror or error}"
 
 

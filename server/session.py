@@ -73,6 +73,23 @@ class Session:
         self._had_packet = False
         self._departure = Departure.UNKNOWN
 
+    @property
+    def label(self) -> str:
+        return self._label
+
+    @property
+    def address(self) -> str:
+        return self._address
+
+    @property
+    def peer(self) -> Peer:
+        return self._peer
+
+    @property
+    def queued_bytes(self) -> int:
+        """What the peer has not taken yet."""
+        return self._outbox.queued_bytes
+
     async def run(self) -> None:
         """Serve until both sides are done; closes the wire in any case."""
         self._stream.publish(events.ConnectionOpened(self._label, self._address))

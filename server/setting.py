@@ -134,6 +134,29 @@ def path(metavar: str = "FILE") -> Kind[Path]:
     return Kind("a path", lambda text: Path(_parse_text(text)), metavar)
 
 
+def address() -> Kind[tuple[str, int]]:
+    """Host and port, ``127.0.0.1:9100`` or ``[::1]:9100``; without a host it is this machine's loopback."""
+    number = whole_number(0, 65535)
+
+    def parse(text: str) -> tuple[str, int]:
+        host, colon, port = text.rpartition(":")
+        if host.startswith("[") and host.endswith("]"):
+            host = host[1:-1]
+        elif ":" in host:
+            raise ValueError(text)
+        if colon and not host:
+            raise ValueError(text)
+        return host or "127.0.0.1", number.parse(port)
+
+    return Kind("host:port, or a port of this machine's loopback", parse, "ADDR", shown_address)
+
+
+def shown_address(value: tuple[str, int]) -> str:
+    """``host:port``, with brackets where the host has colons."""
+    host, port = value
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 def directory_switch(default: str) -> Kind[Path | None]:
     """`false`: none; `true`: the directory `default`; anything else: a directory of that name.
 

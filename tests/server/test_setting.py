@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from server.setting import (
     Kind,
     Setting,
+    address,
     choice,
     directory_switch,
     milliseconds,
@@ -50,6 +51,10 @@ from server.setting import (
         (optional(whole_number(0)), "", None),
         (optional(whole_number(0)), "3", 3),
         (optional(choice("red", "green")), "", None),
+        (address(), "127.0.0.1:9100", ("127.0.0.1", 9100)),
+        (address(), "9100", ("127.0.0.1", 9100)),
+        (address(), "localhost:0", ("localhost", 0)),
+        (address(), "[::1]:9100", ("::1", 9100)),
     ],
 )
 def test_a_text_is_understood(kind: Kind[Any], written: str, value: object) -> None:
@@ -67,6 +72,13 @@ def test_a_text_is_understood(kind: Kind[Any], written: str, value: object) -> N
         (whole_number(0), "9" * 5000),
         (whole_number(0), "٣"),
         (whole_number(0), ""),
+        (address(), ""),
+        (address(), ":9100"),
+        (address(), "localhost"),
+        (address(), "localhost:"),
+        (address(), "localhost:65536"),
+        (address(), "::1:9100"),
+        (address(), "[]:9100"),
         (milliseconds(), "0"),
         (milliseconds(), "2.5"),
         (milliseconds(), "2s"),

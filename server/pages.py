@@ -1,0 +1,107 @@
+"""A few pages over HTTP, for the tools that watch the server.
+
+Law: one request a connection, GET or HEAD, answered at once. Who is slow, says too much or comes while too many are
+there is cut off, and nobody else notices; whatever happens here, the games go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import h11
+import trio
+
+TIMEOUT: Final = 5.0  # seconds for a request and its answer
+AT_ONCE: Final = 32  # connections
+_REQUEST_BYTES: Final = 16 * 1024
+_READ_SIZE: Final = 4096
+_PLAIN: Final = "text/plain; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """An answer."""
+
+    body: bytes
+    content_type: str = _PLAIN
+    status: int = 200
+
+
+Pages: TypeAlias = Mapping[str, Callable[[], Page]]
+"""What makes the page of each path, at once."""
+
+
+class PageServer:
+    """Answers with `pages`. `on_bug` is handed what making a page raised."""
+
+    def __init__(self, pages: Pages, on_bug: Callable[[Exception], None]) -> None:
+        self._pages = pages
+        self._on_bug = on_bug
+        self._count = 0
+
+    async def serve(self, stream: trio.abc.HalfCloseableStream) -> None:
+        """Answer one connection, and close it."""
+        async with stream:
+            if self._count >= AT_ONCE:
+                return
+            self._count += 1
+            try:
+                with trio.move_on_after(TIMEOUT):
+                    await self._answer(stream)
+            except (trio.BrokenResourceError, trio.ClosedResourceError):
+                pass  # gone in the middle of it
+            finally:
+                self._count -= 1
+
+    async def _answer(self, stream: trio.abc.HalfCloseableStream) -> None:
+        connection = h11.Connection(h11.SERVER, max_incomplete_event_size=_REQUEST_BYTES)
+        try:
+            request = await _receive_request(stream, connection)
+        except h11.RemoteProtocolError as error:
+            page, is_body_sent = Page(f"{error}\n".encode(), status=error.error_status_hint), True
+        else:
+            if request is None:
+                return
+            page, is_body_sent = self._page(request), request.method != b"HEAD"
+        headers = [
+            ("content-type", page.content_type),
+            ("content-length", str(len(page.body))),
+            ("connection", "close"),
+        ]
+        if page.status == _NOT_ALLOWED:
+            headers.append(("allow", "GET, HEAD"))
+        answer = [connection.send(h11.Response(status_code=page.status, headers=headers))]
+        if is_body_sent:
+            answer.append(connection.send(h11.Data(data=page.body)))
+        answer.append(connection.send(h11.EndOfMessage()))
+        await stream.send_all(b"".join(part or b"" for part in answer))
+        await stream.send_eof()
+        while await stream.receive_some(_READ_SIZE):
+            pass  # what is left unread when a connection is closed destroys the answer
+
+    def _page(self, request: h11.Request) -> Page:
+        if request.method not in {b"GET", b"HEAD"}:
+            return Page(b"GET or HEAD\n", status=_NOT_ALLOWED)
+        make = self._pages.get(request.target.partition(b"?")[0].decode("latin-1"))
+        if make is None:
+            return Page(f"there are {' and '.join(self._pages)}\n".encode(), status=404)
+        try:
+            return make()
+        except Exception as error:
+            self._on_bug(error)
+            return Page(b"the server failed to answer\n", status=500)
+
+
+_NOT_ALLOWED: Final = 405
+
+
+async def _receive_request(stream: trio.abc.ReceiveStream, connection: h11.Connection) -> h11.Request | None:
+    """None if nothing came. Raises h11.RemoteProtocolError."""
+    while True:
+        event = connection.next_event()
+        if event is h11.NEED_DATA:
+            connection.receive_data(bytes(await stream.receive_some(_READ_SIZE)))
+        else:
+            return event if isinstance(event, h11.Request) else None

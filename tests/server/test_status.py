@@ -1,0 +1,140 @@
+"""What is reported is what there is, and no more than fits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from protocol.messages import PauseRequest
+from server import events, status
+from server.peer import Peer
+from server.status import CLOSED, TEXT, Snapshot, StatusBoard
+from tests.server.house import PATIENT, open_house
+from tests.server.playbook import Table
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@dataclass
+class Line:
+    """A connection that shows what it is told to."""
+
+    label: str
+    peer: Peer
+    queued_bytes: int = 0
+    address: str = "host:1"
+
+
+class Desk:
+    """A board at a table, and what it looks at; the clock goes on by a second at each look."""
+
+    def __init__(self) -> None:
+        self.table = Table()
+        self.lines: list[Line] = []
+        self.stream = events.EventStream()
+        self._looks = 0
+        self.board = StatusBoard(self.table.lobby.rooms, self.lines, self.stream.refusals, self._now)
+        self.stream.subscribe(self.board.note)
+
+    def _now(self) -> datetime:
+        self._looks += 1
+        return START + timedelta(seconds=self._looks - 1)
+
+    def connect(self, label: str, address: str = "host:1") -> None:
+        self.stream.publish(events.ConnectionOpened(label, address))
+
+    def close(self, label: str, reason: str = "goodbye") -> None:
+        self.stream.publish(events.ConnectionClosed(label, reason))
+
+
+def test_rooms_are_counted_by_phase_and_connections_by_what_they_have_not_taken() -> None:
+    desk = Desk()
+    assert desk.board.snapshot() == Snapshot({"open": 0, "running": 0, "paused": 0}, 0, 0, 0, 0)
+    room, admin, one, _ = desk.table.game()
+    desk.table.prepare(admin)
+    desk.lines += [Line("c1", admin.peer, 700), Line("c2", one.peer, 20)]
+    assert desk.board.snapshot() == Snapshot({"open": 1, "running": 1, "paused": 0}, 2, 1, 720, 700)
+    admin.says(PauseRequest(room.id, is_paused=True))
+    assert desk.board.snapshot().rooms == {"open": 1, "running": 0, "paused": 1}
+
+
+def test_the_last_connections_and_why_they_ended_are_remembered() -> None:
+    desk = Desk()
+    desk.connect("c1", "host:1")
+    desk.connect("c2", "host:2")
+    desk.close("c1", "packet_timeout")
+    desk.stream.publish(events.ConnectionRefused("host:3", "connections", "no more than 2"))
+    assert desk.board.report()["closed"] == [
+        {
+            "connection": "c1",
+            "address": "host:1",
+            "openedAt": "2026-01-01T00:00:01.000+00:00",
+            "closedAt": "2026-01-01T00:00:03.000+00:00",
+            "reason": "packet_timeout",
+        },
+        {
+            "connection": "",
+            "address": "host:3",
+            "openedAt": "",
+            "closedAt": "2026-01-01T00:00:04.000+00:00",
+            "reason": "no more than 2",
+        },
+    ]
+
+
+def test_what_is_remembered_is_bounded() -> None:
+    desk = Desk()
+    for number in range(CLOSED + 5):
+        desk.connect(f"c{number}")
+        desk.close(f"c{number}", "x" * 100_000)
+    closed = desk.board.report()["closed"]
+    assert [closed[0]["connection"], closed[-1]["connection"], len(closed)] == ["c5", f"c{CLOSED + 4}", CLOSED]
+    assert {len(each["reason"]) for each in closed} == {TEXT}
+    assert desk.board._open == {}
+
+
+def test_long_lists_have_an_end_and_the_numbers_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(status, "LISTED", 1)
+    desk = Desk()
+    admin = desk.table.guest("admin", is_admin=True)
+    for _ in range(2):
+        desk.table.prepare(admin)
+    desk.lines += [Line("c1", admin.peer), Line("c2", admin.peer)]
+    report = desk.board.report()
+    assert (len(report["rooms"]), report["roomCounts"]["open"]) == (1, 2)
+    assert (len(report["connections"]), report["connectionCount"]) == (1, 2)
+
+
+async def test_rooms_and_connections_are_shown_as_they_are(autojump_clock: object) -> None:
+    async with open_house(**PATIENT) as house:
+        game = await house.game()
+        guest = await house.call()
+        await game.play(1)
+        report = house.server.board.report()
+        assert report["rooms"] == [
+            {
+                "roomId": game.id,
+                "edition": "blokus-2021-r3",
+                "phase": "running",
+                "isPrepared": True,
+                "turn": 1,
+                "names": ["Eins", "Zwei"],
+                "players": [game.one.label, game.two.label],
+                "observers": 1,
+            }
+        ]
+        shown = {each["connection"]: each for each in report["connections"]}
+        assert set(shown) == {each.label for each in (*game.callers, guest)}
+        admin, one, stranger = (shown[each.label] for each in (game.admin, game.one, guest))
+        assert (admin["isAdmin"], admin["seats"], admin["observes"], admin["packets"]) == (True, 0, 1, 3)
+        assert (one["isAdmin"], one["seats"], one["observes"], one["packets"]) == (False, 1, 0, 2)
+        assert (one["edition"], stranger["edition"]) == ("blokus-2021-r3", None)
+        assert (one["address"], one["queuedBytes"]) == ("host:2", 0)
+        assert one["openedAt"] >= report["startedAt"]
+        await guest.says("<protocol><foo/>")
+        await guest.hangs_up()
+        report = house.server.board.report()
+        assert report["refusals"] == [["ProtocolBroken", "unknown_packet", 1]]
+        assert [(each["connection"], each["reason"]) for each in report["closed"]] == [(guest.label, "unknown_packet")]
