@@ -162,15 +162,28 @@ def test_the_admin_protocol(server: Server) -> None:
     admin.receive_end()
 
 
-@pytest.mark.parametrize(("season", "answer"), [("2021", "prepared"), ("2027", "errorpacket")])
-def test_slots_that_pause_are_known_to_one_season(server: Server, season: str, answer: str) -> None:
+@pytest.mark.parametrize(
+    ("game_type", "attribute", "answer"),
+    [
+        ("swc_2021_blokus", "shouldBePaused", "prepared"),
+        ("swc_2021_blokus", "reserved", "prepared"),
+        ("swc_2018_hase_und_igel", "shouldBePaused", "prepared"),
+        ("swc_2018_hase_und_igel", "reserved", "errorpacket"),
+        ("swc_2027_blokus", "shouldBePaused", "errorpacket"),
+        ("swc_2027_blokus", "reserved", "prepared"),
+    ],
+)
+def test_seasons_know_different_attributes_of_a_slot(
+    server: Server, game_type: str, attribute: str, answer: str
+) -> None:
     (prepare, *_) = blocks("README.md", "xml", "The admin protocol")
+    text = prepare.text.replace("swc_2027_blokus", game_type).replace(' pause="true"', "")
     admin = server.connect()
-    admin.send(prepare.text.replace("2027", season).replace("canTimeout", "shouldBePaused"))
-    admin.receive(re.compile(rf"<protocol>\n  <{answer} .*</{answer}>", re.DOTALL))
+    admin.send(text.replace("canTimeout", attribute))
+    admin.receive(re.compile(rf"<protocol>\n  <{answer} .*", re.DOTALL))
 
 
-def test_the_score_sheet_of_earlier_seasons(server: Server) -> None:
+def test_the_score_sheet_of_2021(server: Server) -> None:
     prepare, prepared, _, _, join_1, join_2, *_, score = blocks("README.md", "xml", "The admin protocol")
     (skip, _) = blocks("README.md", "xml", "What a loss means")
     test_mode, score_for_player = score.text.splitlines()
