@@ -46,6 +46,8 @@ from server.room import Alarm, Phase, Room
 from server.scores import ScoreSheet
 
 SEATS = 2
+NO_ADMINS = "this server can be reached from elsewhere and has the well-known password: set another one"
+"""Why nobody becomes an administrator of a server without a password of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +150,9 @@ class Lobby:
     def authenticate(self, peer: Peer, request: AuthenticateRequest) -> None:
         """Compared in constant time; the answer to the right password is that commands work."""
         password, given = self.settings.password, request.password or ""
-        if password is None or not hmac.compare_digest(password.encode(), given.encode("utf-8", "surrogatepass")):
+        if password is None:
+            raise RequestError(Fault.WRONG_PASSWORD, f"{peer.edition.dialect.texts.wrong_password}; {NO_ADMINS}")
+        if not hmac.compare_digest(password.encode(), given.encode("utf-8", "surrogatepass")):
             raise RequestError(Fault.WRONG_PASSWORD, peer.edition.dialect.texts.wrong_password)
         if not peer.is_admin:
             peer.is_admin = True

@@ -156,9 +156,13 @@ def test_a_wrong_password_is_refused(table: Table, password: str | None) -> None
     assert not guest.peer.is_admin
 
 
-def test_without_a_password_set_nobody_becomes_an_administrator() -> None:
-    table = Table(password=None)
-    assert fault_of(table.guest("admin").says(AuthenticateRequest(""))) is Fault.WRONG_PASSWORD
+@pytest.mark.parametrize("password", ["", "examplepassword"])
+def test_without_a_password_of_its_own_nobody_becomes_an_administrator_and_is_told_why(password: str) -> None:
+    guest = Table(password=None).guest("admin")
+    error = guest.says(AuthenticateRequest(password))
+    assert fault_of(error) is Fault.WRONG_PASSWORD
+    assert str(error).endswith("has the well-known password: set another one")
+    assert not guest.peer.is_admin
 
 
 @pytest.mark.parametrize(
