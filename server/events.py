@@ -39,6 +39,13 @@ class MonitorStarted(Happening):
 
 
 @dataclass(frozen=True, slots=True)
+class AdminsExcluded(Happening):
+    """Nobody can become an administrator; `reason` says why, and what to do."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class ConnectionsLimited(Happening):
     """The process may not have as many connections as configured; raise its limit of open files (ulimit -n)."""
 

@@ -36,7 +36,7 @@ from server.errors import StartError
 from server.garbage import collect_in_quiet, tamed_collector
 from server.guard import PasswordGuard
 from server.line_writer import line_writer
-from server.lobby import Lobby, LobbySettings
+from server.lobby import NO_ADMINS, Lobby, LobbySettings
 from server.log import LogFile, log_events
 from server.policy import Edition
 from server.replay import load_starting_states
@@ -150,6 +150,8 @@ class Server:
     def _tell_start(self, addresses: tuple[tuple[str, int], ...]) -> None:
         for ignored in self.config.ignored:
             self.stream.publish(events.SettingIgnored(ignored))
+        if self.lobby.settings.password is None:
+            self.stream.publish(events.AdminsExcluded(NO_ADMINS))
         self.stream.publish(events.ServerStarted(tuple(shown_address(each) for each in addresses)))
 
     async def serve_wire(self, wire: Wire, address: str) -> None:

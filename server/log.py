@@ -21,6 +21,7 @@ LEVELS: Final[dict[type[events.Happening], int]] = {
     events.MovePlayed: logging.DEBUG,
     events.ConnectionOpened: logging.DEBUG,
     events.RoomClosed: logging.DEBUG,
+    events.AdminsExcluded: logging.WARNING,
     events.AnswerDelayed: logging.WARNING,
     events.CommandIgnored: logging.WARNING,
     events.ConnectionRefused: logging.WARNING,

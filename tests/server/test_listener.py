@@ -325,6 +325,14 @@ def test_the_well_known_password_makes_nobody_an_administrator_whom_others_can_r
     assert settings.password == (password if makes_admins else None)
 
 
+@pytest.mark.parametrize(("password", "is_told"), [(DEFAULT_PASSWORD, True), ("another", False)])
+def test_whoever_starts_a_server_without_administrators_is_told(password: str, is_told: bool) -> None:
+    server = Server(Config(host="0.0.0.0", password=password), log := io.StringIO())
+    server._tell_start((("0.0.0.0", 13050),))
+    assert ("admins_excluded" in log.getvalue()) is is_told
+    assert server.stream.counters["AdminsExcluded"] == is_told
+
+
 def test_nobody_is_held_to_time_limits_if_so_wanted() -> None:
     limits = listener._lobby_settings(Config(has_timeouts=False)).limits
     assert (limits.soft_timeout, limits.hard_timeout) == (None, None)
