@@ -46,7 +46,9 @@ async def stall(longest: float, interval: float, seed: int) -> None:
 
 
 async def main(told: dict[str, Any]) -> None:
-    settings = {key: Path(value) if key.endswith(("_file", "_directory")) else value for key, value in told.items()}
+    settings: dict[str, Any] = {
+        key: Path(value) if key.endswith(("_file", "_directory")) else value for key, value in told.items()
+    }
     longest, interval = settings.pop("stall"), settings.pop("stall_interval")
     stop = trio.Event()
     async with trio.open_nursery() as nursery:
