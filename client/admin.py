@@ -225,10 +225,10 @@ class AdminClient:
         return pending.answer
 
     async def _send(self, request: Request, pending: _Pending | None = None) -> None:
-        if self._failure:
-            raise self._told_failure()
-        self._raise_untold_refusal()
-        async with self._send_lock:
+        async with self._send_lock:  # waiting for it, the end may have been read: nobody would answer any more
+            self._raise_untold_refusal()
+            if self._failure:
+                raise self._told_failure()
             if pending:
                 self._pending.append(pending)
             try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import trio
+from trio.testing import MemoryReceiveStream, MemorySendStream, wait_all_tasks_blocked
 
 from client.admin import AdminClient
 from client.errors import (
@@ -11,6 +12,8 @@ from client.errors import (
     ConnectionLostError,
     RequestRefusedError,
 )
+from client.transport import Transport
+from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from protocol.dialects.blokus_2027 import BLOKUS_2027
 from protocol.messages import (
     AuthenticateRequest,
@@ -25,7 +28,7 @@ from tests.client.fake import ROOM, FakeServer
 from tests.client.offices import goes_on, hears_2027_goodbye, session, watch
 
 
-async def test_where_a_refusal_is_not_the_end_whoever_waits_is_told_andgoes_on() -> None:
+async def test_where_a_refusal_is_not_the_end_whoever_waits_is_told_and_goes_on() -> None:
     async def acts(admin: AdminClient) -> None:
         with pytest.raises(RequestRefusedError, match=r"^no such room$"):
             await admin.observe("nowhere")
@@ -125,3 +128,17 @@ async def test_a_refusal_of_long_ago_is_not_why_the_connection_ends() -> None:
         await server.ends()
 
     await session(acts, serves, BLOKUS_2027)
+
+
+@pytest.mark.parametrize("_turn", range(20))  # trio runs what is ready in any order: each has to end well
+async def test_a_request_that_meets_the_end_of_the_stream_is_told_why(_turn: int) -> None:
+    receiving = MemoryReceiveStream()
+    transport = Transport(trio.StapledStream(MemorySendStream(), receiving), BLOKUS_2021_R3)
+    with trio.fail_after(5):
+        async with AdminClient(transport).running("wrong") as admin:
+            await wait_all_tasks_blocked()
+            receiving.put_data(b'<protocol><errorpacket message="no"><originalRequest class="authenticate"/></errorpacket>')
+            receiving.put_data(b"</protocol>")
+            receiving.put_eof()
+            with pytest.raises(AuthenticationError, match=r"^no$"):
+                await admin.prepare("swc_2021_blokus", ["a", "b"])
