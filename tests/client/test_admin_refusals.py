@@ -137,7 +137,8 @@ async def test_a_request_that_meets_the_end_of_the_stream_is_told_why(_turn: int
     with trio.fail_after(5):
         async with AdminClient(transport).running("wrong") as admin:
             await wait_all_tasks_blocked()
-            receiving.put_data(b'<protocol><errorpacket message="no"><originalRequest class="authenticate"/></errorpacket>')
+            receiving.put_data(b'<protocol><errorpacket message="no">')
+            receiving.put_data(b'<originalRequest class="authenticate"/></errorpacket>')
             receiving.put_data(b"</protocol>")
             receiving.put_eof()
             with pytest.raises(AuthenticationError, match=r"^no$"):
