@@ -8,19 +8,29 @@ leaving the connection. Some editions end the connection behind a refusal, and t
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import trio
 
 from client.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
 from client.editions import DEFAULT_DIALECT
-from client.errors import ClientError, ConnectionLostError, UnspeakableError, refusal
+from client.errors import (
+    AuthenticationError,
+    ClientError,
+    ConnectionLostError,
+    NoStatusError,
+    RequestRefusedError,
+    UnspeakableError,
+    refusal,
+)
 from client.transport import CLOSE_TIMEOUT, Tap, Transport, open_transport
 from protocol.dialect import Dialect
+from protocol.limits import REPORT_FROM_SERVER
 from protocol.messages import (
     AuthenticateRequest,
     CancelRequest,
@@ -42,15 +52,21 @@ from protocol.messages import (
     RoomMessage,
     ScoreForPlayerRequest,
     Slot,
+    Status,
+    StatusRequest,
     StepRequest,
     Testing,
     TestModeRequest,
+    UnknownPacket,
 )
 
 ObserverEvent: TypeAlias = Memento | Result | ErrorMessage | Paused
 """What an observer is told about a game."""
 
-_Answer = TypeVar("_Answer", Prepared, Observed, Testing, PlayerScore)
+_Answer = TypeVar("_Answer", Prepared, Observed, Testing, PlayerScore, Status)
+
+STATUS_TIMEOUT = 10.0
+"""Seconds for which an answer to the request for the status is awaited; servers that do not know it may say nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +107,16 @@ class Observation:
         """No more events will come, because the game is over or because the connection is."""
         self._is_over = is_over
         self._send.close()
+
+
+def _parsed(report: str) -> dict[str, Any]:
+    try:
+        parsed = json.loads(report)
+    except ValueError as error:
+        raise NoStatusError(f"the server's status cannot be read ({error})") from None
+    if not isinstance(parsed, dict):
+        raise NoStatusError("the server's status cannot be read (it is no object)")
+    return parsed
 
 
 @dataclass(eq=False, slots=True)
@@ -210,6 +236,27 @@ class AdminClient:
     async def score_for_player(self, display_name: str) -> PlayerScore:
         """What a player has earned since the score sheet was begun. Raises ClientError."""
         return await self._ask(ScoreForPlayerRequest(display_name), PlayerScore)
+
+    async def status(self) -> dict[str, Any]:
+        """What there is on the server: rooms, connections, and how the last ones ended; the README names the fields.
+
+        Raises NoStatusError where the server does not know this request, which only spielleiter answers; other
+        ClientErrors as usual.
+        """
+        self._transport.accept(REPORT_FROM_SERVER)
+        why = f"no answer for {STATUS_TIMEOUT:g} s"
+        with trio.move_on_after(STATUS_TIMEOUT):
+            try:
+                return _parsed((await self._ask(StatusRequest(), Status)).report)
+            except AuthenticationError:
+                raise
+            except RequestRefusedError as error:
+                if not isinstance(error.request, StatusRequest | UnknownPacket | None):
+                    raise
+                why = str(error)
+            except ConnectionLostError as error:
+                why = str(error)
+        raise NoStatusError(f"this server does not tell its status, as only spielleiter does ({why})")
 
     async def _ask(
         self, request: Request, kind: type[_Answer], is_meant: Callable[[_Answer], bool] = lambda _: True

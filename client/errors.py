@@ -41,6 +41,10 @@ class UnspeakableError(ClientError):
     """The edition that is spoken has no packet for what was to be said."""
 
 
+class NoStatusError(ClientError):
+    """The server does not tell its status: it is not this project's, or too old for it."""
+
+
 class StrategyError(ClientError):
     """A strategy has no answer to a position."""
 

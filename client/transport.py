@@ -19,6 +19,7 @@ from client.errors import CannotConnectError, ConnectionLostError, ServerProtoco
 from protocol.connection import Connection, ConnectionClosed, Role, StreamEnd
 from protocol.dialect import Dialect
 from protocol.errors import LocalProtocolError, RemoteProtocolError
+from protocol.limits import Limits
 from protocol.messages import CloseConnection, Message
 
 CLOSE_TIMEOUT: Final = 5.0
@@ -45,6 +46,10 @@ class Transport:
     def has_ended(self) -> bool:
         """Whether the server's stream is at its end."""
         return self._has_ended
+
+    def accept(self, limits: Limits) -> None:
+        """Whatever keeps to these limits is read from now on."""
+        self._connection.limits = limits
 
     async def send(self, message: Message) -> None:
         """Send one packet. Raises ConnectionLostError, and UnspeakableError if this edition has no such packet."""

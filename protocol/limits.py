@@ -28,3 +28,5 @@ BEFORE_JOIN: Final = Limits()
 AFTER_JOIN: Final = Limits(packet_bytes=64 * 1024)
 FROM_SERVER: Final = Limits(packet_bytes=1024 * 1024)
 """What a client accepts of its server: a position is about 45 KiB at most, a replay's packet may be longer."""
+REPORT_FROM_SERVER: Final = Limits(packet_bytes=8 * 1024 * 1024)
+"""... and what an administrator does who has asked for the status: some hundred bytes for each room and connection."""

@@ -116,6 +116,11 @@ class ScoreForPlayerRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class StatusRequest:
+    """Tell what there is: rooms, connections, and how the last ones ended. An extension of this server's."""
+
+
+@dataclass(frozen=True, slots=True)
 class CloseConnection:
     """The regular goodbye, in either direction."""
 
@@ -311,6 +316,13 @@ class PlayerScore:
 
 
 @dataclass(frozen=True, slots=True)
+class Status:
+    """The answer to a StatusRequest: an object of JSON, never empty."""
+
+    report: str
+
+
+@dataclass(frozen=True, slots=True)
 class UnknownPacket:
     """A packet with a name the dialect does not know; only ever seen as an error's original request."""
 
@@ -338,6 +350,7 @@ Request: TypeAlias = (
     | TimeoutRequest
     | TestModeRequest
     | ScoreForPlayerRequest
+    | StatusRequest
 )
-Event: TypeAlias = Joined | JoinedGameRoom | Left | Prepared | Observed | Testing | PlayerScore | ErrorPacket
+Event: TypeAlias = Joined | JoinedGameRoom | Left | Prepared | Observed | Testing | PlayerScore | Status | ErrorPacket
 Message: TypeAlias = Request | Event | RoomMessage | CloseConnection | UnknownPacket

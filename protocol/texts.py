@@ -41,6 +41,7 @@ from protocol.messages import (
     RoomMessage,
     Score,
     ScoreForPlayerRequest,
+    StatusRequest,
     StepRequest,
     Testing,
     TestModeRequest,
@@ -311,6 +312,7 @@ _REQUEST_DESCRIPTIONS: Final[dict[type, Callable[[Any], tuple[str, dict[str, obj
     PauseRequest: lambda request: ("PauseGameRequest", {"roomId": request.room_id, "pause": request.is_paused}),
     PrepareRequest: _prepare,
     ScoreForPlayerRequest: lambda request: ("PlayerScoreRequest", {"displayName": request.display_name}),
+    StatusRequest: lambda _: ("StatusRequest", {}),
     StepRequest: lambda request: ("StepRequest", {"roomId": request.room_id, "forced": request.is_forced}),
     TestModeRequest: lambda request: ("TestModeRequest", {"testMode": request.is_enabled}),
     TimeoutRequest: lambda request: (

@@ -21,6 +21,7 @@ from protocol.messages import (
     PrepareRequest,
     RoomMessage,
     ScoreForPlayerRequest,
+    StatusRequest,
     StepRequest,
     TestModeRequest,
     TimeoutRequest,
@@ -48,6 +49,7 @@ FOR_ADMINS: dict[type, Handler] = {
     TimeoutRequest: Lobby.set_timeout,
     TestModeRequest: Lobby.set_test_mode,
     ScoreForPlayerRequest: Lobby.score_for_player,
+    StatusRequest: Lobby.status,
 }
 
 

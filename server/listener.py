@@ -86,6 +86,7 @@ class Server:
             *_chance(config.seed),
             starting_states=starting_states,
             scores=self.scores,
+            report=self._report,
         )
         self.archive = Archive(config.replay_directory, _results_file(config), self.editions, self.stream)
         self.stream.subscribe(self.archive.game_ended)
@@ -143,6 +144,9 @@ class Server:
                 await (trio.Event() if stop is None else stop).wait()
                 acceptors.cancel_scope.cancel()
             return await self._wind_up()
+
+    def _report(self) -> dict[str, Any]:
+        return self.board.report()
 
     async def _collect_in_quiet(self) -> None:
         await collect_in_quiet(lambda: self._running_games() == 0)

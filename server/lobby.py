@@ -7,10 +7,11 @@ changed nothing. Once a room is over, nothing of it is left here: no room, no re
 from __future__ import annotations
 
 import hmac
+import json
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from game.api import State
 from protocol.dialect import Dialect
@@ -31,6 +32,8 @@ from protocol.messages import (
     RoomMessage,
     ScoreForPlayerRequest,
     Slot,
+    Status,
+    StatusRequest,
     StepRequest,
     Testing,
     TestModeRequest,
@@ -76,7 +79,8 @@ class Lobby:
     """The synchronous heart of the server.
 
     `editions` by game type, `default_edition` for a `join` without one; `starting_states` by edition name for games
-    that do not start from the beginning; `new_id` and `new_rng` are where all chance comes from.
+    that do not start from the beginning; `new_id` and `new_rng` are where all chance comes from; `report` is what an
+    administrator is told who asks for the server's status.
     """
 
     def __init__(
@@ -90,6 +94,7 @@ class Lobby:
         new_rng: Callable[[], random.Random],
         starting_states: Mapping[str, State] | None = None,
         scores: ScoreSheet | None = None,
+        report: Callable[[], Mapping[str, Any]] = dict,
     ) -> None:
         self.settings = settings
         self.default_edition = default_edition
@@ -99,6 +104,7 @@ class Lobby:
         self.reservations: dict[str, tuple[Room, Chair]] = {}
         self.admins: dict[Peer, None] = {}
         self.scores = scores or ScoreSheet()
+        self._report = report
         self._alarms = alarms
         self._editions = editions
         self._stream = stream
@@ -219,6 +225,10 @@ class Lobby:
                 raise RequestError(Fault.UNKNOWN_PLAYER, text)
             score = PlayerScore("", 0, ())
         peer.send(peer.edition.dialect.encode(score))
+
+    def status(self, peer: Peer, _request: StatusRequest) -> None:
+        report = json.dumps(self._report(), ensure_ascii=False, separators=(",", ":"))
+        peer.send(peer.edition.dialect.encode(Status(report)))
 
     def _require_test_mode(self, peer: Peer) -> None:
         if not peer.edition.dialect.has_packet(Testing):

@@ -21,7 +21,7 @@ CLOSED: Final = 1000
 """So many connections that are over are remembered."""
 LISTED: Final = 4096
 """So many rooms, and so many connections, are listed at most."""
-TEXT: Final = 120
+TEXT: Final = 80
 """Characters of a name or a reason."""
 
 

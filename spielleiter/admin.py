@@ -82,7 +82,7 @@ def _echo_json(**value: Any) -> None:
 @click.group(invoke_without_command=True)
 @click.pass_context
 def admin(context: click.Context) -> None:
-    """Prepare, watch, pause, step and cancel games of a running server.
+    """Prepare, watch, pause, step and cancel games of a running server, and see how it does.
 
     Each command connects, authenticates, asks for one thing and leaves.
     """
@@ -253,3 +253,25 @@ def cancel(server: _Server, room: str, as_json: bool) -> None:
     With --json one object: roomId, accepted.
     """
     _ask(server, room, as_json, lambda client: client.cancel(room))
+
+
+@admin.command()
+@_admin_command
+def status(server: _Server, as_json: bool) -> None:
+    """Show rooms, connections, and how the last thousand connections ended; only spielleiter tells this.
+
+    With --json one object: startedAt, now, roomCounts, connectionCount, queuedBytes, refusals (kind, reason, how
+    often), rooms, connections, closed (the oldest first).
+    """
+
+    async def act(client: AdminClient) -> None:
+        report = await client.status()
+        if as_json:
+            _echo_json(**report)
+        else:
+            from spielleiter.status import status_lines
+
+            for line in status_lines(report):
+                click.echo(line)
+
+    server.run(act)

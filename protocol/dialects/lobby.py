@@ -33,6 +33,8 @@ from protocol.messages import (
     RoomMessage,
     ScoreForPlayerRequest,
     Slot,
+    Status,
+    StatusRequest,
     StepRequest,
     Testing,
     TestModeRequest,
@@ -49,7 +51,7 @@ from protocol.reading import (
     read_integer,
     read_text,
 )
-from protocol.writer import Body, attribute, boolean, element, leaf, typed_element
+from protocol.writer import Body, attribute, boolean, element, escape_text, leaf, typed_element
 
 # -- one attribute, no children ---------------------------------------------------------------------------------------
 
@@ -162,6 +164,22 @@ def test_mode_writer(tag: str) -> Writer:
         return Body(tag, f' testMode="{boolean(value=message.is_enabled)}"')
 
     return write
+
+
+def read_status(packet: Element, reading: Reading) -> StatusRequest | Status:
+    """The request is the packet without a report."""
+    reading.skip_children(packet)
+    report = read_text(packet)
+    return Status(report) if report else StatusRequest()
+
+
+def write_status_request(_message: StatusRequest, _dialect: Dialect, _indent: str) -> Body:
+    return Body("status")
+
+
+def write_status(message: Status, _dialect: Dialect, _indent: str) -> Body:
+    """Quotes stay as they are: a text may hold them, and JSON is full of them."""
+    return Body("status", "", escape_text(message.report).replace("&quot;", '"'))
 
 
 def read_close(packet: Element, reading: Reading) -> CloseConnection:
@@ -317,6 +335,7 @@ _READERS: Final[dict[str, Reader]] = {
     "prepared": read_prepared,
     "room": read_room,
     "scoreForPlayer": attribute_reader(ScoreForPlayerRequest, "displayName"),
+    "status": read_status,
     "step": read_step,
     "testMode": read_test_mode,
     "testing": read_testing,
@@ -376,6 +395,8 @@ WRITERS: Final[Mapping[type, Writer]] = {
     Prepared: write_prepared,
     RoomMessage: write_room,
     ScoreForPlayerRequest: attribute_writer("scoreForPlayer", "displayName", "display_name"),
+    Status: write_status,
+    StatusRequest: write_status_request,
     StepRequest: write_step,
     TestModeRequest: test_mode_writer("testMode"),
     Testing: test_mode_writer("testing"),

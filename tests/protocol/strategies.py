@@ -43,6 +43,8 @@ from protocol.messages import (
     Score,
     ScoreForPlayerRequest,
     Slot,
+    Status,
+    StatusRequest,
     StepRequest,
     Testing,
     TestModeRequest,
@@ -76,6 +78,7 @@ requests: Final = st.one_of(
     st.builds(CancelRequest, maybe_texts),
     st.builds(TestModeRequest, booleans),
     st.builds(ScoreForPlayerRequest, maybe_texts),
+    st.just(StatusRequest()),
 )
 
 fragments: Final = st.builds(Fragment, texts, st.sampled_from(Aggregation), booleans)
@@ -87,6 +90,7 @@ events: Final = st.one_of(
     st.builds(Prepared, maybe_texts, st.lists(words, max_size=3).map(tuple)),
     st.builds(Observed, maybe_texts),
     st.builds(Testing, booleans),
+    st.builds(Status, words),
     st.builds(PlayerScore, texts, int32s, st.lists(st.tuples(fragments, decimals), max_size=3).map(tuple)),
 )
 

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from protocol.messages import PauseRequest
+from protocol.connection import Connection, Role
+from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+from protocol.limits import REPORT_FROM_SERVER
+from protocol.messages import PauseRequest, Slot, Status
 from server import events, status
+from server.config import Config
+from server.errors import Fault
 from server.peer import Peer
 from server.status import CLOSED, TEXT, Snapshot, StatusBoard
+from tests.documents import rows
 from tests.server.house import PATIENT, open_house
 from tests.server.playbook import Table
 
@@ -138,3 +146,55 @@ async def test_rooms_and_connections_are_shown_as_they_are(autojump_clock: objec
         report = house.server.board.report()
         assert report["refusals"] == [["ProtocolBroken", "unknown_packet", 1]]
         assert [(each["connection"], each["reason"]) for each in report["closed"]] == [(guest.label, "unknown_packet")]
+
+
+# -- over the wire ----------------------------------------------------------------------------------------------------
+
+
+async def test_an_administrator_is_told_when_it_asks(autojump_clock: object) -> None:
+    async with open_house(**PATIENT) as house:
+        game = await house.game()
+        await game.admin.says("<status/>")
+        told = (await game.admin.hears()).decode()
+        report = json.loads(told.removeprefix("\n  <status>").removesuffix("\n  </status>"))
+        assert [each["roomId"] for each in report["rooms"]] == [game.id]
+        assert {each["connection"] for each in report["connections"]} == {each.label for each in game.callers}
+        assert report["connections"][0]["packets"] == 4
+
+
+async def test_nobody_else_is_told(autojump_clock: object) -> None:
+    async with open_house() as house:
+        caller = await house.call()
+        await caller.says("<protocol><status/>")
+        heard = await caller.hears()
+        assert b"UnauthenticatedException: Request StatusRequest() requires authentication" in heard
+        assert b'<originalRequest class="status"/>' in heard
+        assert house.happened(events.RequestRefused)[0].fault is Fault.UNAUTHENTICATED
+
+
+async def test_a_full_house_fits_into_one_packet() -> None:
+    """As many of everything as are listed by default, with names as long as they are shown."""
+    desk = Desk()
+    admin = desk.table.guest("admin", is_admin=True)
+    for number in range(1024):
+        desk.table.prepare(admin, *[Slot("&" * 100, is_reserved=False)] * 2)
+        desk.connect(f"c{number}")
+        desk.close(f"c{number}", "\N{EM DASH}" * 100)
+    desk.lines += [Line(f"c{number}", admin.peer) for number in range(4096)]
+    packet = BLOKUS_2021_R3.encode(Status(json.dumps(desk.board.report(), ensure_ascii=False, separators=(",", ":"))))
+    assert len(packet) < min(Config().outbox_bytes, REPORT_FROM_SERVER.packet_bytes)
+    client = Connection(Role.CLIENT, BLOKUS_2021_R3, REPORT_FROM_SERVER)
+    client.receive_data(b"<protocol>" + packet)
+    assert isinstance(client.next_event(), Status)
+
+
+def test_every_field_is_in_the_readme() -> None:
+    desk = Desk()
+    _, admin, *_ = desk.table.game()
+    desk.lines.append(Line("c1", admin.peer))
+    desk.connect("c2")
+    desk.close("c2")
+    report = desk.board.report()
+    inner = {field for part in ("rooms", "connections", "closed") for field in report[part][0]}
+    told = {word for row in rows("README.md", "field") for cell in row for word in re.findall(r"`([^`]+)`", cell)}
+    assert told - {"null"} == set(report) | inner

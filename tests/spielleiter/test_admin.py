@@ -170,3 +170,28 @@ def test_exact_bytes_and_json_exclude_each_other() -> None:
         2,
         "spielleiter admin observe: --raw and --json exclude each other, expected one of them\n",
     )
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_the_status_is_shown(edition: str) -> None:
+    with background_server(editions={EDITIONS[edition].game_type: edition}) as server:
+        room, _ = _prepare(server, "--slot", "Alice", "--edition", edition, *["--slot", "Bob"])
+        server.wait_for("connection_closed")
+        shown = server.run("admin", "status", "--edition", edition)
+        told = server.run("admin", "status", "--edition", edition, "--json")
+    assert (shown.exit_code, told.exit_code) == (0, 0)
+    assert shown.stdout.splitlines()[1:3] == [
+        "rooms: 1 open, 0 running, 0 paused",
+        f"  {room}  {edition}  open, turn 0  Alice (free) : Bob (free)",
+    ]
+    report = json.loads(told.stdout)
+    assert report["roomCounts"] == {"open": 1, "running": 0, "paused": 0}
+    assert report["connections"][-1]["isAdmin"] is True
+    assert report["closed"][0]["reason"] == "goodbye"
+
+
+def test_the_status_is_for_administrators() -> None:
+    with background_server() as server:
+        result = server.run("admin", "status", "--password", "falsch")
+    assert result.exit_code == 1
+    assert "Failed to authenticate" in result.stderr

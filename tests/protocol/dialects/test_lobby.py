@@ -33,6 +33,8 @@ from protocol.messages import (
     RoomMessage,
     ScoreForPlayerRequest,
     Slot,
+    Status,
+    StatusRequest,
     StepRequest,
     Testing,
     TestModeRequest,
@@ -40,6 +42,8 @@ from protocol.messages import (
     WelcomeMessage,
 )
 from protocol.reading import Element
+from server.editions import EDITIONS
+from server.policy import Edition
 from tests.protocol import strategies
 from tests.protocol.streams import CUTS, Cut, all_events
 
@@ -298,3 +302,17 @@ def check_there_and_back(message: Message) -> None:
     assert connection.next_event() == message
     assert connection.next_event() is None
     assert not connection.ignored
+
+
+# -- our own extension ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("edition", EDITIONS.values(), ids=lambda edition: edition.name)
+def test_the_status_is_asked_for_and_told_the_same_way_in_every_edition(edition: Edition) -> None:
+    report = '{"a":["<b> & \\"c\\"","ä"]}'
+    written = '\n  <status>{"a":["&lt;b> & \\"c\\"","ä"]}\n  </status>'.replace("& ", "&amp; ").replace("b>", "b&gt;")
+    assert edition.dialect.encode(StatusRequest()) == b"\n  <status/>"
+    assert edition.dialect.encode(Status(report)).decode() == written
+    for message in (StatusRequest(), Status(report)):
+        element = cast("Element", etree.fromstring(edition.dialect.encode(message)))
+        assert edition.dialect.decode(element) == message
