@@ -44,7 +44,7 @@ from server.scores import ScoreSheet
 from server.session import Session
 from server.setting import shown_address
 from server.status import StatusBoard
-from server.wire import SocketWire, Wire
+from server.wire import SocketWire, Wire, stamp_arrivals
 
 BACKLOG = 1024
 RESULTS_NAME = "results.jsonl"
@@ -331,6 +331,7 @@ def _listening_socket(family: int, address: tuple[Any, ...]) -> socket.socket:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
             sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        stamp_arrivals(sock)
         sock.bind(address)
         sock.listen(BACKLOG)
     except OSError:

@@ -73,6 +73,21 @@ class StreamWire:
         await self._stream.aclose()
 
 
+def stamp_arrivals(sock: socket.socket) -> bool:
+    """Have the kernel stamp what arrives; whether it does.
+
+    It begins to a moment after the first socket of the machine asks for it. So listening sockets ask, too: what they
+    accept asks like them, and is stamped from the first byte on.
+    """
+    if sys.platform != "linux" or not _ANCILLARY_BYTES:
+        return False
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+    except OSError:
+        return False
+    return True
+
+
 class SocketWire:
     """A connected TCP socket, non-blocking, with the kernel's receive time stamps where there are any."""
 
@@ -81,11 +96,7 @@ class SocketWire:
         with contextlib.suppress(OSError):  # no TCP: nothing to speed up
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._sock = sock
-        self._has_stamps = False
-        if sys.platform == "linux" and _ANCILLARY_BYTES:
-            with contextlib.suppress(OSError):
-                sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
-                self._has_stamps = True
+        self._has_stamps = stamp_arrivals(sock)
         self._stamps = StampReader(trio.current_time)
 
     async def receive(self) -> tuple[bytes, Arrival]:

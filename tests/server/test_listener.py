@@ -19,6 +19,7 @@ from server import events, listener
 from server.config import DEFAULT_PASSWORD, Config
 from server.errors import StartError
 from server.listener import ACCEPT_PAUSE, Server, serve
+from server.wire import SO_TIMESTAMPNS
 from tests.server.answers import answered
 from tests.server.house import GAME_TYPE, GOODBYE, START, open_house
 from tests.server.serving import files_in, read_all, serving
@@ -237,6 +238,16 @@ def test_a_port_is_taken_over_from_connections_that_end_but_from_no_other_server
     monkeypatch.setattr(sys, "platform", platform)  # on Windows the option would allow the latter
     listener._listen("127.0.0.1", 0)
     assert ((socket.SOL_SOCKET, socket.SO_REUSEADDR, 1) in made[0].options) == is_reused
+
+
+@pytest.mark.parametrize(("platform", "is_stamped"), [("linux", True), ("win32", False)])
+def test_the_kernel_stamps_what_arrives_before_anybody_has_come(
+    platform: str, is_stamped: bool, machine: Callable[..., list[FakeSocket]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = machine("127.0.0.1")
+    monkeypatch.setattr(sys, "platform", platform)
+    listener._listen("127.0.0.1", 0)
+    assert ((socket.SOL_SOCKET, SO_TIMESTAMPNS, 1) in made[0].options) == is_stamped
 
 
 @pytest.mark.parametrize("hosts", [("192.0.2.1", "127.0.0.1"), ("127.0.0.1", "192.0.2.1")])

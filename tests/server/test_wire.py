@@ -7,7 +7,7 @@ import socket
 import struct
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
 import pytest
@@ -16,7 +16,7 @@ from trio.testing import memory_stream_pair, wait_all_tasks_blocked
 
 from server import wire as module
 from server.clock import StampSource
-from server.wire import RECEIVE_BYTES, SO_TIMESTAMPNS, SocketWire, StreamWire
+from server.wire import RECEIVE_BYTES, SO_TIMESTAMPNS, SocketWire, StreamWire, stamp_arrivals
 
 LATE = 0.02  # seconds
 
@@ -27,6 +27,25 @@ def tcp_pair() -> tuple[socket.socket, socket.socket]:
         near = socket.create_connection(listening.getsockname())
         far, _ = listening.accept()
     return near, far
+
+
+@pytest.fixture(scope="module", autouse=True)
+def stamps_everything() -> Iterator[None]:
+    """A machine whose kernel stamps already, as it does while a server listens; that begins in the background."""
+    with socket.socket() as listening:
+        if stamp_arrivals(listening):
+            until = time.monotonic() + 5
+            while not is_stamped_at_once():
+                assert time.monotonic() < until, "the kernel does not stamp"
+        yield
+
+
+def is_stamped_at_once() -> bool:
+    near, far = tcp_pair()
+    with near, far:
+        stamp_arrivals(far)
+        near.sendall(b"x")
+        return bool(far.recvmsg(1, 64)[1])
 
 
 @asynccontextmanager
@@ -85,6 +104,22 @@ async def test_the_stamp_is_that_of_the_last_byte() -> None:
         data, arrival = await wire.receive()
         assert data == b"the beginning and the end"
         assert before - 0.001 <= arrival.instant <= before + LATE / 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux stamps what arrives on a TCP socket")
+def test_what_a_listening_socket_accepts_is_stamped_like_itself() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        assert stamp_arrivals(listening)
+        with socket.create_connection(listening.getsockname()) as near, listening.accept()[0] as far:
+            near.sendall(b"x")
+            (stamp,) = far.recvmsg(1, 64)[1]
+    assert stamp[:2] == (socket.SOL_SOCKET, SO_TIMESTAMPNS)
+
+
+def test_a_socket_that_refuses_has_no_stamps() -> None:
+    sock = socket.socket()
+    sock.close()
+    assert not stamp_arrivals(sock)
 
 
 async def test_where_there_are_no_stamps_the_instant_is_that_of_the_read(monkeypatch: pytest.MonkeyPatch) -> None:
