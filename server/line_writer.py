@@ -41,7 +41,9 @@ class LineWriter:
         """Nothing: the thread flushes whenever it has written all there is."""
 
     def close(self) -> None:
-        """Wait for what is queued, but not for ever."""
+        """Wait for what is queued, but not for ever, and not at all if nobody reads any more."""
+        if not self._thread.is_alive():
+            return
         try:
             self._lines.put(None, timeout=LAST_WORDS)
         except queue.Full:

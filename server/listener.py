@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import os
 import random
 import secrets
 import socket
@@ -19,7 +20,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import trio
 
@@ -276,7 +277,7 @@ async def serve(
     Raises StartError before anything is accepted: an address in use, an unreadable replay, an unknown game.
     """
     with contextlib.ExitStack() as stack:
-        server = Server(config, stack.enter_context(line_writer(sys.stderr)) if log_file is None else log_file)
+        server = Server(config, stack.enter_context(line_writer(_standard_error())) if log_file is None else log_file)
         sockets = _listen(config.host, config.port)
         for sock in sockets:
             stack.callback(sock.close)
@@ -295,6 +296,11 @@ async def serve(
             )
             server.background.append(monitor.run)
         await server.run(sockets, stop, task_status)
+
+
+def _standard_error() -> TextIO:
+    """Where there is none (the process was started without), the log goes nowhere."""
+    return Path(os.devnull).open("w", encoding="utf-8") if sys.stderr is None else sys.stderr
 
 
 def _listen(host: str, port: int, option: str = "--port") -> list[socket.socket]:

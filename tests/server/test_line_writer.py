@@ -64,6 +64,9 @@ def test_nobody_reads_any_more() -> None:
         def write(self, text: str) -> int:
             raise BrokenPipeError
 
-    with line_writer(Broken()) as writer:
-        writer.write("a\n")
-        writer.write("b\n")
+    writer = LineWriter(Broken(), most_lines=1)
+    writer.write("a\n")
+    writer._thread.join()
+    writer.write("b\n")
+    writer.write("c\n")
+    writer.close()  # the queue is full and nobody empties it: no reason to wait
