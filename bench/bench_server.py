@@ -37,7 +37,8 @@ def peak_of(pid: int) -> float:
     return 0.0
 
 
-def drive(port: int, games: int, scripts: list[Script], seconds: float) -> dict[str, float]:
+def drive(port: int, games: int, scripts: list[Script], seconds: float, pace: float | None = None) -> dict[str, float]:
+    """Players answer at once, or think for about `pace` seconds."""
     told = {
         "host": "127.0.0.1",
         "port": port,
@@ -45,10 +46,15 @@ def drive(port: int, games: int, scripts: list[Script], seconds: float) -> dict[
         "password": "examplepassword",
         "seconds": seconds,
         "game_type": "swc_2021_blokus",
+        "pace": pace,
         "scripts": [{"seats": each.seats, "packets": [p.decode() for p in each.packets]} for each in scripts],
     }
     done = subprocess.run(
-        [sys.executable, "-m", "bench.driver"], input=json.dumps(told), capture_output=True, text=True, check=True
+        [sys.executable, "-m", "bench.driver" if pace is None else "bench.paced"],
+        input=json.dumps(told),
+        capture_output=True,
+        text=True,
+        check=True,
     )
     measured = json.loads(done.stdout)
     latencies = sorted(measured["latencies"])

@@ -1,0 +1,106 @@
+"""Latency of moves with and without 500 hostile clients: `python -m bench.bench_hostile [HOSTILE [GAMES]]`.
+
+Law: one server, one driver; quiet and attack by turns in the same run, medians of the rounds. Players think for a
+tenth of a second or so, or answer at once (`--pace 0`: as many moves as the server can). With `--each` every kind of
+attack is shown alone as well.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bench.bench_server import cpu_of, drive
+from bench.hostile import KINDS
+from bench.scripts import play_script
+from game.blokus.rulesets import BLOKUS_2021
+from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+
+SECONDS = 5.0
+ROUNDS = 3
+START_PIECE = "PENTO_L"
+SHOWN = ("moves/s", "median ms", "p99 ms", "max ms")
+
+
+@contextmanager
+def attacked(port: int, count: int, kinds: tuple[str, ...] = ()) -> Iterator[None]:
+    """`count` hostile clients, all connected; leaving says how often each kind came."""
+    hostile = subprocess.Popen(
+        [sys.executable, "-m", "bench.hostile", str(port), str(count), *kinds],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert hostile.stdout is not None
+    assert hostile.stdout.readline() == "ready\n"
+    yield
+    told, _ = hostile.communicate()
+    came = "  ".join(f"{kind} {count}" for kind, count in json.loads(told).items())
+    print(f"       connections made: {came}", flush=True)
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+    """A server with the defaults, but for its replays and the shape every game begins with."""
+    port_file = folder / "port"
+    arguments = ["serve", "--port", "0", "--port-file", str(port_file), "--start-piece", START_PIECE]
+    arguments += ["--save-replay", str(folder / "replays"), "--grace", "0"]
+    with (folder / "log").open("w") as log:
+        server = subprocess.Popen([sys.executable, "-m", "spielleiter", *arguments], stderr=log)
+    try:
+        while not port_file.exists():
+            time.sleep(0.02)
+        yield int(port_file.read_text(encoding="ascii")), server
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("hostile", type=int, nargs="?", default=500)
+    parser.add_argument("games", type=int, nargs="?", default=20)
+    parser.add_argument("--pace", type=float, default=0.1, help="seconds players think; 0: they answer at once")
+    parser.add_argument("--each", action="store_true", help="each kind alone, too")
+    arguments = parser.parse_args()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    scripts = [play_script(BLOKUS_2021.with_options({"startPiece": START_PIECE}), BLOKUS_2021_R3, 1)]
+    kinds = [kind.__name__.lower() for kind in KINDS]
+    attacks = [("attack", tuple(kinds)), *((kind, (kind,)) for kind in kinds if arguments.each)]
+    found: dict[str, list[dict[str, float]]] = {}
+    with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as (port, server):
+
+        def measure(name: str) -> None:
+            before = cpu_of(server.pid)
+            measured = drive(port, arguments.games, scripts, SECONDS, arguments.pace or None)
+            measured["cpu us/move"] = 1e6 * (cpu_of(server.pid) - before) / measured["moves"]
+            found.setdefault(name, []).append(measured)
+            told = "  ".join(f"{key} {measured[key]:9.3f}" for key in (*SHOWN, "cpu us/move"))
+            print(f"{name:10} {told}", flush=True)
+
+        measure("warm-up")
+        for _ in range(ROUNDS):
+            for name, chosen in attacks:
+                measure("quiet")
+                with attacked(port, arguments.hostile, chosen):
+                    measure(name)
+    middle = {
+        name: {key: statistics.median(each[key] for each in rounds) for key in SHOWN} for name, rounds in found.items()
+    }
+    for name in found:
+        told = "  ".join(f"{key} {value:.2f}" for key, value in middle[name].items())
+        more = "  ".join(f"{key[:-3]} x{middle[name][key] / middle['quiet'][key]:.2f}" for key in SHOWN[1:3])
+        print(f"{name:10} {arguments.games} games  {told}  {more}")
+
+
+if __name__ == "__main__":
+    main()
