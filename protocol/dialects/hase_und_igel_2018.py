@@ -12,7 +12,7 @@ from game.api import State
 from game.hase_und_igel.player import Player, PlayerColor
 from game.hase_und_igel.state import HaseUndIgelState
 from protocol.dialect import Dialect
-from protocol.dialects import hase_und_igel, lobby, room
+from protocol.dialects import hase_und_igel, lobby, player_score, room
 from protocol.dialects.fragment import fragment
 from protocol.dialects.hase_und_igel_texts import TEXTS
 from protocol.errors import LocalProtocolError
@@ -80,11 +80,11 @@ def _write_error_packet(message: ErrorPacket, dialect: Dialect, indent: str) -> 
 
 def _read_player_score(packet: Element, reading: Reading) -> PlayerScore:
     """An empty packet: nobody of that name has played."""
-    return lobby.read_player_score(packet, reading) if len(packet) else PlayerScore("", 0, ())
+    return player_score.read_player_score(packet, reading) if len(packet) else PlayerScore("", 0, ())
 
 
 def _write_player_score(message: PlayerScore, dialect: Dialect, indent: str) -> Body:
-    return lobby.write_player_score(message, dialect, indent) if message.number_of_tests else Body("playerScore")
+    return player_score.write_player_score(message, dialect, indent) if message.number_of_tests else Body("playerScore")
 
 
 # -- the result -------------------------------------------------------------------------------------------------------

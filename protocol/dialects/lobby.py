@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from protocol.dialect import Dialect, Reader, Writer
-from protocol.dialects.fragment import fragment, read_fragment
+from protocol.dialects.player_score import read_player_score, write_player_score
 from protocol.messages import (
     AuthenticateRequest,
     CancelRequest,
@@ -47,7 +47,6 @@ from protocol.reading import (
     UnreadableError,
     is_true,
     read_boolean,
-    read_decimal_text,
     read_integer,
     read_text,
 )
@@ -242,32 +241,6 @@ def read_prepared(packet: Element, reading: Reading) -> Prepared:
 def write_prepared(message: Prepared, _dialect: Dialect, indent: str) -> Body:
     lines = "".join(leaf(indent, "reservation", code) for code in message.reservations)
     return Body("prepared", attribute("roomId", message.room_id), lines)
-
-
-def read_player_score(packet: Element, reading: Reading) -> PlayerScore:
-    score = reading.children(packet, "score").get("score")
-    if score is None:
-        raise UnreadableError("im Element playerScore fehlt das Element score")
-    values = []
-    for child in score:
-        if child.tag != "values":
-            reading.skip(child, score)
-            continue
-        parts = reading.children(child, "fragment", "value")
-        if len(parts) != len(("fragment", "value")):
-            raise UnreadableError("im Element values fehlt fragment oder value")
-        values.append((read_fragment(parts["fragment"], reading), read_decimal_text(parts["value"])))
-    return PlayerScore(score.get("displayName", ""), read_integer(score, "numberOfTests"), tuple(values))
-
-
-def write_player_score(message: PlayerScore, _dialect: Dialect, indent: str) -> Body:
-    attributes = attribute("displayName", message.display_name) + f' numberOfTests="{message.number_of_tests}"'
-    values_indent, value_indent = indent + "  ", indent + "    "
-    values = "".join(
-        element(values_indent, "values", "", fragment(part, value_indent) + leaf(value_indent, "value", f"{value:f}"))
-        for part, value in message.values
-    )
-    return Body("playerScore", "", element(indent, "score", attributes, values))
 
 
 def read_error_packet(packet: Element, reading: Reading) -> ErrorPacket:

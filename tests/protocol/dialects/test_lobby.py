@@ -235,23 +235,6 @@ def test_an_errorpacket_always_has_an_end_tag(original: Message | None, written:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("<playerScore/>", "im Element playerScore fehlt das Element score"),
-        ("<playerScore><score/></playerScore>", "im Element score fehlt das Attribut numberOfTests (eine ganze Zahl)"),
-        (
-            '<playerScore><score numberOfTests="1"><values><value>1</value></values></score></playerScore>',
-            "im Element values fehlt fragment oder value",
-        ),
-        (
-            '<playerScore><score numberOfTests="1"><values><fragment/><value>1</value></values></score></playerScore>',
-            "im Element fragment fehlt das Element aggregation; erlaubt: SUM, AVERAGE",
-        ),
-        (
-            (
-                '<playerScore><score numberOfTests="1"><values><fragment><aggregation>SUM</aggregation></fragment>'
-                "<value>x</value></values></score></playerScore>"
-            ),
-            '"x" im Element value ist keine Zahl',
-        ),
         ('<joinedGameRoom playerCount="x"/>', 'joinedGameRoom playerCount="x" ist keine ganze Zahl'),
     ],
 )
@@ -266,7 +249,6 @@ def test_what_a_client_cannot_read(text: str, problem: str) -> None:
     "text",
     [
         '<prepared roomId="r"><x/><reservation>c<y/></reservation></prepared>',
-        '<playerScore><score displayName="A" numberOfTests="1"><x/></score><x/></playerScore>',
         '<errorpacket message="m"><x/><originalRequest class="left"/><originalRequest/></errorpacket>',
         '<room roomId="r"><x/></room>',
     ],
