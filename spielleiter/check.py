@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from spielleiter.commands import Misuse, run_async
-from spielleiter.match import EXIT_FAULT, EXIT_MACHINE
+from spielleiter.exit_codes import EXIT_FAULT, EXIT_MACHINE
 from spielleiter.options import game_option
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from client.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
-from spielleiter.commands import EXIT_FAILURE, EXIT_INTERRUPTED, Misuse, run_async
+from spielleiter.commands import EXIT_FAILURE, Misuse, run_async
+from spielleiter.exit_codes import EXIT_FAULT, EXIT_MACHINE, FAULTS, exit_code, fault_kinds
 from spielleiter.options import game_option
 
 if TYPE_CHECKING:
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
     from match.setup import MatchSetup
     from match.summary import Summary
 
-EXIT_FAULT = 3
-EXIT_MACHINE = 4
-
-_FAULTS = ("crash", "timeout", "illegal", "message", "any")
 _MIN_TESTS = 20
 
 
@@ -139,7 +136,7 @@ _MIN_TESTS = 20
     "--fail-on",
     multiple=True,
     metavar="KIND",
-    help=f"Exit with {EXIT_FAULT} if this happened to a program: {', '.join(_FAULTS)}; several with commas.",
+    help=f"Exit with {EXIT_FAULT} if this happened to a program: {', '.join(FAULTS)}; several with commas.",
 )
 @click.option(
     "--require",
@@ -277,43 +274,6 @@ def _show(summary: Summary, folder: Path, end: End) -> None:
     if text := sprt_text(summary):
         click.echo(text)
     click.echo(f"report: {folder / 'report.html'}")
-
-
-def exit_code(
-    end: End, records: tuple[GameRecord, ...], summary: Summary, fail_on: frozenset[str], require: str | None
-) -> int:
-    """What a script is told; the first that holds of interrupted, machine, fault, worse, done."""
-    from match.records import Verdict
-    from match.reports.words import SURE
-    from match.runner import End
-
-    if end is End.INTERRUPTED:
-        return EXIT_INTERRUPTED
-    if end is End.MACHINE or any(record.verdict == Verdict.SERVER_FAILED for record in records):
-        return EXIT_MACHINE
-    if any(record.verdict in fail_on for record in records):
-        return EXIT_FAULT
-    likelihood = summary.likelihood_of_superiority
-    if require == "better" and (likelihood is None or likelihood < SURE):
-        return EXIT_FAILURE
-    if require == "not-worse" and likelihood is not None and likelihood <= 1 - SURE:
-        return EXIT_FAILURE
-    if summary.sprt is not None and summary.sprt.decision == "H0":
-        return EXIT_FAILURE
-    return 0
-
-
-def fault_kinds(texts: tuple[str, ...]) -> frozenset[str]:
-    """The verdicts that --fail-on names."""
-    from match.records import BAD_MESSAGE_VERDICTS, CRASH_VERDICTS, ILLEGAL_VERDICTS, TIMEOUT_VERDICTS, Verdict
-
-    kinds = dict(zip(_FAULTS, (CRASH_VERDICTS, TIMEOUT_VERDICTS, ILLEGAL_VERDICTS, BAD_MESSAGE_VERDICTS), strict=False))
-    kinds["any"] = frozenset({Verdict.LEFTOVERS}).union(*kinds.values())
-    wanted = [word.strip() for text in texts for word in text.split(",")]
-    for word in wanted:
-        if word not in kinds:
-            raise click.UsageError(f"--fail-on {word!r}: expected {', '.join(_FAULTS)}")
-    return frozenset().union(*(kinds[word] for word in wanted))
 
 
 def _setup(options: dict[str, Any]) -> MatchSetup:

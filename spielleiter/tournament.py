@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 import click
 
 from spielleiter.commands import EXIT_INTERRUPTED, Misuse, run_async
-from spielleiter.match import EXIT_FAULT, EXIT_MACHINE, check_setup, fault_kinds
+from spielleiter.exit_codes import EXIT_FAULT, EXIT_MACHINE, fault_kinds
+from spielleiter.match import check_setup
 from spielleiter.options import game_option
 
 if TYPE_CHECKING:

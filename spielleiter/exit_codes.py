@@ -1,0 +1,60 @@
+"""What `match`, `tournament` and `check` tell scripts: a failing program, a failing machine, a worse player.
+
+Law: what makes the figures worthless (interrupted, machine) goes before what a program did, and that before who is
+better.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from spielleiter.commands import EXIT_FAILURE, EXIT_INTERRUPTED
+
+if TYPE_CHECKING:
+    from match.records import GameRecord
+    from match.runner import End
+    from match.summary import Summary
+
+EXIT_FAULT = 3
+EXIT_MACHINE = 4
+
+FAULTS = ("crash", "timeout", "illegal", "message", "any")
+
+
+def exit_code(
+    end: End, records: tuple[GameRecord, ...], summary: Summary, fail_on: frozenset[str], require: str | None
+) -> int:
+    """What a script is told; the first that holds of interrupted, machine, fault, worse, done."""
+    from match.records import Verdict
+    from match.reports.words import SURE
+    from match.runner import End
+
+    if end is End.INTERRUPTED:
+        return EXIT_INTERRUPTED
+    if end is End.MACHINE or any(record.verdict == Verdict.SERVER_FAILED for record in records):
+        return EXIT_MACHINE
+    if any(record.verdict in fail_on for record in records):
+        return EXIT_FAULT
+    likelihood = summary.likelihood_of_superiority
+    if require == "better" and (likelihood is None or likelihood < SURE):
+        return EXIT_FAILURE
+    if require == "not-worse" and likelihood is not None and likelihood <= 1 - SURE:
+        return EXIT_FAILURE
+    if summary.sprt is not None and summary.sprt.decision == "H0":
+        return EXIT_FAILURE
+    return 0
+
+
+def fault_kinds(texts: tuple[str, ...]) -> frozenset[str]:
+    """The verdicts that --fail-on names."""
+    from match.records import BAD_MESSAGE_VERDICTS, CRASH_VERDICTS, ILLEGAL_VERDICTS, TIMEOUT_VERDICTS, Verdict
+
+    kinds = dict(zip(FAULTS, (CRASH_VERDICTS, TIMEOUT_VERDICTS, ILLEGAL_VERDICTS, BAD_MESSAGE_VERDICTS), strict=False))
+    kinds["any"] = frozenset({Verdict.LEFTOVERS}).union(*kinds.values())
+    wanted = [word.strip() for text in texts for word in text.split(",")]
+    for word in wanted:
+        if word not in kinds:
+            raise click.UsageError(f"--fail-on {word!r}: expected {', '.join(FAULTS)}")
+    return frozenset().union(*(kinds[word] for word in wanted))
