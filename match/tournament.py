@@ -6,7 +6,9 @@ player, without which whoever has won every game would be infinitely strong.
 
 Sources: logistic Elo as in statistics.py; R. A. Bradley and M. E. Terry (1952), Rank analysis of incomplete block
 designs, draws counting as half a win; D. R. Hunter (2004), MM algorithms for generalized Bradley-Terry models; the
-intervals are percentiles of ratings from resampled pairs: B. Efron (1979), Bootstrap methods.
+intervals are percentiles of ratings from resampled pairs: B. Efron (1979), Bootstrap methods. Pairs that all ended
+alike have no spread; they are resampled with one won and one lost pair added: P. S. Laplace (1774), the rule of
+succession.
 """
 
 from __future__ import annotations
@@ -187,7 +189,7 @@ def rank(names: Sequence[str], matches: Mapping[tuple[int, int], Sequence[GameRe
         _elo(
             _strengths(
                 strengths,
-                {pairing: rng.choices(scores, k=len(scores)) if scores else [] for pairing, scores in pairs.items()},
+                {pairing: _resample(scores, rng) for pairing, scores in pairs.items()},
             )
         )
         for _ in range(_RESAMPLES)
@@ -196,7 +198,8 @@ def rank(names: Sequence[str], matches: Mapping[tuple[int, int], Sequence[GameRe
     for index, name in enumerate(names):
         own = sorted(sample[index] for sample in samples)
         tail = int((1 - CONFIDENCE) / 2 * _RESAMPLES)
-        estimate = Estimate(ratings[index], own[tail], own[-1 - tail])
+        rating = ratings[index]
+        estimate = Estimate(rating, min(own[tail], rating), max(own[-1 - tail], rating))
         table.append(Rank(name, estimate, _results(index, matches), _faults(index, matches)))
     return tuple(sorted(table, key=lambda line: -line.rating.value))
 
@@ -210,6 +213,15 @@ def _scores_of_pairs(records: Sequence[GameRecord]) -> list[tuple[float, int]]:
             won = 0.5 if record.winner is None else float(record.winner == 0)
             found[record.pair] = points + won, games + 1
     return [found[pair] for pair in sorted(found)]
+
+
+def _resample(scores: Sequence[tuple[float, int]], rng: random.Random) -> list[tuple[float, int]]:
+    """As many pairs, drawn from those there were; if they all ended alike, one won and one lost pair are among them."""
+    if not scores:
+        return []
+    # without them, a single pair would be shown as certainty
+    unseen = [(0.0, 2), (2.0, 2)] if len(set(scores)) == 1 else []
+    return rng.choices([*scores, *unseen], k=len(scores))
 
 
 def _strengths(start: Sequence[float], pairs: Mapping[tuple[int, int], Sequence[tuple[float, int]]]) -> list[float]:

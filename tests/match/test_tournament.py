@@ -106,6 +106,22 @@ def test_the_intervals_are_the_same_in_every_run_and_narrow_with_games() -> None
     assert widths[1] < widths[0] / 3
 
 
+@pytest.mark.parametrize("games", [results(2, 0, 0), results(0, 0, 2), results(0, 2, 0), results(6, 0, 0)])
+def test_few_pairs_that_ended_alike_are_not_taken_for_certainty(games: list[GameRecord]) -> None:
+    for line in rank(["a", "b"], {(0, 1): games}):
+        assert line.rating.low <= line.rating.value <= line.rating.high
+        assert line.rating.high - line.rating.low > 100
+
+
+def test_the_more_pairs_ended_alike_the_surer_is_the_rating() -> None:
+    widths = [
+        line.rating.high - line.rating.value
+        for games in (results(0, 2, 0), results(0, 20, 0), results(0, 200, 0))
+        for line in rank(["a", "b"], {(0, 1): games})[:1]
+    ]
+    assert widths[0] > 2 * widths[1] > 4 * widths[2] > 0
+
+
 # -- files ----------------------------------------------------------------------------------------------------------
 
 FILE = """
