@@ -246,6 +246,20 @@ async def test_what_only_another_season_has_cannot_be_prepared(
         assert (await one.hears(), await two.hears()) == (b"", b"")
 
 
+async def test_an_administrator_of_two_seasons_is_spoken_to_in_the_form_of_the_first(autojump_clock: object) -> None:
+    slots = '<slot displayName="a"/><slot displayName="b"/>'
+    async with open_town() as town:
+        admin = await town.admin()
+        for game_type in ("swc_2018_hase_und_igel", "swc_2027_blokus"):
+            await admin.says(f'<prepare gameType="{game_type}">{slots}</prepare>')
+            assert b"<prepared " in await admin.hears()
+        await admin.says('<observe roomId="nowhere"/>')
+        heard = await admin.hears()
+        assert b"<error message=" in heard
+        assert heard.endswith(b"\n  <sc.protocol.responses.CloseConnection/>\n</protocol>")
+        assert admin.is_ended
+
+
 UNKNOWN = (
     "sc.server.plugins.UnknownGameTypeException: Unknown GameType UUID: chess "
     "(available: swc_2027_blokus,swc_2021_blokus,swc_2018_hase_und_igel)"
