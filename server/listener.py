@@ -45,6 +45,7 @@ from server.scores import ScoreSheet
 from server.session import Session
 from server.setting import shown_address
 from server.status import StatusBoard
+from server.turnstile import Turnstile
 from server.wire import SocketWire, Wire, stamp_arrivals
 
 BACKLOG = 1024
@@ -95,6 +96,7 @@ class Server:
         self.stream.subscribe(self._notice_closed_room)
         self._default_edition = default_edition
         self._guard = PasswordGuard(config.password_attempts, config.password_window, config.password_delay)
+        self._turnstile = Turnstile()
         self._sessions: dict[Session, None] = {}
         self.board = StatusBoard(self.lobby.rooms, self._sessions, self.stream.refusals)
         self.stream.subscribe(self.board.note)
@@ -163,7 +165,7 @@ class Server:
         """Serve one connection, whatever it is made of."""
         self._connection_count += 1
         label = f"c{self._connection_count}"
-        session = Session(label, address, wire, self.lobby, self.stream, self.config, self._guard)
+        session = Session(label, address, wire, self.lobby, self.stream, self.config, self._guard, self._turnstile)
         self._sessions[session] = None
         if self._is_winding_up:  # accepted in the last moment
             session.end(STOPPING)
@@ -197,7 +199,7 @@ class Server:
             else:
                 has_told = False
                 self._admit(sock, address, sessions)
-                await trio.lowlevel.checkpoint()  # however many come, those who are here are served too
+                await self._turnstile.wait_for_turn()  # however many come, those who are here are served too
 
     def _admit(self, sock: socket.socket, address: tuple[str, int], sessions: trio.Nursery) -> None:
         host, port = address[:2]

@@ -3,7 +3,8 @@
 Law: one task reads, one writes; whatever goes wrong on this connection is answered here and noticed by nobody else.
 This is the one place where errors become replies; a bug of ours ends this connection and nothing else. However
 a connection ends, the lobby forgets it before the socket is closed, what was queued goes out first, and nobody waits
-longer than `close_timeout` for the peer to say goodbye.
+longer than `close_timeout` for the peer to say goodbye. Strangers, and whoever was refused something, queue up for each
+packet; those who play never wait for more than one of them.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from server.guard import PasswordGuard
 from server.lobby import Lobby
 from server.outbox import Outbox
 from server.peer import Peer
+from server.turnstile import Turnstile
 from server.wire import Wire
 
 BUG = "bug"
@@ -45,8 +47,10 @@ class Session:
         stream: events.EventStream,
         config: Config,
         guard: PasswordGuard,
+        turnstile: Turnstile,
     ) -> None:
         self._guard = guard
+        self._turnstile = turnstile
         self._label = label
         self._address = address
         self._wire = wire
@@ -69,6 +73,7 @@ class Session:
         self._reason = "the server ended the stream"
         self._is_input_over = False
         self._has_full_limits = False
+        self._has_been_refused = False
         self._ignored_seen = 0
         self._had_packet = False
         self._departure = Departure.UNKNOWN
@@ -160,6 +165,8 @@ class Session:
         Whoever sends many at once gets a turn for each, as others do.
         """
         has_ended_packet = False
+        if self._queues:
+            await self._wait_for_turn()
         while not self._outbox.is_ended:
             try:
                 event = self._connection.next_event()
@@ -169,14 +176,25 @@ class Session:
             if event is None:
                 break
             if has_ended_packet:
-                self._outbox.holds_input = True
-                await trio.lowlevel.checkpoint()
+                await self._wait_for_turn()
             has_ended_packet = True
             if isinstance(event, AuthenticateRequest):
                 await self._slow_down_guessing()
             self._answer(event, arrival)
         self._outbox.holds_input = False
         self._set_deadline(has_ended_packet=has_ended_packet)
+
+    @property
+    def _queues(self) -> bool:
+        return self._has_been_refused or not self._has_full_limits
+
+    async def _wait_for_turn(self) -> None:
+        """What has been read is not answered yet, and nobody is called too slow meanwhile."""
+        self._outbox.holds_input = True
+        if self._queues:
+            await self._turnstile.wait_for_turn()
+        else:
+            await trio.lowlevel.checkpoint()
 
     async def _slow_down_guessing(self) -> None:
         """Whoever calls from where too many wrong passwords came from waits for the answer."""
@@ -229,6 +247,7 @@ class Session:
 
     def _refuse_request(self, error: RequestError, message: Message) -> None:
         policy = self._peer.edition.policy
+        self._has_been_refused = True
         self._stream.publish(events.RequestRefused(self._label, error.fault, str(error)))
         if error.fault is Fault.WRONG_PASSWORD:
             self._guard.has_failed(self._host, trio.current_time())

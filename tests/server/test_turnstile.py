@@ -1,0 +1,83 @@
+"""However many push in, one gets through at a time, and whoever plays is not kept waiting by them."""
+
+from __future__ import annotations
+
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from protocol.messages import MoveData, RoomMessage
+from server import events
+from server.turnstile import Turnstile
+from tests.server.house import PATIENT, Caller, House, legal_move, open_house
+from tests.server.town import joined, open_town, playing
+
+CROWD = 30
+
+
+async def test_everybody_else_has_a_turn_between_two_and_the_first_is_the_first() -> None:
+    turnstile = Turnstile()
+    through: list[int] = []
+    turns = 0
+
+    async def push(number: int) -> None:
+        await turnstile.wait_for_turn()
+        through.append(number)
+
+    async with trio.open_nursery() as nursery:
+        for number in range(CROWD):
+            nursery.start_soon(push, number)
+            await trio.lowlevel.checkpoint()
+        while len(through) < CROWD:
+            before = len(through)
+            await trio.lowlevel.checkpoint()
+            turns += 1
+            assert len(through) <= before + 1
+    assert through == list(range(CROWD))
+
+
+async def test_whoever_gives_up_blocks_nobody() -> None:
+    turnstile = Turnstile()
+    async with trio.open_nursery() as nursery:
+        for _ in range(CROWD):
+            with trio.CancelScope() as scope:
+                scope.cancel()
+                nursery.start_soon(turnstile.wait_for_turn)
+                await turnstile.wait_for_turn()
+    await turnstile.wait_for_turn()
+
+
+async def says_at_once(house: House, said: list[tuple[Caller, bytes]]) -> list[type[events.Happening]]:
+    """The kinds of events that follow, in order."""
+    before = len(house.happenings)
+    async with trio.open_nursery() as nursery:
+        for caller, data in said:
+            nursery.start_soon(caller.near.send_all, data)
+    await wait_all_tasks_blocked()
+    return [type(each) for each in house.happenings[before:]]
+
+
+async def test_a_move_does_not_wait_for_a_crowd_of_strangers(autojump_clock: object) -> None:
+    async with open_house(**PATIENT) as house:
+        game = await house.game()
+        strangers = [await house.call() for _ in range(CROWD)]
+        mover = (game.one, game.two)[game.room.state.seat_on_turn]
+        crowd = [(stranger, b"<protocol><foo/>") for stranger in strangers]
+        kinds = await says_at_once(house, [*crowd, (mover, legal_move(game.room))])
+    assert kinds.count(events.ProtocolBroken) == CROWD
+    assert kinds[: kinds.index(events.MovePlayed)].count(events.ProtocolBroken) < 5
+
+
+async def test_nor_for_those_who_ask_again_and_again_for_what_they_do_not_get(autojump_clock: object) -> None:
+    """In a season that keeps them, so that they can; the first refusal is not held against them."""
+    game_type, asking = "swc_2027_blokus", b'<joinPrepared reservationCode="nobody"/>'
+    async with open_town(**PATIENT) as town:
+        room_id, *players = await playing(town, game_type)
+        crowd = [await joined(town, game_type) for _ in range(CROWD)]
+        await says_at_once(town, [(each, asking) for each in crowd])
+        room = town.server.lobby.rooms[room_id]
+        legal = next(iter(room.state.generate_legal_moves()))
+        move = room.edition.dialect.encode(RoomMessage(room_id, MoveData(legal)))
+        mover = players[room.state.seat_on_turn]
+        kinds = await says_at_once(town, [*((each, asking * 20) for each in crowd), (mover, move)])
+    assert kinds.count(events.RequestRefused) == 20 * CROWD
+    assert kinds[: kinds.index(events.MovePlayed)].count(events.RequestRefused) < 5
