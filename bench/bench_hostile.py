@@ -49,11 +49,11 @@ def attacked(port: int, count: int, kinds: tuple[str, ...] = ()) -> Iterator[Non
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
-    """A server with the defaults, but for its replays and the shape every game begins with."""
+def serving(folder: Path, *options: str) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+    """A server with the defaults, but for `options`, its replays and the shape every game begins with."""
     port_file = folder / "port"
     arguments = ["serve", "--port", "0", "--port-file", str(port_file), "--start-piece", START_PIECE]
-    arguments += ["--save-replay", str(folder / "replays"), "--grace", "0"]
+    arguments += ["--save-replay", str(folder / "replays"), "--grace", "0", *options]
     with (folder / "log").open("w") as log:
         server = subprocess.Popen([sys.executable, "-m", "spielleiter", *arguments], stderr=log)
     try:

@@ -1,0 +1,51 @@
+"""Hostile clients of every kind beside games: the games end as they should, and only the offenders are affected."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bench.bench_hostile import START_PIECE, attacked, serving
+from bench.bench_server import drive
+from bench.hostile import KINDS
+from bench.scripts import play_script
+from game.blokus.rulesets import BLOKUS_2021
+from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+
+ROOT = Path(__file__).parents[2]
+HOSTILE = 50
+GAMES = 2
+EDITION = "blokus-2021-r3"
+REFUSED = {"protocol_broken", "request_refused", "move_refused", "peer_too_slow"}
+
+
+@pytest.mark.slow
+def test_only_the_offenders_are_affected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    script = play_script(BLOKUS_2021.with_options({"startPiece": START_PIECE}), BLOKUS_2021_R3, 1)
+    patience = ("--first-packet-timeout", "1", "--packet-timeout", "1")
+    limits = ("--soft-timeout", "60000", "--hard-timeout", "60000")  # this machine may be busy
+    with serving(tmp_path, *patience, *limits) as (port, server):
+        with attacked(port, HOSTILE):
+            drive(port, GAMES, [script], 3.0)
+        assert server.poll() is None
+    came = capsys.readouterr().out
+    assert all(f"{kind.__name__.lower()} " in came for kind in KINDS)
+    lines = (tmp_path / "replays" / "results.jsonl").read_text(encoding="utf-8").splitlines()
+    results = [each for each in map(json.loads, lines) if each["edition"] == EDITION]
+    assert len(results) >= GAMES
+    assert {tuple(each["causes"]) for each in results} == {("REGULAR", "REGULAR")}
+    assert {each["plies"] for each in results} == {len(script.packets)}
+    log = [json.loads(line) for line in (tmp_path / "log").read_text(encoding="utf-8").splitlines()]
+    assert [each for each in log if each["event"] == "internal_error"] == []
+    rooms = {each["room"] for each in results}
+    players = {each["connection"] for each in log if each["event"] == "player_joined" and each["room"] in rooms}
+    offenders = {each["connection"] for each in log if each["event"] in REFUSED}
+    assert len(players) == 2 * len(results)
+    assert players & offenders == set()
+    reasons = {each["refusal"] for each in log if each["event"] == "protocol_broken"}
+    assert reasons == {"first_packet", "packet_size", "doctype"}
