@@ -34,7 +34,7 @@ Pages: TypeAlias = Mapping[str, Callable[[], Page]]
 
 
 class PageServer:
-    """Answers with `pages`. `on_bug` is handed what making a page raised."""
+    """Answers with `pages`. `on_bug` is handed what should not have been raised."""
 
     def __init__(self, pages: Pages, on_bug: Callable[[Exception], None]) -> None:
         self._pages = pages
@@ -52,6 +52,8 @@ class PageServer:
                     await self._answer(stream)
             except (trio.BrokenResourceError, trio.ClosedResourceError):
                 pass  # gone in the middle of it
+            except Exception as error:
+                self._on_bug(error)
             finally:
                 self._count -= 1
 

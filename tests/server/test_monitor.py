@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -10,9 +11,13 @@ from pathlib import Path
 import pytest
 import trio
 
+from server import events
 from server.config import Config
 from server.errors import StartError
+from server.garbage import PauseMeter
 from server.listener import serve
+from server.monitor import Monitor
+from server.status import Snapshot
 from tests.server.house import GAME_TYPE
 from tests.server.serving import Serving, read_all, serving
 
@@ -74,3 +79,31 @@ async def test_a_port_that_is_taken_is_named_with_its_option() -> None:
         config = Config(port=0, metrics=("127.0.0.1", house.port))
         with pytest.raises(StartError, match=f"127.0.0.1:{house.port} is in use .* another --metrics"):
             await serve(config, log_file=io.StringIO())
+
+
+async def test_a_port_that_breaks_and_figures_that_cannot_be_told_are_told_and_end_nothing() -> None:
+    told: list[events.Happening] = []
+    has_broken = trio.Event()
+
+    def listen(happening: events.Happening) -> None:
+        told.append(happening)
+        if len(told) == 3:
+            has_broken.set()
+
+    stream = events.EventStream()
+    stream.subscribe(listen)
+
+    def broken() -> Snapshot:
+        raise ValueError("a bug")
+
+    with socket.create_server(("127.0.0.1", 0)) as listening, trio.fail_after(5):
+        monitor = Monitor([listening], stream, broken, PauseMeter(), lambda: False)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(monitor.run)
+            async with await trio.open_tcp_stream(*listening.getsockname()) as asking:
+                await asking.send_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+                assert (await read_all(asking)).startswith(b"HTTP/1.1 500 ")
+            listening.shutdown(socket.SHUT_RDWR)
+            await has_broken.wait()
+            nursery.cancel_scope.cancel()
+    assert [type(each) for each in told] == [events.MonitorStarted, events.InternalError, events.InternalError]

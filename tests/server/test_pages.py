@@ -18,7 +18,9 @@ def broken() -> Page:
 class Site:
     def __init__(self) -> None:
         self.bugs: list[Exception] = []
-        self.server = PageServer({"/a": lambda: Page(b"the page\n"), "/broken": broken}, self.bugs.append)
+        unfit = Page(b"", "two\nlines")
+        pages = {"/a": lambda: Page(b"the page\n"), "/broken": broken, "/unfit": lambda: unfit}
+        self.server = PageServer(pages, self.bugs.append)
 
     async def hears(self, *pieces: bytes, is_left_open: bool = False) -> bytes:
         """Everything that is answered to these pieces of input."""
@@ -80,7 +82,7 @@ async def test_the_head_alone_has_the_length_and_no_body() -> None:
 @pytest.mark.parametrize(
     ("asked", "status", "said"),
     [
-        (request("/b"), 404, b"there are /a and /broken\n"),
+        (request("/b"), 404, b"there are /a and /broken and /unfit\n"),
         (request(method="POST", more="Content-Length: 3\r\n") + b"abc", 405, b"GET or HEAD\n"),
         (b"<protocol><join/>\r\n\r\n", 400, b""),
         (request(more="X: " + "x" * 40_000 + "\r\n"), 431, b""),
@@ -98,6 +100,13 @@ async def test_a_bug_is_told_to_us_and_not_to_the_world() -> None:
     site = Site()
     assert read(await site.hears(request("/broken"))) == (500, b"the server failed to answer\n")
     assert [str(bug) for bug in site.bugs] == ["a bug"]
+
+
+async def test_a_page_that_cannot_be_sent_ends_one_connection() -> None:
+    site = Site()
+    assert await site.hears(request("/unfit")) == b""
+    assert [type(bug) for bug in site.bugs] == [h11.LocalProtocolError]
+    assert read(await site.hears(request())) == (200, b"the page\n")
 
 
 async def test_who_says_nothing_is_answered_nothing() -> None:
