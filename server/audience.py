@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from protocol.dialect import Dialect
-from protocol.messages import Joined, Left, Memento, Message, Result, RoomData, RoomMessage, WelcomeMessage
+from protocol.messages import Joined, Left, Memento, Message, MoveRequest, Result, RoomData, RoomMessage, WelcomeMessage
 from server.chair import Chair
 from server.peer import Peer, SentCallback
 
@@ -18,11 +18,12 @@ from server.peer import Peer, SentCallback
 class Audience:
     """The chairs of a room, in the order of seats, and its observers, in the order of coming."""
 
-    __slots__ = ("_dialect", "_room_id", "chairs", "observers")
+    __slots__ = ("_dialect", "_request", "_room_id", "chairs", "observers")
 
     def __init__(self, room_id: str, dialect: Dialect, chairs: Sequence[Chair]) -> None:
         self._room_id = room_id
         self._dialect = dialect
+        self._request: bytes | None = None
         self.chairs = tuple(chairs)
         self.observers: dict[Peer, None] = {}
 
@@ -34,6 +35,12 @@ class Audience:
     def tell(self, peer: Peer, data: RoomData, on_sent: SentCallback | None = None) -> None:
         """A word of the room for one alone."""
         peer.send(self._encode(data), on_sent)
+
+    def ask(self, peer: Peer, on_sent: SentCallback) -> None:
+        """Ask for a move: the same bytes every time."""
+        if self._request is None:
+            self._request = self._encode(MoveRequest())
+        peer.send(self._request, on_sent)
 
     def tell_observers(self, data: RoomData) -> None:
         """A word of the room for the observers, if this edition has a packet for it."""

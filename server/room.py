@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NoReturn, Protocol
 
-from game.api import Seat, State
+from game.api import IllegalMoveError, Seat, State
 from protocol.messages import (
     Cause,
     Departure,
@@ -20,7 +20,6 @@ from protocol.messages import (
     Joined,
     Memento,
     MoveData,
-    MoveRequest,
     Observed,
     Paused,
     RoomData,
@@ -158,14 +157,16 @@ class Room:
             pass  # the game is over, whatever the move
         elif isinstance(data, UnreadableData):
             self._refuse(peer, chair, Fault.UNREADABLE_MOVE, self._texts.unreadable(chair.name, data))
-        elif (mistake := self.state.check(data.move)) is not None:
-            refusal = self._texts.illegal(chair.name, mistake, data.move, self.state)
-            self._refuse(peer, chair, Fault.ILLEGAL_MOVE, refusal)
         else:
-            self._play(chair, data)
+            self._play(peer, chair, data)
 
-    def _play(self, chair: Chair, data: MoveData) -> None:
-        self.state = self.state.play(data.move)
+    def _play(self, peer: Peer, chair: Chair, data: MoveData) -> None:
+        try:
+            self.state = self.state.play(data.move)
+        except IllegalMoveError as error:
+            refusal = self._texts.illegal(chair.name, error.mistake, data.move, self.state)
+            self._refuse(peer, chair, Fault.ILLEGAL_MOVE, refusal)
+            return
         self._publish(
             events.MovePlayed(
                 self.id,
@@ -192,7 +193,7 @@ class Room:
         self._requested = chair.seat
         self._request_number += 1
         assert chair.peer is not None, "whoever leaves ends the game"
-        self._audience.tell(chair.peer, MoveRequest(), partial(self._request_sent, chair, self._request_number))
+        self._audience.ask(chair.peer, partial(self._request_sent, chair, self._request_number))
 
     def _request_sent(self, chair: Chair, number: int, now: float) -> None:
         if number != self._request_number or self._requested is None:
