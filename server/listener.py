@@ -8,7 +8,6 @@ replays are on the disk before `serve` returns.
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import random
 import secrets
@@ -29,6 +28,7 @@ from protocol.messages import CloseConnection, ErrorPacket
 from server import events
 from server.alarms import Alarms
 from server.archive import Archive
+from server.binding import listen
 from server.clock import TimeLimits
 from server.config import DEFAULT_PASSWORD, Config, is_loopback
 from server.descriptors import connections_possible
@@ -46,11 +46,9 @@ from server.session import Session
 from server.setting import shown_address
 from server.status import StatusBoard
 from server.turnstile import Turnstile
-from server.wire import SocketWire, Wire, stamp_arrivals
+from server.wire import SocketWire, Wire
 
-BACKLOG = 1024
 RESULTS_NAME = "results.jsonl"
-NOT_HERE = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
 ACCEPT_PAUSE = 0.1  # seconds until the next try when nothing can be accepted: no descriptor left, most often
 STOPPING = "the server stops"
 
@@ -280,10 +278,10 @@ async def serve(
     """
     with contextlib.ExitStack() as stack:
         server = Server(config, stack.enter_context(line_writer(_standard_error())) if log_file is None else log_file)
-        sockets = _listen(config.host, config.port)
+        sockets = listen(config.host, config.port)
         for sock in sockets:
             stack.callback(sock.close)
-        watched = [] if config.metrics is None else _listen(*config.metrics, option="--metrics")
+        watched = [] if config.metrics is None else listen(*config.metrics, option="--metrics")
         for sock in watched:
             stack.callback(sock.close)
         if config.port_file is not None:
@@ -303,59 +301,6 @@ async def serve(
 def _standard_error() -> TextIO:
     """Where there is none (the process was started without), the log goes nowhere."""
     return Path(os.devnull).open("w", encoding="utf-8") if sys.stderr is None else sys.stderr
-
-
-def _listen(host: str, port: int, option: str = "--port") -> list[socket.socket]:
-    """Listening sockets for every address `host` stands for; with port 0 the same free port on all of them.
-
-    An address that this machine does not have (that of IPv6 in many a container) is passed over if there is another.
-    """
-    sockets: list[socket.socket] = []
-    missing: OSError | None = None
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        for family, _, _, _, address in dict.fromkeys(found):
-            shared_port = sockets[0].getsockname()[1] if sockets else port
-            try:
-                sockets.append(_listening_socket(family, (address[0], shared_port, *address[2:])))
-            except OSError as error:
-                if error.errno not in NOT_HERE:
-                    raise
-                missing = error
-        if missing is not None and not sockets:
-            raise missing
-    except (OSError, UnicodeError) as error:
-        for sock in sockets:
-            sock.close()
-        raise StartError(_bind_problem(host, port, error, option)) from None
-    return sockets
-
-
-def _listening_socket(family: int, address: tuple[Any, ...]) -> socket.socket:
-    sock = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        sock.setblocking(False)
-        if sys.platform != "win32":
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == socket.AF_INET6:
-            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        stamp_arrivals(sock)
-        sock.bind(address)
-        sock.listen(BACKLOG)
-    except OSError:
-        sock.close()
-        raise
-    return sock
-
-
-def _bind_problem(host: str, port: int, error: OSError | UnicodeError, option: str) -> str:
-    if isinstance(error, UnicodeError):
-        return f"cannot listen on {host}:{port}: this is no name of a host"
-    if error.errno == errno.EADDRINUSE:
-        return f"{host}:{port} is in use already, perhaps by another server; choose another {option} (0: any free one)"
-    if error.errno == errno.EACCES:
-        return f"{host}:{port} may not be used without privileges; choose a {option} above 1023"
-    return f"cannot listen on {host}:{port}: {error.strerror or error}"
 
 
 def _write_port(path: Path, port: int) -> None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import socket
-import sys
 import uuid
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -15,11 +13,10 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from server import events, listener
+from server import binding, events, listener
 from server.config import DEFAULT_PASSWORD, Config
 from server.errors import StartError
 from server.listener import ACCEPT_PAUSE, Server, serve
-from server.wire import SO_TIMESTAMPNS
 from tests.server.answers import answered
 from tests.server.house import GAME_TYPE, GOODBYE, START, open_house
 from tests.server.serving import files_in, read_all, serving
@@ -158,7 +155,7 @@ async def test_a_port_for_the_privileged_is_named(monkeypatch: pytest.MonkeyPatc
     def refuse(*_: object) -> NoReturn:
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr(listener, "_listening_socket", refuse)
+    monkeypatch.setattr(binding, "_listening_socket", refuse)
     assert (await start(port=80)).startswith("127.0.0.1:80 may not be used without privileges")
 
 
@@ -168,107 +165,6 @@ async def test_a_name_that_cannot_be_found_is_named(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(socket, "getaddrinfo", fail)
     assert await start(host="nowhere") == "cannot listen on nowhere:0: Name or service not known"
-
-
-class FakeSocket:
-    """A listening socket of a machine on which only what is in `HERE` exists; remembers what was done with it."""
-
-    HERE = ("127.0.0.1", "::1")
-    made: list[FakeSocket]
-
-    def __init__(self, family: int, _kind: int) -> None:
-        self.family = family
-        self.options: list[tuple[int, ...]] = []
-        self.address: tuple[Any, ...] = ()
-        self.is_closed = False
-        self.made.append(self)
-
-    def bind(self, address: tuple[Any, ...]) -> None:
-        if address[0] not in self.HERE:
-            raise OSError(errno.EADDRNOTAVAIL, "Cannot assign requested address")
-        if address[1] == 99:
-            raise OSError(errno.EADDRINUSE, "Address already in use")
-        self.address = (address[0], address[1] or 40_000 + len(self.made), *address[2:])
-
-    def getsockname(self) -> tuple[Any, ...]:
-        return self.address
-
-    def setsockopt(self, *option: int) -> None:
-        self.options.append(option)
-
-    def close(self) -> None:
-        self.is_closed = True
-
-    def __getattr__(self, name: str) -> Callable[..., None]:
-        return lambda *_: None
-
-
-@pytest.fixture
-def machine(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[FakeSocket]]:
-    """Call it with the addresses that the host's name stands for; returns the sockets made from then on."""
-
-    def stand_for(*hosts: str, port: int = 0) -> list[FakeSocket]:
-        FakeSocket.made = []
-        found = [
-            (socket.AF_INET6, 1, 6, "", (host, port, 0, 0)) if ":" in host else (socket.AF_INET, 1, 6, "", (host, port))
-            for host in hosts
-        ]
-        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
-        monkeypatch.setattr(socket, "socket", FakeSocket)
-        return FakeSocket.made
-
-    return stand_for
-
-
-def test_a_host_with_several_addresses_gets_the_same_port_on_all_of_them(
-    machine: Callable[..., list[FakeSocket]],
-) -> None:
-    made = machine("::1", "127.0.0.1", "127.0.0.1")
-    sockets: list[Any] = listener._listen("localhost", 0)
-    assert sockets == made
-    assert [sock.address[:2] for sock in made] == [("::1", 40_001), ("127.0.0.1", 40_001)]
-    assert [(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1) in sock.options for sock in made] == [True, False]
-
-
-@pytest.mark.parametrize(("platform", "is_reused"), [("linux", True), ("win32", False)])
-def test_a_port_is_taken_over_from_connections_that_end_but_from_no_other_server(
-    platform: str, is_reused: bool, machine: Callable[..., list[FakeSocket]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = machine("127.0.0.1")
-    monkeypatch.setattr(sys, "platform", platform)  # on Windows the option would allow the latter
-    listener._listen("127.0.0.1", 0)
-    assert ((socket.SOL_SOCKET, socket.SO_REUSEADDR, 1) in made[0].options) == is_reused
-
-
-@pytest.mark.parametrize(("platform", "is_stamped"), [("linux", True), ("win32", False)])
-def test_the_kernel_stamps_what_arrives_before_anybody_has_come(
-    platform: str, is_stamped: bool, machine: Callable[..., list[FakeSocket]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = machine("127.0.0.1")
-    monkeypatch.setattr(sys, "platform", platform)
-    listener._listen("127.0.0.1", 0)
-    assert ((socket.SOL_SOCKET, SO_TIMESTAMPNS, 1) in made[0].options) == is_stamped
-
-
-@pytest.mark.parametrize("hosts", [("192.0.2.1", "127.0.0.1"), ("127.0.0.1", "192.0.2.1")])
-def test_an_address_that_this_machine_lacks_is_passed_over_if_there_is_another(
-    hosts: tuple[str, str], machine: Callable[..., list[FakeSocket]]
-) -> None:
-    made = machine(*hosts)
-    sockets: list[Any] = listener._listen("localhost", 0)
-    assert [sock.getsockname()[0] for sock in sockets] == ["127.0.0.1"]
-    assert [sock.is_closed for sock in made] == [sock not in sockets for sock in made]
-
-
-def test_a_port_that_is_taken_on_one_of_the_addresses_leaves_no_socket_open(
-    machine: Callable[..., list[FakeSocket]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = machine("127.0.0.1", "::1")
-    with monkeypatch.context() as patch:
-        patch.setattr(FakeSocket, "getsockname", lambda _: ("127.0.0.1", 99))
-        with pytest.raises(StartError, match="in use already"):
-            listener._listen("localhost", 0)
-    assert [sock.is_closed for sock in made] == [True, True]
 
 
 async def test_the_port_file_is_there_once_clients_can_connect(tmp_path: Path) -> None:
@@ -296,7 +192,7 @@ async def test_whatever_else_cannot_be_done_stops_the_start_before_anything_list
     def never(*_: object) -> NoReturn:
         raise AssertionError("it listens")
 
-    monkeypatch.setattr(listener, "_listen", never)
+    monkeypatch.setattr(listener, "listen", never)
     missing, file = tmp_path / "missing", tmp_path / "file"
     file.touch()
     assert await start(load_game_file=missing) == f"{missing}: cannot be read (No such file or directory)"

@@ -1,0 +1,73 @@
+"""The sockets that a server listens on.
+
+Law: a host may stand for several addresses, all of which get the same port; either they all listen, or none is left
+open. What cannot be had is said in one line that names the option to change.
+"""
+
+from __future__ import annotations
+
+import errno
+import socket
+import sys
+from typing import Any, Final
+
+from server.errors import StartError
+from server.wire import stamp_arrivals
+
+BACKLOG: Final = 1024
+NOT_HERE: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
+
+
+def listen(host: str, port: int, option: str = "--port") -> list[socket.socket]:
+    """Listening sockets for every address `host` stands for; with port 0 the same free port on all of them.
+
+    `option` is what to change where the port cannot be had. Raises StartError.
+
+    An address that this machine does not have (that of IPv6 in many a container) is passed over if there is another.
+    """
+    sockets: list[socket.socket] = []
+    missing: OSError | None = None
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        for family, _, _, _, address in dict.fromkeys(found):
+            shared_port = sockets[0].getsockname()[1] if sockets else port
+            try:
+                sockets.append(_listening_socket(family, (address[0], shared_port, *address[2:])))
+            except OSError as error:
+                if error.errno not in NOT_HERE:
+                    raise
+                missing = error
+        if missing is not None and not sockets:
+            raise missing
+    except (OSError, UnicodeError) as error:
+        for sock in sockets:
+            sock.close()
+        raise StartError(_bind_problem(host, port, error, option)) from None
+    return sockets
+
+
+def _listening_socket(family: int, address: tuple[Any, ...]) -> socket.socket:
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setblocking(False)
+        if sys.platform != "win32":
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        stamp_arrivals(sock)
+        sock.bind(address)
+        sock.listen(BACKLOG)
+    except OSError:
+        sock.close()
+        raise
+    return sock
+
+
+def _bind_problem(host: str, port: int, error: OSError | UnicodeError, option: str) -> str:
+    if isinstance(error, UnicodeError):
+        return f"cannot listen on {host}:{port}: this is no name of a host"
+    if error.errno == errno.EADDRINUSE:
+        return f"{host}:{port} is in use already, perhaps by another server; choose another {option} (0: any free one)"
+    if error.errno == errno.EACCES:
+        return f"{host}:{port} may not be used without privileges; choose a {option} above 1023"
+    return f"cannot listen on {host}:{port}: {error.strerror or error}"
