@@ -153,6 +153,8 @@ class Session:
 
     async def _receive(self) -> tuple[bytes, Arrival] | None:
         """The next piece, or None if the packet that is awaited has not come in time."""
+        if self._packet_deadline == inf:
+            return await self._wire.receive()
         with trio.move_on_at(self._packet_deadline):
             return await self._wire.receive()
         if self._wire.has_unread_input():  # it came, and this server was too slow to read it
