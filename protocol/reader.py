@@ -64,6 +64,12 @@ class PacketReader:
             remove_comments=True,
             remove_pis=True,
         )
+        # a parser and its first document refer to each other, a later document and its parser do not: with the stream
+        # as the second one, what a connection has cost is free as soon as it is gone, without a garbage collection
+        self._parser.feed("<first/>")
+        self._parser.close()
+        for _ in self._parser.read_events():
+            pass
         self._has_begun = False
         self._prolog_until = ""
         """What ends the comment or instruction that is open before the root; empty if none is."""

@@ -103,6 +103,8 @@ class Lobby:
         """The rooms that have a chair free, by id, with the alarm that gives up on a prepared one."""
         self.reservations: dict[str, tuple[Room, Chair]] = {}
         self.admins: dict[Peer, None] = {}
+        self._idle: dict[Peer, Alarm] = {}
+        """Who is sent away unless it says something, with the alarm that will do so."""
         self.scores = scores or ScoreSheet()
         self._report = report
         self._alarms = alarms
@@ -239,6 +241,7 @@ class Lobby:
     def drop(self, peer: Peer, departure: Departure = Departure.UNKNOWN) -> None:
         """`peer` is gone: it leaves every room it sits in or observes. Dropping it twice does nothing."""
         self.admins.pop(peer, None)
+        self._stop_idle(peer)
         for room in [*peer.rooms.values(), *peer.observed.values()]:
             room.leave(peer, departure)
 
@@ -280,9 +283,19 @@ class Lobby:
             peer.end()
         elif policy.idle_timeout is not None:
             heard = peer.heard
-            self._alarms.call_after(policy.idle_timeout, lambda _: self._end_if_silent(peer, heard))
+            self._stop_idle(peer)
+            self._idle[peer] = self._alarms.call_after(
+                policy.idle_timeout, lambda _: self._end_if_silent(peer, heard)
+            )
+
+    def _stop_idle(self, peer: Peer) -> None:
+        """Whoever is gone is not kept in memory until its alarm comes."""
+        alarm = self._idle.pop(peer, None)
+        if alarm is not None:
+            alarm.cancel()
 
     def _end_if_silent(self, peer: Peer, heard: int) -> None:
+        del self._idle[peer]
         if peer.heard == heard and not peer.rooms:
             peer.end()
 

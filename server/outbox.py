@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 import trio
@@ -21,12 +22,16 @@ OUTBOX_BYTES: Final = "outbox_bytes"
 OUTBOX_TIMEOUT: Final = "outbox_timeout"
 
 
-class Outbox:
-    """The queue of one connection (a `Sink`), with the task that empties it (`run`).
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a peer cannot be written to: it has met a `bound`, named as its setting, or the connection is lost (None)."""
 
-    `on_broken(why, bound)` is called at most once, from the writer's task, when the peer cannot be written to: it is
-    too slow (`bound` is the setting it has met: `outbox_bytes` or `outbox_timeout`), or the connection is lost (None).
-    """
+    why: str
+    bound: str | None = None
+
+
+class Outbox:
+    """The queue of one connection (a `Sink`), with the task that empties it (`run`); `on_ended` is called once."""
 
     def __init__(
         self,
@@ -35,19 +40,17 @@ class Outbox:
         *,
         max_bytes: int,
         progress_timeout: float,
-        on_broken: Callable[[str, str | None], None],
         on_ended: Callable[[], None] = lambda: None,
     ) -> None:
         self._wire = wire
         self._connection = connection
         self._max_bytes = max_bytes
         self._progress_timeout = progress_timeout
-        self._on_broken = on_broken
         self._on_ended = on_ended
         self._queue: deque[tuple[bytes, SentCallback | None]] = deque()
         self._wake = trio.Event()
         self._writing = trio.CancelScope()
-        self._failure: tuple[str, str | None] | None = None
+        self._failure: Failure | None = None
         self.queued_bytes = 0
         self.is_ended = False
         self.holds_input = False
@@ -91,26 +94,26 @@ class Outbox:
         self._wake.set()
 
     def _fail(self, why: str, bound: str | None = None) -> None:
-        """Remembered only: the writer's task tells it, so that nobody is called back amid a decision."""
+        """Remembered only: the writer's task returns it, so that nobody is called back amid a decision."""
         if self._failure is None:
-            self._failure = why, bound
+            self._failure = Failure(why, bound)
         self._writing.cancel()
         self._wake.set()
 
     # -- the writer's task ------------------------------------------------------------------------------------------
 
-    async def run(self) -> None:
-        """Write until the stream has ended and everything is out, or until the peer cannot be written to."""
+    async def run(self) -> Failure | None:
+        """Write until the stream has ended and everything is out (None), or until the peer cannot be written to."""
         while self._failure is None:
             if self._queue:
                 await self._write_one()
             elif self.is_ended:
                 await self._wire.send_eof()
-                return
+                return None
             else:
                 self._wake = trio.Event()
                 await self._wake.wait()
-        self._on_broken(*self._failure)
+        return self._failure
 
     async def _write_one(self) -> None:
         data, on_sent = self._queue[0]

@@ -66,7 +66,6 @@ class Session:
             self._connection,
             max_bytes=config.outbox_bytes,
             progress_timeout=config.outbox_timeout,
-            on_broken=self._outbox_broken,
             on_ended=self._reading.cancel,
         )
         self._peer = Peer(label, self._outbox, lobby.default_edition)
@@ -306,10 +305,12 @@ class Session:
     # -- writing and the end ----------------------------------------------------------------------------------------
 
     async def _write(self) -> None:
-        await self._outbox.run()
+        failure = await self._outbox.run()
+        if failure is not None:
+            self._give_up_writing(failure.why, failure.bound)
         self._written.set()
 
-    def _outbox_broken(self, why: str, bound: str | None) -> None:
+    def _give_up_writing(self, why: str, bound: str | None) -> None:
         self._is_input_over = True
         if bound is not None:
             self._stream.publish(events.PeerTooSlow(self._label, bound, self._outbox.queued_bytes, why))

@@ -15,7 +15,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from protocol.connection import Connection, Role
 from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
-from server.outbox import Outbox
+from server.outbox import Failure, Outbox
 from tests.server.wires import ThrottledWire
 
 MAX_BYTES = 1000
@@ -26,7 +26,7 @@ class Case:
     """An outbox, its wire, and what it has told."""
 
     wire: ThrottledWire
-    broken: list[tuple[str, str | None]] = field(default_factory=list)
+    broken: list[Failure] = field(default_factory=list)
     sent: list[tuple[int, float]] = field(default_factory=list)
     endings: int = 0
     outbox: Outbox = field(init=False)
@@ -40,9 +40,13 @@ class Case:
             Connection(Role.SERVER, BLOKUS_2021_R3),
             max_bytes=MAX_BYTES,
             progress_timeout=10.0,
-            on_broken=lambda why, bound: self.broken.append((why, bound)),
             on_ended=count,
         )
+
+    async def run(self) -> None:
+        failure = await self.outbox.run()
+        if failure is not None:
+            self.broken.append(failure)
 
     def send(self, number: int, size: int = 20) -> bytes:
         """Queue a packet that can be told from the others; returns it."""
@@ -55,7 +59,7 @@ class Case:
 async def running(capacity: float = float("inf")) -> AsyncIterator[Case]:
     case = Case(ThrottledWire(capacity))
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(case.outbox.run)
+        nursery.start_soon(case.run)
         yield case
         nursery.cancel_scope.cancel()
 
@@ -96,7 +100,7 @@ def test_whatever_is_taken_when_the_stream_is_whole_and_in_order(
         case = Case(ThrottledWire(capacity))
         expected = b""
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(case.outbox.run)
+            nursery.start_soon(case.run)
             for number, size in enumerate(sizes):
                 expected += case.send(number, size)
                 if chance.random() < 0.7:
@@ -131,7 +135,7 @@ async def test_who_is_over_the_bound_is_dropped_at_once_even_amid_a_write(autoju
         case.send(4, 500)
         assert case.outbox.queued_bytes < MAX_BYTES + 500
         await wait_all_tasks_blocked()
-        assert case.broken == [("more than 1000 bytes not taken", "outbox_bytes")]
+        assert case.broken == [Failure("more than 1000 bytes not taken", "outbox_bytes")]
         assert trio.current_time() == 0.0
         assert case.sent == []
 
@@ -143,7 +147,7 @@ async def test_who_takes_everything_when_it_is_too_late_is_dropped_all_the_same(
         case.wire.take(5000)
         case.send(2, 900)  # before the writer has had its turn
         await wait_all_tasks_blocked()
-        assert case.broken == [("more than 1000 bytes not taken", "outbox_bytes")]
+        assert case.broken == [Failure("more than 1000 bytes not taken", "outbox_bytes")]
         assert case.sent == []
 
 
@@ -153,7 +157,7 @@ async def test_who_takes_nothing_for_a_while_is_dropped(autojump_clock: MockCloc
         await trio.sleep(9.9)
         assert case.broken == []
         await trio.sleep(0.2)
-        assert case.broken == [("nothing taken for 10 s", "outbox_timeout")]
+        assert case.broken == [Failure("nothing taken for 10 s", "outbox_timeout")]
 
 
 async def test_who_takes_a_byte_in_time_has_time_again(autojump_clock: MockClock) -> None:
@@ -184,7 +188,7 @@ async def test_a_connection_that_is_lost_is_told_once(is_waiting: bool, autojump
         case.send(2)
         case.send(3)
         await wait_all_tasks_blocked()
-        assert case.broken == [("connection lost: broken off", None)]
+        assert case.broken == [Failure("connection lost: broken off")]
         assert [number for number, _ in case.sent] == ([] if is_waiting else [1])
         case.outbox.end_nowait()
         assert not case.wire.is_eof_sent
@@ -230,7 +234,6 @@ async def test_a_session_may_do_without_being_told_of_the_end(autojump_clock: Mo
         Connection(Role.SERVER, BLOKUS_2021_R3),
         max_bytes=MAX_BYTES,
         progress_timeout=10.0,
-        on_broken=lambda *_: None,
     )
     outbox.end_nowait()
     assert outbox.is_ended
