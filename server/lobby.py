@@ -284,9 +284,7 @@ class Lobby:
         elif policy.idle_timeout is not None:
             heard = peer.heard
             self._stop_idle(peer)
-            self._idle[peer] = self._alarms.call_after(
-                policy.idle_timeout, lambda _: self._end_if_silent(peer, heard)
-            )
+            self._idle[peer] = self._alarms.call_after(policy.idle_timeout, lambda _: self._end_if_silent(peer, heard))
 
     def _stop_idle(self, peer: Peer) -> None:
         """Whoever is gone is not kept in memory until its alarm comes."""
