@@ -12,12 +12,9 @@ from __future__ import annotations
 import argparse
 import heapq
 import json
-import re
 import resource
 import selectors
-import socket
 import statistics
-import struct
 import subprocess
 import sys
 import tempfile
@@ -29,77 +26,18 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.scripts import ROOM, play_script
+from bench.stamped import LIMIT, Answer, Heard, StampedPlayer
 from game.blokus.rulesets import BLOKUS_2021
 from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
-from server.wire import SO_TIMESTAMPNS, stamp_arrivals
 
-LIMIT: Final = 2.0
 IN_TIME, LATE = 1.95, 2.05
-SURE: Final = 0.01  # seconds from the limit at which an answer was certainly in time, or late
 SPIN: Final = 0.002  # seconds before an answer is due from which on nobody sleeps
 APART: Final = 0.01  # seconds between the starts of two games, so that stalls meet them at different moments
 PATIENCE: Final = 30.0  # seconds after the last start within which everything is over
 
 START_PIECE = "PENTO_L"
 GAME_TYPE = "swc_2021_blokus"
-JOINED = re.compile(rb'<joined roomId="([^"]*)"')
-REQUEST = re.compile(rb'class="(?:[\w.]*M|m)oveRequest"')
-RESULT = b'class="result"'
-_TIMESPEC = struct.Struct("@qq")
-
-
-@dataclass
-class Answer:
-    """One game's first move; instants in seconds since the epoch, by the client."""
-
-    think_time: float
-    """What is aimed at."""
-    asked_at: float = 0.0
-    """When the request reached the player."""
-    sent_from: float = 0.0
-    sent_until: float = 0.0
-    """The bytes left between these two."""
-    followed_at: float = 0.0
-    """When the opponent was asked, or the result came."""
-
-    @property
-    def is_in_time(self) -> bool:
-        """Certainly, by the wire."""
-        return self.sent_until - self.asked_at <= LIMIT - SURE
-
-    @property
-    def is_late(self) -> bool:
-        """Certainly, by the wire."""
-        return self.sent_from - self.asked_at >= LIMIT + SURE
-
-
-class Player:
-    """One connection that asks for a game."""
-
-    def __init__(self, address: tuple[str, int]) -> None:
-        self.sock = socket.create_connection(address)
-        self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        stamp_arrivals(self.sock)
-        self.room = ""
-        self._data = b""
-        self.sock.sendall(f'<protocol>\n  <join gameType="{GAME_TYPE}"/>'.encode())
-
-    def receive(self) -> tuple[bytes, float]:
-        """Everything since the last request, and when the end of it reached this machine."""
-        data, ancillary, _, _ = self.sock.recvmsg(1 << 16, socket.CMSG_SPACE(_TIMESPEC.size))
-        arrived_at = time.time()
-        for level, kind, stamp in ancillary:
-            if (level, kind) == (socket.SOL_SOCKET, SO_TIMESTAMPNS):
-                seconds, nanoseconds = _TIMESPEC.unpack(stamp)
-                arrived_at = seconds + nanoseconds * 1e-9
-        self._data += data
-        found = JOINED.search(self._data)
-        if found:
-            self.room = found[1].decode()
-        heard = self._data
-        if REQUEST.search(heard) or RESULT in heard:
-            self._data = b""
-        return heard, arrived_at
+JOIN = f'<join gameType="{GAME_TYPE}"/>'.encode()
 
 
 class Punctual:
@@ -112,7 +50,7 @@ class Punctual:
         self._move = move
         self._think_times = list(think_times)
         self._selector = selectors.DefaultSelector()
-        self._due: list[tuple[float, str, Player]] = []
+        self._due: list[tuple[float, str, StampedPlayer]] = []
         self._open = len(think_times)
 
     def play(self) -> None:
@@ -138,29 +76,24 @@ class Punctual:
 
     def _start(self) -> None:
         for _ in range(2):
-            player = Player(self._address)
+            player = StampedPlayer(self._address, JOIN)
             self._selector.register(player.sock, selectors.EVENT_READ, player)
 
-    def _hear(self, player: Player) -> None:
+    def _hear(self, player: StampedPlayer) -> None:
         heard, arrived_at = player.receive()
-        if not heard:
+        answer = self.answers.get(player.room)
+        if heard is Heard.END:
             self._selector.unregister(player.sock)
             player.sock.close()
-        answer = self.answers.get(player.room)
-        if answer is not None and answer.sent_until and not answer.followed_at:
-            if REQUEST.search(heard) or RESULT in heard:
-                answer.followed_at = arrived_at
-                self._open -= 1
-        elif answer is None and REQUEST.search(heard):
+        elif heard is not Heard.NOTHING_NEW and answer is not None and not answer.followed_at:
+            answer.followed_at = arrived_at
+            self._open -= 1
+        elif heard is Heard.REQUEST and answer is None:
             answer = self.answers[player.room] = Answer(self._think_times.pop(), arrived_at)
-            heapq.heappush(self._due, (arrived_at + answer.think_time, player.room, player))
+            heapq.heappush(self._due, (answer.due_at, player.room, player))
 
-    def _send(self, room: str, player: Player) -> None:
-        answer = self.answers[room]
-        packet = self._move.replace(ROOM.encode(), room.encode())
-        answer.sent_from = time.time()
-        player.sock.send(packet)
-        answer.sent_until = time.time()
+    def _send(self, room: str, player: StampedPlayer) -> None:
+        player.send(self._move.replace(ROOM.encode(), room.encode()), self.answers[room])
 
 
 @dataclass

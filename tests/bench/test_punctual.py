@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.punctual import IN_TIME, LATE, Answer, Count, is_right, run, tally
+from bench.punctual import IN_TIME, LATE, Count, is_right, run, tally
+from bench.stamped import Answer
 
 ROOT = Path(__file__).parents[2]
 REGULAR, TOO_SLOW = ["REGULAR", "LEFT"], ["SOFT_TIMEOUT", "REGULAR"]
