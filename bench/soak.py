@@ -1,8 +1,9 @@
 """Many games at once, bad clients among them, the server's loop stalled on purpose: `python -m bench.soak GAMES`.
 
-Law: players answer at once or, now and then, 1.9 s late by their own clock, which is in time; none of them may ever be
-called too slow. A few answer after 2.05 s, which is late: each of those has to be. What was judged is read from the
-server's own results file; what is left over, from the server's process.
+Law: players answer at once or, now and then, after 1.9 s by the wire, which is in time; none of them may ever be called
+too slow. Some answer after 2.05 s, which is late: each of those has to be. Some make a move that is not allowed, some
+vanish. What every single game was judged is read from the server's own results file; what is left over, from the
+server's process, before the first game and after the last one.
 """
 
 from __future__ import annotations
@@ -11,26 +12,40 @@ import argparse
 import heapq
 import json
 import random
+import re
+import resource
+import selectors
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import deque
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Final
 
-from bench.driver import Administrator, Driver, Game, Seat
-from bench.scripts import Script, play_script
+from bench.scripts import ROOM, Script, play_script
+from bench.soak_report import IN_TIME, LATE, Conduct, Report, Tally
+from bench.stamped import Answer, Heard, StampedPlayer
 from game.blokus.rulesets import BLOKUS_2021
 from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 
-START_PIECE = "PENTO_L"
-GAME_TYPE = b"swc_2021_blokus"
-IN_TIME, LATE = 1.9, 2.05
-WARM_UP = 500  # games after which the memory is compared
+START_PIECE: Final = "PENTO_L"
+GAME_TYPE: Final = "swc_2021_blokus"
+PASSWORD: Final = "examplepassword"
+WARM_UP: Final = 500  # games after which the memory is compared
+GROWTH: Final = 0.1  # as much more may be there at the end
+PATIENCE: Final = 30.0  # seconds without anything, after which games hang; until everybody is forgotten
 
-BAD_BYTES = (
+_CODE: Final = rb"\s*<reservation>(.*?)</reservation>"
+PREPARED: Final = re.compile(rb'<prepared roomId="[^"]*">' + _CODE + _CODE + rb"\s*</prepared>")
+PREPARE: Final = (
+    f'\n  <prepare gameType="{GAME_TYPE}">' + '<slot displayName="" canTimeout="true" reserved="true"/>' * 2
+).encode() + b"</prepare>"
+
+BAD_BYTES: Final = (
     b"<protocol><join gameType=",
     b"GET / HTTP/1.0\r\n\r\n",
     b"<protocol><foo/>",
@@ -44,87 +59,236 @@ BAD_BYTES = (
 )
 
 
-class SoakGame(Game):
-    """A scripted game, one of whose players may think for a while."""
+@dataclass(frozen=True)
+class Shares:
+    """How many games have what; `slow`: one answer shortly before the limit; `bad` clients come a turn of the loop."""
 
-    __slots__ = ("is_late",)
+    slow: float = 0.1
+    late: float = 0.01
+    illegal: float = 0.01
+    vanishing: float = 0.01
+    bad: float = 0.02
 
-    def start(self) -> None:
-        soak = self.driver
-        assert isinstance(soak, Soak)
-        self.is_late = soak.rng.random() < soak.late_share
-        super().start()
 
-    def _answer(self, seat: Seat, now: float) -> None:
-        soak = self.driver
-        assert isinstance(soak, Soak)
-        if self.is_late and self.ply == len(self.packets) // 2:
-            soak.expected_late += 1
-            soak.later(now + LATE, self, seat)
-        elif soak.rng.random() < soak.slow_share:
-            soak.slow_moves += 1
-            soak.later(now + IN_TIME, self, seat)
+class SoakGame:
+    """One game between two connections of ours."""
+
+    def __init__(
+        self, soak: Soak, script: Script, conduct: Conduct, slow_ply: int | None, codes: tuple[bytes, bytes]
+    ) -> None:
+        self.soak = soak
+        self.conduct = conduct
+        self._slow_ply = slow_ply
+        self.is_doubtful = False
+        self.is_over = False
+        self._ply = 0
+        self._packets = script.packets
+        self._players = [StampedPlayer(soak.address, b'<joinPrepared reservationCode="%s"/>' % code) for code in codes]
+        for player in self._players:
+            soak.selector.register(player.sock, selectors.EVENT_READ, (self, player))
+
+    def receive(self, player: StampedPlayer) -> None:
+        heard, arrived_at = player.receive()
+        if heard is Heard.REQUEST:
+            self._answer(player, arrived_at)
+        elif heard is Heard.RESULT:
+            self._over(player.room)
+        elif heard is Heard.END:
+            self._leave(player)
+
+    def _answer(self, player: StampedPlayer, asked_at: float) -> None:
+        tally = self.soak.tally
+        is_middle = self._ply == len(self._packets) // 2
+        if is_middle and self.conduct is Conduct.VANISHING:
+            self._leave(player)
+        elif is_middle and self.conduct is Conduct.ILLEGAL:
+            self._ply -= 1  # the opponent's last move, once more
+            self.send(player, Answer(0.0, asked_at))
+        elif is_middle and self.conduct is Conduct.LATE:
+            self.soak.later(self, player, Answer(LATE, asked_at))
+        elif self._ply == self._slow_ply:
+            tally.slow_moves += 1
+            self.soak.later(self, player, Answer(IN_TIME, asked_at))
         else:
-            self.send_move(seat, now)
+            self.send(player, Answer(0.0, asked_at))
 
-    def send_move(self, seat: Seat, now: float) -> None:
-        if not self.is_over:
-            super()._answer(seat, now)
+    def send(self, player: StampedPlayer, answer: Answer) -> None:
+        if self.is_over:
+            return
+        packet = self._packets[self._ply].replace(ROOM.encode(), player.room.encode())
+        self._ply += 1
+        self.soak.tally.moves += 1
+        player.send(packet, answer)
+        self.is_doubtful |= not (answer.is_late if answer.think_time == LATE else answer.is_in_time)
+
+    def _leave(self, player: StampedPlayer) -> None:
+        self.soak.selector.unregister(player.sock)
+        player.reset()
+        self._players.remove(player)
+        if not self._players:
+            self._over(player.room)
+
+    def _over(self, room: str) -> None:
+        if self.is_over:
+            return
+        self.is_over = True
+        for player in list(self._players):
+            self._leave(player)
+        self.soak.game_over(self, room)
 
 
-class Soak(Driver):
-    """A driver that plays a number of games, with bad clients coming and going beside them."""
+class Soak:
+    """Plays a number of games, with bad clients coming and going beside them."""
 
-    def __init__(self, port: int, password: str, scripts: list[Script], games: int, at_once: int) -> None:
-        super().__init__(("127.0.0.1", port), password, GAME_TYPE, scripts, at_once)
-        self.rng = random.Random(1)
-        self.games_left = games
-        self.late_share, self.slow_share = 0.002, 0.0002
-        self.expected_late = self.slow_moves = self.bad_clients = 0
-        self._timers: list[tuple[float, int, SoakGame, Seat]] = []
+    def __init__(self, port: int, scripts: list[Script], shares: Shares, seed: int) -> None:
+        self.address = ("127.0.0.1", port)
+        self.selector = selectors.DefaultSelector()
+        self._rng = random.Random(f"{seed} bad clients")
+        self._conducts = random.Random(f"{seed} conducts")
+        """Drawn from once a game, so that what is played does not depend on how fast it is played."""
+        self.shares = shares
+        self.tally = Tally()
+        self._scripts = scripts
+        self._timers: list[tuple[float, int, SoakGame, StampedPlayer, Answer]] = []
         self._timer_count = 0
-        self._bad: list[socket.socket] = []
+        self._bad: deque[socket.socket] = deque()
+        self._games_to_start = 0
+        self._admin = socket.create_connection(self.address)
+        self._admin_data = b""
 
-    def later(self, instant: float, game: SoakGame, seat: Seat) -> None:
+    def later(self, game: SoakGame, player: StampedPlayer, answer: Answer) -> None:
         self._timer_count += 1
-        heapq.heappush(self._timers, (instant, self._timer_count, game, seat))
+        heapq.heappush(self._timers, (answer.due_at, self._timer_count, game, player, answer))
 
-    def play(self) -> None:
+    def play(self, games: int, at_once: int) -> None:
+        """Play so many games to their end. Raises TimeoutError if they hang."""
         start = told = time.perf_counter()
-        self.deadline = float("inf")
-        for number in range(self._games):
-            SoakGame(self, self._scripts[number % len(self._scripts)])
-        while self.measured.games < self.games_left:
-            for key, _ in self.selector.select(0.05):
-                if key.fileobj.fileno() >= 0:  # type: ignore[union-attr]
-                    key.data.receive(time.perf_counter())
-            now = time.perf_counter()
-            while self._timers and self._timers[0][0] <= now:
-                _, _, game, seat = heapq.heappop(self._timers)
-                game.send_move(seat, now)
+        self._games_to_start = games
+        self.selector.register(self._admin, selectors.EVENT_READ, None)
+        self._admin.sendall(b'<protocol>\n  <authenticate password="%s"/>' % PASSWORD.encode())
+        for _ in range(min(games, at_once)):
+            self._prepare()
+        last_heard = start
+        while len(self.tally.expected) < games:
+            wait = self._timers[0][0] - time.time() if self._timers else 0.05
+            ready = self.selector.select(min(max(wait, 0.0), 0.05))
+            for key, _ in ready:
+                if key.data is None:
+                    self._seat()
+                elif key.fileobj.fileno() >= 0:  # type: ignore[union-attr]
+                    key.data[0].receive(key.data[1])
+            while self._timers and self._timers[0][0] <= time.time():
+                _, _, game, player, answer = heapq.heappop(self._timers)
+                game.send(player, answer)
             self._misbehave()
+            now = time.perf_counter()
+            last_heard = now if ready else last_heard
+            if now - last_heard > PATIENCE:
+                raise TimeoutError(f"{games - len(self.tally.expected)} games hang")
             if now - told > 10.0:
                 told = now
-                print(f"{self.measured.games} games, {self.measured.moves / (now - start):.0f} moves/s", flush=True)
-        self.measured.seconds = time.perf_counter() - start
-        self.leave()
+                print(f"{len(self.tally.expected)} games, {self.tally.moves / (now - start):.0f} moves/s", flush=True)
+        self.tally.seconds = time.perf_counter() - start
+        self._admin.close()
+        for sock in self._bad:
+            sock.close()
+
+    def game_over(self, game: SoakGame, room: str) -> None:
+        self.tally.expected[room] = None if game.is_doubtful else game.conduct
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Ask for one more room, if there is one more game to play."""
+        if self._games_to_start:
+            self._games_to_start -= 1
+            self._admin.sendall(PREPARE)
+
+    def _seat(self) -> None:
+        """The players of rooms that are ready take their seats."""
+        self._admin_data += self._admin.recv(1 << 16)
+        for prepared in list(PREPARED.finditer(self._admin_data)):
+            script, conduct = self._conducts.choice(self._scripts), self._draw_conduct()
+            is_slow = conduct is Conduct.FAIR and self._conducts.random() < self.shares.slow
+            slow_ply = self._conducts.randrange(len(script.packets)) if is_slow else None
+            SoakGame(self, script, conduct, slow_ply, (prepared[1], prepared[2]))
+        self._admin_data = self._admin_data[self._admin_data.rfind(b"</prepared>") + 1 :]
+
+    def _draw_conduct(self) -> Conduct:
+        drawn = self._conducts.random()
+        for conduct, share in (
+            (Conduct.LATE, self.shares.late),
+            (Conduct.ILLEGAL, self.shares.illegal),
+            (Conduct.VANISHING, self.shares.vanishing),
+        ):
+            if drawn < share:
+                return conduct
+            drawn -= share
+        return Conduct.FAIR
 
     def _misbehave(self) -> None:
         """Somebody comes, says something wrong, and stays for a while."""
-        if self.rng.random() < 0.02:
+        if self._rng.random() < self.shares.bad:
             sock = socket.create_connection(self.address)
-            sock.sendall(self.rng.choice(BAD_BYTES))
+            sock.sendall(self._rng.choice(BAD_BYTES))
             self._bad.append(sock)
-            self.bad_clients += 1
+            self.tally.bad_clients += 1
         if len(self._bad) > 50:
-            self._bad.pop(self.rng.randrange(50)).close()
+            self._bad.rotate(self._rng.randrange(50))
+            self._bad.popleft().close()
 
-    def leave(self) -> None:
-        for sock in self._bad:
-            sock.close()
-        for key in list(self.selector.get_map().values()):
-            if isinstance(key.data, Seat | Administrator):
-                key.data.sock.close()
+
+def soak(games: int, at_once: int, stall: float, stall_interval: float, shares: Shares, seed: int = 1) -> Report:
+    """Play against a server of our own, whose loop is blocked for up to `stall` seconds now and then."""
+    game = BLOKUS_2021.with_options({"startPiece": START_PIECE})
+    scripts = [play_script(game, BLOKUS_2021_R3, each) for each in range(8)]
+    report = Report(warm_up=min(WARM_UP, games // 2))
+    expected: dict[str, Conduct | None] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        results = Path(folder) / "results.jsonl"
+        told = {
+            "port": 0,
+            "start_piece": START_PIECE,
+            "default_game": GAME_TYPE,
+            "results_file": str(results),
+            "log_level": "error",
+            "first_packet_timeout": 5.0,
+            "stall": stall,
+            "stall_interval": stall_interval,
+            "grace": 0.0,
+            "password_attempts": 1_000_000,
+        }
+        server = subprocess.Popen(
+            [sys.executable, "-m", "bench.stalling", json.dumps(told)], stdout=subprocess.PIPE, text=True
+        )
+        try:
+            assert server.stdout is not None
+            start = json.loads(server.stdout.readline())
+            report.left.append(start)
+            for number, share in enumerate((report.warm_up, games - report.warm_up)):
+                soaking = Soak(start["port"], scripts, shares, seed + number)
+                soaking.play(share, at_once)
+                report.add(soaking.tally)
+                expected.update(soaking.tally.expected)
+                report.left.append(_when_all_are_gone(server, start))
+        finally:
+            server.terminate()
+            server.communicate()
+        lines = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
+    report.judge(expected, {line["room"]: line["causes"] for line in lines})
+    return report
+
+
+def _when_all_are_gone(server: subprocess.Popen[str], start: dict[str, Any]) -> dict[str, Any]:
+    """What there is in the process once nobody is connected; or after a while, whatever there is."""
+    assert server.stdout is not None
+    give_up_at = time.perf_counter() + PATIENCE
+    while True:
+        time.sleep(0.5)
+        server.send_signal(signal.SIGUSR1)
+        found: dict[str, Any] = json.loads(server.stdout.readline())
+        is_over = all(found[kind] <= start[kind] for kind in ("tasks", "descriptors"))
+        if is_over or time.perf_counter() > give_up_at:
+            return found
 
 
 def main() -> int:
@@ -135,55 +299,12 @@ def main() -> int:
     parser.add_argument("--stall", type=float, default=0.3, help="longest stall of the server's loop, in seconds")
     parser.add_argument("--stall-interval", type=float, default=5.0, help="seconds between stalls")
     arguments = parser.parse_args()
-    game = BLOKUS_2021.with_options({"startPiece": START_PIECE})
-    scripts = [play_script(game, BLOKUS_2021_R3, seed) for seed in range(8)]
-    with tempfile.TemporaryDirectory() as folder:
-        results = Path(folder) / "results.jsonl"
-        told = {
-            "port": 0,
-            "start_piece": START_PIECE,
-            "default_game": GAME_TYPE.decode(),
-            "results_file": str(results),
-            "log_level": "error",
-            "first_packet_timeout": 5.0,
-            "stall": arguments.stall,
-            "stall_interval": arguments.stall_interval,
-            "grace": 0.0,
-            "password_attempts": 1_000_000,
-        }
-        server = subprocess.Popen(
-            [sys.executable, "-m", "bench.stalling", json.dumps(told)], stdout=subprocess.PIPE, text=True
-        )
-        assert server.stdout is not None
-        before = json.loads(server.stdout.readline())
-        warm_up = min(WARM_UP, arguments.games // 2)
-        moves, late, slow, bad, seconds = 0, 0, 0, 0, 0.0
-        left = []
-        for games in (warm_up, arguments.games - warm_up):
-            soak = Soak(before["port"], "examplepassword", scripts, games, arguments.at_once)
-            soak.play()
-            moves, late = moves + soak.measured.moves, late + soak.expected_late
-            slow, bad, seconds = slow + soak.slow_moves, bad + soak.bad_clients, seconds + soak.measured.seconds
-            time.sleep(7.0)  # whoever was still connected is gone by then
-            server.send_signal(signal.SIGUSR1)
-            left.append(json.loads(server.stdout.readline()))
-        server.terminate()
-        server.wait()
-        lines = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
-    causes = Counter(cause for line in lines for cause in line["causes"] if cause != "REGULAR")
-    cut_off = causes.pop("LEFT", 0)  # the driver's own end, in the middle of its last games
-    late_verdicts, false_timeouts = causes.pop("SOFT_TIMEOUT", 0), causes.pop("HARD_TIMEOUT", 0)
-    print(f"games {len(lines)}, moves {moves}, {moves / seconds:.0f} moves/s, {slow} moves after {IN_TIME} s")
-    print(f"bad clients {bad}; games cut off by the driver at its end {cut_off}")
-    print(f"late answers {late}, verdicts on time {late_verdicts}, other verdicts {dict(causes)}")
-    print(f"start {before}\nafter {warm_up} games {left[0]}\nat the end {left[1]}")
-    growth = left[1]["bytes"] / left[0]["bytes"] - 1
-    print(f"memory {growth:+.1%}, tasks {left[1]['tasks'] - before['tasks']:+d}, ", end="")
-    print(f"descriptors {left[1]['descriptors'] - before['descriptors']:+d}")
-    is_right = late_verdicts == late and not false_timeouts and not causes
-    is_clean = left[1]["tasks"] == left[0]["tasks"] and left[1]["descriptors"] == left[0]["descriptors"]
-    print("as it should be" if is_right and is_clean and growth < 0.1 else "NOT as it should be")
-    return 0 if is_right and is_clean and growth < 0.1 else 1
+    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    report = soak(arguments.games, arguments.at_once, arguments.stall, arguments.stall_interval, Shares())
+    print(report)
+    is_well = report.is_right and not any(report.leaks.values()) and report.growth < GROWTH
+    print("as it should be" if is_well else "NOT as it should be")
+    return 0 if is_well else 1
 
 
 if __name__ == "__main__":

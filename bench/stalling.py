@@ -1,7 +1,7 @@
 """The server, with an event loop that is stalled on purpose now and then: `python -m bench.stalling CONFIG_JSON`.
 
-Law: everything else is the real server. When it is told to stop it says on standard output how many tasks, descriptors
-and bytes were left while no game was running.
+Law: everything else is the real server. Once it listens, and whenever it is sent SIGUSR1, it says on standard output
+what there is: tasks, descriptors, bytes, and the pauses its garbage collector has made.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 import trio
 
 from server.config import Config
+from server.garbage import PauseMeter
 from server.listener import Listening, serve
 
 
@@ -28,12 +29,16 @@ def resident_bytes() -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def left_over() -> dict[str, int]:
-    gc.collect()
+def what_there_is() -> dict[str, Any]:
+    """Memory without what a collection would free, which is looked at after the pauses."""
+    meter = next(each for each in gc.callbacks if isinstance(each, PauseMeter))
+    pauses = {"count": meter.count, "total": meter.total, "longest": meter.longest}
     return {
         "tasks": trio.lowlevel.current_statistics().tasks_living,
         "descriptors": sum(1 for _ in Path("/proc/self/fd").iterdir()),
         "bytes": resident_bytes(),
+        "collected": gc.collect(),
+        "pauses": pauses,
     }
 
 
@@ -53,9 +58,9 @@ async def main(told: dict[str, Any]) -> None:
     stop = trio.Event()
     async with trio.open_nursery() as nursery:
         listening: Listening = await nursery.start(_serve, Config(**settings), stop)
-        print(json.dumps({"port": listening.addresses[0][1], **left_over()}), flush=True)
         with trio.CancelScope() as stalling:
-            nursery.start_soon(_watch, stop, stalling)
+            await nursery.start(_watch, stop, stalling)
+            print(json.dumps({"port": listening.addresses[0][1], **what_there_is()}), flush=True)
             if longest:
                 await stall(longest, interval, 1)
             await trio.sleep_forever()
@@ -67,15 +72,18 @@ async def _serve(
     await serve(config, stop=stop, task_status=task_status)
 
 
-async def _watch(stop: trio.Event, stalling: trio.CancelScope) -> None:
-    """SIGUSR1: say what is there; SIGTERM: stop."""
+async def _watch(
+    stop: trio.Event, stalling: trio.CancelScope, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+) -> None:
+    """SIGUSR1: say what there is; SIGTERM: stop."""
     with trio.open_signal_receiver(signal.SIGUSR1, signal.SIGTERM) as signals:
+        task_status.started()
         async for number in signals:
-            print(json.dumps(left_over()), flush=True)
             if number == signal.SIGTERM:
                 stalling.cancel()
                 stop.set()
                 return
+            print(json.dumps(what_there_is()), flush=True)
 
 
 if __name__ == "__main__":

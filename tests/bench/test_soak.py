@@ -1,0 +1,26 @@
+"""A short soak: real process, stalls, bad clients; nobody is judged wrongly and nothing is left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench.soak import Shares, soak
+from bench.soak_report import Conduct
+
+ROOT = Path(__file__).parents[2]
+GAMES = 50
+
+
+@pytest.mark.slow
+def test_nobody_is_judged_wrongly_and_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    report = soak(GAMES, 25, 0.3, 1.0, Shares(slow=0.3, late=0.1, illegal=0.1, vanishing=0.1, bad=0.05))
+    assert (report.false_timeouts, report.missed_late, report.other_verdicts) == (0, 0, [])
+    assert report.is_right
+    assert report.leaks == {"tasks": 0, "descriptors": 0}
+    assert report.counted.total() == report.games == GAMES
+    assert report.slow_moves
+    assert report.bad_clients
+    assert {Conduct.LATE, Conduct.ILLEGAL, Conduct.VANISHING} <= set(report.counted)
