@@ -69,8 +69,8 @@ types: setup-dev ## mypy --strict
 imports: setup-dev ## who may import whom
 	@$(VENV)/bin/lint-imports
 
-bench: setup-dev ## figures of rules, protocol and server
-	@for figures in $(basename $(notdir $(wildcard bench/bench_*.py))); do $(PY) -m bench.$$figures || exit 1; done
+bench: setup ## figures of server, rules and protocol beside the bare wire (make bench ARGS=--quick hands on options)
+	@$(VENV)/bin/spielleiter bench $(ARGS)
 
 fuzz: setup-dev ## spoilt streams, crowds of callers and lobbies, new ones each time (make fuzz FACTOR=100 tries longer)
 	@FUZZ_FACTOR=$(or $(FACTOR),10) $(PY) -m pytest --quiet --numprocesses auto -o faulthandler_timeout=0 \

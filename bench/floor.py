@@ -1,7 +1,8 @@
 """The bare wire: a trio program that passes on the bytes a real server would send, and knows nothing of the game.
 
-Law: no parsing, no rules, no clock: for each piece a player sends, both players get the next position, and the other
-one a request. It says on standard output which port it listens on.
+Law: no parsing, no rules, no clock: for each piece a player sends, both players (and whoever observes) get the next
+position, and whoever is on turn a request. What it has to know of a game to do so is looked for once, while the game
+is made. It is told the bytes on standard input and says on standard output which port it listens on.
 """
 
 from __future__ import annotations
@@ -10,70 +11,102 @@ import contextlib
 import json
 import re
 import sys
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
 
 import trio
 
-from bench.scripts import ROOM
-
-REQUEST = (
-    f'\n  <room roomId="{ROOM}">\n    <data class="sc.framework.plugins.protocol.MoveRequest"/>\n  </room>'
-).encode()
-RESULT = (f'\n  <room roomId="{ROOM}">\n    <data class="result">\n    </data>\n  </room>').encode()
+ROOM = "00000000-0000-4000-8000-%012d"
+RESULT = '\n  <room roomId="%s">\n    <data class="result">\n    </data>\n  </room>'
 PREPARED = (
-    b'\n  <prepared roomId="%s">\n    <reservation>a%d</reservation>\n    <reservation>b%d</reservation>\n  </prepared>'
+    '\n  <prepared roomId="%s">\n    <reservation>%d-%d-0</reservation>\n    <reservation>%d-%d-1</reservation>\n'
+    "  </prepared>"
 )
-CODE = re.compile(rb'reservationCode="([ab])(\d+)"')
-JOINED = (f'<protocol>\n  <joined roomId="{ROOM}"/>').encode()
+PREPARE = re.compile(rb'<prepare .*?displayName="(\d+)".*?</prepare>')
+OBSERVE = re.compile(rb'<observe roomId="[^"]*-0*(\d+)"')
+CODE = re.compile(rb'reservationCode="(\d+)-(\d+)-([01])"')
+JOINED = '<protocol>\n  <joined roomId="%s"/>'
+RECEIVE_BYTES = 65536
+
+
+class Floor:
+    """The games there are, by number."""
+
+    def __init__(
+        self, scripts: Sequence[tuple[Sequence[bytes], Sequence[int]]], request: bytes, observers: int
+    ) -> None:
+        self._scripts = scripts
+        self._request = request
+        self._observer_count = observers
+        self._result = (RESULT % (ROOM % 0)).encode()
+        self._waiting: dict[int, tuple[trio.SocketStream, trio.Event]] = {}
+        self._observers: defaultdict[int, list[trio.SocketStream]] = defaultdict(list)
+        self._prepared = 0
+
+    async def serve(self, stream: trio.SocketStream) -> None:
+        """One connection, to its end."""
+        with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):  # they close when it pleases them
+            data = await stream.receive_some(RECEIVE_BYTES)
+            code = CODE.search(data)
+            if code is None:
+                await self._administrate(stream, data)
+            else:
+                await self._join(stream, int(code[1]), int(code[2]), int(code[3]))
+
+    async def _administrate(self, stream: trio.SocketStream, data: bytes) -> None:
+        await stream.send_all(b"<protocol>")
+        while data:
+            for script in PREPARE.findall(data):
+                self._prepared += 1
+                names = (self._prepared, int(script))
+                await stream.send_all((PREPARED % (ROOM % self._prepared, *names, *names)).encode())
+            for game in OBSERVE.findall(data):
+                self._observers[int(game)].append(stream)
+            data = await stream.receive_some(RECEIVE_BYTES)
+
+    async def _join(self, stream: trio.SocketStream, game: int, script: int, seat: int) -> None:
+        await stream.send_all((JOINED % (ROOM % game)).encode())
+        other = self._waiting.pop(game, None)
+        if other is None:
+            is_over = trio.Event()
+            self._waiting[game] = stream, is_over
+            await is_over.wait()
+            return
+        try:
+            await self._play((other[0], stream) if seat else (stream, other[0]), game, script)
+        finally:
+            other[1].set()
+
+    async def _play(self, players: tuple[trio.SocketStream, trio.SocketStream], game: int, script: int) -> None:
+        mementos, seats = self._scripts[script]
+        request = self._request
+        while len(self._observers[game]) < self._observer_count:
+            await trio.lowlevel.checkpoint()  # they asked before the players sat down
+        everybody = (*players, *self._observers.pop(game))
+        for each in everybody:
+            await each.send_all(mementos[0])
+        await players[seats[0]].send_all(request)
+        for ply, player in enumerate(seats):
+            if not await players[player].receive_some(RECEIVE_BYTES):
+                return
+            for each in everybody:
+                await each.send_all(mementos[ply + 1])
+            if ply + 1 < len(seats):
+                await players[seats[ply + 1]].send_all(request)
+        for each in everybody:
+            await each.send_all(self._result)
 
 
 async def main() -> None:
-    scripts = [([text.encode() for text in mementos], seats) for mementos, seats in json.load(sys.stdin)]
-    waiting: dict[bytes, trio.SocketStream] = {}
-    prepared = 0
-
-    async def administrate(stream: trio.SocketStream, data: bytes) -> None:
-        nonlocal prepared
-        await stream.send_all(b"<protocol>")
-        while data:
-            for _ in range(data.count(b"</prepare>")):
-                prepared += 1
-                await stream.send_all(PREPARED % (ROOM.encode(), prepared, prepared))
-            data = await stream.receive_some(65536)
-
-    async def serve(stream: trio.SocketStream) -> None:
-        data = await stream.receive_some(65536)
-        code = CODE.search(data)
-        if code is None:
-            await administrate(stream, data)
-            return
-        await stream.send_all(JOINED)
-        seat, game = code[1], code[2]
-        other = waiting.pop(game, None)
-        if other is None:
-            waiting[game] = stream
-            await trio.sleep_forever()
-        first, second = (other, stream) if seat == b"b" else (stream, other)
-        mementos, seats = scripts[0]
-        for each in (first, second):
-            await each.send_all(mementos[0])
-        await first.send_all(REQUEST)
-        players = (first, second)
-        for ply, player in enumerate(seats):
-            await players[player].receive_some(65536)
-            for each in players:
-                await each.send_all(mementos[ply + 1])
-            if ply + 1 < len(seats):
-                await players[seats[ply + 1]].send_all(REQUEST)
-        for each in players:
-            await each.send_all(RESULT)
-
-    async def serve_until_gone(stream: trio.SocketStream) -> None:
-        with contextlib.suppress(trio.BrokenResourceError):  # the driver closes as soon as it has seen the result
-            await serve(stream)
-
+    """Serve until somebody ends this process."""
+    told: Any = json.load(sys.stdin)
+    scripts = [([text.encode() for text in mementos], seats) for mementos, seats in told["scripts"]]
+    floor = Floor(scripts, told["request"].encode(), told["observers"])
     async with trio.open_nursery() as nursery:
-        listeners = await nursery.start(trio.serve_tcp, serve_until_gone, 0)
-        print(listeners[0].socket.getsockname()[1], flush=True)
+        listeners = await nursery.start(trio.serve_tcp, floor.serve, 0)
+        sys.stdout.write(f"{listeners[0].socket.getsockname()[1]}\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ COMMANDS = {
     "borrow": ("spielleiter.lend:borrow", "Be, to a match, the program that is lent elsewhere."),
     "tournament": ("spielleiter.tournament:tournament", "Let any number of programs play each other, and rate them."),
     "check": ("spielleiter.check:check", "Find out whether a program is fit for the contest."),
+    "bench": ("spielleiter.bench:bench", "Measure how fast everything is, beside the bare wire."),
     "demo": ("spielleiter.demo:demo", "A server, two built-in players, one whole game."),
 }
 

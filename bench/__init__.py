@@ -1,0 +1,1 @@
+"""Figures of server, rules and protocol beside the bare wire, and the loads they are taken under."""

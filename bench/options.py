@@ -1,0 +1,31 @@
+"""What a run of the bench is asked for.
+
+Law: plain values; whoever makes them has checked them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from bench.driving import sensible_processes
+
+PARTS: Final = ("floor", "server", "rules", "protocol", "start", "memory", "plies")
+EDITIONS: Final = ("2021-r3", "2027")
+GAMES: Final = (1, 20, 100, 500)
+
+
+@dataclass(frozen=True)
+class Options:
+    """Which parts, on what load, for how long."""
+
+    only: tuple[str, ...] = PARTS
+    rounds: int = 3
+    seconds: float = 2.0
+    """Of each measurement under load."""
+    games: tuple[int, ...] = GAMES
+    editions: tuple[str, ...] = tuple(f"blokus-{name}" for name in EDITIONS)
+    """The editions' whole names."""
+    observers: tuple[int, ...] = (0, 1)
+    """Of each game."""
+    drivers: int = sensible_processes()

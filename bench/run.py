@@ -1,0 +1,34 @@
+"""A whole run: every part once a round, round after round.
+
+Law: what is compared is measured by turns, in the same run. Everything measured is in the records, whatever is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final, TypeAlias
+
+from bench.figures import Records
+from bench.options import Options
+from bench.traffic import measure_traffic
+from server.descriptors import connections_possible
+
+CONNECTIONS: Final = 8192
+
+Part: TypeAlias = Callable[[Options, Records], Iterator[str]]
+"""Measures one round; says what it does next."""
+
+PARTS: Final[tuple[tuple[frozenset[str], Part], ...]] = ((frozenset({"floor", "server"}), measure_traffic),)
+"""Which words ask for a part, and the part."""
+
+
+def run(options: Options, tell: Callable[[str], None]) -> Records:
+    """Measure what `options` ask for; `tell` hears what is measured next. Raises BenchError."""
+    connections_possible(CONNECTIONS)  # what is started from here inherits it
+    records = Records()
+    for number in range(options.rounds):
+        for words, part in PARTS:
+            if words.intersection(options.only):
+                for what in part(options, records):
+                    tell(f"round {number + 1} of {options.rounds}: {what}")
+    return records
