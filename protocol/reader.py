@@ -38,6 +38,12 @@ _MOST_FAULTS: Final = 32
 _COMMENT_BYTES: Final = len("<!---->")
 _MARK_BYTES: Final = 64
 """So much of an end tag is enough to look for; a longer mark would only be slower to compare."""
+_PLAIN_START: Final = re.compile(
+    rb"""[ \t\r\n]*+<([A-Za-z][A-Za-z0-9]*+)(?:[ \t\r\n]++[A-Za-z]++=(?:"[^"<>]*+"|'[^'<>]*+'))*+[ \t\r\n]*+>"""
+)
+"""A start tag as nearly everybody writes it; a packet that begins so cannot end before an end tag of this name."""
+_PLAIN_BYTES: Final = 1024
+"""So many bytes of a packet are looked at for a plain start tag, each time some arrive."""
 
 
 class PacketReader:
@@ -56,6 +62,8 @@ class PacketReader:
         self._spent = 0
         """Bytes parsed since the end of the last packet."""
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
+        self._is_ascii = False
+        """The piece before was: the decoder waits for nothing."""
         self._parser = etree.XMLPullParser(
             events=("start", "end", "start-ns"),
             resolve_entities=False,
@@ -98,10 +106,15 @@ class PacketReader:
             piece = self._cut()
             if not piece:
                 return None
-            packet = self._parse(self._decoder.decode(piece))
+            packet = self._parse(self._decode(piece))
             if packet is not None:
                 return packet
         return None
+
+    def _decode(self, piece: bytearray) -> str:
+        """As UTF-8, whatever comes; ASCII needs no decoder, unless one waits for the rest of a character."""
+        was_ascii, self._is_ascii = self._is_ascii, piece.isascii()
+        return piece.decode("ascii") if was_ascii and self._is_ascii else self._decoder.decode(piece)
 
     # -- cutting the bytes ------------------------------------------------------------------------------------------
 
@@ -110,7 +123,10 @@ class PacketReader:
         buffer = self._buffer
         if not self._has_begun and not self._is_begun():
             return bytearray()
-        size = self._measure_in_packet(self._end_mark) if self._end_mark else self._measure_to_bracket()
+        if self._end_mark:
+            size = self._measure_in_packet(self._end_mark)
+        else:
+            size = self._measure_plain_packet() or self._measure_to_bracket()
         if (size or len(buffer)) > self.limits.packet_bytes - self._spent:
             limit = self.limits.packet_bytes
             raise self._refuse(Refusal.PACKET_SIZE, f"is longer than {limit} bytes, which is the limit here")
@@ -121,6 +137,21 @@ class PacketReader:
             self._scanned = 0
             self._spent += size
         return piece
+
+    def _measure_plain_packet(self) -> int:
+        """Bytes of the next packet where it is short, has come whole, and begins as most do; 0 otherwise.
+
+        It could as well be cut into smaller pieces; each one costs as much as all of them.
+        """
+        buffer = self._buffer
+        if self._is_in_prolog or not buffer.endswith((b">", b">\n")):
+            return 0
+        start = _PLAIN_START.match(buffer, 0, _PLAIN_BYTES)
+        if start is None:
+            return 0
+        found = buffer.find(b"</" + start[1], start.end(), SLICE_BYTES)
+        size = buffer.find(b">", found, SLICE_BYTES) + 1 if found >= 0 else 0
+        return size if size <= self.limits.packet_bytes - self._spent else 0
 
     def _measure_to_bracket(self) -> int:
         """Bytes up to the first `>`, or the white space that surely is between packets; 0 if there is none yet."""

@@ -1,7 +1,8 @@
 """What is kept of finished games: a line in the results, a replay, and the line once more beside the replay.
 
 Law: the line is written before anybody is told the result; replays are written in a thread and are there whole or not
-at all. Whatever fails here, the game has been played and the server goes on.
+at all. They are encoded before, a few packets a turn of the event loop: a thread that computes would keep the loop from
+the interpreter for milliseconds. Whatever fails here, the game has been played and the server goes on.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ from typing import Final
 
 import trio
 
+from protocol.dialect import Dialect
 from server import events
 from server.policy import Edition
-from server.replay import encode_replay, free_path, remove_leftovers, replay_name, require_writable, save_replay
+from server.replay import free_path, remove_leftovers, replay_name, replay_pieces, require_writable, save_replay
 from server.results import ResultsFile, result_line
 
+PACKETS_A_TURN: Final = 4  # of a replay are encoded at one go: well below what a move costs
 LEFTOVER_AGE: Final = 3600.0  # seconds; nobody writes one replay for so long
 
 
@@ -86,15 +89,26 @@ class Archive:
         self._finishing.set()
 
     async def _save(self, path: Path, edition: Edition, game: events.GameEnded, line: str) -> None:
-        def save() -> Path:
-            saved = save_replay(path.parent, path.name, encode_replay(edition.dialect, game.room, game.record))
+        def save(content: bytes) -> Path:
+            saved = save_replay(path.parent, path.name, content)
             save_replay(saved.parent, f"{saved.stem}.json", line.encode() + b"\n")
             return saved
 
         try:
-            saved = await trio.to_thread.run_sync(save)
+            content = await _encode(edition.dialect, game)
+            saved = await trio.to_thread.run_sync(save, content)
         except Exception as error:
             self._stream.publish(events.ReplayFailed(game.room, str(path), str(error)))
         else:
             self._stream.publish(events.ReplaySaved(game.room, str(saved)))
         self._promised.discard(path)
+
+
+async def _encode(dialect: Dialect, game: events.GameEnded) -> bytes:
+    """The game's replay, while everybody else gets turns."""
+    pieces = []
+    for number, piece in enumerate(replay_pieces(dialect, game.room, game.record)):
+        pieces.append(piece)
+        if number % PACKETS_A_TURN == 0:
+            await trio.lowlevel.checkpoint()
+    return b"".join(pieces)

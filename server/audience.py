@@ -36,12 +36,6 @@ class Audience:
         """A word of the room for one alone."""
         peer.send(self._encode(data), on_sent)
 
-    def ask(self, peer: Peer, on_sent: SentCallback) -> None:
-        """Ask for a move: the same bytes every time."""
-        if self._request is None:
-            self._request = self._encode(MoveRequest())
-        peer.send(self._request, on_sent)
-
     def tell_observers(self, data: RoomData) -> None:
         """A word of the room for the observers, if this edition has a packet for it."""
         if self._dialect.has_packet(type(data)):
@@ -61,6 +55,20 @@ class Audience:
         """A position for the observers and, unless the game is paused, for the players."""
         players = self.players if to_players else []
         self._tell((*self.observers, *players), RoomMessage(self._room_id, position))
+
+    def ask(self, asked: Peer, position: Memento, on_sent: SentCallback) -> None:
+        """A position for everybody, and for `asked`, who hears it last, the request for a move in the same write.
+
+        A write is what costs most of a move, here and where it wakes somebody up. The request's bytes are always the
+        same.
+        """
+        if self._request is None:
+            self._request = self._encode(MoveRequest())
+        packet = self._encode(position)
+        for peer in (*self.observers, *self.players):
+            if peer is not asked:
+                peer.send(packet)
+        asked.send(packet + self._request, on_sent)
 
     def dismiss(self, result: Result | None, uninformed: Peer | None = None) -> None:
         """The room's last words, to all but `uninformed`: the result, where there is one, and that it is over."""

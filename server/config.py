@@ -219,6 +219,9 @@ class Config:
         30.0, seconds(can_be_zero=True), LIMITS, "The longest such delay in seconds; each further attempt adds one."
     )
     rooms_waiting: int = setting(1024, whole_number(1), LIMITS, "Rooms that wait for a player.")
+    seats_per_connection: int = setting(
+        3, whole_number(1), LIMITS, "Seats of one connection in games that wait or run; administrators are exempt."
+    )
     reservation_timeout: float = setting(
         600.0, seconds(), LIMITS, "Seconds after which a reserved seat nobody took is released."
     )

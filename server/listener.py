@@ -329,6 +329,7 @@ def _lobby_settings(config: Config) -> LobbySettings:
         limits=limits,
         starts_paused=config.is_paused,
         rooms_waiting=config.rooms_waiting,
+        seats_per_connection=config.seats_per_connection,
         observers_per_room=config.observers_per_room,
         reservation_timeout=config.reservation_timeout,
     )

@@ -63,6 +63,8 @@ class LobbySettings:
     starts_paused: bool = False
     """Games that come about by `join` wait for an administrator's word."""
     rooms_waiting: int = 1024
+    seats_per_connection: int = 3
+    """So few that nobody with the connections of one address takes all the rooms that may wait."""
     observers_per_room: int = 64
     reservation_timeout: float = 600.0
 
@@ -124,6 +126,7 @@ class Lobby:
     def join(self, peer: Peer, request: JoinRequest) -> None:
         """Sit down in the first open game of this type, or in a new one."""
         edition = self._edition_for(peer, request.game_type)
+        self._require_free_hands(peer)
         found = self._open_chair(peer, edition)
         if found is None:
             clocks = [self._clock(can_timeout=edition.policy.judges_joined_games) for _ in range(SEATS)]
@@ -143,6 +146,7 @@ class Lobby:
         chair = room.free_chair()
         if chair is None or room.chair_of(peer) is not None:
             raise RequestError(Fault.ROOM_FULL, peer.edition.dialect.texts.room_full(room.id))
+        self._require_free_hands(peer)
         self._seat(peer, room, chair)
 
     def join_prepared(self, peer: Peer, request: JoinPreparedRequest) -> None:
@@ -152,6 +156,7 @@ class Lobby:
             raise RequestError(Fault.UNKNOWN_RESERVATION, peer.edition.dialect.texts.unknown_reservation)
         room, chair = reserved
         self._require_same_game(peer, room.edition)
+        self._require_free_hands(peer)
         del self.reservations[request.reservation_code or ""]
         self._seat(peer, room, chair)
 
@@ -322,6 +327,12 @@ class Lobby:
         if other is not None:
             text = f"This connection plays {other.edition.game_type}; open another one for {edition.game_type}"
             raise RequestError(Fault.OTHER_GAME, text)
+
+    def _require_free_hands(self, peer: Peer) -> None:
+        """One connection cannot take all the rooms there may be."""
+        if len(peer.rooms) >= self.settings.seats_per_connection and not peer.is_admin:
+            text = f"This connection has a seat in {len(peer.rooms)} games, as many as this server allows"
+            raise RequestError(Fault.SEATS_PER_CONNECTION, text)
 
     def _clock(self, *, can_timeout: bool) -> MoveClock:
         return MoveClock(self.settings.limits if can_timeout else UNLIMITED)

@@ -29,6 +29,7 @@ from server.policy import Edition
 _UNFIT: Final = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]')  # in file names, on one of the usual systems
 _MAX_NAME: Final = 90  # bytes of a player's name in a file name, of which the usual systems allow 255
 _TEMPORARY: Final = ".replay-"
+_INDENT: Final = "\n"  # before the packets of a replay
 
 
 class ReplayError(StartError):
@@ -37,9 +38,16 @@ class ReplayError(StartError):
 
 def encode_replay(dialect: Dialect, room_id: str, record: Sequence[RoomData]) -> bytes:
     """The bytes of a replay: a document of room packets, each with no indent and a line of its own."""
-    packets = (dialect.encode(RoomMessage(room_id, data)) for data in record)
-    # no text of a packet holds a raw line feed, so taking two blanks from each line changes the layout alone
-    return b"<protocol>" + b"".join(packet.replace(b"\n  ", b"\n") for packet in packets) + b"\n</protocol>"
+    return b"".join(replay_pieces(dialect, room_id, record))
+
+
+def replay_pieces(dialect: Dialect, room_id: str, record: Sequence[RoomData]) -> Iterator[bytes]:
+    """The same bytes a packet at a time, for who has something else to do in between."""
+    dialect = dialect.for_room()
+    yield b"<protocol>"
+    for data in record:
+        yield dialect.encode(RoomMessage(room_id, data), _INDENT)
+    yield b"\n</protocol>"
 
 
 def replay_name(game_type: str, names: Sequence[str], now: datetime) -> str:

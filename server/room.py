@@ -76,7 +76,7 @@ class Room:
         self.is_paused = is_paused
         self.state = state
         self.phase = Phase.OPEN
-        self._audience = Audience(room_id, edition.dialect, self.chairs)
+        self._audience = Audience(room_id, edition.dialect.for_room(), self.chairs)
         self.observers = self._audience.observers
         self.ply = 0
         self._texts = edition.dialect.texts
@@ -130,7 +130,7 @@ class Room:
             return
         self._publish(events.ObserverJoined(self.id, peer.label))
         if self.phase is Phase.RUNNING and self.edition.policy.observing_sends_state:
-            self._audience.tell(peer, Memento(self.state, self.names))
+            self._audience.tell(peer, self._position())
 
     # -- the course of the game -------------------------------------------------------------------------------------
 
@@ -138,10 +138,8 @@ class Room:
         self.phase = Phase.RUNNING
         self._publish(events.GameStarted(self.id, self.names, self.is_paused, self.state.turn))
         self._audience.welcome()
-        self._record_position()
-        self._show_position(to_players=not self.is_paused)
-        if not self.is_paused:
-            self._request_move()
+        self.record.append(self._position())
+        self._go_on()
 
     def move(self, peer: Peer, message: RoomMessage, arrival: Arrival, now: float) -> None:
         """A room packet of a player: plays it, or ends the game over it."""
@@ -180,20 +178,29 @@ class Room:
             )
         )
         self.ply += 1
-        self._record_position(data.hints)
+        self.record.append(self._position(data.hints))
         outcome = self.state.outcome()
-        self._show_position(to_players=outcome is not None or not self.is_paused)
         if outcome is not None:
+            self._audience.show(self._position(), to_players=True)
             self._end(Ending.by_rules(outcome, self._texts.regular_reason(outcome)))
-        elif not self.is_paused:
+        else:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Show where the game stands; unless it is paused, the next move is asked for."""
+        if self.is_paused:
+            self._audience.show(self._position(), to_players=False)
+        else:
             self._request_move()
 
     def _request_move(self) -> None:
+        """Show everybody the position, and ask who is on turn."""
         chair = self.chairs[self.state.seat_on_turn]
         self._requested = chair.seat
         self._request_number += 1
         assert chair.peer is not None, "whoever leaves ends the game"
-        self._audience.ask(chair.peer, partial(self._request_sent, chair, self._request_number))
+        sent = partial(self._request_sent, chair, self._request_number)
+        self._audience.ask(chair.peer, self._position(), sent)
 
     def _request_sent(self, chair: Chair, number: int, now: float) -> None:
         if number != self._request_number or self._requested is None:
@@ -301,7 +308,6 @@ class Room:
         if tells_first:
             self._audience.tell_observers(Paused(is_paused))
         if not is_paused and self.phase is Phase.RUNNING and self._requested is None:
-            self._show_position(to_players=True)
             self._request_move()
         if not tells_first:
             self._audience.tell_observers(Paused(is_paused))
@@ -316,7 +322,6 @@ class Room:
             self._ignore(peer, "step", "a move has been asked for and not been answered")
         else:
             self._publish(events.GameStepped(self.id))
-            self._show_position(to_players=True)
             self._request_move()
 
     def cancel(self) -> None:
@@ -390,11 +395,8 @@ class Room:
 
     # -- telling people ---------------------------------------------------------------------------------------------
 
-    def _record_position(self, hints: tuple[str, ...] = ()) -> None:
-        self.record.append(Memento(self.state, self.names, hints))
-
-    def _show_position(self, *, to_players: bool) -> None:
-        self._audience.show(Memento(self.state, self.names), to_players=to_players)
+    def _position(self, hints: tuple[str, ...] = ()) -> Memento:
+        return Memento(self.state, self.names, hints)
 
     def _publish(self, happening: events.Happening) -> None:
         self._host.publish(happening)

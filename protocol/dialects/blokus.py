@@ -1,23 +1,18 @@
-"""Moves and positions of Blokus on the wire, as parts that the editions put together in their own order.
+"""Moves of Blokus on the wire, out and in, and positions, in; `blokus_position` writes those.
 
-Law: a position is written as text, from pieces that are kept: a list of stones by its mask, a row of the board by its
-cells. So a state costs what changed since the last one, not what lies on the board. Lists are read in any order and
-written in the order of the enumerations. Sources: the seed documents, releases 21.4.0 and 21.1.0.
+Law: lists are read in any order. Sources: the seed documents, releases 21.4.0 and 21.1.0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Final
 
-from game.blokus.bitboard import SIZE, STRIDE, bit, scan
+from game.blokus.bitboard import SIZE, bit
 from game.blokus.move import SetMove, SkipMove
 from game.blokus.polyomino import Color, Rotation, Shape
 from game.blokus.rulesets import Ruleset
 from game.blokus.state import BlokusState
 from protocol.dialect import DataReader, Dialect, Writer
-from protocol.dialects.room import player
 from protocol.errors import LocalProtocolError
 from protocol.messages import Memento, MoveData, UnreadableData
 from protocol.reading import (
@@ -32,11 +27,16 @@ from protocol.reading import (
     read_integer,
     read_text,
 )
-from protocol.writer import Body, attribute, boolean, element, leaf, typed_element
+from protocol.writer import Body, attribute, element, leaf
 
 COLORS: Final[dict[str, Color]] = dict(Color.__members__)
 SHAPES: Final[dict[str, Shape]] = dict(Shape.__members__)
 ROTATIONS: Final[dict[str, Rotation]] = dict(Rotation.__members__)
+
+# by value: an enumeration's own `name` is slow to ask for, and every position holds a move
+_COLOR_NAMES: Final = tuple(COLORS)
+SHAPE_NAMES: Final = tuple(SHAPES)
+_ROTATION_NAMES: Final = tuple(ROTATIONS)
 
 # -- moves ------------------------------------------------------------------------------------------------------------
 
@@ -113,153 +113,19 @@ def move_writer(package: str) -> Writer:
 
 def _piece(move: SetMove, indent: str) -> str:
     return (
-        f'{indent}<piece color="{move.color.name}" kind="{move.shape.name}" rotation="{move.rotation.name}" '
-        f'isFlipped="{boolean(value=move.is_flipped)}">{indent}  <position x="{move.x}" y="{move.y}"/>{indent}</piece>'
+        f'{indent}<piece color="{_COLOR_NAMES[move.color]}" kind="{SHAPE_NAMES[move.shape]}" '
+        f'rotation="{_ROTATION_NAMES[move.rotation]}" isFlipped="{"true" if move.is_flipped else "false"}">'
+        f'{indent}  <position x="{move.x}" y="{move.y}"/>{indent}</piece>'
     )
-
-
-# -- positions, out ---------------------------------------------------------------------------------------------------
-
-StatePart: TypeAlias = Callable[[Memento, BlokusState, Dialect], str]
-"""Writes some children of the state, each on a line of its own."""
-
-_STATE_INDENT: Final = "\n      "
-_PART_INDENT: Final = _STATE_INDENT + "  "
-_INNER_INDENT: Final = _PART_INDENT + "  "
-_ENTRY_INDENT: Final = _INNER_INDENT + "  "
-_LISTS: Final = tuple(f"{color.name.lower()}Shapes" for color in Color)
-_SHAPE_LINES: Final = tuple(leaf(_INNER_INDENT, "shape", shape.name) for shape in Shape)
-_ROW_MASK: Final = (1 << SIZE) - 1
-_ROWS_KEPT: Final = 4096
-_LISTS_KEPT: Final = 2048
-_NAMES_KEPT: Final = 256
-
-
-def memento_writer(attributes: Callable[[BlokusState], str], *parts: StatePart) -> Writer:
-    """Writes positions: the state's attributes behind its class, then these parts in this order."""
-
-    def write(memento: Memento, dialect: Dialect, indent: str) -> Body:
-        state = memento.state
-        if not isinstance(state, BlokusState):
-            raise LocalProtocolError(f"not a position of Blokus: {type(state).__name__}")
-        lines = "".join([part(memento, state, dialect) for part in parts])
-        text = f'{_STATE_INDENT}<state class="state"{attributes(state)}>{lines}{_STATE_INDENT}</state>'
-        return Body("memento", "", text if indent == _STATE_INDENT else text.replace(_STATE_INDENT, indent))
-
-    return write
-
-
-def turn_round_start_piece(state: BlokusState) -> str:
-    return f' turn="{state.turn}" round="{state.round}" startPiece="{state.start_shape.name}"'
-
-
-def start_team(_memento: Memento, _state: BlokusState, dialect: Dialect) -> str:
-    return f'{_PART_INDENT}<startTeam class="team">{dialect.team_names[0]}</startTeam>'
-
-
-def shape_lists(attributes: str = "") -> StatePart:
-    """The four lists of stones still to be laid; `attributes` are those of their elements."""
-
-    def write(_memento: Memento, state: BlokusState, _dialect: Dialect) -> str:
-        blue, yellow, red, green = state.remaining_masks
-        return (
-            _shape_list(0, blue, attributes)
-            + _shape_list(1, yellow, attributes)
-            + _shape_list(2, red, attributes)
-            + _shape_list(3, green, attributes)
-        )
-
-    return write
-
-
-@lru_cache(maxsize=_LISTS_KEPT)
-def _shape_list(color: int, mask: int, attributes: str) -> str:
-    shapes = "".join([_SHAPE_LINES[index] for index in scan(mask)])
-    return element(_PART_INDENT, _LISTS[color], attributes, shapes)
-
-
-def valid_colors(_memento: Memento, state: BlokusState, _dialect: Dialect) -> str:
-    return _valid_colors(state.valid_mask)
-
-
-@lru_cache(maxsize=1 << len(Color))
-def _valid_colors(mask: int) -> str:
-    colors = "".join(leaf(_INNER_INDENT, "color", Color(index).name) for index in scan(mask))
-    return element(_PART_INDENT, "validColors", "", colors)
-
-
-def players(memento: Memento, _state: BlokusState, dialect: Dialect) -> str:
-    return _players(memento.names, dialect.team_names)
-
-
-@lru_cache(maxsize=_NAMES_KEPT)
-def _players(names: tuple[str, str], team_names: tuple[str, str]) -> str:
-    first = player(_PART_INDENT, "first", names[0], team_names[0])
-    return first + player(_PART_INDENT, "second", names[1], team_names[1])
-
-
-def board(_memento: Memento, state: BlokusState, _dialect: Dialect) -> str:
-    """The covered cells, row by row."""
-    blue, yellow, red, green = state.cells
-    covered = blue | yellow | red | green
-    rows = []
-    for y in range(SIZE):
-        shift = y * STRIDE
-        if covered >> shift & _ROW_MASK:
-            rows.append(
-                _row(
-                    y,
-                    blue >> shift & _ROW_MASK,
-                    yellow >> shift & _ROW_MASK,
-                    red >> shift & _ROW_MASK,
-                    green >> shift & _ROW_MASK,
-                )
-            )
-    return element(_PART_INDENT, "board", "", "".join(rows))
-
-
-@lru_cache(maxsize=_ROWS_KEPT)
-def _row(y: int, blue: int, yellow: int, red: int, green: int) -> str:
-    fields = [""] * SIZE
-    for color, cells in zip(Color, (blue, yellow, red, green), strict=True):
-        content = f'" y="{y}" content="{color.name}"/>'
-        for x in scan(cells):
-            fields[x] = f'{_INNER_INDENT}<field x="{x}{content}'
-    return "".join(fields)
-
-
-def last_move(memento: Memento, state: BlokusState, dialect: Dialect) -> str:
-    """Nothing before the first move; the move's hints with it, where the memento has any."""
-    if state.last_move is None:
-        return ""
-    return typed_element(
-        _PART_INDENT, "lastMove", dialect.data_body(MoveData(state.last_move, memento.hints), _INNER_INDENT)
-    )
-
-
-def last_move_mono(attributes: str = "") -> StatePart:
-    """For every colour that has laid all its stones, whether MONO was the last one."""
-
-    def write(_memento: Memento, state: BlokusState, _dialect: Dialect) -> str:
-        entries = "".join(
-            element(
-                _INNER_INDENT,
-                "entry",
-                "",
-                leaf(_ENTRY_INDENT, "color", color.name) + leaf(_ENTRY_INDENT, "boolean", boolean(value=is_mono)),
-            )
-            for color, is_mono in zip(Color, state.mono_last, strict=True)
-            if is_mono is not None
-        )
-        return element(_PART_INDENT, "lastMoveMono", attributes, entries)
-
-    return write
 
 
 # -- positions, in ----------------------------------------------------------------------------------------------------
 
+SHAPE_LISTS: Final = tuple(f"{color.lower()}Shapes" for color in COLORS)
+"""The tags of the lists of stones still to be laid, by colour."""
+
 _CELLS: Final = {(str(x), str(y)): bit(x, y) for x in range(SIZE) for y in range(SIZE)}
-_REQUIRED: Final = ("board", *_LISTS)
+_REQUIRED: Final = ("board", *SHAPE_LISTS)
 _OPTIONAL: Final = ("startTeam", "validColors", "first", "second", "lastMove", "lastMoveMono")
 
 
@@ -275,7 +141,7 @@ def memento_reader(rules: Ruleset, *further_tags: str) -> DataReader:
             if tag not in parts:
                 raise UnreadableError(f"im Element state fehlt das Element {tag}")
         move, hints = _read_last_move(parts.get("lastMove"), reading)
-        blue, yellow, red, green = (_read_shapes(parts[tag], reading) for tag in _LISTS)
+        blue, yellow, red, green = (_read_shapes(parts[tag], reading) for tag in SHAPE_LISTS)
         return Memento(
             BlokusState(
                 rules,

@@ -11,7 +11,7 @@ from typing import Final
 
 from game.blokus.rulesets import RULES_2021
 from protocol.dialect import Dialect
-from protocol.dialects import blokus, lobby, room
+from protocol.dialects import blokus, blokus_position, lobby, room
 from protocol.dialects.blokus_texts import MISTAKE_TEXTS, MISTAKES_WITHOUT_MOVE, describe_move
 from protocol.messages import Aggregation, Fragment, JoinedGameRoom, Memento, MoveData, Slot
 from protocol.texts import release_texts
@@ -41,15 +41,15 @@ BLOKUS_2021_R3: Final = Dialect(
     data_writers={
         **room.DATA_WRITERS,
         MoveData: blokus.move_writer(PACKAGE),
-        Memento: blokus.memento_writer(
-            blokus.turn_round_start_piece,
-            blokus.start_team,
-            blokus.shape_lists(),
-            blokus.valid_colors,
-            blokus.players,
-            blokus.board,
-            blokus.last_move,
-            blokus.last_move_mono(),
+        Memento: blokus_position.MementoWriter(
+            blokus_position.turn_round_start_piece,
+            blokus_position.start_team,
+            blokus_position.shape_lists(),
+            blokus_position.valid_colors,
+            blokus_position.players,
+            blokus_position.Board(),
+            blokus_position.last_move,
+            blokus_position.last_move_mono(),
         ),
     },
     move_classes=tuple(_MOVES),

@@ -8,22 +8,17 @@ Sources: the seed document of this revision, packets of release 21.1.0.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from functools import lru_cache
 from typing import Final
 
-from game.blokus.bitboard import scan
 from game.blokus.polyomino import Color
 from game.blokus.rulesets import RULES_2021
 from game.blokus.state import BlokusState
 from protocol.dialect import Dialect
-from protocol.dialects import blokus
+from protocol.dialects import blokus, blokus_position
 from protocol.dialects.blokus_2021_r2 import BLOKUS_2021_R2, MAP_CLASS, SET_CLASS
 from protocol.messages import Memento
 from protocol.reading import Element, Reading, UnreadableError, read_enum_text, read_integer
-from protocol.writer import element, leaf
-
-_PART_INDENT: Final = "\n        "
-_INNER_INDENT: Final = "\n          "
+from protocol.writer import leaf
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +41,12 @@ def _attributes(state: BlokusState) -> str:
     return f' currentColorIndex="{index}" turn="{turn}" round="{round_}" startPiece="{state.start_shape.name}"'
 
 
-def _ordered_colors(_memento: Memento, state: BlokusState, _dialect: Dialect) -> str:
-    return _written_colors(state.valid_mask)
+def _ordered_colors(_memento: Memento, state: BlokusState, _dialect: Dialect, indent: str) -> str:
+    return blokus_position.color_list("orderedColors", state.valid_mask, indent)
 
 
-@lru_cache(maxsize=1 << len(Color))
-def _written_colors(mask: int) -> str:
-    colors = "".join(leaf(_INNER_INDENT, "color", Color(index).name) for index in scan(mask))
-    return element(_PART_INDENT, "orderedColors", "", colors)
-
-
-def _start_color(_memento: Memento, _state: BlokusState, _dialect: Dialect) -> str:
-    return leaf(_PART_INDENT, "startColor", Color.BLUE.name)
+def _start_color(_memento: Memento, _state: BlokusState, _dialect: Dialect, indent: str) -> str:
+    return leaf(indent, "startColor", Color.BLUE.name)
 
 
 # -- in ---------------------------------------------------------------------------------------------------------------
@@ -108,15 +97,15 @@ BLOKUS_2021_R1: Final[Dialect] = BLOKUS_2021_R2.evolve(
     name="blokus-2021-r1",
     data_readers={"memento": read_memento},
     data_writers={
-        Memento: blokus.memento_writer(
+        Memento: blokus_position.MementoWriter(
             _attributes,
-            blokus.start_team,
-            blokus.board,
-            blokus.shape_lists(SET_CLASS),
-            blokus.last_move_mono(MAP_CLASS),
+            blokus_position.start_team,
+            blokus_position.Board(),
+            blokus_position.shape_lists(SET_CLASS),
+            blokus_position.last_move_mono(MAP_CLASS),
             _ordered_colors,
-            blokus.players,
-            blokus.last_move,
+            blokus_position.players,
+            blokus_position.last_move,
             _start_color,
         ),
     },

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from protocol.dialect import Dialect
-from protocol.dialects import blokus, lobby, room
+from protocol.dialects import blokus_position, lobby, room
 from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from protocol.dialects.blokus_texts_2021_r1 import TEXTS
 from protocol.messages import CloseConnection, ErrorMessage, ErrorPacket, JoinedGameRoom, Memento, Paused
@@ -41,14 +41,14 @@ BLOKUS_2021_R2: Final[Dialect] = BLOKUS_2021_R3.evolve(
     data_writers={
         ErrorMessage: room.error_writer("originalRequest"),
         Paused: None,
-        Memento: blokus.memento_writer(
-            blokus.turn_round_start_piece,
-            blokus.start_team,
-            blokus.board,
-            blokus.shape_lists(SET_CLASS),
-            blokus.last_move_mono(MAP_CLASS),
-            blokus.players,
-            blokus.last_move,
+        Memento: blokus_position.MementoWriter(
+            blokus_position.turn_round_start_piece,
+            blokus_position.start_team,
+            blokus_position.Board(),
+            blokus_position.shape_lists(SET_CLASS),
+            blokus_position.last_move_mono(MAP_CLASS),
+            blokus_position.players,
+            blokus_position.last_move,
         ),
     },
     welcome_names=("one", "two"),

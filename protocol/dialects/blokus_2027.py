@@ -13,7 +13,7 @@ from game.blokus.move import BlokusMistake
 from game.blokus.rulesets import RULES_2027
 from game.blokus.state import BlokusState
 from protocol.dialect import Dialect
-from protocol.dialects import blokus, lobby, room, verdict
+from protocol.dialects import blokus, blokus_position, lobby, room, verdict
 from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from protocol.dialects.blokus_texts import MISTAKE_TEXTS, MISTAKES_WITHOUT_MOVE, describe_move
 from protocol.messages import (
@@ -136,13 +136,13 @@ BLOKUS_2027: Final[Dialect] = BLOKUS_2021_R3.evolve(
         MoveData: blokus.move_writer(PACKAGE),
         MoveRequest: room.move_request_writer("moveRequest"),
         Result: verdict.write_result,
-        Memento: blokus.memento_writer(
+        Memento: blokus_position.MementoWriter(
             _attributes,
-            blokus.last_move,
-            blokus.board,
-            blokus.last_move_mono(),
-            blokus.shape_lists(),
-            blokus.valid_colors,
+            blokus_position.last_move,
+            blokus_position.Board(),
+            blokus_position.last_move_mono(),
+            blokus_position.shape_lists(),
+            blokus_position.valid_colors,
         ),
     },
     move_classes=tuple(_MOVES),

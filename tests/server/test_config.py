@@ -61,6 +61,7 @@ LIMITS = {
     "passwordWindow": 60,
     "passwordDelay": 30,
     "roomsWaiting": 1024,
+    "seatsPerConnection": 3,
     "reservationTimeout": 600,
     "observersPerRoom": 64,
 }

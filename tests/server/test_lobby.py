@@ -251,6 +251,26 @@ def test_no_more_rooms_wait_than_allowed() -> None:
     assert len(table.lobby.rooms) == 1
 
 
+def test_no_connection_has_more_seats_than_allowed() -> None:
+    table = Table(seats_per_connection=2)
+    admin, host = table.guest("admin", is_admin=True), table.guest("host")
+    _, codes = table.prepare(admin)
+    single = Slot("Eins"), Slot("Zwei", is_reserved=False)
+    open_room, _ = table.prepare(admin, *single)
+    host.says(JoinRoomRequest(open_room))
+    open_room, _ = table.prepare(admin, *single)
+    for request in (JoinRequest(GAME_TYPE), JoinPreparedRequest(codes[0]), JoinRoomRequest(open_room)):
+        greedy = table.guest("greedy")
+        assert greedy.says(JoinRequest(GAME_TYPE)) is None
+        assert greedy.says(JoinRequest(GAME_TYPE)) is None
+        assert len(greedy.peer.rooms) == 2
+        before = set(table.lobby.reservations)
+        assert fault_of(greedy.says(request)) is Fault.SEATS_PER_CONNECTION
+        assert set(table.lobby.reservations) == before
+    for _ in range(5):
+        assert admin.says(JoinRequest(GAME_TYPE)) is None  # it may prepare as many as it likes, anyway
+
+
 def test_no_more_observers_than_allowed() -> None:
     table = Table(observers_per_room=1)
     room, admin, *_ = table.game()

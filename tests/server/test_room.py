@@ -66,11 +66,12 @@ def test_a_move_is_shown_to_all_and_the_other_player_is_asked(table: Table) -> N
 
 
 def test_all_receivers_get_the_very_same_bytes(table: Table) -> None:
-    room, _, one, two = table.game()
-    for guest in (one, two):
+    room, admin, one, two = table.game()
+    for guest in (admin, one, two):
         guest.packets.clear()
     one.moves(room, first_move(room))
-    assert one.packets[0] is two.packets[0]
+    assert admin.packets[0] is one.packets[0]
+    assert two.packets[0].startswith(one.packets[0]), "the request stands behind it, in the same write"
 
 
 def test_a_game_played_to_its_end(table: Table) -> None:

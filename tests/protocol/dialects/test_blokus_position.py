@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import cast
 
 import pytest
@@ -15,7 +14,7 @@ from game.blokus.move import SetMove, SkipMove
 from game.blokus.polyomino import ALL_SHAPES_MASK, Color, Rotation, Shape
 from game.blokus.rulesets import RULES_2021, RULES_2027
 from game.blokus.state import BlokusState
-from protocol.dialects import blokus
+from protocol.dialects import blokus, blokus_position
 from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from protocol.errors import LocalProtocolError
 from protocol.messages import ErrorPacket, Memento, Message, RoomMessage, UnreadableData
@@ -25,6 +24,14 @@ from tests.protocol.strategies import random_game
 from tests.protocol.streams import LATEST
 
 COLORS = "BLUE, YELLOW, RED, GREEN"
+
+KEPT = (
+    blokus_position._fields,
+    blokus_position._shape_list,
+    blokus_position.color_list,
+    blokus_position._players,
+    blokus_position._last_move_mono,
+)
 
 
 def parse(text: str) -> Element:
@@ -91,23 +98,58 @@ def test_every_position_of_a_game_comes_back_as_it_was(seed: int) -> None:
 
 
 @settings(max_examples=25)
-@given(strategies.states, strategies.names)
-def test_kept_pieces_make_the_same_bytes_as_new_ones(state: BlokusState, names: tuple[str, str]) -> None:
+@given(strategies.states, strategies.names, st.sampled_from(["\n  ", "\n"]))
+def test_kept_pieces_make_the_same_bytes_as_new_ones(state: BlokusState, names: tuple[str, str], indent: str) -> None:
     packet = RoomMessage("r", Memento(state, names))
-    kept = BLOKUS_2021_R3.encode(packet)
-    for cache in (blokus._row, blokus._shape_list, blokus._valid_colors, blokus._players):
+    kept = BLOKUS_2021_R3.encode(packet, indent)
+    for cache in KEPT:
         cache.cache_clear()
-    assert BLOKUS_2021_R3.encode(packet) == kept
+    assert BLOKUS_2021_R3.encode(packet, indent) == kept
 
 
-def test_a_state_costs_what_changed() -> None:
-    states = random_game(0)
-    blokus._row.cache_clear()
-    for before, after in pairwise(states):
-        BLOKUS_2021_R3.encode(RoomMessage("r", Memento(before)))
-        built = blokus._row.cache_info().misses
-        BLOKUS_2021_R3.encode(RoomMessage("r", Memento(after)))
-        assert blokus._row.cache_info().misses - built <= 5, "a stone lies in at most five rows"
+@settings(max_examples=25)
+@given(st.lists(st.tuples(strategies.states, st.sampled_from(["\n  ", "\n"])), min_size=2, max_size=4))
+def test_a_writer_that_remembers_any_other_position_writes_the_same_bytes(
+    shown: list[tuple[BlokusState, str]],
+) -> None:
+    remembering = BLOKUS_2021_R3.for_room()
+    for state, indent in shown:
+        packet = RoomMessage("r", Memento(state))
+        assert remembering.encode(packet, indent) == BLOKUS_2021_R3.encode(packet, indent)
+
+
+@pytest.mark.slow
+def test_a_writer_that_follows_a_game_writes_the_same_bytes() -> None:
+    remembering = BLOKUS_2021_R3.for_room()
+    for state in random_game(3):
+        packet = RoomMessage("r", Memento(state))
+        assert remembering.encode(packet) == BLOKUS_2021_R3.encode(packet)
+
+
+def test_what_one_room_remembers_is_its_own() -> None:
+    first, second = (RoomMessage("r", Memento(state)) for state in random_game(1)[:2])
+    here, there = BLOKUS_2021_R3.for_room(), BLOKUS_2021_R3.for_room()
+    assert here.encode(second) != there.encode(first)
+    assert there.encode(second) == here.encode(second)
+
+
+def test_a_position_costs_what_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[int] = []
+
+    class Texts(tuple[str, ...]):
+        __slots__ = ()
+
+        def __getitem__(self, index: object) -> str:  # type: ignore[override]
+            written.append(cast("int", index))
+            return super().__getitem__(cast("int", index))
+
+    texts = tuple(Texts(each) for each in blokus_position._fields("\n        "))
+    monkeypatch.setattr(blokus_position, "_fields", lambda _indent: texts)
+    remembering = BLOKUS_2021_R3.for_room()
+    for state in random_game(0):
+        written.clear()
+        remembering.encode(RoomMessage("r", Memento(state)))
+        assert len(written) <= 5, "a stone covers at most five cells"
 
 
 def test_hints_stand_with_the_last_move() -> None:
@@ -247,12 +289,12 @@ def test_another_edition_is_put_together_from_the_same_parts() -> None:
     older = BLOKUS_2021_R3.evolve(
         data_readers={"memento": blokus.memento_reader(RULES_2027, "startColor")},
         data_writers={
-            Memento: blokus.memento_writer(
-                blokus.turn_round_start_piece,
-                blokus.board,
-                blokus.shape_lists(set_class),
-                blokus.last_move_mono(' class="linked-hash-map"'),
-                lambda _memento, _state, _dialect: "\n        <startColor>BLUE</startColor>",
+            Memento: blokus_position.MementoWriter(
+                blokus_position.turn_round_start_piece,
+                blokus_position.Board(),
+                blokus_position.shape_lists(set_class),
+                blokus_position.last_move_mono(' class="linked-hash-map"'),
+                lambda _memento, _state, _dialect, indent: f"{indent}<startColor>BLUE</startColor>",
             )
         },
     )
