@@ -251,24 +251,25 @@ def test_no_more_rooms_wait_than_allowed() -> None:
     assert len(table.lobby.rooms) == 1
 
 
-def test_no_connection_has_more_seats_than_allowed() -> None:
+@pytest.mark.parametrize("kind", [JoinRequest, JoinRoomRequest, JoinPreparedRequest])
+def test_no_connection_has_more_seats_than_allowed_but_an_administrator_s(kind: type[Message]) -> None:
     table = Table(seats_per_connection=2)
-    admin, host = table.guest("admin", is_admin=True), table.guest("host")
-    _, codes = table.prepare(admin)
-    single = Slot("Eins"), Slot("Zwei", is_reserved=False)
-    open_room, _ = table.prepare(admin, *single)
-    host.says(JoinRoomRequest(open_room))
-    open_room, _ = table.prepare(admin, *single)
-    for request in (JoinRequest(GAME_TYPE), JoinPreparedRequest(codes[0]), JoinRoomRequest(open_room)):
-        greedy = table.guest("greedy")
-        assert greedy.says(JoinRequest(GAME_TYPE)) is None
-        assert greedy.says(JoinRequest(GAME_TYPE)) is None
-        assert len(greedy.peer.rooms) == 2
-        before = set(table.lobby.reservations)
-        assert fault_of(greedy.says(request)) is Fault.SEATS_PER_CONNECTION
-        assert set(table.lobby.reservations) == before
+    admin, greedy = table.guest("admin", is_admin=True), table.guest("greedy")
     for _ in range(5):
-        assert admin.says(JoinRequest(GAME_TYPE)) is None  # it may prepare as many as it likes, anyway
+        assert admin.says(JoinRequest(GAME_TYPE)) is None  # it may prepare as many rooms as it likes, anyway
+    assert len(admin.peer.rooms) == 5
+    for _ in range(2):
+        assert greedy.says(JoinRequest(GAME_TYPE)) is None
+    room_id, (code,) = table.prepare(admin, Slot("Eins"), Slot("Zwei", is_reserved=False))
+    requests: dict[type[Message], Message] = {
+        JoinRequest: JoinRequest(GAME_TYPE),
+        JoinRoomRequest: JoinRoomRequest(room_id),
+        JoinPreparedRequest: JoinPreparedRequest(code),
+    }
+    rooms = set(table.lobby.rooms) - set(greedy.peer.rooms)
+    assert fault_of(greedy.says(requests[kind])) is Fault.SEATS_PER_CONNECTION
+    assert set(table.lobby.rooms) == rooms
+    assert set(table.lobby.reservations) == {code}
 
 
 def test_no_more_observers_than_allowed() -> None:
