@@ -1,0 +1,298 @@
+"""The table of limits, row by row: a property each, its default, and what happens to whoever goes beyond it.
+
+Real bytes. Each refusal is told where it can be read, and is one event and one count under the property's reason.
+"""
+
+from __future__ import annotations
+
+import io
+import socket
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import memory_stream_pair, wait_all_tasks_blocked
+
+from server.config import DEFAULT_PASSWORD, SETTINGS, Config
+from server.events import REFUSALS
+from server.listener import Server, _lobby_settings
+from tests.server.house import GAME_TYPE, PASSWORD, Caller, House, open_house
+from tests.server.wires import ThrottledWire
+
+JOIN = f'<join gameType="{GAME_TYPE}"/>'
+SLOTS = '<slot displayName="" canTimeout="true" reserved="true"/>' * 2
+PREPARE = f'<prepare gameType="{GAME_TYPE}">{SLOTS}</prepare>'
+
+Beyond = Callable[[House], Awaitable[Caller]]
+
+
+async def says(house: House, data: str) -> Caller:
+    caller = await house.call()
+    await caller.says("<protocol>" + data)
+    return caller
+
+
+def stranger(data: str) -> Beyond:
+    """A connection that has not joined says this."""
+
+    async def beyond(house: House) -> Caller:
+        return await says(house, data)
+
+    return beyond
+
+
+def begins(data: str) -> Beyond:
+    """A stream that begins like this."""
+
+    async def beyond(house: House) -> Caller:
+        caller = await house.call()
+        await caller.says(data)
+        return caller
+
+    return beyond
+
+
+def player(data: str) -> Beyond:
+    """A connection that has joined says this."""
+
+    async def beyond(house: House) -> Caller:
+        caller = await says(house, JOIN)
+        await caller.hears()
+        await caller.says(data)
+        return caller
+
+    return beyond
+
+
+def waiting(data: str, seconds: float) -> Beyond:
+    """Somebody says this and nothing more for so long."""
+
+    async def beyond(house: House) -> Caller:
+        caller = await house.call()
+        await caller.says(data)
+        await trio.sleep(seconds - 0.1)
+        assert not house.server.stream.refusals
+        await trio.sleep(0.2)
+        return caller
+
+    return beyond
+
+
+async def prepares_too_many(house: House) -> Caller:
+    admin = await house.admin()
+    for _ in range(house.config.rooms_waiting):
+        await admin.says(PREPARE)
+    assert not house.server.stream.refusals
+    assert len(house.server.lobby.rooms) == house.config.rooms_waiting
+    caller = await says(house, JOIN)
+    assert len(house.server.lobby.rooms) == house.config.rooms_waiting
+    return caller
+
+
+async def observes_as_one_too_many(house: House) -> Caller:
+    game = await house.game()
+    observe = f'<authenticate password="{PASSWORD}"/><observe roomId="{game.id}"/>'
+    for _ in range(house.config.observers_per_room - 1):
+        await says(house, observe)
+    assert not house.server.stream.refusals
+    return await says(house, observe)
+
+
+async def comes_to_no_reserved_seat(house: House) -> Caller:
+    admin = await house.admin()
+    _, codes = await house.prepare(admin)
+    caller = await house.sit(codes[0])
+    await trio.sleep(house.config.reservation_timeout - 0.1)
+    assert house.server.lobby.reservations
+    await trio.sleep(0.2)
+    assert not house.server.lobby.reservations
+    return caller
+
+
+async def guesses(house: House) -> Caller:
+    wrong = '<authenticate password="wrong"/>'
+    for _ in range(house.config.password_attempts):
+        assert (await says(house, wrong)).is_ended
+    caller = await says(house, wrong)
+    assert not caller.is_ended
+    await trio.sleep(1.1)
+    assert house.server.stream.refusals.pop(("RequestRefused", "wrong_password")) == house.config.password_attempts + 1
+    return caller
+
+
+def deaf(seconds: float, data: str = "") -> Beyond:
+    """A connection that takes nothing of what it is sent; what it says makes the server answer."""
+
+    async def beyond(house: House) -> Caller:
+        near, _ = memory_stream_pair()
+        wire = ThrottledWire(0)
+        caller = await house.call_over(near, wire)
+        await wire.feed.send_all(f'<protocol><authenticate password="{PASSWORD}"/>{data}'.encode())
+        await wait_all_tasks_blocked()
+        await trio.sleep(seconds)
+        assert wire.has_closed()
+        return caller
+
+    return beyond
+
+
+@dataclass(frozen=True)
+class Row:
+    """A limit; `told` is a part of what the peer hears, None where it cannot or does not."""
+
+    defaults: dict[str, Any]
+    beyond: Beyond
+    reason: tuple[str, str]
+    told: str | None
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+ROWS = {
+    "bytes of a stranger's packet": Row(
+        {"packet_bytes_before": 8192},
+        stranger("<join x='" + "x" * 8192),
+        ("ProtocolBroken", "packet_size"),
+        "Packet 1 is longer than 8192 bytes",
+    ),
+    "bytes of a packet": Row(
+        {"packet_bytes": 65536},
+        player("<room roomId='" + "x" * 65536),
+        ("ProtocolBroken", "packet_size"),
+        "Packet 2 is longer than 65536 bytes",
+    ),
+    "comments, instructions and blanks count": Row(
+        {},
+        stranger(" " * 3000 + "<!--" + "x" * 3000 + "--><?x " + "x" * 3000),
+        ("ProtocolBroken", "packet_size"),
+        "Packet 1 is longer than 8192 bytes",
+    ),
+    "depth": Row({"packet_depth": 32}, stranger("<a>" * 32), ("ProtocolBroken", "depth"), "deeper than 32"),
+    "attributes": Row(
+        {"packet_attributes": 64},
+        stranger("<a " + " ".join(f"b{number}=''" for number in range(65)) + "/>"),
+        ("ProtocolBroken", "attributes"),
+        "more than 64 attributes",
+    ),
+    "children": Row(
+        {"packet_children": 4096},
+        player("<room>" + "<a/>" * 4097),
+        ("ProtocolBroken", "children"),
+        "more than 4096 elements",
+    ),
+    "document types": Row(
+        {}, begins('<!DOCTYPE a [<!ENTITY b "c">]>'), ("ProtocolBroken", "doctype"), "contains a DOCTYPE"
+    ),
+    "external entities": Row(
+        {},
+        begins('<!DOCTYPE a SYSTEM "file:///etc/passwd">'),
+        ("ProtocolBroken", "doctype"),
+        "contains a DOCTYPE",
+    ),
+    "encodings": Row(
+        {},
+        begins('<?xml version="1.0" encoding="UTF-16"?>'),
+        ("ProtocolBroken", "encoding"),
+        "only UTF-8 is understood",
+    ),
+    "time to the first packet": Row(
+        {"first_packet_timeout": 30.0},
+        waiting("<protocol>", 30.0),
+        ("ProtocolBroken", "first_packet"),
+        "No packet came within 30 s",
+    ),
+    "time of a packet": Row(
+        {"packet_timeout": 10.0},
+        waiting(f"<protocol>{JOIN}<room", 10.0),
+        ("ProtocolBroken", "packet_timeout"),
+        "not ended in 10 s",
+    ),
+    "bytes that wait for a receiver": Row(
+        {"outbox_bytes": 4 * 1024 * 1024},
+        deaf(0.0, PREPARE * 700),
+        ("PeerTooSlow", "outbox_bytes"),
+        None,
+        {"outbox_bytes": 65536},
+    ),
+    "time of a receiver": Row({"outbox_timeout": 10.0}, deaf(10.1, PREPARE), ("PeerTooSlow", "outbox_timeout"), None),
+    "guessed passwords": Row(
+        {"password_attempts": 5, "password_window": 60.0, "password_delay": 30.0},
+        guesses,
+        ("AnswerDelayed", "password_guessing"),
+        "sc.server.network",
+    ),
+    "rooms that wait": Row(
+        {"rooms_waiting": 1024},
+        prepares_too_many,
+        ("RequestRefused", "rooms_waiting"),
+        "12 rooms wait for players",
+        {"rooms_waiting": 12},
+    ),
+    "seats of a connection": Row(
+        {"seats_per_connection": 3},
+        stranger(JOIN * 4),
+        ("RequestRefused", "seats_per_connection"),
+        "has a seat in 3 games",
+    ),
+    "reserved seats": Row(
+        {"reservation_timeout": 600.0}, comes_to_no_reserved_seat, ("ReservationExpired", "reservation_timeout"), "left"
+    ),
+    "observers": Row(
+        {"observers_per_room": 64},
+        observes_as_one_too_many,
+        ("RequestRefused", "observers_per_room"),
+        "has 64 observers",
+    ),
+}
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+async def test_beyond_a_limit(row: Row, autojump_clock: object) -> None:
+    for name, default in row.defaults.items():
+        assert getattr(Config(), name) == default
+        assert name in {each.field for each in SETTINGS}
+    async with open_house(**row.settings) as house:
+        caller = await row.beyond(house)
+        heard = (await caller.hears()).decode()
+        if row.told is None:
+            assert heard == ""
+        else:
+            assert row.told in heard
+        kind, reason = row.reason
+        assert dict(house.server.stream.refusals) == {(kind, reason): 1}
+        told = [each for each in house.happenings if type(each) in REFUSALS and REFUSALS[type(each)](each) == reason]
+        assert [type(each).__name__ for each in told] == [kind]
+        assert house.happened(type(told[0])) == told
+
+
+@pytest.mark.parametrize(
+    ("host", "settings", "reason", "told"),
+    [
+        ("192.0.2.7", {"connections": 1}, "connections", "no more than 1 connections"),
+        ("127.0.0.1", {"connections": 1}, "connections", "no more than 1 connections"),
+        ("192.0.2.7", {"connections_per_address": 1}, "connections_per_address", "no more than 1 connections from one"),
+    ],
+)
+async def test_beyond_the_connections(host: str, settings: dict[str, int], reason: str, told: str) -> None:
+    assert (Config().connections, Config().connections_per_address) == (4096, 256)
+    server = Server(Config(default_game=GAME_TYPE, **settings), io.StringIO())  # type: ignore[arg-type]
+    (near, far), (other_near, other_far) = socket.socketpair(), socket.socketpair()
+    with near, other_near:
+        other_near.setblocking(False)
+        async with trio.open_nursery() as sessions:
+            server._admit(far, (host, 1), sessions)
+            server._admit(other_far, (host, 2), sessions)
+            await wait_all_tasks_blocked()
+            assert told in other_near.recv(1000).decode()
+            sessions.cancel_scope.cancel()
+    assert dict(server.stream.refusals) == {("ConnectionRefused", reason): 1}
+
+
+def test_defaults_that_refuse_nobody() -> None:
+    config = Config()
+    assert (config.grace, config.close_timeout, config.soft_timeout, config.hard_timeout) == (5.0, 5.0, 2.0, 10.0)
+    assert config.password == DEFAULT_PASSWORD
+    assert _lobby_settings(Config(host="0.0.0.0")).password is None
+    most = config.seats_per_connection * config.connections_per_address
+    assert most < config.rooms_waiting  # nobody takes all of them from one address
