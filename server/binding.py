@@ -1,4 +1,4 @@
-"""The sockets that a server listens on.
+"""The sockets that a server listens on, and what every socket it accepts is set to.
 
 Law: a host may stand for several addresses, all of which get the same port; either they all listen, or none is left
 open. What cannot be had is said in one line that names the option to change.
@@ -6,6 +6,7 @@ open. What cannot be had is said in one line that names the option to change.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import socket
 import sys
@@ -15,6 +16,9 @@ from server.errors import StartError
 from server.wire import stamp_arrivals
 
 BACKLOG: Final = 1024
+KEEPALIVE_IDLE: Final = 60  # seconds of silence after which a peer is asked whether it is still there
+KEEPALIVE_INTERVAL: Final = 10  # seconds between two such questions
+KEEPALIVE_COUNT: Final = 6  # unanswered questions after which it is gone
 NOT_HERE: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
 
 
@@ -44,6 +48,20 @@ def listen(host: str, port: int, option: str = "--port") -> list[socket.socket]:
             sock.close()
         raise StartError(_bind_problem(host, port, error, option)) from None
     return sockets
+
+
+def notice_vanished(sock: socket.socket) -> None:
+    """Have the kernel ask silent peers whether they are there: a machine that was switched off says no goodbye.
+
+    Two minutes later the connection is broken, as if the peer had left. A peer that answers may be silent for ever.
+    """
+    idle = "TCP_KEEPIDLE" if hasattr(socket, "TCP_KEEPIDLE") else "TCP_KEEPALIVE"  # the same by its name on macOS
+    values = {idle: KEEPALIVE_IDLE, "TCP_KEEPINTVL": KEEPALIVE_INTERVAL, "TCP_KEEPCNT": KEEPALIVE_COUNT}
+    with contextlib.suppress(OSError):  # no TCP: whoever is gone is known to be gone
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for option, value in values.items():
+            if hasattr(socket, option):
+                sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
 
 
 def _listening_socket(family: int, address: tuple[Any, ...]) -> socket.socket:

@@ -28,7 +28,7 @@ from protocol.messages import CloseConnection, ErrorPacket
 from server import events
 from server.alarms import Alarms
 from server.archive import Archive
-from server.binding import listen
+from server.binding import listen, notice_vanished
 from server.clock import TimeLimits
 from server.config import DEFAULT_PASSWORD, Config, is_loopback
 from server.descriptors import connections_possible
@@ -230,6 +230,7 @@ class Server:
 
     async def _serve_socket(self, sock: socket.socket, host: str, port: int) -> None:
         try:
+            notice_vanished(sock)
             await self.serve_wire(SocketWire(sock), f"{host}:{port}")
         finally:
             self._connections_by_host[host] -= 1

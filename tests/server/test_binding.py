@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from server.binding import listen
+from server.binding import KEEPALIVE_COUNT, KEEPALIVE_IDLE, KEEPALIVE_INTERVAL, listen, notice_vanished
 from server.errors import StartError
 from server.wire import SO_TIMESTAMPNS
 
@@ -114,3 +114,33 @@ def test_a_port_that_is_taken_on_one_of_the_addresses_leaves_no_socket_open(
         with pytest.raises(StartError, match="in use already"):
             listen("localhost", 0)
     assert [sock.is_closed for sock in made] == [True, True]
+
+
+# -- sockets that are accepted ----------------------------------------------------------------------------------------
+
+
+def test_a_peer_that_vanished_is_noticed_within_two_minutes() -> None:
+    assert KEEPALIVE_IDLE + KEEPALIVE_COUNT * KEEPALIVE_INTERVAL <= 120
+    with socket.socket() as sock:
+        notice_vanished(sock)
+        assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        if sys.platform == "linux":
+            assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == KEEPALIVE_IDLE
+            assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL) == KEEPALIVE_INTERVAL
+            assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT) == KEEPALIVE_COUNT
+
+
+def test_a_system_that_does_not_know_how_often_to_ask_asks_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    for option in ("TCP_KEEPIDLE", "TCP_KEEPALIVE", "TCP_KEEPINTVL", "TCP_KEEPCNT"):
+        monkeypatch.delattr(socket, option, raising=False)
+    FakeSocket.made = []
+    sock = FakeSocket(socket.AF_INET, socket.SOCK_STREAM)
+    notice_vanished(sock)  # type: ignore[arg-type]
+    assert sock.options == [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
+
+
+@pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="this system has no such sockets")
+def test_what_is_no_tcp_needs_no_asking() -> None:
+    near, far = socket.socketpair(socket.AF_UNIX)
+    with near, far:
+        notice_vanished(far)

@@ -66,6 +66,17 @@ async def test_one_address_has_only_so_many_but_this_machine_is_exempt(host: str
     assert server._connections_by_host == {}
 
 
+async def test_whoever_is_accepted_is_asked_now_and_then_whether_it_is_there() -> None:
+    server = Server(Config(default_game=GAME_TYPE), io.StringIO())
+    with socket.create_server(("127.0.0.1", 0)) as listening, socket.create_connection(listening.getsockname()):
+        accepted, address = listening.accept()
+        async with trio.open_nursery() as sessions:
+            server._admit(accepted, address, sessions)
+            await wait_all_tasks_blocked()
+            assert accepted.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+            sessions.cancel_scope.cancel()
+
+
 async def test_who_is_turned_away_and_gone_already_hurts_nobody() -> None:
     server = Server(Config(connections=1), io.StringIO())
     near, far = socket.socketpair()
