@@ -17,17 +17,17 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
-from bench.bench_server import cpu_of, drive
+from bench.driving import driving, quantile
 from bench.hostile import KINDS
-from bench.scripts import play_script
-from game.blokus.rulesets import BLOKUS_2021
-from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+from bench.plan import Plan, plan_of
+from bench.scripts import START_PIECE, load_of
 
 SECONDS = 5.0
 ROUNDS = 3
-START_PIECE = "PENTO_L"
+EDITION = "blokus-2021-r3"
 SHOWN = ("moves/s", "median ms", "p99 ms", "max ms")
 
 
@@ -65,6 +65,20 @@ def serving(folder: Path, *options: str) -> Iterator[tuple[int, subprocess.Popen
         server.wait()
 
 
+def drive(plan: Plan, seconds: float) -> dict[str, float]:
+    """What the players of `plan` meet with in so many seconds; their games are played to the end."""
+    with driving(replace(plan, ends_games=True)) as drivers:
+        measured = drivers.measure(seconds)
+    latencies = measured.ordered
+    return {
+        "moves/s": measured.moves_per_second,
+        "median ms": 1000 * quantile(latencies, 0.5),
+        "p99 ms": 1000 * quantile(latencies, 0.99),
+        "max ms": 1000 * latencies[-1],
+        "cpu us/move": 1e6 * measured.processor_per_move,
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("hostile", type=int, nargs="?", default=500)
@@ -73,16 +87,16 @@ def main() -> None:
     parser.add_argument("--each", action="store_true", help="each kind alone, too")
     arguments = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
-    scripts = [play_script(BLOKUS_2021.with_options({"startPiece": START_PIECE}), BLOKUS_2021_R3, 1)]
     kinds = [kind.__name__.lower() for kind in KINDS]
     attacks = [("attack", tuple(kinds)), *((kind, (kind,)) for kind in kinds if arguments.each)]
     found: dict[str, list[dict[str, float]]] = {}
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as (port, server):
 
+        pace = arguments.pace or None
+        plan = plan_of(load_of(EDITION), port, arguments.games, pid=server.pid, pace=pace, is_spread=pace is None)
+
         def measure(name: str) -> None:
-            before = cpu_of(server.pid)
-            measured = drive(port, arguments.games, scripts, SECONDS, arguments.pace or None)
-            measured["cpu us/move"] = 1e6 * (cpu_of(server.pid) - before) / measured["moves"]
+            measured = drive(plan, SECONDS)
             found.setdefault(name, []).append(measured)
             told = "  ".join(f"{key} {measured[key]:9.3f}" for key in (*SHOWN, "cpu us/move"))
             print(f"{name:10} {told}", flush=True)

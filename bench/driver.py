@@ -1,185 +1,393 @@
-"""Plays many scripted games at once against a server, and measures.
+"""Plays many scripted games at once against a server, and measures: `python -m bench.driver`, see `main`.
 
 Law: the driver does next to nothing (no parsing, no rules), in a process of its own, and says how busy it was. Latency
-is from the moment a move has been sent to the moment the next request has been read.
+is from the moment a move has been sent to the moment the next request has been read. What is told of an interval
+happened in it: the way there and the way out are not counted.
+
+Only the connection of whoever is on turn is read, so that a position and the request behind it are one call; what has
+come meanwhile for the others stays with the kernel, and much of it is thrown away there without being copied. Every
+socket is registered once, for edges: a change of who is read costs no call.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import selectors
+import select
 import socket
 import sys
 import time
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any, Final, Protocol
 
-from bench.scripts import ROOM, Script
+from bench.plan import PASSWORD, Plan, PlannedGame
+from bench.scripts import ROOM
 
-RESERVATION = rb"\s*<reservation>(.*?)</reservation>"
-PREPARED = re.compile(rb'<prepared roomId="([^"]*)">' + RESERVATION + RESERVATION)
-REQUESTS = (b'MoveRequest"/>', b'"moveRequest"/>')
-RESULT = b'<data class="result">'
+PATIENCE: Final = 20.0  # seconds without anything, after which a game hangs
+SPREAD_PLIES: Final = 4  # plies after which an observer's connection is emptied
+OBSERVER_BYTES: Final = 1 << 18  # what waits there till then has room
+RESERVATION: Final = rb"\s*<reservation>(.*?)</reservation>"
+PREPARED: Final = re.compile(rb'<prepared roomId="([^"]*)">' + RESERVATION + RESERVATION)
+RESULT: Final = b'<data class="result">'
+POSITION_END: Final = b"</state>\n    </data>\n  </room>"
+RESULT_BYTES: Final = 8192  # more than the longest one
+TAIL_BYTES: Final = 64  # more than the longest end that is looked for
 
-
-@dataclass
-class Measured:
-    """What one run gave; seconds."""
-
-    moves: int = 0
-    games: int = 0
-    seconds: float = 0.0
-    driver_cpu: float = 0.0
-    latencies: list[float] = field(default_factory=list)
+BUFFER: Final = bytearray(1 << 20)
 
 
-class Administrator:
+class Reader(Protocol):
+    """Whoever is read when something has come."""
+
+    def receive(self) -> None: ...
+
+
+class Peer:
+    """One connection to the server."""
+
+    __slots__ = ("fd", "recv_into", "send", "sock")
+
+    def __init__(self, driver: Driver, opening: bytes, receive_bytes: int = 0) -> None:
+        sock = socket.socket()
+        if receive_bytes:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+        sock.connect(driver.address)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sock.setblocking(False)
+        self.sock = sock
+        self.fd = sock.fileno()
+        self.recv_into = sock.recv_into
+        self.send = sock.send
+        driver.register(self.fd)
+        self.send(b"<protocol>" + opening)
+
+    def drain(self) -> None:
+        """Throw away what has come."""
+        try:
+            self.recv_into(BUFFER, 0, socket.MSG_TRUNC)
+        except OSError:
+            return
+
+    def close(self) -> None:
+        """Empty it first, so that the server sees an end and not a reset."""
+        self.drain()
+        self.sock.close()
+
+
+class Administrator(Peer):
     """The connection that prepares games, for whoever waits for one, in order."""
 
-    def __init__(self, driver: Driver, password: str) -> None:
-        self.sock = socket.create_connection(driver.address)
+    __slots__ = ("_data", "_game_type", "_waiting")
+
+    def __init__(self, driver: Driver) -> None:
+        super().__init__(driver, b'\n  <authenticate password="%s"/>' % PASSWORD.encode())
         self._data = b""
         self._waiting: deque[Game] = deque()
-        self._prepare = (
-            b'\n  <prepare gameType="%s"><slot displayName="" canTimeout="true" reserved="true"/>'
-            b'<slot displayName="" canTimeout="true" reserved="true"/></prepare>' % driver.game_type
-        )
-        driver.selector.register(self.sock, selectors.EVENT_READ, self)
-        self.sock.sendall(b'<protocol>\n  <authenticate password="%s"/>' % password.encode())
+        self._game_type = driver.plan.game_type
+        driver.readers[self.fd] = self
 
     def prepare(self, game: Game) -> None:
+        """A room for `game`, which is told. A display name says which script it is, to whoever cannot know."""
+        slot = f'<slot displayName="{game.script_number}" canTimeout="true" reserved="true"/>'
         self._waiting.append(game)
-        self.sock.sendall(self._prepare)
+        self.send(f'\n  <prepare gameType="{self._game_type}">{slot * 2}</prepare>'.encode())
 
-    def receive(self, _now: float) -> None:
-        self._data += self.sock.recv(1 << 16)
-        for prepared in PREPARED.finditer(self._data):
+    def receive(self) -> None:
+        """Read what has come; whoever waited for a room sits down."""
+        try:
+            count = self.recv_into(BUFFER)
+        except BlockingIOError:
+            return
+        self._data += BUFFER[:count]
+        for prepared in list(PREPARED.finditer(self._data)):
             self._waiting.popleft().sit_down(prepared[1], (prepared[2], prepared[3]))
-            self._data = self._data[prepared.end() :]
+        self._data = self._data[self._data.rfind(b"</prepared>") + 1 :]
 
 
-class Seat:
+class Seat(Peer):
     """One player's connection."""
 
-    __slots__ = ("game", "sock", "tail")
+    __slots__ = ("_request", "_tail", "game")
 
     def __init__(self, game: Game, code: bytes) -> None:
-        self.sock = socket.create_connection(game.driver.address)
-        self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        super().__init__(game.driver, b'\n  <joinPrepared reservationCode="%s"/>' % code)
         self.game = game
-        self.tail = b""
-        game.driver.selector.register(self.sock, selectors.EVENT_READ, self)
-        self.sock.sendall(b'<protocol>\n  <joinPrepared reservationCode="%s"/>' % code)
+        self._request = game.driver.request
+        self._tail = b""
 
-    def receive(self, now: float) -> None:
-        self.game.receive(self, now)
+    def receive(self) -> None:
+        """Read what has come, and look at its end."""
+        try:
+            count = self.recv_into(BUFFER)
+        except BlockingIOError:
+            return
+        except OSError:
+            count = 0
+        if BUFFER.endswith(self._request, 0, count):
+            self.game.requested(self, perf_counter())
+        elif not BUFFER.endswith(POSITION_END, 0, count):
+            self._look_closer(count)
+
+    def _look_closer(self, count: int) -> None:
+        if not count:
+            self.game.end(is_whole=False)
+            return
+        end = self._tail + BUFFER[max(0, count - RESULT_BYTES) : count]
+        if end.endswith(self._request):
+            self._tail = b""
+            self.game.requested(self, perf_counter())
+        elif RESULT in end:
+            self.game.end(is_whole=self.game.ply == len(self.game.turns) - 1)
+        else:
+            self._tail = end[-TAIL_BYTES:]
 
 
 class Game:
-    """One scripted game, played again and again until time is up."""
+    """A scripted game, followed by the next one."""
 
-    __slots__ = ("driver", "is_over", "packets", "ply", "script", "seats", "sent_at")
+    __slots__ = (
+        "driver",
+        "observers",
+        "packets",
+        "ply",
+        "room",
+        "sat_down_at",
+        "script",
+        "script_number",
+        "seats",
+        "sent_at",
+        "turns",
+    )
 
-    def __init__(self, driver: Driver, script: Script) -> None:
+    def __init__(self, driver: Driver, number: int) -> None:
         self.driver = driver
-        self.script = script
-        self.start()
+        self.script_number = number % len(driver.plan.scripts)
+        self.script: PlannedGame = driver.plan.scripts[self.script_number]
+        authenticate = b'\n  <authenticate password="%s"/>' % PASSWORD.encode()
+        self.observers = tuple(Peer(driver, authenticate, OBSERVER_BYTES) for _ in range(driver.plan.observers))
+        self.begin()
 
-    def start(self) -> None:
+    def begin(self) -> None:
+        """Ask for a room."""
         self.ply = 0
-        self.is_over = False
         self.sent_at = 0.0
-        self.packets: Sequence[bytes] = ()
+        self.sat_down_at = 0.0
+        self.room = b""
+        self.packets: list[bytes] = []
         self.seats: tuple[Seat, ...] = ()
-        self.driver.admin.prepare(self)
+        self.turns: list[Seat] = []
+        self.driver.administrator.prepare(self)
 
     def sit_down(self, room: bytes, codes: tuple[bytes, bytes]) -> None:
-        self.packets = [packet.replace(ROOM.encode(), room) for packet in self.script.packets]
+        """The room is there."""
+        self.room = room
+        self.packets = [packet.replace(ROOM, room.decode()).encode() for packet in self.script.packets]
+        for observer in self.observers:
+            observer.send(b'\n  <observe roomId="%s"/>' % room)
+        self.sat_down_at = perf_counter()
         self.seats = (Seat(self, codes[0]), Seat(self, codes[1]))
-
-    def receive(self, seat: Seat, now: float) -> None:
-        data = seat.sock.recv(1 << 18)
-        if not data:
-            self._over()
-            return
-        tail = seat.tail + data[-64:]
-        seat.tail = tail[-32:]
-        if any(request in tail for request in REQUESTS):
-            seat.tail = b""
-            self._answer(seat, now)
-        elif RESULT in data:
-            self.driver.measured.games += 1
-            self._over()
-
-    def _answer(self, seat: Seat, now: float) -> None:
-        measured = self.driver.measured
-        if self.ply:
-            measured.latencies.append(now - self.sent_at)
-        packet = self.packets[self.ply]
-        self.ply += 1
-        measured.moves += 1
-        seat.sock.send(packet)
-        self.sent_at = time.perf_counter()
-
-    def _over(self) -> None:
-        if self.is_over:
-            return
-        self.is_over = True
         for seat in self.seats:
-            self.driver.selector.unregister(seat.sock)
-            seat.sock.close()
-        if time.perf_counter() < self.driver.deadline:
-            self.start()
+            self.driver.readers[seat.fd] = seat
+
+    def _arrange(self, first: Seat) -> None:
+        """The first request says who sits where; it may be who has come first."""
+        second = self.seats[first is self.seats[0]]
+        own = self.script.seats[0]
+        self.turns = [first if seat == own else second for seat in self.script.seats]
+        self.turns.append(self.turns[-1])  # where the result is looked for
+        del self.driver.readers[second.fd]
+
+    def requested(self, seat: Seat, now: float) -> None:
+        """A move is due."""
+        if self.ply:
+            self.driver.latencies[self.ply].append(now - self.sent_at)
         else:
-            self.driver.running -= 1
+            self.driver.start_times.append(now - self.sat_down_at)
+            self._arrange(seat)
+        self.answer(seat)
+
+    def answer(self, seat: Seat) -> None:
+        """Send the next move, and read whoever is on turn after it."""
+        ply = self.ply
+        self.ply = ply + 1
+        following = self.turns[ply + 1]
+        if following is not seat:
+            readers = self.driver.readers
+            del readers[seat.fd]
+            readers[following.fd] = following
+        else:
+            self.seats[seat is self.seats[0]].drain()
+        if self.observers and not ply % SPREAD_PLIES:
+            for observer in self.observers:
+                observer.drain()
+        self.driver.moves += 1
+        seat.send(self.packets[ply])
+        self.sent_at = perf_counter()
+
+    def end(self, *, is_whole: bool) -> None:
+        """The result has come, or the connection was closed."""
+        if is_whole:
+            self.driver.games_over += 1
+        else:
+            self.driver.games_broken += 1
+        self.leave()
+        if self.driver.goes_on():
+            self.begin()
+        else:
+            self.driver.games.remove(self)
+
+    def leave(self) -> None:
+        """Close the players' connections."""
+        for seat in self.seats:
+            self.driver.readers.pop(seat.fd, None)
+            seat.close()
+        self.seats = ()
+
+
+class Commands:
+    """Standard input: lines, until it ends."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._data = ""
+        driver.register(sys.stdin.fileno())
+        driver.readers[sys.stdin.fileno()] = self
+
+    def receive(self) -> None:
+        """Read one piece of it; that it has ended is told as None."""
+        line = sys.stdin.readline()
+        self._driver.commands.append(line.split() if line else None)
 
 
 class Driver:
-    """Keeps `games` games going for `seconds`, then lets them end."""
+    """Keeps the plan's games going."""
 
-    def __init__(
-        self, address: tuple[str, int], password: str, game_type: bytes, scripts: Sequence[Script], games: int
-    ) -> None:
-        self.address = address
-        self.game_type = game_type
-        self.selector = selectors.DefaultSelector()
-        self.measured = Measured()
-        self.deadline = 0.0
-        self.running = games
-        self._scripts = scripts
-        self._games = games
-        self.admin = Administrator(self, password)
+    def __init__(self, plan: Plan, make_game: Callable[[Driver, int], Game] = Game) -> None:
+        self.plan = plan
+        self.address = ("127.0.0.1", plan.port)
+        self.request = plan.request.encode()
+        self.readers: dict[int, Reader] = {}
+        self.commands: deque[list[str] | None] = deque()
+        self.games: list[Game] = []
+        self.moves = self.games_over = self.games_broken = 0
+        self.latencies: list[list[float]] = []
+        """Seconds until the next request, by ply."""
+        self.start_times: list[float] = []
+        """Seconds from a player's connecting to the first request of its game."""
+        self._is_ending = False
+        self._make_game = make_game
+        self._epoll = select.epoll()
+        self.forget()
+        self.administrator = Administrator(self)
 
-    def run(self, seconds: float) -> Measured:
-        start = time.perf_counter()
-        cpu = time.process_time()
-        self.deadline = start + seconds
-        for number in range(self._games):
-            Game(self, self._scripts[number % len(self._scripts)])
-        while self.running:
-            ready = self.selector.select(20.0)
-            if not ready:
-                raise RuntimeError("nothing came for 20 s: a game hangs")
-            for key, _ in ready:
-                if key.fileobj.fileno() >= 0:  # type: ignore[union-attr]
-                    key.data.receive(time.perf_counter())
-        self.measured.seconds = time.perf_counter() - start
-        self.measured.driver_cpu = time.process_time() - cpu
-        return self.measured
+    def register(self, fd: int) -> None:
+        """Hear of everything new that comes there."""
+        self._epoll.register(fd, select.EPOLLIN | select.EPOLLET)
+
+    def forget(self) -> None:
+        """Begin to count anew."""
+        longest = max(len(script.packets) for script in self.plan.scripts)
+        self.latencies = [[] for _ in range(longest + 1)]
+        self.start_times = []
+        self.moves = 0
+
+    def goes_on(self) -> bool:
+        """Whether a game is followed by another one."""
+        return not self._is_ending
+
+    def turn(self, patience: float = PATIENCE) -> bool:
+        """Wait for something, and deal with everything that has come. Returns whether anything has."""
+        events = self._epoll.poll(patience)
+        readers = self.readers
+        for fd, _ in events:
+            reader = readers.get(fd)
+            if reader is not None:
+                reader.receive()
+        return bool(events)
+
+    def play(self) -> None:
+        """One turn. Raises RuntimeError if nothing comes."""
+        if not self.turn():
+            raise RuntimeError(f"nothing came for {PATIENCE:g} s: a game hangs")
+
+    def begin(self) -> None:
+        """Begin all games; each goes on while the others are begun, so that they spread over the plies."""
+        total = self.plan.games
+        progress = 0.0
+        while True:
+            while len(self.games) < total and (not self.plan.is_spread or len(self.games) <= progress * total):
+                self.games.append(self._make_game(self, len(self.games)))
+            first = self.games[0]
+            progress = 1.0 if self.games_over else max(progress, first.ply / len(first.script.packets))
+            if len(self.games) == total and (self.games[-1].ply or self.games_over > total):
+                return
+            self.play()
+
+    def measure(self, start: float, end: float) -> dict[str, Any]:
+        """What happens between two instants of `time.perf_counter`."""
+        while perf_counter() < start:
+            self.play()
+        self.forget()
+        before, over_before = self._instants(), self.games_over
+        while perf_counter() < end:
+            self.play()
+        after = self._instants()
+        waiting = [after[0] - game.sent_at for game in self.games if game.ply]
+        return {
+            "seconds": after[0] - before[0],
+            "driver_seconds": after[1] - before[1],
+            "subject_seconds": after[2] - before[2],
+            "moves": self.moves,
+            "games": self.games_over - over_before,
+            "latencies": self.latencies,
+            "start_times": self.start_times,
+            "longest_wait": max(waiting, default=0.0),
+            "playing": len(waiting),
+        }
+
+    def _instants(self) -> tuple[float, float, float]:
+        """Of the clock, of this process, and of the process that is measured."""
+        of_subject = time.clock_gettime(~self.plan.pid << 3 | 2) if self.plan.pid else 0.0
+        return perf_counter(), time.process_time(), of_subject
+
+    def finish(self) -> dict[str, Any]:
+        """Let games end, or cut them off. Returns how games ended, and the rooms of those that did not."""
+        if self.plan.ends_games:
+            self._is_ending = True
+            while self.games:
+                self.play()
+        for game in self.games:
+            game.leave()
+        cut_off = [game.room.decode() for game in self.games]
+        return {"over": self.games_over, "broken": self.games_broken, "cut_off": cut_off}
+
+    def obey(self) -> None:
+        """Play; for each line `measure START END` say what was measured, and when there are no more how it ended."""
+        Commands(self)
+        self.begin()
+        tell("ready")
+        while True:
+            while not self.commands:
+                self.play()
+            command = self.commands.popleft()
+            if command is None:
+                del self.readers[sys.stdin.fileno()]
+                tell(self.finish())
+                return
+            tell(self.measure(float(command[1]), float(command[2])))
+
+
+def tell(what: Any) -> None:
+    """One line of JSON on standard output."""
+    sys.stdout.write(json.dumps(what) + "\n")
+    sys.stdout.flush()
 
 
 def main() -> None:
-    """Arguments as JSON on standard input, what was measured as JSON on standard output."""
-    told = json.load(sys.stdin)
-    scripts = [
-        Script(tuple(each["seats"]), tuple(packet.encode() for packet in each["packets"]), ())
-        for each in told["scripts"]
-    ]
-    address, game_type = (told["host"], told["port"]), told["game_type"].encode()
-    driver = Driver(address, told["password"], game_type, scripts, told["games"])
-    print(json.dumps(asdict(driver.run(told["seconds"]))))
+    """On standard input a plan, then commands, on standard output what came of them; see `Driver.obey`."""
+    Driver(Plan.from_json(sys.stdin.readline())).obey()
 
 
 if __name__ == "__main__":

@@ -141,7 +141,7 @@ def _answer(process: subprocess.Popen[str]) -> Any:
 @contextmanager
 def driving(plan: Plan, processes: int = 1) -> Iterator[Drivers]:
     """The games of `plan`, spread over so many processes; all run when the `with` statement begins."""
-    module = "bench.lean_driver" if plan.pace is None else "bench.paced"
+    module = "bench.held" if plan.hold_ply else "bench.driver" if plan.pace is None else "bench.paced"
     with ExitStack() as stack:
         started = []
         for games in shares(plan.games, processes):

@@ -29,3 +29,9 @@ class Options:
     observers: tuple[int, ...] = (0, 1)
     """Of each game."""
     drivers: int = sensible_processes()
+    memory_games: tuple[int, int] = (100, 500)
+    """Between these two it is measured what one more costs."""
+    connections: int = 500
+    """So many do nothing while memory is measured,"""
+    idle_rooms: int = 500
+    """and so many rooms while one game is."""

@@ -39,6 +39,8 @@ class Plan:
     """Of each game."""
     pace: float | None = None
     """Seconds players think; None: they answer at once."""
+    hold_ply: int | None = None
+    """Games stop there; None: they go on."""
     is_spread: bool = True
     """The games begin one after the other, so that they are at different plies, as games in the world are."""
     ends_games: bool = False

@@ -8,8 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias
 
+from bench.coding import measure_protocol
 from bench.figures import Records
+from bench.memory import measure_memory
 from bench.options import Options
+from bench.plies import measure_plies
+from bench.rules import measure_rules
+from bench.start import measure_start
 from bench.traffic import measure_traffic
 from server.descriptors import connections_possible
 
@@ -18,7 +23,14 @@ CONNECTIONS: Final = 8192
 Part: TypeAlias = Callable[[Options, Records], Iterator[str]]
 """Measures one round; says what it does next."""
 
-PARTS: Final[tuple[tuple[frozenset[str], Part], ...]] = ((frozenset({"floor", "server"}), measure_traffic),)
+PARTS: Final[tuple[tuple[frozenset[str], Part], ...]] = (
+    (frozenset({"floor", "server"}), measure_traffic),
+    (frozenset({"rules"}), measure_rules),
+    (frozenset({"protocol"}), measure_protocol),
+    (frozenset({"start"}), measure_start),
+    (frozenset({"memory"}), measure_memory),
+    (frozenset({"plies"}), measure_plies),
+)
 """Which words ask for a part, and the part."""
 
 

@@ -7,13 +7,16 @@ it is known. Several different games are played side by side, so that nobody gai
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
 from game.api import Game, Seat
-from game.blokus.move import SetMove
+from game.blokus.move import SetMove, SkipMove
+from game.blokus.polyomino import Color
 from game.blokus.rulesets import BlokusGame
+from game.blokus.state import BlokusState
 from protocol.dialect import Dialect
 from protocol.messages import Memento, MoveData, MoveRequest, RoomMessage
 from server.editions import EDITIONS
@@ -22,6 +25,8 @@ ROOM: Final = "00000000-0000-4000-8000-000000000000"
 START_PIECE: Final = "PENTO_L"
 """Every game begins with this stone, in both seasons: scripts cannot wait for what a server draws."""
 SCRIPT_COUNT: Final = 8
+SKIPPED_SHARE: Final = 0.3
+"""Of the turns of a long game; about so many more turns it has."""
 
 
 @dataclass(frozen=True)
@@ -46,30 +51,51 @@ class Load:
     """The packet that asks for a move, with ROOM in it."""
 
 
-def play_script(game: Game, dialect: Dialect, seed: int) -> Script:
-    """A game of large stones first, as real players play them."""
+def play_game(
+    game: Game, seed: int, *, is_long: bool = False
+) -> Iterator[tuple[BlokusState, SetMove | SkipMove | None]]:
+    """Every position of a game of Blokus with the move that is made there, None in the last one.
+
+    Large stones are laid first, as real players lay them. In a long game now and then a turn is skipped.
+    """
     rng = random.Random(seed)
     assert isinstance(game, BlokusGame)
     state = game.new_state(rng)
+    while state.outcome() is None:
+        move: SetMove | SkipMove
+        if is_long and state.turn >= len(Color) and rng.random() < SKIPPED_SHARE:
+            move = SkipMove(state.color_on_turn)
+        else:
+            moves = list(state.generate_legal_moves())
+            largest = max(move.shape for move in moves)
+            move = rng.choice([move for move in moves if move.shape == largest])
+        yield state, move
+        state = state.play(move)
+    yield state, None
+
+
+def play_script(game: Game, dialect: Dialect, seed: int, *, is_long: bool = False) -> Script:
+    """A game of `play_game` as bytes."""
     seats: list[Seat] = []
     packets: list[bytes] = []
-    mementos = [dialect.encode(RoomMessage(ROOM, Memento(state)))]
-    while state.outcome() is None:
-        moves = list(state.generate_legal_moves())
-        largest = max(move.shape for move in moves)
-        move: SetMove = rng.choice([move for move in moves if move.shape == largest])
-        seats.append(state.seat_on_turn)
-        packets.append(dialect.encode(RoomMessage(ROOM, MoveData(move))))
-        state = state.play(move)
+    mementos: list[bytes] = []
+    for state, move in play_game(game, seed, is_long=is_long):
         mementos.append(dialect.encode(RoomMessage(ROOM, Memento(state))))
+        if move is not None:
+            seats.append(state.seat_on_turn)
+            packets.append(dialect.encode(RoomMessage(ROOM, MoveData(move))))
     return Script(tuple(seats), tuple(packets), tuple(mementos))
 
 
+def game_of(edition_name: str) -> Game:
+    """The rules of an edition, with the stone that scripts begin with."""
+    return EDITIONS[edition_name].game.with_options({"startPiece": START_PIECE})
+
+
 @cache
-def load_of(edition_name: str) -> Load:
+def load_of(edition_name: str, *, is_long: bool = False) -> Load:
     """The games that are played of an edition of Blokus."""
-    edition = EDITIONS[edition_name]
-    game = edition.game.with_options({"startPiece": START_PIECE})
-    scripts = tuple(play_script(game, edition.dialect, seed) for seed in range(SCRIPT_COUNT))
+    edition, game = EDITIONS[edition_name], game_of(edition_name)
+    scripts = tuple(play_script(game, edition.dialect, seed, is_long=is_long) for seed in range(SCRIPT_COUNT))
     request = edition.dialect.encode(RoomMessage(ROOM, MoveRequest()))
     return Load(edition_name, edition.game_type, scripts, request)

@@ -6,6 +6,7 @@ are in a process group of their own: Ctrl-C reaches the bench, and the bench end
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -35,6 +36,10 @@ def start_python(arguments: Sequence[str], **more: Any) -> subprocess.Popen[str]
 
 def end(process: subprocess.Popen[str]) -> None:
     """Let it end in good order, or end it."""
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with contextlib.suppress(BrokenPipeError):
+                pipe.close()
     process.terminate()
     try:
         process.wait(END_TIMEOUT)
