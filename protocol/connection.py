@@ -96,9 +96,9 @@ class Connection:
         """
         if not self._is_broken:
             try:
-                packet = self._reader.next_packet()
-                if packet is not None:
-                    return self.dialect.decode(packet, self._note_ignored)
+                message = self._next_message()
+                if message is not None:
+                    return message
             except RemoteProtocolError:
                 self._is_broken = True
                 raise
@@ -106,6 +106,20 @@ class Connection:
                 self._is_stream_end_told = True
                 return StreamEnd()
         return ConnectionClosed() if self._is_input_over else None
+
+    def _next_message(self) -> Message | None:
+        reader = self._reader
+        if reader.is_empty:
+            return None
+        for form in self.dialect.plain_forms:
+            match = reader.match(form.pattern)
+            if match is not None and form.fits(reader.limits):
+                message = form.read(match)
+                if message is not None:
+                    reader.skip(match)
+                    return message
+        packet = reader.next_packet()
+        return None if packet is None else self.dialect.decode(packet, self._note_ignored)
 
     def _note_ignored(self, text: str) -> None:
         if text not in self.ignored and len(self.ignored) < _MOST_IGNORED:

@@ -26,6 +26,7 @@ from protocol.messages import (
     UnknownPacket,
     UnreadableData,
 )
+from protocol.plain_form import PlainForm
 from protocol.reading import Element, Reading, UnreadableError, allowed, quote
 from protocol.texts import Texts
 from protocol.writer import Body, element
@@ -87,6 +88,8 @@ class Dialect:
     data_writers: Mapping[type, Writer] = field(repr=False)
     move_classes: tuple[str, ...] = ()
     """The classes of data that are moves; named to a player who sent something else."""
+    plain_forms: tuple[PlainForm, ...] = field(default=(), repr=False)
+    """Packets that are read without a tree where they come in the usual form."""
     team_names: tuple[str, str] = ("ONE", "TWO")
     """By seat, as in results and positions."""
     welcome_names: tuple[str, str] = ("ONE", "TWO")

@@ -86,6 +86,10 @@ class PacketReader:
         self._children = 0
         self._namespaces = 0
         self._has_default_namespace = False
+        self._is_between = False
+        """What was read last was the end of a packet, or white space behind it: the next packet begins here."""
+        self._skipped_lines = self._skipped_columns = 0
+        """What the parser has not seen, so that faults are found where they stand."""
         self._end_mark: bytes | None = None
         """What the end of the open packet begins with; None between packets."""
 
@@ -96,6 +100,32 @@ class PacketReader:
 
     def receive(self, data: bytes) -> None:
         self._buffer += data
+
+    @property
+    def is_empty(self) -> bool:
+        """There is nothing to read but what is still to come."""
+        return not self._buffer
+
+    def match(self, pattern: re.Pattern[bytes]) -> re.Match[bytes] | None:
+        """Where `pattern` matches the next packet, which has to begin right here; it has not been read yet."""
+        if not self._is_between or not self._is_ascii:
+            return None
+        room = self.limits.packet_bytes - self._spent
+        return pattern.match(self._buffer, 0, min(_PLAIN_BYTES, room))
+
+    def skip(self, match: re.Match[bytes]) -> None:
+        """Take the packet that `match` has found as read."""
+        size = match.end()
+        last_line = self._buffer.rfind(b"\n", 0, size)
+        if last_line < 0:
+            self._skipped_columns += size
+        else:
+            self._skipped_lines += self._buffer.count(b"\n", 0, size)
+            self._skipped_columns = size - 1 - last_line
+        del self._buffer[:size]
+        self._scanned = 0
+        self._spent = 0
+        self.packet_number += 1
 
     def next_packet(self) -> Element | None:
         """The next complete packet, or None: more bytes are needed, or the root has been closed.
@@ -144,7 +174,7 @@ class PacketReader:
         It could as well be cut into smaller pieces; each one costs as much as all of them.
         """
         buffer = self._buffer
-        if self._is_in_prolog or not buffer.endswith((b">", b">\n")):
+        if not self._is_between or not buffer.endswith((b">", b">\n")):
             return 0
         start = _PLAIN_START.match(buffer, 0, _PLAIN_BYTES)
         if start is None:
@@ -199,6 +229,9 @@ class PacketReader:
             text = self._check_prolog(text)
         if not text:
             return None
+        if self._skipped_lines or self._skipped_columns:
+            text = "\n" * self._skipped_lines + " " * self._skipped_columns + text
+            self._skipped_lines = self._skipped_columns = 0
         is_well_formed = True
         try:
             self._parser.feed(text)
@@ -216,6 +249,7 @@ class PacketReader:
         faults = self._parser.feed_error_log
         if not is_well_formed or (len(faults) and (len(faults) > _MOST_FAULTS or faults.filter_from_fatals())):
             raise self._malformed(faults, text)
+        self._is_between = packet is not None or (self._is_between and text.isspace())
         if packet is not None and self._has_default_namespace:
             _forget_default_namespace(packet)
         return cast("Element | None", packet)

@@ -12,6 +12,7 @@ from typing import Final
 from game.blokus.rulesets import RULES_2021
 from protocol.dialect import Dialect
 from protocol.dialects import blokus, blokus_position, lobby, room
+from protocol.dialects.blokus_plain_move import plain_set_move
 from protocol.dialects.blokus_texts import MISTAKE_TEXTS, MISTAKES_WITHOUT_MOVE, describe_move
 from protocol.messages import Aggregation, Fragment, JoinedGameRoom, Memento, MoveData, Slot
 from protocol.texts import release_texts
@@ -53,6 +54,7 @@ BLOKUS_2021_R3: Final = Dialect(
         ),
     },
     move_classes=tuple(_MOVES),
+    plain_forms=(plain_set_move(PACKAGE),),
 )
 
 _READ_RELEASE_MEMENTO: Final = blokus.memento_reader(replace(RULES_2021, ends_with_finished_color=False))

@@ -15,6 +15,7 @@ from game.blokus.state import BlokusState
 from protocol.dialect import Dialect
 from protocol.dialects import blokus, blokus_position, lobby, room, verdict
 from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+from protocol.dialects.blokus_plain_move import plain_set_move
 from protocol.dialects.blokus_texts import MISTAKE_TEXTS, MISTAKES_WITHOUT_MOVE, describe_move
 from protocol.messages import (
     Aggregation,
@@ -146,5 +147,6 @@ BLOKUS_2027: Final[Dialect] = BLOKUS_2021_R3.evolve(
         ),
     },
     move_classes=tuple(_MOVES),
+    plain_forms=(plain_set_move(PACKAGE),),
     slot_attributes=("displayName", "canTimeout", "reserved"),
 )

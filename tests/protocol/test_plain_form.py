@@ -1,0 +1,110 @@
+"""A form is only taken where a packet begins, and where no limit could be met by it."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+import pytest
+
+from protocol.connection import Connection, Role
+from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+from protocol.errors import Refusal, RemoteProtocolError
+from protocol.limits import AFTER_JOIN, Limits
+from protocol.messages import CancelRequest, JoinRequest, Message
+from protocol.plain_form import PlainForm
+from tests.protocol.streams import CUTS, Cut, all_events, stream_of, whole
+
+JOIN = PlainForm(re.compile(rb"\s*<join/>\s*"), lambda _match: CancelRequest("read in the plain form"), 2, 0, 0)
+PLAIN = BLOKUS_2021_R3.evolve(plain_forms=(JOIN,))
+
+
+def packets(stream: bytes, limits: Limits = AFTER_JOIN, cut: Cut = whole) -> list[object]:
+    return all_events(Connection(Role.SERVER, PLAIN, limits), cut(stream))[:-2]
+
+
+def test_the_first_packet_is_for_the_parser_and_those_behind_it_for_the_form() -> None:
+    assert packets(stream_of(b"<join/>", b"\n <join/> ", b"<join />", b"<join/>")) == [
+        JoinRequest(None),
+        CancelRequest("read in the plain form"),
+        JoinRequest(None),
+        CancelRequest("read in the plain form"),
+    ]
+
+
+@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize(
+    "inside",
+    [
+        b"<!-- > <join/> -->",
+        b"<!-- > <a>--><join x=''/><join x=''></join><!--</a> -->",
+        b"<?pi > <join/> ?>",
+        b"<![CDATA[ > <join/> ]]>",
+        b"<cancel roomId='> &lt;join/>'><!-- > <join/> --></cancel>",
+    ],
+)
+def test_what_looks_like_a_packet_inside_something_else_is_none(inside: bytes, cut: Cut) -> None:
+    without = all_events(Connection(Role.SERVER, BLOKUS_2021_R3, AFTER_JOIN), cut(stream_of(b"<join x=''/>", inside)))
+    assert packets(stream_of(b"<join x=''/>", inside), cut=cut) == without[:-2]
+
+
+def test_half_a_character_before_it_is_the_decoders_matter() -> None:
+    broken = stream_of(b"<join x=''/>", b"\xc3<join/>")
+    plainly, otherwise = (
+        all_events(Connection(Role.SERVER, dialect, AFTER_JOIN), whole(broken)) for dialect in (PLAIN, BLOKUS_2021_R3)
+    )
+    assert plainly == otherwise
+
+
+@pytest.mark.parametrize(
+    ("limits", "is_fit"),
+    [
+        ({}, True),
+        ({"depth": 4}, False),
+        ({"attributes": 3}, False),
+        ({"children": 2}, False),
+        ({"depth": 5, "attributes": 4, "children": 3}, True),
+    ],
+)
+def test_a_form_is_left_alone_where_it_could_meet_a_limit(limits: dict[str, int], is_fit: bool) -> None:
+    form = BLOKUS_2021_R3.plain_forms[0]
+    assert form.fits(dataclasses.replace(AFTER_JOIN, **limits)) is is_fit
+
+
+def test_where_it_does_not_fit_the_parser_reads() -> None:
+    deep = BLOKUS_2021_R3.evolve(plain_forms=(dataclasses.replace(JOIN, depth=99),))
+    connection = Connection(Role.SERVER, deep, AFTER_JOIN)
+    assert all_events(connection, whole(stream_of(b"<join/><join/>")))[:2] == [JoinRequest(None)] * 2
+
+
+def test_a_packet_beyond_the_limit_of_bytes_is_refused_as_ever() -> None:
+    connection = Connection(Role.SERVER, PLAIN, dataclasses.replace(AFTER_JOIN, packet_bytes=40))
+    connection.receive_data(b"<protocol><join/>" + b" " * 34 + b"<join/>")
+    assert connection.next_event() == JoinRequest(None)
+    with pytest.raises(RemoteProtocolError) as error:
+        connection.next_event()
+    assert error.value.refusal is Refusal.PACKET_SIZE
+
+
+def test_what_a_form_cannot_read_is_read_from_the_tree() -> None:
+    def nothing(_match: re.Match[bytes]) -> Message | None:
+        return None
+
+    dialect = BLOKUS_2021_R3.evolve(plain_forms=(dataclasses.replace(JOIN, read=nothing),))
+    connection = Connection(Role.SERVER, dialect, AFTER_JOIN)
+    assert all_events(connection, whole(stream_of(b"<join/><join/>")))[:2] == [JoinRequest(None)] * 2
+
+
+@pytest.mark.parametrize(
+    ("stream", "where"),
+    [
+        (b"<protocol>\n<join x=''/>\n<join/>\n  <join/>\n <a b=c/>", "packet 4, line 5, column 7"),
+        (b"<protocol><join x=''/><join/><join/><a b=c/>", "packet 4, line 1, column 42"),
+        (b"<protocol><join x=''/>\n<join/><join/><a b=c/>", "packet 4, line 2, column 20"),
+    ],
+)
+def test_faults_behind_it_are_where_they_stand(stream: bytes, where: str) -> None:
+    with pytest.raises(RemoteProtocolError, match=where):
+        packets(stream)
+    with pytest.raises(RemoteProtocolError, match=where):
+        all_events(Connection(Role.SERVER, BLOKUS_2021_R3, AFTER_JOIN), whole(stream))
