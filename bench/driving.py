@@ -20,6 +20,7 @@ from typing import Any, Final
 from bench.plan import Plan, shares
 from bench.subject import BenchError, end, start_python
 
+BUSY: Final = 0.85  # share of the time above which a driver may be what is measured
 LEAD: Final = 0.05  # seconds until an interval begins, so that every driver has heard of it
 
 

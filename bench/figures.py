@@ -5,6 +5,7 @@ Law: nothing is thrown away before the report: whoever reads a median finds the 
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -34,13 +35,9 @@ class Figure:
 
     def to_json(self) -> dict[str, Any]:
         """With the words of the report."""
-        return {
-            "unit": self.unit,
-            "median": self.median,
-            "min": self.least,
-            "max": self.most,
-            "rounds": list(self.rounds),
-        }
+        known = [value if math.isfinite(value) else None for value in (self.median, self.least, self.most)]
+        told: dict[str, Any] = {"unit": self.unit, **dict(zip(("median", "min", "max"), known, strict=True))}
+        return {**told, "rounds": [value if math.isfinite(value) else None for value in self.rounds]}
 
 
 @dataclass
@@ -81,6 +78,3 @@ class Records:
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self._records.values())
-
-    def __len__(self) -> int:
-        return len(self._records)

@@ -5,8 +5,10 @@ Law: plain values; whoever makes them has checked them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from types import MappingProxyType
+from typing import Any, Final
 
 from bench.driving import sensible_processes
 
@@ -35,3 +37,21 @@ class Options:
     """So many do nothing while memory is measured,"""
     idle_rooms: int = 500
     """and so many rooms while one game is."""
+
+    @classmethod
+    def quick(cls, **chosen: Any) -> Options:
+        """Few games and one short round, but for what was chosen."""
+        return cls(**{**QUICK, **chosen})
+
+
+QUICK: Final[Mapping[str, Any]] = MappingProxyType(
+    {
+        "rounds": 1,
+        "seconds": 0.5,
+        "games": (1, 20),
+        "observers": (0,),
+        "memory_games": (10, 60),
+        "connections": 100,
+        "idle_rooms": 100,
+    }
+)

@@ -22,6 +22,7 @@ from bench.scripts import START_PIECE, Load
 
 START_TIMEOUT: Final = 30.0
 END_TIMEOUT: Final = 30.0
+LOG_NAME: Final = "log"
 START_LOOK: Final = 0.002  # seconds between two looks whether a server is there
 
 
@@ -80,7 +81,7 @@ def serving(folder: Path, *options: str) -> Iterator[Subject]:
     arguments = ["-m", "spielleiter", "serve", "--port", "0", "--port-file", str(port_file)]
     arguments += ["--start-piece", START_PIECE, "--save-replay", str(replays), *options]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("SPIELLEITER_")}
-    with (folder / "log").open("w") as log:
+    with (folder / LOG_NAME).open("w") as log:
         process = start_python(arguments, stdin=subprocess.DEVNULL, stderr=log, cwd=folder, env=environment)
     try:
         yield Subject(process.pid, _awaited_port(process, port_file))
@@ -100,7 +101,8 @@ def _awaited_port(process: subprocess.Popen[str], port_file: Path) -> int:
         if text.strip():
             return int(text)
         time.sleep(START_LOOK)
-    raise BenchError(f"the server does not start (exit code {process.poll()})")
+    said = (port_file.parent / LOG_NAME).read_text(encoding="utf-8", errors="replace").splitlines()
+    raise BenchError(f"the server does not start (exit code {process.poll()}): {' '.join(said[-1:])}")
 
 
 @contextmanager

@@ -1,20 +1,27 @@
 """Tables of plain text: words to the left, figures to the right, each with the least and the most of its rounds.
 
-Law: no more than 100 columns for what the report shows, and the same text on a terminal and in a file.
+Law: the same text on a terminal and in a file.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import textwrap
+from typing import Final
 
 from bench.figures import Figure
 
+WIDTH: Final = 100
+"""Notes are broken there."""
+_INDENT: Final = "  "
+
 
 def number_text(value: float) -> str:
-    """Three digits that matter, and no more before them than there are: ``12,345``, ``87.1``, ``0.0523``."""
+    """Three digits that matter, or all before the point: ``12,345``, ``87.1``, ``0.0523``, ``4.67M``."""
     if math.isnan(value):
         return "-"
+    if abs(value) >= 1e6:
+        return f"{number_text(value / 1e6)}M"
     if value == 0 or abs(value) >= 1000 or float(value).is_integer():
         return f"{value:,.0f}"
     digits = max(0, 2 - math.floor(math.log10(abs(value))))
@@ -26,20 +33,37 @@ def figure_text(figure: Figure | None) -> str:
     if figure is None:
         return ""
     text = number_text(figure.median)
-    if figure.least == figure.most or math.isnan(figure.median):
-        return text
-    return f"{text} ({number_text(figure.least)}-{number_text(figure.most)})"
+    least, most = number_text(figure.least), number_text(figure.most)
+    return text if least == most or math.isnan(figure.median) else f"{text} ({least}-{most})"
 
 
-def table_text(title: str, words: Sequence[str], figures: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A titled table; each row has a text for every one of `words`, then one for every one of `figures`."""
-    header = (*words, *figures)
-    widths = [max(len(row[column]) for row in (header, *rows)) for column in range(len(header))]
-    lines = [
-        "  ".join(
-            cell.ljust(width) if column < len(words) else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in (header, *rows)
-    ]
-    return "\n".join((title, "", *(f"  {line}" for line in lines), ""))
+class Table:
+    """A titled table: columns of `words`, set to the left, then columns of `figures`, set to the right."""
+
+    def __init__(self, title: str, words: tuple[str, ...], figures: tuple[str, ...], note: str = "") -> None:
+        self.title = title
+        self.words = words
+        self.header = (*words, *figures)
+        self.rows: list[tuple[str, ...]] = []
+        self.notes = [note] if note else []
+
+    def add(self, *cells: str) -> None:
+        """One row, a cell for every column."""
+        self.rows.append(tuple(cell for cell, _ in zip(cells, self.header, strict=True)))
+
+    def text(self) -> str:
+        """Its lines, an empty one at the end."""
+        rows = (self.header, *self.rows)
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        count = len(self.words)
+        lines = [
+            _INDENT
+            + "  ".join(
+                cell.ljust(width) if column < count else cell.rjust(width)
+                for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+            )
+            for row in rows
+        ]
+        for note in self.notes:
+            lines += textwrap.wrap(note, WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT)
+        return "\n".join((self.title, "", *(line.rstrip() for line in lines), ""))

@@ -69,7 +69,7 @@ def measure_traffic(options: Options, records: Records) -> Iterator[str]:
     subjects = [name for name in SUBJECTS if name in options.only]
     for edition, observers, games in product(options.editions, options.observers, options.games):
         for name in subjects:
-            what = f"{name}, {edition}, {games} games" + (", observed" if observers else "")
+            what = f"{name}, {edition}, games at once: {games}" + (", observed" if observers else "")
             yield what
             labels: dict[str, Label] = {"subject": name, "edition": edition, "games": games, "observers": observers}
             records.add({"part": "traffic", **labels}, _measure(options, SUBJECTS[name], edition, games, observers))

@@ -1,68 +1,161 @@
-"""`spielleiter bench`: figures of this machine, side by side with the bare wire.
+"""`spielleiter bench`: how fast everything is on this machine, beside the bare wire.
 
-Law: nothing is measured here, and nothing is asserted: the exit code is 0 whatever the figures are.
+Law: nothing is measured here, and no figure is a failure: the exit code is 0 whatever they are. What is started is gone
+when the command ends, however it ends.
 """
 
 from __future__ import annotations
 
 import json
+import signal
 import sys
-from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
 from spielleiter.commands import Failure
 
+if TYPE_CHECKING:
+    from bench.options import Options
 
-def _words(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    return None if value is None else tuple(word.strip() for word in value.split(",") if word.strip())
+_PREFIX: Final = "blokus-"
 
 
-def _numbers(_context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, ...] | None:
+def _list_of(value: str) -> list[str]:
+    return [word.strip() for word in value.split(",") if word.strip()]
+
+
+def _parts(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    from bench.options import PARTS
+
     if value is None:
         return None
-    words = value.split(",")
-    least = 0 if parameter.name == "observers" else 1
-    if not all(word.strip().isdecimal() and int(word) >= least for word in words):
-        raise click.BadParameter(f"{value!r}: expected whole numbers with commas between them")
+    words = _list_of(value)
+    if not words or not set(words).issubset(PARTS):
+        raise click.BadParameter(f"{value!r}: expected some of {','.join(PARTS)}")
+    return tuple(words)
+
+
+def _editions(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    from server.editions import EDITIONS
+
+    if value is None:
+        return None
+    known = [name.removeprefix(_PREFIX) for name in EDITIONS if name.startswith(_PREFIX)]
+    names = [word.removeprefix(_PREFIX) for word in _list_of(value)]
+    if not names or not set(names).issubset(known):
+        raise click.BadParameter(f"{value!r}: expected some of {','.join(known)}")
+    return tuple(_PREFIX + name for name in names)
+
+
+def _numbers(least: int, value: str | None) -> tuple[int, ...] | None:
+    if value is None:
+        return None
+    words = _list_of(value)
+    if not words or not all(word.isdecimal() and int(word) >= least for word in words):
+        raise click.BadParameter(f"{value!r}: expected whole numbers from {least}, with commas between them")
     return tuple(int(word) for word in words)
 
 
-@click.command()
-@click.option("--only", callback=_words, metavar="PARTS")
-@click.option("--games", callback=_numbers, metavar="N,N")
-@click.option("--editions", callback=_words, metavar="NAMES")
-@click.option("--observers", callback=_numbers, metavar="N,N")
-@click.option("--rounds", type=click.IntRange(1), metavar="N")
-@click.option("--seconds", type=click.FloatRange(0.05), metavar="SECONDS")
-@click.option("--drivers", type=click.IntRange(1), metavar="N")
-@click.option("--json", "json_file", metavar="FILE")
-def bench(json_file: str | None, editions: tuple[str, ...] | None, **chosen: object) -> None:
-    """Measure server, rules and protocol beside the bare wire, and print one report."""
-    from datetime import datetime
+@click.command(
+    epilog=(
+        "Parts: floor is the bare wire, a relay of the same bytes; server is `spielleiter serve` as anybody starts it, "
+        "clocks, events, log and replays included; both are driven in the same way, by turns. rules and protocol are "
+        "measured inside one process; start, memory and plies on servers of their own."
+    )
+)
+@click.option(
+    "--only",
+    callback=_parts,
+    metavar="PARTS",
+    help="Measure these: floor, server, rules, protocol, start, memory, plies.  [default: all of them]",
+)
+@click.option(
+    "--games",
+    callback=lambda _context, _parameter, value: _numbers(1, value),
+    metavar="N,N",
+    help="So many games at once.  [default: 1,20,100,500]",
+)
+@click.option("--editions", callback=_editions, metavar="NAMES", help="Play these.  [default: 2021-r3,2027]")
+@click.option(
+    "--observers",
+    callback=lambda _context, _parameter, value: _numbers(0, value),
+    metavar="N,N",
+    help="So many observers of each game.  [default: 0,1]",
+)
+@click.option("--rounds", type=click.IntRange(1), metavar="N", help="Measure everything so often.  [default: 3]")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0.05),
+    metavar="SECONDS",
+    help="Measure so long under each load, after all games have begun.  [default: 2]",
+)
+@click.option(
+    "--drivers",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Processes that play.  [default: one for every two cores, four at most]",
+)
+@click.option("--quick", is_flag=True, help="One short round with few games: is it as fast as it was, about?")
+@click.option(
+    "--json",
+    "json_file",
+    type=click.File("w", encoding="utf-8", lazy=False),
+    metavar="FILE",
+    help="Write all figures into this file, every round of them; - is standard output, instead of the report.",
+)
+def bench(json_file: IO[str] | None, *, quick: bool, **chosen: Any) -> None:
+    """Measure the server beside the bare wire, the rules and the protocol, and print one report.
 
-    from bench.machine import describe_machine
+    Whatever is compared is measured by turns in the same run. Figures are medians of the rounds, with the least and the
+    most of them; at the end stands what is to be reached, and whether it is. Progress is told on standard error. The
+    whole takes about a quarter of an hour; better leave the machine alone meanwhile. Needs Linux.
+    """
+    if sys.platform != "linux":
+        raise Failure("the bench needs Linux: it waits with epoll and reads /proc")
     from bench.options import Options
-    from bench.report import report_text
-    from bench.run import run
     from bench.subject import BenchError
 
-    if editions:
-        chosen["editions"] = tuple(f"blokus-{name}" for name in editions)
-    options = Options(**{name: value for name, value in chosen.items() if value is not None})  # type: ignore[arg-type]
-    head = {
-        "date": datetime.now().astimezone().isoformat(timespec="seconds"),
-        "command": " ".join(["spielleiter", *sys.argv[1:]]),
-        **describe_machine(),
-    }
+    given = {key: value for key, value in chosen.items() if value is not None}
+    before = signal.signal(signal.SIGTERM, _stop)
     try:
-        records = run(options, lambda what: click.echo(what, err=True))
+        _measure(Options.quick(**given) if quick else Options(**given), json_file)
     except BenchError as error:
         raise Failure(str(error)) from error
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _stop(_number: int, _frame: object) -> NoReturn:
+    """As Ctrl-C: on the way out everything is ended."""
+    raise KeyboardInterrupt
+
+
+def _measure(options: Options, json_file: IO[str] | None) -> None:
+    from datetime import UTC, datetime
+
+    from bench.machine import describe_machine
+    from bench.report import report_text
+    from bench.run import run
+    from bench.targets import targets_of
+
+    head: dict[str, str | int | float] = {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "command": " ".join(["spielleiter", *sys.argv[1:]]),
+        **describe_machine(),
+        "rounds": options.rounds,
+        "seconds": options.seconds,
+        "drivers": options.drivers,
+    }
+    records = run(options, lambda what: click.echo(what, err=True))
+    targets = targets_of(records)
     if json_file is not None:
-        text = json.dumps({**head, "records": [record.to_json() for record in records]}, indent=1)
-        if json_file == "-":
-            click.echo(text)
-            return
-        Path(json_file).write_text(text + "\n", encoding="utf-8")
-    click.echo(report_text(head, records))
+        told = {
+            **head,
+            "records": [record.to_json() for record in records],
+            "targets": [target.to_json() for target in targets],
+        }
+        json.dump(told, json_file, indent=1, allow_nan=False)
+        json_file.write("\n")
+    if json_file is not sys.stdout:
+        click.echo(report_text(head, records, targets))
