@@ -1,7 +1,7 @@
 """Answers shortly before and shortly after the limit: `python -m bench.punctual`, the server idle and stalled.
 
 Law: what counts is the wire. The limit is 2 s; a player that answers 1.95 s after its request arrived must never be
-called too slow, one that answers after 2.05 s always, even while the server's loop is blocked half of the time. The
+called too slow, one that answers after 2.05 s always, even while the server's loop is blocked a third of the time. The
 client takes both instants itself: the kernel's stamp of the request, and its clock right before and right after the
 send. An answer that this machine was too busy to send when it was due is left out, and counted. What was judged is
 read from the server's results file.
