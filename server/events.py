@@ -10,12 +10,12 @@ from __future__ import annotations
 import contextlib
 import traceback
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from game.api import Seat
+from game.api import Move, Seat
 from protocol.messages import Result, RoomData
 from server.errors import Fault
 from server.thinking import ThinkStats
@@ -173,7 +173,7 @@ class MovePlayed(Happening):
     name: str
     ply: int
     turn: int
-    move: str
+    move: Move
     think_time: float
     hints: tuple[str, ...]
 
@@ -293,6 +293,11 @@ class InternalError(Happening):
         return cls(connection, "".join(traceback.format_exception(error)))
 
 
+KINDS: frozenset[type[Happening]] = frozenset(
+    kind for kind in globals().values() if isinstance(kind, type) and issubclass(kind, Happening)
+) - {Happening}
+"""Everything that can happen."""
+
 Subscriber: TypeAlias = Callable[[Happening], None]
 
 
@@ -311,20 +316,26 @@ REFUSALS: Mapping[type[Happening], Callable[[Any], str]] = MappingProxyType(
 
 
 class EventStream:
-    """Tells every subscriber everything that happens, and counts it: by kind, and refusals by reason as well."""
+    """Tells every subscriber what it wants to hear, and counts it: by kind, and refusals by reason as well."""
 
-    __slots__ = ("_subscribers", "counters", "refusals")
+    __slots__ = ("_listeners", "_subscribers", "counters", "refusals")
 
     def __init__(self) -> None:
-        self._subscribers: list[Subscriber] = []
+        self._subscribers: list[tuple[Subscriber, Collection[type[Happening]] | None]] = []
+        self._listeners: dict[type[Happening], tuple[Subscriber, ...]] = {}
+        """Who hears of a kind, as far as somebody has asked; most happens every move, and few want to hear that."""
         self.counters: Counter[str] = Counter()
         """How often each kind of event happened, by class name."""
         self.refusals: Counter[tuple[str, str]] = Counter()
         """How often somebody was refused something, by class name of the event and reason; see `REFUSALS`."""
 
-    def subscribe(self, subscriber: Subscriber) -> None:
-        """Call `subscriber` with every event from now on; it must not block, and should not raise."""
-        self._subscribers.append(subscriber)
+    def subscribe(self, subscriber: Subscriber, kinds: Collection[type[Happening]] | None = None) -> None:
+        """Call `subscriber` with every event of these `kinds` (None: of all) from now on.
+
+        It must not block, and should not raise.
+        """
+        self._subscribers.append((subscriber, kinds))
+        self._listeners.clear()
 
     def publish(self, happening: Happening) -> None:
         kind = type(happening)
@@ -332,15 +343,22 @@ class EventStream:
         reason_of = REFUSALS.get(kind)
         if reason_of is not None:
             self.refusals[kind.__name__, reason_of(happening)] += 1
-        for subscriber in self._subscribers:
+        for subscriber in self._listening(kind):
             try:
                 subscriber(happening)
             except Exception as error:  # a full disk behind the log, or a bug
                 self._tell_others(subscriber, InternalError.of(error))
 
+    def _listening(self, kind: type[Happening]) -> tuple[Subscriber, ...]:
+        listeners = self._listeners.get(kind)
+        if listeners is None:
+            wanted = (subscriber for subscriber, kinds in self._subscribers if kinds is None or kind in kinds)
+            listeners = self._listeners[kind] = tuple(wanted)
+        return listeners
+
     def _tell_others(self, failed: Subscriber, happening: Happening) -> None:
         self.counters[type(happening).__name__] += 1
-        for subscriber in self._subscribers:
+        for subscriber in self._listening(type(happening)):
             if subscriber is not failed:
                 with contextlib.suppress(Exception):
                     subscriber(happening)

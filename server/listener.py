@@ -38,7 +38,7 @@ from server.garbage import collect_in_quiet, tamed_collector
 from server.guard import PasswordGuard
 from server.line_writer import line_writer
 from server.lobby import NO_ADMINS, Lobby, LobbySettings
-from server.log import LogFile, log_events
+from server.log import LogFile, log_events, logged_kinds
 from server.policy import Edition
 from server.replay import load_starting_states
 from server.scores import ScoreSheet
@@ -69,7 +69,7 @@ class Server:
         self.config = config
         self.stream = events.EventStream()
         file = sys.stderr if log_file is None else log_file
-        self.stream.subscribe(log_events(file, config.log_format, config.log_level))
+        self.stream.subscribe(log_events(file, config.log_format, config.log_level), logged_kinds(config.log_level))
         self.editions = editions or choose_editions(config.editions, config.game_options)
         default_edition = choose_default(config.default_game, self.editions)
         starting_states = (
@@ -89,15 +89,15 @@ class Server:
             report=self._report,
         )
         self.archive = Archive(config.replay_directory, _results_file(config), self.editions, self.stream)
-        self.stream.subscribe(self.archive.game_ended)
-        self.stream.subscribe(self._game_ended)
-        self.stream.subscribe(self._notice_closed_room)
+        self.stream.subscribe(self.archive.game_ended, [events.GameEnded])
+        self.stream.subscribe(self._game_ended, [events.GameEnded])
+        self.stream.subscribe(self._notice_closed_room, [events.RoomClosed])
         self._default_edition = default_edition
         self._guard = PasswordGuard(config.password_attempts, config.password_window, config.password_delay)
         self._turnstile = Turnstile()
         self._sessions: dict[Session, None] = {}
         self.board = StatusBoard(self.lobby.rooms, self._sessions, self.stream.refusals)
-        self.stream.subscribe(self.board.note)
+        self.stream.subscribe(self.board.note, self.board.noted)
         self.background: list[Callable[[], Awaitable[None]]] = [self.alarms.run, self._collect_in_quiet]
         """What runs beside the connections as long as there may be any."""
         self._is_winding_up = False

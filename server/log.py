@@ -7,6 +7,7 @@ operator wants to know `info`, what somebody did wrong `warning`, our own failur
 from __future__ import annotations
 
 import dataclasses
+import enum
 import logging
 import re
 from collections.abc import Callable
@@ -56,6 +57,12 @@ class LogFile(Protocol):
     def isatty(self) -> bool: ...
 
 
+def logged_kinds(log_level: str) -> frozenset[type[events.Happening]]:
+    """What is logged at this level and below nothing."""
+    threshold = getattr(logging, log_level.upper())
+    return frozenset(kind for kind in events.KINDS if LEVELS.get(kind, logging.INFO) >= threshold)
+
+
 def log_events(file: LogFile, log_format: str, log_level: str) -> Callable[[events.Happening], None]:
     """A subscriber that writes events to `file`.
 
@@ -103,4 +110,6 @@ def _shown(value: object) -> object:
         return {name: _shown(part) for name, part in dataclasses.asdict(value).items()}
     if isinstance(value, tuple):
         return [_shown(part) for part in value]
-    return getattr(value, "value", value)
+    if isinstance(value, enum.Enum):
+        return value.value
+    return value if isinstance(value, str | int | None) else str(value)

@@ -50,7 +50,7 @@ class Metrics:
         """Why games ended, one for each player."""
         self.time_verdicts: Counter[tuple[str, str]] = Counter()
         """By limit (`soft`, `hard`) and source of the time."""
-        stream.subscribe(self._note)
+        stream.subscribe(self._note, [events.MovePlayed, events.TimeVerdict, events.GameEnded])
 
     def _histogram(self, name: str, meaning: str, buckets: tuple[float, ...]) -> Histogram:
         full_name = f"spielleiter_{name}_seconds"

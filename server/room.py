@@ -172,7 +172,7 @@ class Room:
                 chair.name,
                 self.ply,
                 self.state.turn,
-                str(data.move),
+                data.move,
                 chair.clock.think_times[-1],
                 data.hints,
             )

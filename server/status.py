@@ -91,6 +91,9 @@ class StatusBoard:
     def _instant(self) -> str:
         return self._now().isoformat(timespec="milliseconds")
 
+    noted = (events.ConnectionOpened, events.ConnectionClosed, events.ConnectionRefused)
+    """What `note` wants to hear."""
+
     def note(self, happening: events.Happening) -> None:
         """A subscriber."""
         if isinstance(happening, events.ConnectionOpened):

@@ -9,16 +9,17 @@ from typing import Any
 
 import pytest
 
+from game.blokus.move import SetMove
+from game.blokus.polyomino import Color, Rotation, Shape
 from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from protocol.messages import Result
 from server import events
 from server.errors import Fault
-from server.log import LEVELS, event_name, log_events
+from server.log import LEVELS, event_name, log_events, logged_kinds
 from server.thinking import ThinkStats
 
-KINDS = [kind for kind in vars(events).values() if isinstance(kind, type) and issubclass(kind, events.Happening)]
-
-MOVE = events.MovePlayed("room", 0, "Eins", 4, 5, "BLUE MONO at (1, 2)", 0.123456789, ("a hint",))
+STONE = SetMove(Color.BLUE, Shape.MONO, Rotation.NONE, is_flipped=False, x=1, y=2)
+MOVE = events.MovePlayed("room", 0, "Eins", 4, 5, STONE, 0.123456789, ("a hint",))
 REFUSED = events.RequestRefused("c1", Fault.UNKNOWN_ROOM, "Couldn't find a room with id ü\nfake line")
 ENDED = events.GameEnded(
     "room",
@@ -52,6 +53,13 @@ def as_json(*happenings: events.Happening, level: str = "debug") -> list[dict[st
     return [json.loads(line) for line in logged(io.StringIO(), "json", *happenings, level=level)]
 
 
+@pytest.mark.parametrize("level", ["debug", "info", "warning", "error"])
+def test_the_kinds_that_are_logged_are_those_of_the_level(level: str) -> None:
+    threshold = getattr(logging, level.upper())
+    assert logged_kinds(level) == {kind for kind in events.KINDS if LEVELS.get(kind, logging.INFO) >= threshold}
+    assert (events.MovePlayed in logged_kinds(level)) is (level == "debug")
+
+
 def test_a_move_names_room_player_ply_and_think_time() -> None:
     (line,) = as_json(MOVE)
     assert line.pop("timestamp").endswith("Z")
@@ -63,7 +71,7 @@ def test_a_move_names_room_player_ply_and_think_time() -> None:
         "name": "Eins",
         "ply": 4,
         "turn": 5,
-        "move": "BLUE MONO at (1, 2)",
+        "move": str(STONE),
         "think_time": 0.123457,
         "hints": ["a hint"],
     }
@@ -116,7 +124,7 @@ def test_a_terminal_gets_lines_for_people_and_anything_else_gets_json() -> None:
 
 
 def test_names_are_words() -> None:
-    names = [event_name(kind) for kind in KINDS]
+    names = [event_name(kind) for kind in events.KINDS]
     assert event_name(events.MovePlayed) == "move_played"
     assert all(name == name.lower() and name.replace("_", "").isalpha() for name in names)
     assert len(set(names)) == len(names)
