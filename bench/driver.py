@@ -26,7 +26,8 @@ from bench.plan import PASSWORD, Plan, PlannedGame
 from bench.scripts import ROOM
 
 PATIENCE: Final = 20.0  # seconds without anything, after which a game hangs
-SPREAD_PLIES: Final = 4  # plies after which an observer's connection is emptied
+GATE_MOVES: Final = 4  # on the way at a time while games are begun
+OBSERVED_PLIES: Final = 4  # plies after which an observer's connection is emptied
 OBSERVER_BYTES: Final = 1 << 18  # what waits there till then has room
 RESERVATION: Final = rb"\s*<reservation>(.*?)</reservation>"
 PREPARED: Final = re.compile(rb'<prepared roomId="([^"]*)">' + RESERVATION + RESERVATION)
@@ -206,7 +207,11 @@ class Game:
         else:
             self.driver.start_times.append(now - self.sat_down_at)
             self._arrange(seat)
-        self.answer(seat)
+        gate = self.driver.gate
+        if gate is None:
+            self.answer(seat)
+        else:
+            gate.arrive(self, seat)
 
     def answer(self, seat: Seat) -> None:
         """Send the next move, and read whoever is on turn after it."""
@@ -219,7 +224,7 @@ class Game:
             readers[following.fd] = following
         else:
             self.seats[seat is self.seats[0]].drain()
-        if self.observers and not ply % SPREAD_PLIES:
+        if self.observers and not ply % OBSERVED_PLIES:
             for observer in self.observers:
                 observer.drain()
         self.driver.moves += 1
@@ -228,6 +233,8 @@ class Game:
 
     def end(self, *, is_whole: bool) -> None:
         """The result has come, or the connection was closed."""
+        if self.driver.gate is not None:
+            self.driver.gate.forget(self)
         if is_whole:
             self.driver.games_over += 1
         else:
@@ -244,6 +251,38 @@ class Game:
             self.driver.readers.pop(seat.fd, None)
             seat.close()
         self.seats = ()
+        self.turns = []
+
+
+class Gate:
+    """Lets few moves at a time through while games are begun, in the order of coming.
+
+    A server that is busy with moves lets players in more slowly than games end; so the games that are begun would never
+    all be played at once.
+    """
+
+    __slots__ = ("_on_the_way", "_waiting")
+
+    def __init__(self) -> None:
+        self._waiting: deque[tuple[Game, Seat]] = deque()
+        self._on_the_way: set[Game] = set()
+
+    def arrive(self, game: Game, seat: Seat) -> None:
+        """A move of this game is due."""
+        self._on_the_way.discard(game)
+        self._waiting.append((game, seat))
+
+    def forget(self, game: Game) -> None:
+        """It is over."""
+        self._on_the_way.discard(game)
+
+    def let_through(self, most: int) -> None:
+        """Send what waits, as long as no more than `most` moves are on the way."""
+        while self._waiting and len(self._on_the_way) < most:
+            game, seat = self._waiting.popleft()
+            if seat in game.seats:
+                self._on_the_way.add(game)
+                game.answer(seat)
 
 
 class Commands:
@@ -276,6 +315,7 @@ class Driver:
         """Seconds until the next request, by ply."""
         self.start_times: list[float] = []
         """Seconds from a player's connecting to the first request of its game."""
+        self.gate: Gate | None = None
         self._is_ending = False
         self._make_game = make_game
         self._epoll = select.epoll()
@@ -315,15 +355,23 @@ class Driver:
     def begin(self) -> None:
         """Begin all games; each goes on while the others are begun, so that they spread over the plies."""
         total = self.plan.games
+        self.gate = Gate()
         progress = 0.0
-        while True:
+        patience = perf_counter() + PATIENCE
+        while len(self.games) < total or not (self.is_complete or perf_counter() > patience):
             while len(self.games) < total and (not self.plan.is_spread or len(self.games) <= progress * total):
                 self.games.append(self._make_game(self, len(self.games)))
+            self.gate.let_through(GATE_MOVES)
+            self.play()
             first = self.games[0]
             progress = 1.0 if self.games_over else max(progress, first.ply / len(first.script.packets))
-            if len(self.games) == total and (self.games[-1].ply or self.games_over > total):
-                return
-            self.play()
+        gate, self.gate = self.gate, None
+        gate.let_through(total)
+
+    @property
+    def is_complete(self) -> bool:
+        """Every game has had its first request."""
+        return all(game.turns for game in self.games)
 
     def measure(self, start: float, end: float) -> dict[str, Any]:
         """What happens between two instants of `time.perf_counter`."""
@@ -334,7 +382,7 @@ class Driver:
         while perf_counter() < end:
             self.play()
         after = self._instants()
-        waiting = [after[0] - game.sent_at for game in self.games if game.ply]
+        waiting = [after[0] - game.sent_at for game in self.games if game.turns and game.sent_at]
         return {
             "seconds": after[0] - before[0],
             "driver_seconds": after[1] - before[1],
