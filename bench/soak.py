@@ -1,9 +1,9 @@
 """Many games at once, bad clients among them, the server's loop stalled on purpose: `python -m bench.soak GAMES`.
 
-Law: players answer at once or, now and then, after 1.9 s by the wire, which is in time; none of them may ever be called
-too slow. Some answer after 2.05 s, which is late: each of those has to be. Some make a move that is not allowed, some
-vanish. What every single game was judged is read from the server's own results file; what is left over, from the
-server's process, before the first game and after the last one.
+Law: players answer within some hundredths of a second or, now and then, after 1.9 s by the wire, which is in time; none
+of them may ever be called too slow. Some answer after 2.05 s, which is late: each of those has to be. Some make a move
+that is not allowed, some vanish. What every single game was judged is read from the server's own results file; what is
+left over, from the server's process, before the first game and after the last one.
 """
 
 from __future__ import annotations
@@ -61,13 +61,15 @@ BAD_BYTES: Final = (
 
 @dataclass(frozen=True)
 class Shares:
-    """How many games have what; `slow`: one answer shortly before the limit; `bad` clients come a turn of the loop."""
+    """How many games have what; `slow`: one answer shortly before the limit; `bad`: clients a turn of the driver."""
 
     slow: float = 0.1
     late: float = 0.01
     illegal: float = 0.01
     vanishing: float = 0.01
     bad: float = 0.02
+    pace: float = 0.03
+    """Seconds that players think about any other move, on average: whoever answers at once keeps others from coming."""
 
 
 class SoakGame:
@@ -81,6 +83,7 @@ class SoakGame:
         self._slow_ply = slow_ply
         self.is_doubtful = False
         self.is_over = False
+        self._is_in_play = False
         self._ply = 0
         self._packets = script.packets
         self._players = [StampedPlayer(soak.address, b'<joinPrepared reservationCode="%s"/>' % code) for code in codes]
@@ -97,6 +100,9 @@ class SoakGame:
             self._leave(player)
 
     def _answer(self, player: StampedPlayer, asked_at: float) -> None:
+        if not self._is_in_play:
+            self._is_in_play = True
+            self.soak.in_play += 1
         tally = self.soak.tally
         is_middle = self._ply == len(self._packets) // 2
         if is_middle and self.conduct is Conduct.VANISHING:
@@ -110,7 +116,7 @@ class SoakGame:
             tally.slow_moves += 1
             self.soak.later(self, player, Answer(IN_TIME, asked_at))
         else:
-            self.send(player, Answer(0.0, asked_at))
+            self.soak.later(self, player, Answer(self.soak.draw_think_time(), asked_at))
 
     def send(self, player: StampedPlayer, answer: Answer) -> None:
         if self.is_over:
@@ -132,6 +138,7 @@ class SoakGame:
         if self.is_over:
             return
         self.is_over = True
+        self.soak.in_play -= self._is_in_play
         for player in list(self._players):
             self._leave(player)
         self.soak.game_over(self, room)
@@ -148,6 +155,8 @@ class Soak:
         """Drawn from once a game, so that what is played does not depend on how fast it is played."""
         self.shares = shares
         self.tally = Tally()
+        self.in_play = 0
+        """Games whose players are both in."""
         self._scripts = scripts
         self._timers: list[tuple[float, int, SoakGame, StampedPlayer, Answer]] = []
         self._timer_count = 0
@@ -160,6 +169,9 @@ class Soak:
         self._timer_count += 1
         heapq.heappush(self._timers, (answer.due_at, self._timer_count, game, player, answer))
 
+    def draw_think_time(self) -> float:
+        return self._rng.uniform(0.0, 2.0 * self.shares.pace)
+
     def play(self, games: int, at_once: int) -> None:
         """Play so many games to their end. Raises TimeoutError if they hang."""
         start = told = time.perf_counter()
@@ -168,7 +180,7 @@ class Soak:
         self._admin.sendall(b'<protocol>\n  <authenticate password="%s"/>' % PASSWORD.encode())
         for _ in range(min(games, at_once)):
             self._prepare()
-        last_heard = start
+        now = last_heard = start
         while len(self.tally.expected) < games:
             wait = self._timers[0][0] - time.time() if self._timers else 0.05
             ready = self.selector.select(min(max(wait, 0.0), 0.05))
@@ -181,7 +193,8 @@ class Soak:
                 _, _, game, player, answer = heapq.heappop(self._timers)
                 game.send(player, answer)
             self._misbehave()
-            now = time.perf_counter()
+            before, now = now, time.perf_counter()
+            self.tally.in_play_seconds += self.in_play * (now - before)
             last_heard = now if ready else last_heard
             if now - last_heard > PATIENCE:
                 raise TimeoutError(f"{games - len(self.tally.expected)} games hang")

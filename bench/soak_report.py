@@ -33,6 +33,8 @@ class Tally:
     slow_moves: int = 0
     bad_clients: int = 0
     seconds: float = 0.0
+    in_play_seconds: float = 0.0
+    """Of all games together."""
     expected: dict[str, Conduct | None] = field(default_factory=dict)
     """By room; None where this machine was too busy to let the answer out when it was due."""
 
@@ -48,6 +50,7 @@ class Report:
     slow_moves: int = 0
     bad_clients: int = 0
     seconds: float = 0.0
+    in_play_seconds: float = 0.0
     counted: Counter[Conduct | None] = field(default_factory=Counter)
     """Games by what should become of them; None: nobody can tell."""
     false_timeouts: int = 0
@@ -63,6 +66,7 @@ class Report:
         self.slow_moves += tally.slow_moves
         self.bad_clients += tally.bad_clients
         self.seconds += tally.seconds
+        self.in_play_seconds += tally.in_play_seconds
         self.counted.update(tally.expected.values())
 
     def judge(self, expected: Mapping[str, Conduct | None], results: Mapping[str, list[str]]) -> None:
@@ -101,6 +105,7 @@ class Report:
         pauses, mebibyte = end["pauses"], 2**20
         return f"""\
 games played                                  {self.games}, {self.moves} moves, {self.moves / self.seconds:.0f} a second
+games in play at once, on average             {self.in_play_seconds / self.seconds:.1f}
 answers {IN_TIME} s after the request (in time)   {self.slow_moves}
 answers {LATE} s after the request (late)     {counted[Conduct.LATE]}
 illegal moves                                 {counted[Conduct.ILLEGAL]}

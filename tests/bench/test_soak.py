@@ -16,7 +16,7 @@ GAMES = 50
 @pytest.mark.slow
 def test_nobody_is_judged_wrongly_and_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    report = soak(GAMES, 25, 0.3, 1.0, Shares(slow=0.3, late=0.1, illegal=0.1, vanishing=0.1, bad=0.05))
+    report = soak(GAMES, 25, 0.3, 1.0, Shares(slow=0.3, late=0.1, illegal=0.1, vanishing=0.1, bad=0.05, pace=0.005))
     assert (report.false_timeouts, report.missed_late, report.other_verdicts) == (0, 0, [])
     assert report.is_right
     assert report.leaks == {"tasks": 0, "descriptors": 0}

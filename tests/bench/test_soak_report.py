@@ -48,10 +48,20 @@ def test_what_is_left_is_compared_with_the_start_and_memory_with_the_warm_up() -
     ]
     left[-1]["descriptors"] = 12
     report = Report(warm_up=50, left=left)
-    report.add(Tally(moves=640, slow_moves=2, bad_clients=7, seconds=2.0, expected={"a": FAIR, "b": LATE, "c": None}))
+    report.add(
+        Tally(
+            moves=640,
+            slow_moves=2,
+            bad_clients=7,
+            seconds=2.0,
+            in_play_seconds=5.0,
+            expected={"a": FAIR, "b": LATE, "c": None},
+        )
+    )
     assert report.leaks == {"tasks": 0, "descriptors": 1}
     assert report.growth == pytest.approx(0.05)
     told = str(report)
     assert "3, 640 moves, 320 a second" in told
+    assert "on average             2.5\n" in told
     assert "105.0 MiB (+5.0%)" in told
     assert "250.0 ms the longest" in told
