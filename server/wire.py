@@ -18,7 +18,8 @@ import trio
 from server.clock import Arrival
 from server.stamps import StampReader
 
-RECEIVE_BYTES: Final = 65536
+RECEIVE_BYTES: Final = 4096
+"""At a time. A move is much shorter; a buffer of 64 KiB for each one tears the heap to pieces: it grew for ever."""
 SO_TIMESTAMPNS: Final = 35  # <asm-generic/socket.h>; the socket module does not name it
 _TIMESPEC: Final = struct.Struct("@qq" if sys.maxsize > 2**32 else "@ll")
 _ANCILLARY_BYTES: Final = socket.CMSG_SPACE(_TIMESPEC.size) if hasattr(socket, "CMSG_SPACE") else 0
