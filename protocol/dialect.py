@@ -40,7 +40,7 @@ Writer: TypeAlias = Callable[[Any, "Dialect", str], Body]
 class RememberingWriter(ABC):
     """A writer of room data that is quicker if it may remember what it wrote last; called itself, it does not.
 
-    What it writes is the same either way.
+    What it writes is the same either way: a body without attributes, with children.
     """
 
     @abstractmethod
@@ -135,15 +135,6 @@ class Dialect:
                 if kind in other.writers:
                     writers.setdefault(kind, other.writers[kind])
         return self.evolve(readers=readers, writers=writers)
-
-    def for_room(self) -> Dialect:
-        """The same dialect with a memory of what it wrote last, for the packets of one room, in one thread."""
-        remembering = {
-            kind: writer.for_room()
-            for kind, writer in self.data_writers.items()
-            if isinstance(writer, RememberingWriter)
-        }
-        return self.evolve(data_writers=remembering) if remembering else self
 
     def has_packet(self, kind: type) -> bool:
         """Whether there is a way to write messages of this type; not every edition has one for every type."""

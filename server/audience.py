@@ -7,10 +7,11 @@ specification, and the recordings.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from protocol.dialect import Dialect
-from protocol.messages import Joined, Left, Memento, Message, MoveRequest, Result, RoomData, RoomMessage, WelcomeMessage
+from protocol.messages import Joined, Left, Memento, Message, MoveRequest, Result, RoomData, WelcomeMessage
+from protocol.room_writer import RoomWriter
 from server.chair import Chair
 from server.peer import Peer, SentCallback
 
@@ -18,11 +19,11 @@ from server.peer import Peer, SentCallback
 class Audience:
     """The chairs of a room, in the order of seats, and its observers, in the order of coming."""
 
-    __slots__ = ("_dialect", "_request", "_room_id", "chairs", "observers")
+    __slots__ = ("_request", "_room_id", "_writer", "chairs", "observers")
 
     def __init__(self, room_id: str, dialect: Dialect, chairs: Sequence[Chair]) -> None:
         self._room_id = room_id
-        self._dialect = dialect
+        self._writer = RoomWriter(dialect, room_id)
         self._request: bytes | None = None
         self.chairs = tuple(chairs)
         self.observers: dict[Peer, None] = {}
@@ -34,12 +35,12 @@ class Audience:
 
     def tell(self, peer: Peer, data: RoomData, on_sent: SentCallback | None = None) -> None:
         """A word of the room for one alone."""
-        peer.send(self._encode(data), on_sent)
+        peer.send(self._writer.encode(data), on_sent)
 
     def tell_observers(self, data: RoomData) -> None:
         """A word of the room for the observers, if this edition has a packet for it."""
-        if self._dialect.has_packet(type(data)):
-            self._tell(self.observers, RoomMessage(self._room_id, data))
+        if self._writer.dialect.has_packet(type(data)):
+            self._say(self.observers, data)
 
     def confirm_seats(self) -> None:
         """Tell every player that it has joined, where that is told to all at once."""
@@ -54,7 +55,7 @@ class Audience:
     def show(self, position: Memento, *, to_players: bool) -> None:
         """A position for the observers and, unless the game is paused, for the players."""
         players = self.players if to_players else []
-        self._tell((*self.observers, *players), RoomMessage(self._room_id, position))
+        self._say((*self.observers, *players), position)
 
     def ask(self, asked: Peer, position: Memento, on_sent: SentCallback) -> None:
         """A position for everybody, and for `asked`, who hears it last, the request for a move in the same write.
@@ -63,8 +64,8 @@ class Audience:
         same.
         """
         if self._request is None:
-            self._request = self._encode(MoveRequest())
-        packet = self._encode(position)
+            self._request = self._writer.encode(MoveRequest())
+        packet = self._writer.encode(position)
         for peer in (*self.observers, *self.players):
             if peer is not asked:
                 peer.send(packet)
@@ -74,15 +75,18 @@ class Audience:
         """The room's last words, to all but `uninformed`: the result, where there is one, and that it is over."""
         everybody = [peer for peer in (*self.players, *self.observers) if peer is not uninformed]
         if result is not None:
-            self._tell(everybody, RoomMessage(self._room_id, result))
+            self._say(everybody, result)
         self._tell(everybody, Left(self._room_id))
 
-    def _tell(self, peers: Iterable[Peer], message: Message) -> None:
-        packet = None
-        for peer in peers:
-            if packet is None:
-                packet = self._dialect.encode(message)
-            peer.send(packet)
+    def _say(self, peers: Collection[Peer], data: RoomData) -> None:
+        if peers:
+            _send(peers, self._writer.encode(data))
 
-    def _encode(self, data: RoomData) -> bytes:
-        return self._dialect.encode(RoomMessage(self._room_id, data))
+    def _tell(self, peers: Collection[Peer], message: Message) -> None:
+        if peers:
+            _send(peers, self._writer.dialect.encode(message))
+
+
+def _send(peers: Iterable[Peer], packet: bytes) -> None:
+    for peer in peers:
+        peer.send(packet)

@@ -23,6 +23,7 @@ from protocol.connection import Connection, ConnectionClosed, Role
 from protocol.dialect import Dialect
 from protocol.errors import RemoteProtocolError
 from protocol.messages import Memento, RoomData, RoomMessage, UnreadableData
+from protocol.room_writer import RoomWriter
 from server.errors import StartError
 from server.policy import Edition
 
@@ -43,10 +44,9 @@ def encode_replay(dialect: Dialect, room_id: str, record: Sequence[RoomData]) ->
 
 def replay_pieces(dialect: Dialect, room_id: str, record: Sequence[RoomData]) -> Iterator[bytes]:
     """The same bytes a packet at a time, for who has something else to do in between."""
-    dialect = dialect.for_room()
+    writer = RoomWriter(dialect, room_id, _INDENT)
     yield b"<protocol>"
-    for data in record:
-        yield dialect.encode(RoomMessage(room_id, data), _INDENT)
+    yield from map(writer.encode, record)
     yield b"\n</protocol>"
 
 

@@ -76,7 +76,7 @@ class Room:
         self.is_paused = is_paused
         self.state = state
         self.phase = Phase.OPEN
-        self._audience = Audience(room_id, edition.dialect.for_room(), self.chairs)
+        self._audience = Audience(room_id, edition.dialect, self.chairs)
         self.observers = self._audience.observers
         self.ply = 0
         self._texts = edition.dialect.texts

@@ -41,10 +41,6 @@ def _attributes(state: BlokusState) -> str:
     return f' currentColorIndex="{index}" turn="{turn}" round="{round_}" startPiece="{state.start_shape.name}"'
 
 
-def _ordered_colors(_memento: Memento, state: BlokusState, _dialect: Dialect, indent: str) -> str:
-    return blokus_position.color_list("orderedColors", state.valid_mask, indent)
-
-
 def _start_color(_memento: Memento, _state: BlokusState, _dialect: Dialect, indent: str) -> str:
     return leaf(indent, "startColor", Color.BLUE.name)
 
@@ -100,13 +96,13 @@ BLOKUS_2021_R1: Final[Dialect] = BLOKUS_2021_R2.evolve(
         Memento: blokus_position.MementoWriter(
             _attributes,
             blokus_position.start_team,
-            blokus_position.Board(),
+            blokus_position.board,
             blokus_position.shape_lists(SET_CLASS),
             blokus_position.last_move_mono(MAP_CLASS),
-            _ordered_colors,
+            blokus_position.colors("orderedColors"),
             blokus_position.players,
             blokus_position.last_move,
-            _start_color,
+            blokus_position.part(_start_color, "state.rules"),
         ),
     },
 )

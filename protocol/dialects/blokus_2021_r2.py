@@ -44,7 +44,7 @@ BLOKUS_2021_R2: Final[Dialect] = BLOKUS_2021_R3.evolve(
         Memento: blokus_position.MementoWriter(
             blokus_position.turn_round_start_piece,
             blokus_position.start_team,
-            blokus_position.Board(),
+            blokus_position.board,
             blokus_position.shape_lists(SET_CLASS),
             blokus_position.last_move_mono(MAP_CLASS),
             blokus_position.players,

@@ -140,10 +140,10 @@ BLOKUS_2027: Final[Dialect] = BLOKUS_2021_R3.evolve(
         Memento: blokus_position.MementoWriter(
             _attributes,
             blokus_position.last_move,
-            blokus_position.Board(),
+            blokus_position.board,
             blokus_position.last_move_mono(),
             blokus_position.shape_lists(),
-            blokus_position.valid_colors,
+            blokus_position.colors("validColors"),
         ),
     },
     move_classes=tuple(_MOVES),

@@ -7,8 +7,10 @@ on the board. Lists are written in the order of the enumerations. Sources: the s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from operator import attrgetter
 from typing import Final, TypeAlias
 
 from game.blokus.bitboard import EMPTY, SIZE, STRIDE, Bitboard, scan
@@ -21,12 +23,28 @@ from protocol.errors import LocalProtocolError
 from protocol.messages import Memento, MoveData
 from protocol.writer import Body, boolean, element, leaf, typed_element
 
-StatePart: TypeAlias = Callable[[Memento, BlokusState, Dialect, str], str]
+Write: TypeAlias = Callable[[Memento, BlokusState, Dialect, str], str]
 """Writes some children of the state, each on a line of its own that begins with the indent."""
 
 _LISTS_KEPT: Final = 4096
-_NAMES_KEPT: Final = 256
 _INDENTS_KEPT: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class StatePart:
+    """Some children of the state.
+
+    `new` makes what writes them, with a memory of its own if it has one. `key` is what they depend on: as long as it
+    is equal, so is what is written. None: it has to be asked every time.
+    """
+
+    new: Callable[[], Write]
+    key: Callable[[Memento], object] | None
+
+
+def part(write: Write, depends_on: str | None = None) -> StatePart:
+    """Children that are written without a memory; `depends_on` is a memento's attribute (dotted)."""
+    return StatePart(lambda: write, None if depends_on is None else attrgetter(depends_on))
 
 
 class MementoWriter(RememberingWriter):
@@ -40,36 +58,52 @@ class MementoWriter(RememberingWriter):
         return self.for_room()(memento, dialect, indent)
 
     def for_room(self) -> Writer:
-        attributes = self._attributes
-        parts = [part.renewed() if isinstance(part, Board) else part for part in self._parts]
-
-        def write(memento: Memento, dialect: Dialect, indent: str) -> Body:
-            state = memento.state
-            if not isinstance(state, BlokusState):
-                raise LocalProtocolError(f"not a position of Blokus: {type(state).__name__}")
-            inner = indent + "  "
-            lines = "".join([part(memento, state, dialect, inner) for part in parts])
-            return Body("memento", "", f'{indent}<state class="state"{attributes(state)}>{lines}{indent}</state>')
-
-        return write
+        return _RoomsMementoWriter(self._attributes, self._parts).write
 
 
-class Board:
-    """The part that holds the covered cells, row by row; remembers what it wrote last, so it serves one room."""
+class _RoomsMementoWriter:
+    """Keeps the text of every part, and what it was written for."""
 
-    __slots__ = ("_cells", "_fields", "_indent", "_rows", "_text")
+    __slots__ = ("_attributes", "_indent", "_keys", "_parts", "_texts")
+
+    def __init__(self, attributes: Callable[[BlokusState], str], parts: Sequence[StatePart]) -> None:
+        self._attributes = attributes
+        self._parts = [(number, each.key, each.new()) for number, each in enumerate(parts)]
+        self._keys: list[object] = [None] * len(parts)
+        self._texts = [""] * len(parts)
+        self._indent = ""
+
+    def write(self, memento: Memento, dialect: Dialect, indent: str) -> Body:
+        state = memento.state
+        if not isinstance(state, BlokusState):
+            raise LocalProtocolError(f"not a position of Blokus: {type(state).__name__}")
+        keys, texts, inner = self._keys, self._texts, indent + "  "
+        if inner != self._indent:
+            self._indent = inner
+            keys[:] = [None] * len(keys)
+        for number, key_of, write in self._parts:
+            if key_of is None:
+                texts[number] = write(memento, state, dialect, inner)
+                continue
+            key = key_of(memento)
+            if key != keys[number]:
+                keys[number] = key
+                texts[number] = write(memento, state, dialect, inner)
+        lines = "".join(texts)
+        return Body("memento", "", f'{indent}<state class="state"{self._attributes(state)}>{lines}{indent}</state>')
+
+
+class _Board:
+    """The covered cells, row by row; remembers what it wrote last."""
+
+    __slots__ = ("_cells", "_fields", "_indent", "_rows")
 
     def __init__(self) -> None:
         self._begin("")
 
-    def renewed(self) -> Board:
-        """The same part for another room."""
-        return Board()
-
     def __call__(self, _memento: Memento, state: BlokusState, _dialect: Dialect, indent: str) -> str:
-        if state.cells != self._cells or indent != self._indent:
-            self._update(state.cells, indent)
-        return self._text
+        self._update(state.cells, indent)
+        return element(indent, "board", "", "".join(self._rows))
 
     def _begin(self, indent: str) -> None:
         self._indent = indent
@@ -77,7 +111,6 @@ class Board:
         self._fields = [""] * (SIZE * STRIDE)
         """By bit of a bitboard: the covered cell, written."""
         self._rows = [""] * SIZE
-        self._text = element(indent, "board")
 
     def _update(self, cells: tuple[Bitboard, Bitboard, Bitboard, Bitboard], indent: str) -> None:
         if indent != self._indent:
@@ -98,7 +131,6 @@ class Board:
         for row in rows:
             self._rows[row] = "".join(self._fields[row * STRIDE : (row + 1) * STRIDE])
         self._cells = cells
-        self._text = element(indent, "board", "", "".join(self._rows))
 
 
 @lru_cache(maxsize=_INDENTS_KEPT)
@@ -117,8 +149,14 @@ def turn_round_start_piece(state: BlokusState) -> str:
     return f' turn="{state.turn}" round="{state.round}" startPiece="{SHAPE_NAMES[state.start_shape]}"'
 
 
-def start_team(_memento: Memento, _state: BlokusState, dialect: Dialect, indent: str) -> str:
+board: Final = StatePart(_Board, attrgetter("state.cells"))
+
+
+def _start_team(_memento: Memento, _state: BlokusState, dialect: Dialect, indent: str) -> str:
     return f'{indent}<startTeam class="team">{dialect.team_names[0]}</startTeam>'
+
+
+start_team: Final = part(_start_team, "state.rules")
 
 
 def shape_lists(attributes: str = "") -> StatePart:
@@ -133,7 +171,7 @@ def shape_lists(attributes: str = "") -> StatePart:
             + _shape_list(3, green, attributes, indent)
         )
 
-    return write
+    return part(write, "state.remaining_masks")
 
 
 @lru_cache(maxsize=_LISTS_KEPT)
@@ -142,27 +180,25 @@ def _shape_list(color: int, mask: int, attributes: str, indent: str) -> str:
     return element(indent, SHAPE_LISTS[color], attributes, shapes)
 
 
-def valid_colors(_memento: Memento, state: BlokusState, _dialect: Dialect, indent: str) -> str:
-    return color_list("validColors", state.valid_mask, indent)
+def colors(tag: str) -> StatePart:
+    """The colours that are still in the game."""
+
+    def write(_memento: Memento, state: BlokusState, _dialect: Dialect, indent: str) -> str:
+        entries = "".join(leaf(indent + "  ", "color", Color(index).name) for index in scan(state.valid_mask))
+        return element(indent, tag, "", entries)
+
+    return part(write, "state.valid_mask")
 
 
-@lru_cache(maxsize=_LISTS_KEPT)
-def color_list(tag: str, mask: int, indent: str) -> str:
-    """The colours of a mask, in the order of their turns."""
-    colors = "".join(leaf(indent + "  ", "color", Color(index).name) for index in scan(mask))
-    return element(indent, tag, "", colors)
+def _players(memento: Memento, _state: BlokusState, dialect: Dialect, indent: str) -> str:
+    (first, second), (first_team, second_team) = memento.names, dialect.team_names
+    return player(indent, "first", first, first_team) + player(indent, "second", second, second_team)
 
 
-def players(memento: Memento, _state: BlokusState, dialect: Dialect, indent: str) -> str:
-    return _players(memento.names, dialect.team_names, indent)
+players: Final = part(_players, "names")
 
 
-@lru_cache(maxsize=_NAMES_KEPT)
-def _players(names: tuple[str, str], team_names: tuple[str, str], indent: str) -> str:
-    return player(indent, "first", names[0], team_names[0]) + player(indent, "second", names[1], team_names[1])
-
-
-def last_move(memento: Memento, state: BlokusState, dialect: Dialect, indent: str) -> str:
+def _last_move(memento: Memento, state: BlokusState, dialect: Dialect, indent: str) -> str:
     """Nothing before the first move; the move's hints with it, where the memento has any."""
     if state.last_move is None:
         return ""
@@ -170,26 +206,24 @@ def last_move(memento: Memento, state: BlokusState, dialect: Dialect, indent: st
     return typed_element(indent, "lastMove", body)
 
 
+last_move: Final = part(_last_move)
+
+
 def last_move_mono(attributes: str = "") -> StatePart:
     """For every colour that has laid all its stones, whether MONO was the last one."""
 
     def write(_memento: Memento, state: BlokusState, _dialect: Dialect, indent: str) -> str:
-        return _last_move_mono(state.mono_last, attributes, indent)
-
-    return write
-
-
-@lru_cache(maxsize=_LISTS_KEPT)
-def _last_move_mono(mono_last: tuple[bool | None, ...], attributes: str, indent: str) -> str:
-    inner = indent + "    "
-    entries = "".join(
-        element(
-            indent + "  ",
-            "entry",
-            "",
-            leaf(inner, "color", color.name) + leaf(inner, "boolean", boolean(value=is_mono)),
+        inner = indent + "    "
+        entries = "".join(
+            element(
+                indent + "  ",
+                "entry",
+                "",
+                leaf(inner, "color", color.name) + leaf(inner, "boolean", boolean(value=is_mono)),
+            )
+            for color, is_mono in zip(Color, state.mono_last, strict=True)
+            if is_mono is not None
         )
-        for color, is_mono in zip(Color, mono_last, strict=True)
-        if is_mono is not None
-    )
-    return element(indent, "lastMoveMono", attributes, entries)
+        return element(indent, "lastMoveMono", attributes, entries)
+
+    return part(write, "state.mono_last")

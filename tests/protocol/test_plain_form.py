@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from protocol.connection import Connection, Role
+from protocol.connection import Connection, Event, Role
 from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from protocol.errors import Refusal, RemoteProtocolError
 from protocol.limits import AFTER_JOIN, Limits
@@ -19,7 +19,7 @@ JOIN = PlainForm(re.compile(rb"\s*<join/>\s*"), lambda _match: CancelRequest("re
 PLAIN = BLOKUS_2021_R3.evolve(plain_forms=(JOIN,))
 
 
-def packets(stream: bytes, limits: Limits = AFTER_JOIN, cut: Cut = whole) -> list[object]:
+def packets(stream: bytes, limits: Limits = AFTER_JOIN, cut: Cut = whole) -> list[Event]:
     return all_events(Connection(Role.SERVER, PLAIN, limits), cut(stream))[:-2]
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from game.blokus.rulesets import BLOKUS_2021
 from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
-from protocol.messages import Cause, Memento, Message, MoveRequest, Paused, Result, Score
+from protocol.messages import Cause, Memento, MoveRequest, Paused, Result, RoomData, RoomMessage, Score
+from protocol.room_writer import RoomWriter
 from server.audience import Audience
 from server.chair import Chair
 from server.clock import UNLIMITED, MoveClock
@@ -54,20 +55,20 @@ class _Ear:
 
 
 @pytest.fixture
-def encoded(monkeypatch: pytest.MonkeyPatch) -> list[Message]:
+def encoded(monkeypatch: pytest.MonkeyPatch) -> list[RoomData]:
     """What has been encoded."""
-    messages: list[Message] = []
-    encode = type(BLOKUS_2021_R3).encode
+    said: list[RoomData] = []
+    encode = RoomWriter.encode
 
-    def count(dialect: object, message: Message) -> bytes:
-        messages.append(message)
-        return encode(BLOKUS_2021_R3, message)
+    def count(writer: RoomWriter, data: RoomData) -> bytes:
+        said.append(data)
+        return encode(writer, data)
 
-    monkeypatch.setattr(type(BLOKUS_2021_R3), "encode", count)
-    return messages
+    monkeypatch.setattr(RoomWriter, "encode", count)
+    return said
 
 
-def test_a_position_goes_to_observers_before_players(encoded: list[Message]) -> None:
+def test_a_position_goes_to_observers_before_players(encoded: list[RoomData]) -> None:
     hall = Hall()
     hall.audience.show(POSITION, to_players=True)
     assert hall.heard == [(name, "memento") for name in "ab12"]
@@ -81,7 +82,17 @@ def test_a_position_of_a_paused_game_goes_to_observers_only() -> None:
     assert hall.heard == [("a", "memento"), ("b", "memento")]
 
 
-def test_nothing_is_encoded_for_nobody(encoded: list[Message]) -> None:
+def test_who_is_asked_hears_the_position_last_and_the_request_in_the_same_write(encoded: list[RoomData]) -> None:
+    hall = Hall()
+    for _ in range(2):
+        hall.audience.ask(hall.peers["1"], POSITION, print)
+    assert hall.heard == [(name, "memento") for name in "ab21"] * 2
+    assert hall.callbacks == [None, None, None, print] * 2
+    assert hall.packets[3] == hall.packets[0] + BLOKUS_2021_R3.encode(RoomMessage(ROOM, MoveRequest()))
+    assert encoded == [MoveRequest(), POSITION, POSITION], "the request is written once"
+
+
+def test_nothing_is_encoded_for_nobody(encoded: list[RoomData]) -> None:
     hall = Hall()
     hall.audience.observers.clear()
     hall.audience.show(POSITION, to_players=False)

@@ -19,19 +19,12 @@ from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from protocol.errors import LocalProtocolError
 from protocol.messages import ErrorPacket, Memento, Message, RoomMessage, UnreadableData
 from protocol.reading import Element
+from protocol.room_writer import RoomWriter
 from tests.protocol import strategies
 from tests.protocol.strategies import random_game
 from tests.protocol.streams import LATEST
 
 COLORS = "BLUE, YELLOW, RED, GREEN"
-
-KEPT = (
-    blokus_position._fields,
-    blokus_position._shape_list,
-    blokus_position.color_list,
-    blokus_position._players,
-    blokus_position._last_move_mono,
-)
 
 
 def parse(text: str) -> Element:
@@ -102,35 +95,9 @@ def test_every_position_of_a_game_comes_back_as_it_was(seed: int) -> None:
 def test_kept_pieces_make_the_same_bytes_as_new_ones(state: BlokusState, names: tuple[str, str], indent: str) -> None:
     packet = RoomMessage("r", Memento(state, names))
     kept = BLOKUS_2021_R3.encode(packet, indent)
-    for cache in KEPT:
-        cache.cache_clear()
+    blokus_position._fields.cache_clear()
+    blokus_position._shape_list.cache_clear()
     assert BLOKUS_2021_R3.encode(packet, indent) == kept
-
-
-@settings(max_examples=25)
-@given(st.lists(st.tuples(strategies.states, st.sampled_from(["\n  ", "\n"])), min_size=2, max_size=4))
-def test_a_writer_that_remembers_any_other_position_writes_the_same_bytes(
-    shown: list[tuple[BlokusState, str]],
-) -> None:
-    remembering = BLOKUS_2021_R3.for_room()
-    for state, indent in shown:
-        packet = RoomMessage("r", Memento(state))
-        assert remembering.encode(packet, indent) == BLOKUS_2021_R3.encode(packet, indent)
-
-
-@pytest.mark.slow
-def test_a_writer_that_follows_a_game_writes_the_same_bytes() -> None:
-    remembering = BLOKUS_2021_R3.for_room()
-    for state in random_game(3):
-        packet = RoomMessage("r", Memento(state))
-        assert remembering.encode(packet) == BLOKUS_2021_R3.encode(packet)
-
-
-def test_what_one_room_remembers_is_its_own() -> None:
-    first, second = (RoomMessage("r", Memento(state)) for state in random_game(1)[:2])
-    here, there = BLOKUS_2021_R3.for_room(), BLOKUS_2021_R3.for_room()
-    assert here.encode(second) != there.encode(first)
-    assert there.encode(second) == here.encode(second)
 
 
 def test_a_position_costs_what_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,10 +112,10 @@ def test_a_position_costs_what_has_changed(monkeypatch: pytest.MonkeyPatch) -> N
 
     texts = tuple(Texts(each) for each in blokus_position._fields("\n        "))
     monkeypatch.setattr(blokus_position, "_fields", lambda _indent: texts)
-    remembering = BLOKUS_2021_R3.for_room()
+    remembering = RoomWriter(BLOKUS_2021_R3, "r")
     for state in random_game(0):
         written.clear()
-        remembering.encode(RoomMessage("r", Memento(state)))
+        remembering.encode(Memento(state))
         assert len(written) <= 5, "a stone covers at most five cells"
 
 
@@ -291,10 +258,10 @@ def test_another_edition_is_put_together_from_the_same_parts() -> None:
         data_writers={
             Memento: blokus_position.MementoWriter(
                 blokus_position.turn_round_start_piece,
-                blokus_position.Board(),
+                blokus_position.board,
                 blokus_position.shape_lists(set_class),
                 blokus_position.last_move_mono(' class="linked-hash-map"'),
-                lambda _memento, _state, _dialect, indent: f"{indent}<startColor>BLUE</startColor>",
+                blokus_position.part(lambda _memento, _state, _dialect, indent: f"{indent}<startColor/>"),
             )
         },
     )
@@ -307,7 +274,7 @@ def test_another_edition_is_put_together_from_the_same_parts() -> None:
         b'\n        <yellowShapes class="linked-hash-set"/>'
     )
     assert packet.endswith(
-        b'\n        <lastMoveMono class="linked-hash-map"/>\n        <startColor>BLUE</startColor>\n      </state>'
+        b'\n        <lastMoveMono class="linked-hash-map"/>\n        <startColor/>\n      </state>'
         b"\n    </data>\n  </room>"
     )
     notes: list[str] = []

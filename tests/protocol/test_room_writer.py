@@ -1,0 +1,71 @@
+"""Whatever a room's writer remembers, its bytes are those of the dialect."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from game.blokus.polyomino import Shape
+from game.blokus.rulesets import RULES_2027
+from game.blokus.state import BlokusState
+from protocol.dialect import Dialect
+from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+from protocol.dialects.blokus_2021_r1 import BLOKUS_2021_R1
+from protocol.dialects.blokus_2021_r2 import BLOKUS_2021_R2
+from protocol.dialects.blokus_2027 import BLOKUS_2027
+from protocol.dialects.hase_und_igel_2018 import HASE_UND_IGEL_2018
+from protocol.errors import LocalProtocolError
+from protocol.messages import Memento, MoveRequest, RoomData, RoomMessage, WelcomeMessage
+from protocol.room_writer import RoomWriter
+from tests.protocol import strategies
+from tests.protocol.strategies import random_game
+
+BLOKUS = [BLOKUS_2021_R3, BLOKUS_2021_R2, BLOKUS_2021_R1, BLOKUS_2027]
+INDENTS = ["\n  ", "\n"]
+
+
+@settings(max_examples=40)
+@given(st.lists(strategies.mementos | strategies.room_data, min_size=2, max_size=4), st.sampled_from(INDENTS))
+def test_anything_is_written_as_the_dialect_does(said: list[RoomData], indent: str) -> None:
+    writer = RoomWriter(BLOKUS_2021_R3, "<a room>", indent)
+    for data in said:
+        assert writer.encode(data) == BLOKUS_2021_R3.encode(RoomMessage("<a room>", data), indent)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dialect", BLOKUS, ids=lambda dialect: dialect.name)
+@pytest.mark.parametrize("indent", INDENTS)
+def test_a_game_is_written_as_the_dialect_does(dialect: Dialect, indent: str) -> None:
+    writer = RoomWriter(dialect, "r", indent)
+    for state in (*random_game(3), *reversed(random_game(2))):
+        memento = Memento(state, ("a", "b"), ("hint",) if state.last_move else ())
+        assert writer.encode(memento) == dialect.encode(RoomMessage("r", memento), indent)
+
+
+def test_other_names_and_other_rules_are_seen() -> None:
+    writer = RoomWriter(BLOKUS_2021_R3, "r")
+    state = random_game(0)[5]
+    other = BlokusState(RULES_2027, Shape.PENTO_X, turn=3)
+    for memento in (Memento(state), Memento(state, ("a", "&")), Memento(other), Memento(state, hints=("x",))):
+        assert writer.encode(memento) == BLOKUS_2021_R3.encode(RoomMessage("r", memento))
+
+
+def test_what_one_room_remembers_is_its_own() -> None:
+    first, second = (Memento(state) for state in random_game(1)[:2])
+    here, there = RoomWriter(BLOKUS_2021_R3, "r"), RoomWriter(BLOKUS_2021_R3, "r")
+    assert here.encode(second) != there.encode(first)
+    assert there.encode(second) == here.encode(second)
+
+
+def test_a_dialect_that_remembers_nothing_serves_as_well() -> None:
+    writer = RoomWriter(HASE_UND_IGEL_2018, "r")
+    for data in (WelcomeMessage(1), MoveRequest()):
+        assert writer.encode(data) == HASE_UND_IGEL_2018.encode(RoomMessage("r", data))
+
+
+def test_what_the_dialect_has_no_packet_for_is_refused() -> None:
+    writer = RoomWriter(BLOKUS_2021_R3.evolve(data_writers={MoveRequest: None, Memento: None}), "r")
+    for data in (MoveRequest(), Memento(random_game(0)[0])):
+        with pytest.raises(LocalProtocolError):
+            writer.encode(data)
