@@ -16,6 +16,7 @@ from bench.scripts import ROOM, SCRIPT_COUNT, game_of, load_of, play_game
 from protocol.connection import Connection, Role
 from protocol.limits import AFTER_JOIN
 from protocol.messages import Memento, RoomMessage
+from protocol.room_writer import RoomWriter
 from server.editions import EDITIONS
 
 PASSES: Final = 5
@@ -53,14 +54,14 @@ def _encode_positions(edition: str) -> dict[int, tuple[float, float]]:
     dialect = EDITIONS[edition].dialect
     spent = dict.fromkeys(TURNS, (0.0, 0.0, 0))
     for number in range(PASSES * SCRIPT_COUNT):
-        room = dialect.for_room()
+        room = RoomWriter(dialect, ROOM)
         for state, _ in play_game(game_of(edition), number % SCRIPT_COUNT, is_long=True):
-            message = RoomMessage(ROOM, Memento(state))
+            memento = Memento(state)
             start = time.perf_counter()
-            room.encode(message)
+            room.encode(memento)
             between = time.perf_counter()
             if state.turn in spent:
-                dialect.encode(message)
+                dialect.encode(RoomMessage(ROOM, memento))
                 alone, in_room, count = spent[state.turn]
                 spent[state.turn] = (
                     alone + time.perf_counter() - between,
