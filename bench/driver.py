@@ -347,10 +347,15 @@ class Driver:
                 reader.receive()
         return bool(events)
 
-    def play(self) -> None:
-        """One turn. Raises RuntimeError if nothing comes."""
-        if not self.turn():
+    def play(self, patience: float = PATIENCE) -> None:
+        """One turn, of so many seconds at most. Raises RuntimeError if nothing comes for too long."""
+        if not self.turn(min(patience, PATIENCE)) and patience >= PATIENCE:
             raise RuntimeError(f"nothing came for {PATIENCE:g} s: a game hangs")
+
+    def play_until(self, instant: float) -> None:
+        """Play till then, by `time.perf_counter`."""
+        while (left := instant - perf_counter()) > 0:
+            self.play(left)
 
     def begin(self) -> None:
         """Begin all games; each goes on while the others are begun, so that they spread over the plies."""
@@ -375,12 +380,10 @@ class Driver:
 
     def measure(self, start: float, end: float) -> dict[str, Any]:
         """What happens between two instants of `time.perf_counter`."""
-        while perf_counter() < start:
-            self.play()
+        self.play_until(start)
         self.forget()
         before, over_before = self._instants(), self.games_over
-        while perf_counter() < end:
-            self.play()
+        self.play_until(end)
         after = self._instants()
         waiting = [after[0] - game.sent_at for game in self.games if game.turns and game.sent_at]
         return {
@@ -406,10 +409,18 @@ class Driver:
             self._is_ending = True
             while self.games:
                 self.play()
+        cut_off = [game.room.decode() for game in self.games if game.seats]
         for game in self.games:
             game.leave()
-        cut_off = [game.room.decode() for game in self.games]
         return {"over": self.games_over, "broken": self.games_broken, "cut_off": cut_off}
+
+    def close(self) -> None:
+        """Close what is left open."""
+        for game in self.games:
+            for observer in game.observers:
+                observer.close()
+        self.administrator.close()
+        self._epoll.close()
 
     def obey(self) -> None:
         """Play; for each line `measure START END` say what was measured, and when there are no more how it ended."""

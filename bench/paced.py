@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from time import perf_counter
 
-from bench.driver import Driver, Game, Seat
+from bench.driver import PATIENCE, Driver, Game, Seat
 from bench.plan import Plan
 
 
@@ -45,11 +45,11 @@ class Paced(Driver):
         self._timer_count += 1
         heapq.heappush(self._timers, (instant, self._timer_count, game, seat))
 
-    def play(self) -> None:
+    def play(self, patience: float = PATIENCE) -> None:
         if not self._timers:
-            super().play()
+            super().play(patience)
             return
-        self.turn(max(0.0, self._timers[0][0] - perf_counter()))
+        self.turn(max(0.0, min(patience, self._timers[0][0] - perf_counter())))
         self.send_due()
 
     def send_due(self) -> None:

@@ -34,45 +34,51 @@ def _texts(record: Record, *names: str) -> list[str]:
     return [figure_text(record.figures.get(name)) for name in names]
 
 
+def _medians(record: Record, *names: str) -> list[str]:
+    return [number_text(record.figures[name].median) if name in record.figures else "" for name in names]
+
+
 def _traffic(records: Records) -> list[Table]:
     found = records.where(part="traffic")
     if not found:
         return []
+    words = ("edition", "games", "obs.", "")
     throughput = Table(
         "Games at once: throughput",
-        ("edition", "games", "observers", ""),
-        ("moves/s", "of floor", "us/move", "playing", "driver"),
-        note="us/move: processor time of the process that is measured. playing: games that had got their first request "
-        "when the time was over; the others waited for their players to be let in. driver: share of the time in which "
-        f"the driver had a processor; above {BUSY:.0%} of it the throughput is a lower bound and marked >.",
+        words,
+        ("moves/s", "of floor", "us/move", "driver"),
+        note="obs.: observers of each game. us/move: processor time of the process that is measured. driver: share of "
+        f"the time in which the driver had a processor; above {BUSY:.0%} the throughput is a lower bound, marked >.",
     )
     latency = Table(
-        "Games at once: latency in ms, from a move sent to the next request received",
-        throughput.words,
-        ("median", "p99", "max", "first request"),
-        note="first request: median from a game's players connecting to the first request of the game.",
+        "Games at once: latency in ms, from a move sent to the next request received", words, ("median", "p99", "max")
     )
-    ends = Table(
-        "Games at once: the server's memory, and how games ended",
-        ("edition", "games", "observers"),
-        ("peak MiB", "games ended", "false verdicts"),
+    games = Table(
+        "Games at once: how they begin and end",
+        words,
+        ("playing", "first request ms", "peak MiB", "ended", "false"),
+        note="playing: games that had got their first request when the time was over; the others waited for their "
+        "players to be let in. first request: median from a game's players connecting to it. peak: memory of the "
+        "process. ended: so many games the server told the end of, and false: so many of them wrongly.",
     )
     for record in found:
         labels = record.labels
-        words = [_edition(record), str(labels["games"]), str(labels["observers"])]
         subject = str(labels["subject"])
+        own = (_edition(record), str(labels["games"]), str(labels["observers"]), subject)
         floor = records.figure("throughput", **{**labels, "subject": "floor"})
-        own = record.figures["throughput"]
-        share = number_text(own.median / floor.median) if floor is not None and subject != "floor" else ""
+        speed = record.figures["throughput"]
+        share = number_text(speed.median / floor.median) if floor is not None and subject != "floor" else ""
         bound = _LOWER_BOUND if record.figures["driver busy"].median > BUSY else ""
-        rest = _texts(record, "processor per move", "games playing", "driver busy")
-        throughput.add(*words, subject, bound + figure_text(own), share, *rest)
-        latency.add(
-            *words, subject, *_texts(record, "latency median", "latency p99", "latency max", "start median")
+        cost, busy = _texts(record, "processor per move"), _medians(record, "driver busy")
+        throughput.add(*own, bound + figure_text(speed), share, *cost, *busy)
+        latency.add(*own, *_texts(record, "latency median", "latency p99", "latency max"))
+        games.add(
+            *own,
+            *_medians(record, "games playing"),
+            *_texts(record, "start median", "memory peak"),
+            *_medians(record, "games judged", "false verdicts"),
         )
-        if "false verdicts" in record.figures:
-            ends.add(*words, *_texts(record, "memory peak", "games judged", "false verdicts"))
-    return [table for table in (throughput, latency, ends) if table.rows]
+    return [throughput, latency, games]
 
 
 def _rules(records: Records) -> list[Table]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import signal
 import sys
-from typing import IO, TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
@@ -100,11 +100,11 @@ def _numbers(least: int, value: str | None) -> tuple[int, ...] | None:
 @click.option(
     "--json",
     "json_file",
-    type=click.File("w", encoding="utf-8", lazy=False),
+    type=click.Path(dir_okay=False, writable=True, allow_dash=True),
     metavar="FILE",
     help="Write all figures into this file, every round of them; - is standard output, instead of the report.",
 )
-def bench(json_file: IO[str] | None, *, quick: bool, **chosen: Any) -> None:
+def bench(json_file: str | None, *, quick: bool, **chosen: Any) -> None:
     """Measure the server beside the bare wire, the rules and the protocol, and print one report.
 
     Whatever is compared is measured by turns in the same run. Figures are medians of the rounds, with the least and the
@@ -131,7 +131,7 @@ def _stop(_number: int, _frame: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def _measure(options: Options, json_file: IO[str] | None) -> None:
+def _measure(options: Options, json_file: str | None) -> None:
     from datetime import UTC, datetime
 
     from bench.machine import describe_machine
@@ -149,13 +149,16 @@ def _measure(options: Options, json_file: IO[str] | None) -> None:
     }
     records = run(options, lambda what: click.echo(what, err=True))
     targets = targets_of(records)
+    if json_file != "-":
+        click.echo(report_text(head, records, targets))
     if json_file is not None:
         told = {
             **head,
             "records": [record.to_json() for record in records],
             "targets": [target.to_json() for target in targets],
         }
-        json.dump(told, json_file, indent=1, allow_nan=False)
-        json_file.write("\n")
-    if json_file is not sys.stdout:
-        click.echo(report_text(head, records, targets))
+        try:
+            with click.open_file(json_file, "w", encoding="utf-8") as file:
+                file.write(json.dumps(told, indent=1, allow_nan=False) + "\n")
+        except OSError as error:
+            raise Failure(f"{json_file} cannot be written ({error.strerror})") from error

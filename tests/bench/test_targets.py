@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import pytest
+
+from bench.figures import Records
+from bench.targets import Target, targets_of
+
+
+def traffic(records: Records, subject: str, games: int, **values: float) -> None:
+    labels: dict[str, str | int] = {"part": "traffic", "subject": subject, "edition": "e"}
+    labels |= {"games": games, "observers": 0}
+    named = {name.replace("_", " "): (value, "") for name, value in values.items()}
+    records.add(labels, {"driver busy": (0.5, ""), **named})
+
+
+def by_name(records: Records) -> dict[str, Target]:
+    return {target.name: target for target in targets_of(records)}
+
+
+def test_nothing_is_said_of_what_was_not_measured() -> None:
+    assert targets_of(Records()) == []
+    records = Records()
+    traffic(records, "server", 1, throughput=5.0, latency_median=1.0)
+    assert targets_of(records) == []
+
+
+def test_the_server_is_compared_with_the_floor_round_by_round() -> None:
+    records = Records()
+    for floor, server in ((10.0, 5.0), (100.0, 30.0), (1000.0, 400.0)):
+        traffic(records, "floor", 1, throughput=floor, latency_median=1.0)
+        traffic(records, "server", 1, throughput=server, latency_median=2.6)
+    found = by_name(records)
+    assert found["throughput, 1 game at once"].figure == pytest.approx(0.4)
+    assert found["throughput, 1 game at once"].is_reached
+    assert found["latency median, 1 game at once"].figure == pytest.approx(2.6)
+    assert not found["latency median, 1 game at once"].is_reached
+
+
+def test_a_busy_driver_makes_a_ratio_doubtful() -> None:
+    records = Records()
+    traffic(records, "floor", 100, throughput=10.0, latency_p99=1.0, driver_busy=0.9)
+    traffic(records, "server", 100, throughput=5.0, latency_p99=3.1)
+    found = by_name(records)
+    assert not found["throughput, 100 games at once"].is_sure
+    assert not found["latency p99, 100 games at once"].is_reached
+
+
+def test_many_games_are_compared_with_fewer() -> None:
+    records = Records()
+    traffic(records, "server", 100, throughput=100.0)
+    traffic(records, "server", 500, throughput=79.0)
+    assert [(target.name, target.is_reached) for target in targets_of(records)] == [
+        ("throughput, 500 games at once", False)
+    ]
+
+
+def test_a_single_false_verdict_is_one_too_many() -> None:
+    records = Records()
+    for count in (0.0, 1.0, 0.0):
+        traffic(records, "server", 1, false_verdicts=count)
+    target = by_name(records)["false verdicts"]
+    assert (target.figure, target.is_reached) == (1, False)
+
+
+def test_memory_start_and_plies_have_bounds() -> None:
+    records = Records()
+    records.add({"part": "start"}, {"server to bare Python": (1.7, "times")})
+    records.add({"part": "memory", "connections": 5}, {"idle": (60.0, "MiB")})
+    records.add({"part": "memory", "edition": "e", "from": 1, "to": 2}, {"each game more": (151.0, "KiB")})
+    records.add(
+        {"part": "plies", "edition": "e"}, {"late to early": (2.0, "times"), "beside to alone": (1.3, "times")}
+    )
+    assert [(target.name, target.is_reached) for target in targets_of(records)] == [
+        ("start to accepting", False),
+        ("memory, idle", True),
+        ("memory, each game more", False),
+        ("late plies to early ones", True),
+        ("beside idle rooms to alone", False),
+    ]
+
+
+def test_a_target_in_json_says_on_which_side_of_the_bound_it_is() -> None:
+    told = Target("throughput", "e", 0.4, True, 0.5, "of floor", False).to_json()
+    assert told == {
+        "target": "throughput",
+        "edition": "e",
+        "least": 0.4,
+        "figure": 0.5,
+        "unit": "of floor",
+        "reached": True,
+        "sure": False,
+    }
+    assert Target("p99", "e", 3.0, False, 5.0, "x floor").to_json()["most"] == 3.0
