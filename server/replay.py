@@ -15,6 +15,7 @@ import secrets
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
+from io import FileIO
 from pathlib import Path
 from typing import Final
 
@@ -86,12 +87,10 @@ def free_path(path: Path, promised: Collection[Path]) -> Path:
 
 def save_replay(directory: Path, name: str, content: bytes) -> Path:
     """Write `content` under `name`, or the next free name of that kind; returns the path. Raises OSError."""
-    directory.mkdir(parents=True, exist_ok=True)
     temporary = _new_temporary(directory)
     try:
-        with temporary.open("xb") as file:
+        with _create(temporary) as file:
             file.write(content)
-            file.flush()
             os.fsync(file.fileno())
         return next(path for path in _free_names(directory / name) if _take_name(temporary, path))
     finally:
@@ -101,6 +100,15 @@ def save_replay(directory: Path, name: str, content: bytes) -> Path:
 def _new_temporary(directory: Path) -> Path:
     """Not one of `tempfile`, whose files nobody else may read."""
     return directory / f"{_TEMPORARY}{secrets.token_hex(8)}"
+
+
+def _create(path: Path) -> FileIO:
+    """A new file, unbuffered; its directory may have been removed while the server ran."""
+    try:
+        return path.open("xb", buffering=0)
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path.open("xb", buffering=0)
 
 
 def _take_name(temporary: Path, path: Path) -> bool:
