@@ -31,7 +31,7 @@ class BenchError(Exception):
 
 
 def start_python(arguments: Sequence[str], **more: Any) -> subprocess.Popen[str]:
-    """This Python with `arguments`. The folder one happens to be in is not where modules are looked for."""
+    """Start the same Python with `arguments`. Modules are not looked for in the folder one happens to be in."""
     return subprocess.Popen([sys.executable, "-P", *arguments], text=True, process_group=0, **more)
 
 

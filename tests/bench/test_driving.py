@@ -38,6 +38,7 @@ def test_a_plan_comes_across_as_it_was() -> None:
     assert Plan.from_json(line) == plan
 
 
+@pytest.mark.slow
 def test_the_end_of_a_request_holds_in_every_room() -> None:
     load = load_of(EDITION)
     plan = plan_of(load, 1, 2, observers=1)

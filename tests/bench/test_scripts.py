@@ -7,6 +7,7 @@ from bench.scripts import game_of as rules_of
 from server.editions import EDITIONS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edition", ["blokus-2021-r3", "blokus-2027"])
 def test_games_are_the_same_every_time_and_different_from_each_other(edition: str) -> None:
     load = load_of(edition)
@@ -17,6 +18,7 @@ def test_games_are_the_same_every_time_and_different_from_each_other(edition: st
         assert all(packet.count(ROOM.encode()) == 1 for packet in script.packets)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edition", ["blokus-2021-r3", "blokus-2027"])
 def test_long_games_have_late_plies(edition: str) -> None:
     lengths = sorted(len(script.packets) for script in load_of(edition, is_long=True).scripts)
