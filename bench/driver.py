@@ -386,6 +386,7 @@ class Driver:
         self.play_until(end)
         after = self._instants()
         waiting = [after[0] - game.sent_at for game in self.games if game.turns and game.sent_at]
+        waiting_to_begin = [after[0] - game.sat_down_at for game in self.games if game.seats and not game.turns]
         return {
             "seconds": after[0] - before[0],
             "driver_seconds": after[1] - before[1],
@@ -393,7 +394,7 @@ class Driver:
             "moves": self.moves,
             "games": self.games_over - over_before,
             "latencies": self.latencies,
-            "start_times": self.start_times,
+            "start_times": self.start_times + waiting_to_begin,
             "longest_wait": max(waiting, default=0.0),
             "playing": len(waiting),
         }

@@ -53,7 +53,7 @@ class Measured:
     longest_wait: float
     """Of those that were still waiting in the end: a server that never answers has no latency."""
     start_times: tuple[float, ...]
-    """From a player's connecting to its game's first request."""
+    """From a player's connecting to its game's first request; so far, of those that still wait."""
     playing: int
     """Games that had begun in the end; the others waited for their players to be let in."""
 

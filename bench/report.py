@@ -58,8 +58,8 @@ def _traffic(records: Records) -> list[Table]:
         words,
         ("playing", "first request ms", "peak MiB", "ended", "false"),
         note="playing: games that had got their first request when the time was over; the others waited for their "
-        "players to be let in. first request: median from a game's players connecting to it. peak: memory of the "
-        "process. ended: so many games the server told the end of, and false: so many of them wrongly.",
+        "players to be let in. first request: median from a game's players connecting to it; who still waits counts "
+        "with that. peak: memory of the process. ended: games the server told the end of; false: wrongly.",
     )
     for record in found:
         labels = record.labels

@@ -109,7 +109,7 @@ def bench(json_file: str | None, *, quick: bool, **chosen: Any) -> None:
 
     Whatever is compared is measured by turns in the same run. Figures are medians of the rounds, with the least and the
     most of them; at the end stands what is to be reached, and whether it is. Progress is told on standard error. The
-    whole takes about a quarter of an hour; better leave the machine alone meanwhile. Needs Linux.
+    whole takes about ten minutes; better leave the machine alone meanwhile. Needs Linux.
     """
     if sys.platform != "linux":
         raise Failure("the bench needs Linux: it waits with epoll and reads /proc")

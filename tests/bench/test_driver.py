@@ -182,6 +182,15 @@ def test_an_interval_counts_only_what_happens_in_it(driver: Driver, server: Serv
     assert told["start_times"] == []
 
 
+def test_who_still_waits_for_a_game_to_begin_is_counted(driver: Driver, server: Server) -> None:
+    begun(driver, server)
+    now = perf_counter()
+    told = driver.measure(now, now + 0.02)
+    (waited,) = told["start_times"]
+    assert waited >= 0.02
+    assert (told["moves"], told["playing"]) == (0, 0)
+
+
 def test_a_server_that_is_silent_is_not_waited_for_for_ever(
     driver: Driver, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

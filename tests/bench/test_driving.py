@@ -63,7 +63,8 @@ def test_several_drivers_measure_the_same_interval(observers: int) -> None:
         with driving(plan, 2) as drivers:
             measured = drivers.measure(0.2)
         assert floor.resident_kib <= floor.peak_kib
-    assert measured.moves == pytest.approx(sum(map(len, measured.latencies)), abs=20)
+    first_moves = len(measured.start_times)  # with them nobody waits for a request
+    assert measured.moves == pytest.approx(sum(map(len, measured.latencies)) + first_moves, abs=10)
     assert measured.moves > 50
     assert 0.2 <= measured.seconds < 2
     assert len(measured.driver_busy) == 2
