@@ -66,7 +66,7 @@ def test_several_drivers_measure_the_same_interval(observers: int) -> None:
     first_moves = len(measured.start_times)  # with them nobody waits for a request
     assert measured.moves == pytest.approx(sum(map(len, measured.latencies)) + first_moves, abs=10)
     assert measured.moves > 50
-    assert 0.2 <= measured.seconds < 2
+    assert 0.1 < measured.seconds < 2
     assert len(measured.driver_busy) == 2
     assert 0 < measured.subject_seconds < measured.seconds * 1.1
     assert drivers.ended.broken == 0
