@@ -40,6 +40,13 @@ class Figure:
         return {**told, "rounds": [value if math.isfinite(value) else None for value in self.rounds]}
 
 
+def ratio_of(above: Figure | None, below: Figure | None) -> float | None:
+    """The median of the ratios, round by round; None if either was not measured."""
+    if above is None or below is None:
+        return None
+    return statistics.median(one / other for one, other in zip(above.rounds, below.rounds, strict=True))
+
+
 @dataclass
 class Record:
     """What was measured (by labels), and its figures by name."""

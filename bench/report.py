@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from bench.driving import BUSY
-from bench.figures import Record, Records
+from bench.figures import Record, Records, ratio_of
 from bench.table import Table, figure_text, number_text
 from bench.targets import Target
 
@@ -67,7 +67,8 @@ def _traffic(records: Records) -> list[Table]:
         own = (_edition(record), str(labels["games"]), str(labels["observers"]), subject)
         floor = records.figure("throughput", **{**labels, "subject": "floor"})
         speed = record.figures["throughput"]
-        share = number_text(speed.median / floor.median) if floor is not None and subject != "floor" else ""
+        ratio = ratio_of(speed, floor) if subject != "floor" else None
+        share = "" if ratio is None else number_text(ratio)
         bound = _LOWER_BOUND if record.figures["driver busy"].median > BUSY else ""
         cost, busy = _texts(record, "processor per move"), _medians(record, "driver busy")
         throughput.add(*own, bound + figure_text(speed), share, *cost, *busy)

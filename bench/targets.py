@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from statistics import median
 from typing import Any, Final
 
 from bench.driving import BUSY
-from bench.figures import Figure, Label, Records
+from bench.figures import Figure, Label, Records, ratio_of
 
 LEAST_THROUGHPUT: Final = 0.4
 """Of the bare wire's."""
@@ -75,19 +74,13 @@ def targets_of(records: Records) -> list[Target]:
     return found
 
 
-def _ratio(above: Figure | None, below: Figure | None) -> float | None:
-    if above is None or below is None:
-        return None
-    return median(one / other for one, other in zip(above.rounds, below.rounds, strict=True))
-
-
 def _wire(records: Records, edition: str) -> Iterator[Target]:
     def traffic(name: str, subject: str, games: int) -> Figure | None:
         return records.figure(name, part="traffic", subject=subject, edition=edition, games=games, observers=0)
 
     def compared(name: str, games: int) -> tuple[float | None, bool]:
         busy = traffic("driver busy", "floor", games)
-        ratio = _ratio(traffic(name, "server", games), traffic(name, "floor", games))
+        ratio = ratio_of(traffic(name, "server", games), traffic(name, "floor", games))
         return ratio, busy is None or busy.median <= BUSY
 
     for games in LOADS:
@@ -98,7 +91,7 @@ def _wire(records: Records, edition: str) -> Iterator[Target]:
         ratio, is_sure = compared(name, games)
         if ratio is not None:
             yield Target(f"{name}, {_at(games)}", edition, bound, False, ratio, "x floor", is_sure)
-    ratio = _ratio(traffic("throughput", "server", 500), traffic("throughput", "server", 100))
+    ratio = ratio_of(traffic("throughput", "server", 500), traffic("throughput", "server", 100))
     if ratio is not None:
         yield Target(f"throughput, {_at(500)}", edition, LEAST_CROWDED, True, ratio, "of that at 100")
 

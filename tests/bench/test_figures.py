@@ -3,13 +3,19 @@ from __future__ import annotations
 import json
 import math
 
-from bench.figures import Figure, Records
+from bench.figures import Figure, Records, ratio_of
 
 
 def test_a_figure_is_the_middle_of_its_rounds() -> None:
     figure = Figure("ms", (3.0, 1.0, 8.0))
     assert (figure.median, figure.least, figure.most) == (3.0, 1.0, 8.0)
     assert figure.to_json() == {"unit": "ms", "median": 3.0, "min": 1.0, "max": 8.0, "rounds": [3.0, 1.0, 8.0]}
+
+
+def test_a_ratio_is_taken_round_by_round() -> None:
+    assert ratio_of(Figure("s", (5.0, 30.0, 400.0)), Figure("s", (10.0, 100.0, 1000.0))) == 0.4
+    assert ratio_of(None, Figure("s", (1.0,))) is None
+    assert ratio_of(Figure("s", (1.0,)), None) is None
 
 
 def test_what_was_not_there_to_be_measured_is_null_in_json() -> None:
