@@ -182,6 +182,7 @@ class Server:
 
     async def _accept(self, listening: socket.socket, sessions: trio.Nursery) -> None:
         has_told = False
+        accepted = 0
         while True:
             try:
                 sock, address = listening.accept()
@@ -197,7 +198,10 @@ class Server:
             else:
                 has_told = False
                 self._admit(sock, address, sessions)
-                await self._turnstile.wait_for_turn()  # however many come, those who are here are served too
+                accepted += 1
+                if accepted >= self._turnstile.allowance:
+                    accepted = 0
+                    await self._turnstile.wait_for_turn()  # however many come, those who are here are served too
 
     def _admit(self, sock: socket.socket, address: tuple[str, int], sessions: trio.Nursery) -> None:
         host, port = address[:2]

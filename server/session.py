@@ -168,6 +168,8 @@ class Session:
         has_ended_packet = False
         if self._queues:
             await self._wait_for_turn()
+        else:
+            self._turnstile.note_answer()
         while not self._outbox.is_ended:
             try:
                 event = self._connection.next_event()

@@ -1,13 +1,16 @@
-"""However many push in, one gets through at a time, and whoever plays is not kept waiting by them."""
+"""However many push in, few get through at a time, and whoever plays is not kept waiting by them."""
 
 from __future__ import annotations
 
+import itertools
+
+import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
 from protocol.messages import MoveData, RoomMessage
 from server import events
-from server.turnstile import Turnstile
+from server.turnstile import ANSWERS_EACH, Turnstile
 from tests.server.house import PATIENT, Caller, House, legal_move, open_house
 from tests.server.town import joined, open_town, playing
 
@@ -35,15 +38,66 @@ async def test_everybody_else_has_a_turn_between_two_and_the_first_is_the_first(
     assert through == list(range(CROWD))
 
 
-async def test_whoever_gives_up_blocks_nobody() -> None:
+async def test_where_much_is_answered_more_get_through_still_in_their_order() -> None:
+    turnstile = Turnstile()
+    through: list[int] = []
+    turns: list[list[int]] = []
+
+    async def push(number: int) -> None:
+        await turnstile.wait_for_turn()
+        through.append(number)
+
+    async with trio.open_nursery() as nursery:
+        for number in range(CROWD):
+            nursery.start_soon(push, number)
+            await trio.lowlevel.checkpoint()
+        turns.append(through[:])
+        while len(through) < CROWD:
+            before = len(through)
+            for _ in range(5 * ANSWERS_EACH):
+                turnstile.note_answer()
+            await trio.lowlevel.checkpoint()
+            turns.append(sorted(through[before:]))  # tasks of one turn run in any order
+    assert 4 <= max(map(len, turns)) <= 2 * 5, "it opens every turn, or every other"
+    assert list(itertools.chain(*turns)) == list(range(CROWD))
+    await turnstile.wait_for_turn()
+    await turnstile.wait_for_turn()
+    assert turnstile.allowance == 1
+
+
+@pytest.mark.parametrize("answers", [0, 8])
+async def test_whoever_gives_up_blocks_nobody(answers: int) -> None:
     turnstile = Turnstile()
     async with trio.open_nursery() as nursery:
         for _ in range(CROWD):
             with trio.CancelScope() as scope:
                 scope.cancel()
                 nursery.start_soon(turnstile.wait_for_turn)
+                for _ in range(answers):
+                    turnstile.note_answer()
                 await turnstile.wait_for_turn()
     await turnstile.wait_for_turn()
+
+
+async def test_the_first_and_the_last_may_give_up_in_any_order() -> None:
+    for order in itertools.permutations(range(4)):
+        turnstile = Turnstile()
+        scopes = [trio.CancelScope() for _ in range(4)]
+
+        async def push(turnstile: Turnstile, scope: trio.CancelScope) -> None:
+            with scope:
+                await turnstile.wait_for_turn()
+
+        async with trio.open_nursery() as nursery:
+            for scope in scopes:
+                nursery.start_soon(push, turnstile, scope)
+            await trio.lowlevel.checkpoint()
+            for number in order:
+                scopes[number].cancel()
+                turnstile.note_answer()
+                await trio.lowlevel.checkpoint()
+        with trio.fail_after(1):
+            await turnstile.wait_for_turn()
 
 
 async def says_at_once(house: House, said: list[tuple[Caller, bytes]]) -> list[type[events.Happening]]:
