@@ -7,6 +7,7 @@ sections Order, Time and Faults of the edition's specification, and the recordin
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 from collections.abc import Sequence
 from functools import partial
@@ -39,7 +40,7 @@ from server.policy import Edition, TimeoutWinner
 from server.thinking import ThinkStats
 
 SECOND_LOOK = 0.01  # seconds until a verdict is tried again when bytes have arrived that nobody has read
-LAST_LOOK = 1.0  # seconds after the hard limit at which a peer that keeps bytes dripping is judged all the same
+LAST_LOOK = 1.0  # seconds after the first look at which a peer that keeps bytes dripping is judged all the same
 
 
 class Alarm(Protocol):
@@ -98,7 +99,10 @@ class Room:
         return sum(chair.peer is not None for chair in self.chairs)
 
     def chair_of(self, peer: Peer) -> Chair | None:
-        return next((chair for chair in self.chairs if chair.peer is peer), None)
+        for chair in self.chairs:
+            if chair.peer is peer:
+                return chair
+        return None
 
     def free_chair(self) -> Chair | None:
         """A chair that anyone may take; only while the room is open."""
@@ -138,8 +142,7 @@ class Room:
         self.phase = Phase.RUNNING
         self._publish(events.GameStarted(self.id, self.names, self.is_paused, self.state.turn))
         self._audience.welcome()
-        self.record.append(self._position())
-        self._go_on()
+        self._go_on(self._record_position())
 
     def move(self, peer: Peer, message: RoomMessage, arrival: Arrival, now: float) -> None:
         """A room packet of a player: plays it, or ends the game over it."""
@@ -178,29 +181,29 @@ class Room:
             )
         )
         self.ply += 1
-        self.record.append(self._position(data.hints))
+        position = self._record_position(data.hints)
         outcome = self.state.outcome()
         if outcome is not None:
-            self._audience.show(self._position(), to_players=True)
+            self._audience.show(position, to_players=True)
             self._end(Ending.by_rules(outcome, self._texts.regular_reason(outcome)))
         else:
-            self._go_on()
+            self._go_on(position)
 
-    def _go_on(self) -> None:
+    def _go_on(self, position: Memento) -> None:
         """Show where the game stands; unless it is paused, the next move is asked for."""
         if self.is_paused:
-            self._audience.show(self._position(), to_players=False)
+            self._audience.show(position, to_players=False)
         else:
-            self._request_move()
+            self._request_move(position)
 
-    def _request_move(self) -> None:
+    def _request_move(self, position: Memento) -> None:
         """Show everybody the position, and ask who is on turn."""
         chair = self.chairs[self.state.seat_on_turn]
         self._requested = chair.seat
         self._request_number += 1
         assert chair.peer is not None, "whoever leaves ends the game"
         sent = partial(self._request_sent, chair, self._request_number)
-        self._audience.ask(chair.peer, self._position(), sent)
+        self._audience.ask(chair.peer, position, sent)
 
     def _request_sent(self, chair: Chair, number: int, now: float) -> None:
         if number != self._request_number or self._requested is None:
@@ -223,11 +226,16 @@ class Room:
             self._end_too_slow(chair, think_time, arrival, max(0.0, now - arrival.instant), is_hard=False)
         return self.phase is Phase.OVER
 
-    def _hard_limit_passed(self, chair: Chair, deadline: float, now: float) -> None:
-        """No answer has been read: end the game, unless bytes have arrived that this server was too slow to read."""
+    def _hard_limit_passed(self, chair: Chair, deadline: float, now: float, first_look: float | None = None) -> None:
+        """No answer has been read: end the game, unless bytes have arrived that this server was too slow to read.
+
+        However late this server is itself (the whole machine may have slept), it looks.
+        """
+        first_look = now if first_look is None else first_look
         peer = chair.peer
-        if peer is not None and now < deadline + LAST_LOOK and peer.sink.has_unread_input():
-            self._alarm = self._host.call_at(now + SECOND_LOOK, partial(self._hard_limit_passed, chair, deadline))
+        if peer is not None and now < first_look + LAST_LOOK and peer.sink.has_unread_input():
+            look_again = partial(self._hard_limit_passed, chair, deadline, first_look=first_look)
+            self._alarm = self._host.call_at(now + SECOND_LOOK, look_again)
             return
         self._forget_request()
         self._end_too_slow(chair, chair.clock.stop(now), Arrival(now), max(0.0, now - deadline), is_hard=True)
@@ -308,7 +316,7 @@ class Room:
         if tells_first:
             self._audience.tell_observers(Paused(is_paused))
         if not is_paused and self.phase is Phase.RUNNING and self._requested is None:
-            self._request_move()
+            self._request_move(self._position())
         if not tells_first:
             self._audience.tell_observers(Paused(is_paused))
 
@@ -322,7 +330,7 @@ class Room:
             self._ignore(peer, "step", "a move has been asked for and not been answered")
         else:
             self._publish(events.GameStepped(self.id))
-            self._request_move()
+            self._request_move(self._position())
 
     def cancel(self) -> None:
         """End the game, or the waiting for it, without anybody's fault."""
@@ -395,8 +403,14 @@ class Room:
 
     # -- telling people ---------------------------------------------------------------------------------------------
 
-    def _position(self, hints: tuple[str, ...] = ()) -> Memento:
-        return Memento(self.state, self.names, hints)
+    def _position(self) -> Memento:
+        return Memento(self.state, self.names)
+
+    def _record_position(self, hints: tuple[str, ...] = ()) -> Memento:
+        """Keep it with the move's hints; returns it without them, as it is shown."""
+        position = self._position()
+        self.record.append(dataclasses.replace(position, hints=hints) if hints else position)
+        return position
 
     def _publish(self, happening: events.Happening) -> None:
         self._host.publish(happening)

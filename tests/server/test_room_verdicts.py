@@ -8,6 +8,7 @@ from game.blokus.move import SetMove
 from game.blokus.polyomino import Color, Rotation, Shape
 from protocol.messages import (
     JoinPreparedRequest,
+    MoveData,
     MoveRequest,
     RoomMessage,
     Slot,
@@ -15,6 +16,8 @@ from protocol.messages import (
     WelcomeMessage,
 )
 from server import events
+from server.clock import Arrival, StampSource
+from server.dispatch import dispatch
 from server.errors import Fault
 from server.room import SECOND_LOOK, Phase, Room
 from tests.server.playbook import LIMITS, Table, first_move
@@ -133,6 +136,18 @@ def test_bytes_that_arrived_before_the_hard_limit_are_read_before_a_verdict(tabl
     one.has_unread = False
     assert one.moves(room, first_move(room)) is None  # judged by its own arrival: too late for the soft limit
     assert two.hears()[0].startswith("result HARD_TIMEOUT")
+
+
+def test_a_server_that_sleeps_through_the_hard_limit_looks_before_it_judges(table: Table) -> None:
+    room, _, one, two = table.game()
+    one.has_unread = True
+    table.advance(40.0, lag=30.0)
+    assert room.phase is Phase.RUNNING
+    one.has_unread = False
+    move = RoomMessage(room.id, MoveData(first_move(room)))
+    dispatch(table.lobby, one.peer, move, Arrival(1.9, StampSource.KERNEL), table.now)
+    assert table.happened(events.MovePlayed)[-1].think_time == pytest.approx(1.9)
+    assert two.hears()[-1] == "request"
 
 
 def test_who_keeps_bytes_dripping_is_judged_all_the_same(table: Table) -> None:
