@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from server.errors import ClockError
 
@@ -20,8 +21,7 @@ class StampSource(enum.Enum):
     MONOTONIC = "monotonic"  # the monotonic clock, right after the read
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
+class Arrival(NamedTuple):
     """When bytes reached this machine: `instant` in seconds, and how we know."""
 
     instant: float
