@@ -44,6 +44,8 @@ _PLAIN_START: Final = re.compile(
 """A start tag as nearly everybody writes it; a packet that begins so cannot end before an end tag of this name."""
 _PLAIN_BYTES: Final = 1024
 """So many bytes of a packet are looked at for a plain start tag, each time some arrive."""
+_MOST_SKIPPED: Final = 16 * 1024
+"""After so many lines and columns that the parser has not seen it reads a packet itself: it has to be given them."""
 
 
 class PacketReader:
@@ -108,7 +110,7 @@ class PacketReader:
 
     def match(self, pattern: re.Pattern[bytes]) -> re.Match[bytes] | None:
         """Where `pattern` matches the next packet, which has to begin right here; it has not been read yet."""
-        if not self._is_between or not self._is_ascii:
+        if not self._is_between or not self._is_ascii or self._skipped_lines + self._skipped_columns > _MOST_SKIPPED:
             return None
         room = self.limits.packet_bytes - self._spent
         return pattern.match(self._buffer, 0, min(_PLAIN_BYTES, room))

@@ -14,6 +14,7 @@ from protocol.limits import AFTER_JOIN, Limits
 from protocol.messages import CancelRequest, JoinRequest, Message
 from protocol.plain_form import PlainForm
 from tests.protocol.streams import CUTS, Cut, all_events, stream_of, whole
+from tests.protocol.test_reader_work import CountingParser
 
 JOIN = PlainForm(re.compile(rb"\s*<join/>\s*"), lambda _match: CancelRequest("read in the plain form"), 2, 0, 0)
 PLAIN = BLOKUS_2021_R3.evolve(plain_forms=(JOIN,))
@@ -108,3 +109,21 @@ def test_faults_behind_it_are_where_they_stand(stream: bytes, where: str) -> Non
         packets(stream)
     with pytest.raises(RemoteProtocolError, match=where):
         all_events(Connection(Role.SERVER, BLOKUS_2021_R3, AFTER_JOIN), whole(stream))
+
+
+def test_what_the_parser_is_given_for_skipped_packets_is_bounded() -> None:
+    """A line's end for each line: refused moves alone must not add up to all that a peer has ever sent."""
+    connection = Connection(Role.SERVER, PLAIN, AFTER_JOIN)
+    connection._reader._parser = parser = CountingParser(connection._reader._parser)  # type: ignore[assignment]
+    connection.receive_data(b"<protocol><join x=''/>")
+    assert connection.next_event() == JoinRequest(None)
+    longest = 0
+    for _ in range(100):
+        before = parser.characters
+        connection.receive_data(b"\n" * 1000 + b"<join/>")
+        assert connection.next_event() is not None
+        longest = max(longest, parser.characters - before)
+    assert 0 < longest < 20_000
+    connection.receive_data(b"<a b=c/>")
+    with pytest.raises(RemoteProtocolError, match=r"packet 102, line 100001, column 13"):
+        connection.next_event()
