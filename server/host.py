@@ -12,7 +12,13 @@ from server import events
 from server.peer import Peer
 
 if TYPE_CHECKING:
-    from server.room import Alarm, Room
+    from server.room import Room
+
+
+class Alarm(Protocol):
+    """Something that will be done at an instant."""
+
+    def cancel(self) -> None: ...
 
 
 class RoomHost(Protocol):

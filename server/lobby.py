@@ -43,9 +43,10 @@ from server import events
 from server.chair import Chair
 from server.clock import UNLIMITED, Arrival, MoveClock, TimeLimits
 from server.errors import Fault, RequestError
+from server.host import Alarm
 from server.peer import Peer
 from server.policy import Edition, Policy
-from server.room import Alarm, Phase, Room
+from server.room import Phase, Room
 from server.scores import ScoreSheet
 
 SEATS = 2

@@ -11,7 +11,7 @@ import dataclasses
 import enum
 from collections.abc import Sequence
 from functools import partial
-from typing import NoReturn, Protocol
+from typing import NoReturn
 
 from game.api import IllegalMoveError, Seat, State
 from protocol.messages import (
@@ -34,17 +34,13 @@ from server.chair import Chair
 from server.clock import Arrival
 from server.ending import Ending, leaders
 from server.errors import Fault, RequestError
-from server.host import RoomHost
+from server.host import Alarm, RoomHost
 from server.peer import Peer
 from server.policy import Edition, TimeoutWinner
 from server.thinking import ThinkStats
 
 SECOND_LOOK = 0.01  # seconds until a verdict is tried again when bytes have arrived that nobody has read
 LAST_LOOK = 1.0  # seconds after the first look at which a peer that keeps bytes dripping is judged all the same
-
-
-class Alarm(Protocol):
-    def cancel(self) -> None: ...
 
 
 class Phase(enum.Enum):
@@ -168,17 +164,9 @@ class Room:
             refusal = self._texts.illegal(chair.name, error.mistake, data.move, self.state)
             self._refuse(peer, chair, Fault.ILLEGAL_MOVE, refusal)
             return
+        think_time, turn = chair.clock.think_times[-1], self.state.turn
         self._publish(
-            events.MovePlayed(
-                self.id,
-                chair.seat,
-                chair.name,
-                self.ply,
-                self.state.turn,
-                data.move,
-                chair.clock.think_times[-1],
-                data.hints,
-            )
+            events.MovePlayed(self.id, chair.seat, chair.name, self.ply, turn, data.move, think_time, data.hints)
         )
         self.ply += 1
         position = self._record_position(data.hints)
@@ -246,18 +234,9 @@ class Room:
         policy, texts, limits = self.edition.policy, self._texts, chair.clock.limits
         limit = limits.hard_timeout if is_hard else limits.soft_timeout
         assert limit is not None
+        source = arrival.source.value
         self._publish(
-            events.TimeVerdict(
-                self.id,
-                chair.seat,
-                chair.name,
-                self.ply,
-                think_time,
-                limit,
-                is_hard,
-                arrival.source.value,
-                loop_lag,
-            )
+            events.TimeVerdict(self.id, chair.seat, chair.name, self.ply, think_time, limit, is_hard, source, loop_lag)
         )
         cause = policy.hard_timeout_cause if is_hard else Cause.SOFT_TIMEOUT
         reason = texts.hard_timeout_reason(limit) if is_hard else texts.soft_timeout_reason(limit)
