@@ -81,7 +81,10 @@ class Archive:
         finally:
             self._writers = None
             if self._results is not None:
-                self._results.sync()
+                try:
+                    self._results.sync()
+                except OSError as error:
+                    self._stream.publish(events.ReplayFailed("", str(self._results.path), str(error)))
                 self._results.close()
 
     def finish(self) -> None:

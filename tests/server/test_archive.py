@@ -83,6 +83,17 @@ async def test_a_line_that_cannot_be_written_is_told(tmp_path: Path, monkeypatch
     assert happenings == [events.ReplayFailed("room", str(tmp_path / "all.jsonl"), "disk full")]
 
 
+async def test_lines_that_may_not_be_on_the_disk_are_told_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_descriptor: int) -> None:
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    happenings = await keep(None, tmp_path / "all.jsonl", lambda _: None)
+    assert happenings == [events.ReplayFailed("", str(tmp_path / "all.jsonl"), "the disk is gone")]
+
+
 async def test_what_a_killed_server_left_is_removed_and_what_lives_is_spared(tmp_path: Path) -> None:
     old, new = tmp_path / ".replay-old", tmp_path / ".replay-new"
     for path, age in ((old, LEFTOVER_AGE + 1), (new, 10.0)):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -54,6 +56,33 @@ def test_a_line_that_was_cut_off_does_not_spoil_the_next_one(tmp_path: Path) -> 
     results.append({"room": "c"})
     results.close()
     assert path.read_bytes() == b'{"room": "a"}\n{"room": "b\n{"room": "c"}\n'
+
+
+def test_a_full_disk_is_told_and_costs_no_line_but_those_it_had_no_room_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "results.jsonl"
+    results = ResultsFile(path)
+    write = os.write
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", lambda descriptor, data: write(descriptor, data[:8]))
+        for _ in range(2):
+            with pytest.raises(OSError, match=r"No space left on device: 8 of 1[45] bytes"):
+                results.append({"room": "a"})
+    results.append({"room": "b"})
+    results.append({"room": "c"})
+    results.close()
+    assert path.read_bytes() == b'{"room":\n{"room"\n{"room": "b"}\n{"room": "c"}\n'
+
+
+def test_what_is_no_disk_need_not_be_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_descriptor: int) -> None:
+        raise OSError(errno.EINVAL, "Invalid argument")  # what Linux says of /dev/null
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    results = ResultsFile(tmp_path / "results.jsonl")
+    results.sync()
+    results.close()
 
 
 def test_a_file_that_cannot_be_written_stops_the_start(tmp_path: Path) -> None:
