@@ -107,12 +107,20 @@ class Session:
                     self._outbox.end_nowait()
                     await self._say_goodbye()
                     nursery.cancel_scope.cancel()
+        except* trio.Cancelled:  # the server as a whole ends at once: nobody has left
+            with self._bugs_contained():
+                self._call_off_games()
+            raise
         finally:
             with self._bugs_contained():
                 self._lobby.drop(self._peer)
             with trio.CancelScope(shield=True):
                 await self._wire.aclose()
             self._stream.publish(events.ConnectionClosed(self._label, self._reason))
+
+    def _call_off_games(self) -> None:
+        for room in list(self._peer.rooms.values()):
+            room.cancel()
 
     @contextlib.contextmanager
     def _bugs_contained(self) -> Iterator[None]:

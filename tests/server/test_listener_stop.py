@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,7 @@ from client.player import GameReport
 from protocol.messages import Result
 from server import events
 from server.config import Config
-from server.listener import serve
+from server.listener import RESULTS_NAME, serve
 from tests.server.house import END, GAME_TYPE, START, House, open_house, sample
 from tests.server.serving import Serving, open_descriptors, read_all, replays_in, serving
 
@@ -81,6 +82,8 @@ async def test_a_server_that_is_cancelled_closes_everything(tmp_path: Path) -> N
         await stream.aclose()
     assert len(replays_in(tmp_path)) == 1  # of the game of the first two
     assert open_descriptors() == before
+    kept = json.loads((tmp_path / RESULTS_NAME).read_text(encoding="utf-8"))
+    assert (kept["causes"], kept["winners"]) == (["REGULAR", "REGULAR"], []), "none of the players has left"
 
 
 # -- the grace, in virtual time ---------------------------------------------------------------------------------------
