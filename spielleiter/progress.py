@@ -1,24 +1,29 @@
 """How a match that is being played looks: a live display on a terminal, a line for each game elsewhere.
 
-Law: nothing is decided here. A display that cannot be drawn any more ends nothing.
+Law: nothing is decided here, and all of it goes to standard error, so that standard output holds the answer alone. A
+display that cannot be drawn any more ends nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from typing import Final, TextIO
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.progress import Progress as RichProgress
 
 from match.plan import PlannedGame
 from match.records import GameRecord, Verdict
 from match.runner import Progress
 from match.statistics import count_pairs, count_results, estimate_elo
 
-_STOPPING = "finishing the games that are being played; once more (Ctrl-C) cuts them off"
+_STOPPING: Final = "finishing the games that are being played; once more (Ctrl-C) cuts them off"
+_ERASE_LINE: Final = "\r\033[K"
 
 
 def game_line(record: GameRecord) -> str:
@@ -48,51 +53,107 @@ def standing(records: Sequence[GameRecord]) -> str:
     return f"+{tally.wins} ={tally.draws} -{tally.losses}  Elo {elo_text(estimate_elo(count_pairs(records)))}"
 
 
+def time_text(seconds: float) -> str:
+    """``0:01:23``, cut to whole seconds."""
+    return str(timedelta(seconds=int(seconds)))
+
+
 class PlainProgress:
     """A line for each game, as it is finished."""
+
+    def __init__(self, screen: TextIO) -> None:
+        self._screen = screen
 
     def game_started(self, planned: PlannedGame) -> None: ...
 
     def game_finished(self, record: GameRecord) -> None:
-        click.echo(game_line(record))
+        self._tell(game_line(record))
 
     def stopping(self) -> None:
-        click.echo(_STOPPING, err=True)
+        self._tell(_STOPPING)
+
+    def _tell(self, line: str) -> None:
+        with suppress(OSError):
+            click.echo(line, file=self._screen)
 
 
 class LiveProgress:
-    """A bar with the standing; only games in which something went wrong get a line."""
+    """A bar with games, time and standing; only games in which something went wrong get a line.
 
-    def __init__(self, bar: RichProgress, planned: int, records: Sequence[GameRecord]) -> None:
-        self._bar = bar
+    The time is what the rest takes at the pace of the games seen here, and at the end what these took. A terminal too
+    narrow for all of it loses the end.
+    """
+
+    def __init__(
+        self,
+        screen: TextIO,
+        planned: int,
+        records: Sequence[GameRecord],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._screen = screen
         self._records = list(records)
-        self._task = bar.add_task("", total=planned, completed=len(self._records), standing=standing(self._records))
+        self._resumed = len(self._records)
+        self._clock = clock
+        self._started_at = clock()
+        self._planned = planned
+        self._text = ""
+        self._bar = click.progressbar(
+            range(planned),
+            show_pos=True,
+            show_percent=False,
+            show_eta=False,  # takes the games of a resumed match for games of this moment
+            item_show_func=lambda _: self._text,
+            bar_template="%(label)s[%(bar)s]  %(info)s",
+            width=0,
+            file=screen,
+        )
+        self._bar.pos = self._resumed
+        self._draw()
 
     def game_started(self, planned: PlannedGame) -> None: ...
 
     def game_finished(self, record: GameRecord) -> None:
         self._records.append(record)
-        if record.verdict != Verdict.REGULAR:
-            self._bar.console.print(game_line(record), markup=False, highlight=False)
-        self._bar.update(self._task, advance=1, standing=standing(self._records))
+        self._bar.pos = len(self._records)
+        self._draw("" if record.verdict == Verdict.REGULAR else game_line(record))
 
     def stopping(self) -> None:
-        self._bar.console.print(_STOPPING, markup=False, highlight=False)
+        self._bar.label = "stopping  "
+        self._draw(_STOPPING)
+
+    def close(self) -> None:
+        """Leave the display as it is and go to the next line."""
+        with suppress(OSError):
+            self._bar.render_finish()
+
+    def _draw(self, line_above: str = "") -> None:
+        """Draw the bar anew, which is always another one where there is a line above it."""
+        text = "  ".join(filter(None, (self._time(), standing(self._records))))
+        before = f"{self._bar.label}[]  {self._bar.format_pos()}  "
+        self._text = text[: max(0, shutil.get_terminal_size().columns - len(before))]
+        with suppress(OSError):
+            if line_above:
+                click.echo(_ERASE_LINE + line_above, file=self._screen)
+            self._bar.render_progress()
+
+    def _time(self) -> str:
+        seconds, here = self._clock() - self._started_at, len(self._records) - self._resumed
+        left = self._planned - len(self._records)
+        if not left:
+            return time_text(seconds)
+        return f"{time_text(seconds / here * left)} left" if here else ""
 
 
 @contextmanager
-def showing_progress(planned: int, records: Sequence[GameRecord], console: Console | None = None) -> Iterator[Progress]:
-    """The display for `planned` games of which `records` are finished already."""
-    console = console or Console()
-    if not console.is_terminal:
-        yield PlainProgress()
+def showing_progress(planned: int, records: Sequence[GameRecord], screen: TextIO | None = None) -> Iterator[Progress]:
+    """The display for `planned` games of which `records` are finished already, on `screen` or standard error."""
+    screen = sys.stderr if screen is None else screen
+    if not screen.isatty() or os.environ.get("TERM") == "dumb":  # which has no way back to the start of a line
+        yield PlainProgress(screen)
         return
-    columns = (
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[standing]}", markup=False),
-    )
-    with RichProgress(*columns, console=console) as bar:
-        yield LiveProgress(bar, planned, records)
+    live = LiveProgress(screen, planned, records)
+    try:
+        yield live
+    finally:
+        live.close()

@@ -3,11 +3,10 @@ from __future__ import annotations
 import io
 
 import pytest
-from rich.console import Console
 
 from match.plan import plan_games
 from match.records import GameRecord, Verdict
-from spielleiter.progress import LiveProgress, PlainProgress, game_line, showing_progress, standing
+from spielleiter.progress import LiveProgress, PlainProgress, game_line, showing_progress, standing, time_text
 from tests.match.games import fault, game
 
 
@@ -41,29 +40,102 @@ def test_the_standing_is_the_first_programs() -> None:
     assert told.startswith("+2 =1 -1  Elo +")
 
 
+class Screen(io.StringIO):
+    """What is written to a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+    @property
+    def bar(self) -> str:
+        """The line that the bar stands in."""
+        return self.getvalue().rpartition("\r")[2].removeprefix("\x1b[?25l").rstrip(" ")
+
+
+class BrokenScreen(Screen):
+    """A terminal that has been closed."""
+
+    def write(self, text: str) -> int:
+        raise BrokenPipeError
+
+
+@pytest.fixture(autouse=True)
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("TERM", "xterm")
+
+
 def test_elsewhere_than_on_a_terminal_each_game_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
-    with showing_progress(2, [], Console(file=io.StringIO())) as progress:
+    with showing_progress(2, []) as progress:
         assert isinstance(progress, PlainProgress)
         progress.game_started(plan_games(1, 1)[0])
         progress.game_finished(game(1, 0, reason=""))
         progress.stopping()
     told = capsys.readouterr()
-    assert told.out == "game 1: greedy - random 80:60, greedy wins\n"
-    assert told.err.startswith("finishing the games that are being played")
+    assert told.out == ""
+    assert told.err == (
+        "game 1: greedy - random 80:60, greedy wins\n"
+        "finishing the games that are being played; once more (Ctrl-C) cuts them off\n"
+    )
 
 
-def test_on_a_terminal_only_faults_have_lines_above_the_standing() -> None:
-    screen = io.StringIO()
-    console = Console(file=screen, force_terminal=True, width=120, legacy_windows=False)
-    with showing_progress(4, [game(1, 0)], console) as progress:
+def test_a_terminal_that_can_only_write_on_is_no_place_for_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    with showing_progress(2, [], Screen()) as progress:
+        assert isinstance(progress, PlainProgress)
+
+
+def test_on_a_terminal_only_faults_have_lines_above_the_standing(capsys: pytest.CaptureFixture[str]) -> None:
+    screen = Screen()
+    with showing_progress(4, [game(1, 0)], screen) as progress:
         assert isinstance(progress, LiveProgress)
+        assert "]  1/4  +1 =0 -0  Elo" in screen.bar
         progress.game_started(plan_games(2, 1)[1])
         progress.game_finished(game(2, 0))
         progress.game_finished(fault(3, 1, Verdict.CRASH, reason="[red]oh[/red]"))
+        assert "]  3/4  0:00:00 left  +3 =0 -0  Elo" in screen.bar
         progress.stopping()
+        assert screen.bar.startswith("stopping  [")
     told = screen.getvalue()
     assert "game 2:" not in told
-    assert "game 3: greedy - random -:-, greedy wins (random crash: [red]oh[/red])" in told
-    assert "3/4" in told
-    assert "+3 =0 -0" in told
-    assert "finishing the games that are being played" in told
+    crash = "game 3: greedy - random -:-, greedy wins (random crash: [red]oh[/red])"
+    stopping = "finishing the games that are being played; once more (Ctrl-C) cuts them off"
+    for line in (crash, stopping):
+        assert f"\r\x1b[K{line}\n\r" in told
+    assert told.endswith("\x1b[?25h\n"), "the cursor is seen again"
+    assert capsys.readouterr() == ("", "")
+
+
+def test_the_time_left_is_that_of_the_games_seen_here() -> None:
+    screen, seconds = Screen(), iter([100.0, 100.0, 110.0, 115.0, 130.0])  # begun, drawn, three games
+    progress = LiveProgress(screen, 5, [game(1, 0), game(2, 0)], lambda: next(seconds))
+    seen = []
+    for number in (3, 4, 5):
+        progress.game_finished(game(number, 0))
+        seen.append(screen.bar.split("  ")[1:3])
+    assert seen == [["3/5", "0:00:20 left"], ["4/5", "0:00:07 left"], ["5/5", "0:00:30"]]
+    assert screen.bar.startswith("[####")
+    assert "-]" not in screen.bar
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0.9, "0:00:00"), (83, "0:01:23"), (90_000, "1 day, 1:00:00")])
+def test_times_are_hours_minutes_and_seconds(seconds: float, text: str) -> None:
+    assert time_text(seconds) == text
+
+
+@pytest.mark.parametrize("columns", [10, 40, 60, 100, 200])
+def test_the_bar_is_one_line_on_every_terminal(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    screen = Screen()
+    with showing_progress(100, [game(number, 0) for number in range(1, 50)], screen) as progress:
+        progress.game_finished(game(50, 0))
+        assert "50/100" in screen.bar
+        assert len(screen.bar) <= max(columns, len("[]  50/100"))
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_a_display_that_cannot_be_drawn_ends_nothing(is_terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(BrokenScreen, "isatty", lambda _: is_terminal)
+    with showing_progress(2, [], BrokenScreen()) as progress:
+        progress.game_finished(fault(1, 1, Verdict.CRASH))
+        progress.stopping()

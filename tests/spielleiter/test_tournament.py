@@ -66,7 +66,7 @@ def test_a_tournament_that_was_interrupted_goes_on(file: str, faults: dict[str, 
     done = run("tournament", "--resume", str(out), "-j", "2")
     assert done.exit_code == 4  # what is in the journal stays there
     assert sorted(journal.read_text().splitlines(keepends=True)) == sorted(before)
-    assert done.stdout.count("game ") == 2
+    assert done.stderr.count("game ") == 2
 
 
 def test_the_exit_code_says_what_went_wrong(file: str, faults: dict[str, GameRecord], tmp_path: Path) -> None:
