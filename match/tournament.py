@@ -121,9 +121,9 @@ def _tournament(value: dict[str, Any], game_type: str) -> Tournament:
     if _take(value, "kind", str, "round-robin") not in kinds:
         raise SetupError(f"kind {value['kind']!r}: expected {' or '.join(kinds)}")
     programs = _take(value, "program", list, [])
-    limits: dict[str, Any] = {key: _take(value, key, int, 0) / 1000 for key in _MILLISECONDS if key in value}
+    limits: dict[str, Any] = {key: _take_time(value, key, int) / 1000 for key in _MILLISECONDS if key in value}
     rules: dict[str, Any] = {key: _take(value, key, str, "") for key in _RULES if key in value}
-    times = {field: float(_take(value, key, (int, float), 0)) for key, field in _SECONDS.items() if key in value}
+    times = {field: float(_take_time(value, key, (int, float))) for key, field in _SECONDS.items() if key in value}
     return Tournament(
         entrants=tuple(_entrant(program) for program in programs),
         kind=Kind(_take(value, "kind", str, "round-robin")),
@@ -152,6 +152,13 @@ def _take(value: Mapping[str, Any], key: str, kind: type | tuple[type, ...], def
     taken = value.get(key, default)
     if not isinstance(taken, kind) or (isinstance(taken, bool) and kind is not bool):
         raise SetupError(f"{key} {taken!r}: not what is expected there")
+    return taken
+
+
+def _take_time(value: Mapping[str, Any], key: str, kind: type | tuple[type, ...]) -> Any:
+    taken = _take(value, key, kind, None)
+    if not (taken > 0 or (taken == 0 and key == "exit_timeout")):  # in these words, since nan is neither
+        raise SetupError(f"{key} {taken!r}: expected a time")
     return taken
 
 

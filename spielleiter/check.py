@@ -13,7 +13,7 @@ import click
 
 from spielleiter.commands import Misuse, run_async
 from spielleiter.exit_codes import EXIT_FAULT, EXIT_MACHINE
-from spielleiter.options import game_option
+from spielleiter.options import game_option, timeout_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,32 +24,14 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("command", metavar="CMD")
 @game_option
-@click.option(
-    "--soft-timeout", type=click.IntRange(1), default=2000, show_default=True, metavar="MS", help="For an answer."
-)
-@click.option(
-    "--hard-timeout",
-    type=click.IntRange(1),
-    default=10000,
-    show_default=True,
-    metavar="MS",
-    help="Until an answer is no longer waited for.",
-)
-@click.option(
-    "--start-timeout",
-    type=click.FloatRange(0, min_open=True),
-    default=30.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="For the program to take its seat.",
-)
-@click.option(
-    "--exit-timeout",
-    type=click.FloatRange(0, min_open=True),
-    default=5.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="For the program to end itself after the game.",
+@timeout_options(
+    {
+        "soft": "For an answer.",
+        "hard": "Until an answer is no longer waited for.",
+        "start": "For the program to take its seat.",
+        "exit": "For the program to end itself after the game.",
+    },
+    has_to_exit=True,
 )
 @click.option(
     "--pause",

@@ -17,7 +17,7 @@ import click
 from client.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
 from spielleiter.commands import EXIT_FAILURE, Misuse, run_async
 from spielleiter.exit_codes import EXIT_FAULT, EXIT_MACHINE, FAULTS, exit_code, fault_kinds
-from spielleiter.options import game_option
+from spielleiter.options import game_option, is_given, timeout_options
 
 if TYPE_CHECKING:
     from match.records import GameRecord
@@ -67,40 +67,19 @@ _MIN_TESTS = 20
 )
 @click.option("--start-piece", metavar="SHAPE", help="As of `serve`: the shape every colour begins with.")
 @click.option("--game-end", metavar="WHEN", help="As of `serve`: colorFinished or noMovesLeft.")
-@click.option("--soft-timeout", type=click.IntRange(1), metavar="MS", help="Milliseconds for a move.  [2000]")
-@click.option(
-    "--hard-timeout",
-    type=click.IntRange(1),
-    metavar="MS",
-    help="Milliseconds until a game ends without a move.  [10000]",
+@timeout_options(
+    {
+        "soft": "Milliseconds for a move.",
+        "hard": "Milliseconds until a game ends without a move.",
+        "start": "For a program to take its seat.",
+        "exit": "For a program to end itself after the game.",
+        "game": "For a whole game.",
+    },
+    has_to_exit=False,
 )
 @click.option("--no-timeout", is_flag=True, help="Neither program is held to the time limits.")
 @click.option("--no-timeout1", is_flag=True, help="The first program is not.")
 @click.option("--no-timeout2", is_flag=True, help="The second program is not.")
-@click.option(
-    "--start-timeout",
-    type=click.FloatRange(0, min_open=True),
-    default=30.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="For a program to take its seat.",
-)
-@click.option(
-    "--exit-timeout",
-    type=click.FloatRange(0),
-    default=5.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="For a program to end itself after the game.",
-)
-@click.option(
-    "--game-timeout",
-    type=click.FloatRange(0, min_open=True),
-    default=600.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="For a whole game.",
-)
 @click.option("--server", metavar="HOST:PORT", help="Play at this server instead of one of our own.")
 @click.option("-h", "--host", metavar="HOST", help="The same in two options.")
 @click.option("-p", "--port", type=click.IntRange(0, 65535), metavar="PORT", help="The same in two options.")
@@ -163,7 +142,8 @@ _MIN_TESTS = 20
     expose_value=False,
     help="Of the official test client; the logs hold everything.",
 )
-def match_command(resume: Path | None, **options: Any) -> None:
+@click.pass_context
+def match_command(context: click.Context, /, resume: Path | None, **options: Any) -> None:
     """Let two programs play many games against each other and say which one is better.
 
     CMD is a command line, to which `-h HOST -p PORT -r RESERVATION` is added unless it names {host}, {port} or
@@ -192,7 +172,7 @@ def match_command(resume: Path | None, **options: Any) -> None:
             folder = resume
             setup = MatchSetup.from_json(load_setup(folder), options["password"])
         else:
-            setup = _setup(options)
+            setup = _setup(context, options)
             folder = options["out"] or Path(f"match-{datetime.now().astimezone():%Y-%m-%d_%H-%M-%S}")
         check_setup(setup)
         if resume is None:
@@ -276,7 +256,7 @@ def _show(summary: Summary, folder: Path, end: End) -> None:
     click.echo(f"report: {folder / 'report.html'}")
 
 
-def _setup(options: dict[str, Any]) -> MatchSetup:
+def _setup(context: click.Context, options: dict[str, Any]) -> MatchSetup:
     """What the options ask for. Raises SetupError."""
     from match.plan import load_openings
     from match.setup import Entrant, MatchSetup, Patience, distinct_names
@@ -286,13 +266,10 @@ def _setup(options: dict[str, Any]) -> MatchSetup:
             raise click.UsageError(f"--{name} is missing, expected a command line or builtin:NAME")
     names = distinct_names(*(options[f"name{n}"] or _name(options[f"player{n}"], n) for n in (1, 2)))
     limited = [not (options["no_timeout"] or options[f"no_timeout{n}"]) for n in (1, 2)]
-    server_options = {
-        "soft_timeout": _seconds(options["soft_timeout"]),
-        "hard_timeout": _seconds(options["hard_timeout"]),
-        "start_piece": options["start_piece"],
-        "game_end": options["game_end"],
+    chosen = {
+        **{name: options[name] / 1000 for name in ("soft_timeout", "hard_timeout") if is_given(context, name)},
+        **{name: options[name] for name in ("start_piece", "game_end") if options[name] is not None},
     }
-    chosen = {name: value for name, value in server_options.items() if value is not None}
     server = _server(options)
     if server is not None and (chosen or options["openings"]):
         raise click.UsageError(
@@ -370,7 +347,3 @@ def _name(command: str, number: int) -> str:
         return command.removeprefix(BUILTIN)
     path = Path(command)
     return path.stem if path.is_file() else f"player{number}"
-
-
-def _seconds(milliseconds: int | None) -> float | None:
-    return None if milliseconds is None else milliseconds / 1000

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from client.defaults import DEFAULT_HOST, DEFAULT_PORT
 
@@ -42,6 +44,45 @@ def server_options(command: Decorated) -> Decorated:
     ):
         command = option(command)
     return command
+
+
+_MILLISECONDS: Final = click.IntRange(1)
+_SECONDS: Final = click.FloatRange(0, min_open=True)
+_SECONDS_OR_NONE: Final = click.FloatRange(0)
+
+TIMEOUTS: Final[Mapping[str, float]] = MappingProxyType(
+    {"soft": 2000, "hard": 10_000, "start": 30.0, "exit": 5.0, "game": 600.0}
+)
+"""The defaults: `soft` and `hard` in milliseconds, as the contest counts them, the others in seconds."""
+
+
+def timeout_options(helps: Mapping[str, str], *, has_to_exit: bool) -> Callable[[Decorated], Decorated]:
+    """How long programs are waited for: ``soft_timeout`` for the help text of ``soft``, and so on, in that order.
+
+    `has_to_exit`: whether not to have ended by itself is a failure, so that there must be some time for it.
+    """
+
+    def decorate(command: Decorated) -> Decorated:
+        for name, text in reversed(list(helps.items())):
+            kind: click.IntRange | click.FloatRange = _MILLISECONDS if name in {"soft", "hard"} else _SECONDS
+            if name == "exit" and not has_to_exit:
+                kind = _SECONDS_OR_NONE
+            command = click.option(
+                f"--{name}-timeout",
+                type=kind,
+                default=TIMEOUTS[name],
+                show_default=True,
+                metavar="MS" if kind is _MILLISECONDS else "SECONDS",
+                help=text,
+            )(command)
+        return command
+
+    return decorate
+
+
+def is_given(context: click.Context, name: str) -> bool:
+    """Whether somebody asked for this option's value, even if it is the default."""
+    return context.get_parameter_source(name) in {ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT}
 
 
 def _complete_game_types(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[Any]:

@@ -177,6 +177,11 @@ def test_programs_are_enough(tmp_path: Path) -> None:
         (("seed = 7", "seed = true"), "seed True"),
         (('"gauntlet"', '"swiss"'), "kind 'swiss': expected round-robin or gauntlet"),
         (("timeout = false", "timeout = 0"), "timeout 0"),
+        (("soft_timeout = 1500", "soft_timeout = 0"), "soft_timeout 0: expected a time"),
+        (("soft_timeout = 1500", "soft_timeout = 1.5"), "soft_timeout 1.5"),
+        (("game_timeout = 60", "game_timeout = 0"), "game_timeout 0: expected a time"),
+        (("exit_timeout = 2.5", "exit_timeout = -1"), "exit_timeout -1: expected a time"),
+        (("exit_timeout = 2.5", "exit_timeout = nan"), "exit_timeout nan: expected a time"),
         (("timeout = false", "speed = 3"), "program: speed: there is no such key"),
         (('name = "new"', ""), "program: name is missing"),
         (('[[program]]\nname = "greedy"\ncommand = "builtin:greedy"\n', ""), "1 programs make no tournament"),
@@ -187,6 +192,10 @@ def test_what_is_wrong_in_a_file_is_told(change: tuple[str, str], problem: str, 
     assert change[0] in FILE
     with pytest.raises(SetupError, match=problem):
         read(tmp_path, FILE.replace(*change))
+
+
+def test_a_program_can_be_given_no_time_to_end(tmp_path: Path) -> None:
+    assert read(tmp_path, FILE.replace("exit_timeout = 2.5", "exit_timeout = 0")).patience.exit == 0
 
 
 @pytest.mark.parametrize("text", ["program = 3", 'program = ["a", "b"]'])

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from match.check import CheckSetup
+from match.setup import Patience
+from server.config import Config
+from spielleiter.check import check
+from spielleiter.match import match_command
+from spielleiter.options import TIMEOUTS, is_given, timeout_options
+
+HELPS = {"soft": "A move.", "hard": "No move.", "start": "Start.", "exit": "Exit.", "game": "Game."}
+
+
+def run(*arguments: str, has_to_exit: bool = True) -> tuple[dict[str, Any], set[str], str]:
+    """What a command with all timeouts is given, which of it was asked for, and what is said."""
+    values: dict[str, Any] = {}
+    asked: set[str] = set()
+
+    @click.command()
+    @timeout_options(HELPS, has_to_exit=has_to_exit)
+    @click.option("--word", envvar="WORD_FROM_OUTSIDE")
+    @click.pass_context
+    def command(context: click.Context, /, **options: Any) -> None:
+        values.update(options)
+        asked.update(name for name in options if is_given(context, name))
+
+    done = CliRunner(env={"WORD_FROM_OUTSIDE": "oh"}).invoke(command, list(arguments))
+    assert done.exit_code == (0 if values or "--help" in arguments else 2)
+    return values, asked, done.output
+
+
+def test_defaults_are_those_of_the_server_and_of_matches() -> None:
+    config, patience, setup = Config(), Patience(), CheckSetup("bot", "chess")
+    assert TIMEOUTS["soft"] / 1000 == config.soft_timeout == setup.soft_timeout
+    assert TIMEOUTS["hard"] / 1000 == config.hard_timeout == setup.hard_timeout
+    assert (TIMEOUTS["start"], TIMEOUTS["exit"], TIMEOUTS["game"]) == (patience.start, patience.exit, patience.game)
+    values, asked, _ = run()
+    assert {name: values[f"{name}_timeout"] for name in TIMEOUTS} == TIMEOUTS
+    assert asked == {"word"}
+
+
+def test_a_default_that_is_asked_for_is_given() -> None:
+    values, asked, _ = run("--soft-timeout", "2000", "--game-timeout", "0.5")
+    assert (values["soft_timeout"], values["game_timeout"]) == (2000, 0.5)
+    assert asked == {"soft_timeout", "game_timeout", "word"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "has_to_exit", "is_understood"),
+    [
+        (("--soft-timeout", "1"), True, True),
+        (("--soft-timeout", "0"), True, False),
+        (("--hard-timeout", "0.5"), True, False),
+        (("--start-timeout", "0.5"), True, True),
+        (("--start-timeout", "0"), False, False),
+        (("--game-timeout", "-1"), False, False),
+        (("--exit-timeout", "0"), True, False),
+        (("--exit-timeout", "0"), False, True),
+    ],
+)
+def test_timeouts_have_bounds(arguments: tuple[str, ...], has_to_exit: bool, is_understood: bool) -> None:
+    values, _, _ = run(*arguments, has_to_exit=has_to_exit)
+    assert bool(values) == is_understood
+
+
+def test_help_shows_them_in_the_order_of_the_texts() -> None:
+    _, _, told = run("--help")
+    places = [told.index(f"--{name}-timeout {'MS' if name in {'soft', 'hard'} else 'SECONDS'}") for name in HELPS]
+    assert places == sorted(places)
+    assert all(text in told for text in HELPS.values())
+
+
+@pytest.mark.parametrize(
+    ("command", "names", "has_to_exit"),
+    [(check, ["soft", "hard", "start", "exit"], True), (match_command, [*TIMEOUTS], False)],
+)
+def test_commands_take_the_timeouts_they_know(command: click.Command, names: list[str], has_to_exit: bool) -> None:
+    taken = {
+        parameter.name: parameter for parameter in command.params if (parameter.name or "").endswith("_timeout")
+    }
+    taken = {name: each for name, each in taken.items() if name != "no_timeout"}
+    assert list(taken) == [f"{name}_timeout" for name in names]
+    kind = taken["exit_timeout"].type
+    assert isinstance(kind, click.FloatRange)
+    assert kind.min_open == has_to_exit
