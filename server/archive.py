@@ -8,7 +8,8 @@ the interpreter for milliseconds. Whatever fails here, the game has been played 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -16,12 +17,23 @@ from typing import Final
 import trio
 
 from protocol.dialect import Dialect
+from protocol.messages import RoomData
 from server import events
 from server.policy import Edition
-from server.replay import free_path, remove_leftovers, replay_name, replay_pieces, require_writable, save_replay
+from server.replay import (
+    free_path,
+    remove_leftovers,
+    replay_name,
+    replay_pieces,
+    require_writable,
+    save_beside,
+    save_replay,
+)
 from server.results import ResultsFile, result_line
 
-PACKETS_A_TURN: Final = 4  # of a replay are encoded at one go: well below what a move costs
+PACKETS_A_TURN: Final = 16  # of a replay are encoded at one go, which takes about as long as a move
+GATHERING: Final = 0.1  # seconds that a replay waits for others: a thread is woken once for all of them
+MOST_AT_ONCE: Final = 32  # replays that are encoded and written together; each has some 600 KiB
 LEFTOVER_AGE: Final = 3600.0  # seconds; nobody writes one replay for so long
 
 
@@ -49,7 +61,9 @@ class Archive:
         self._stream = stream
         self._now = now
         self._promised: set[Path] = set()
-        self._writers: trio.Nursery | None = None
+        self._waiting: list[_Replay] = []
+        self._is_writing = False
+        self._called = trio.Event()
         self._finishing = trio.Event()
 
     def game_ended(self, happening: events.Happening) -> None:
@@ -58,7 +72,7 @@ class Archive:
             return
         edition, ended_at = self._editions[happening.edition], self._now()
         path = None
-        if self._replay_directory is not None and self._writers is not None:
+        if self._replay_directory is not None and self._is_writing:
             name = replay_name(edition.game_type, happening.names, ended_at)
             path = free_path(self._replay_directory / name, self._promised)
             self._promised.add(path)
@@ -68,18 +82,21 @@ class Archive:
                 self._results.append(line)
             except OSError as error:
                 self._stream.publish(events.ReplayFailed(happening.room, str(self._results.path), str(error)))
-        if path is not None and self._writers is not None:
-            self._writers.start_soon(self._save, path, edition, happening, json.dumps(line, ensure_ascii=False))
+        if path is not None:
+            text = json.dumps(line, ensure_ascii=False)
+            self._waiting.append(_Replay(path, edition.dialect, happening.room, happening.record, text))
+            self._called.set()
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Write until `finish` is called, even if everything else is cancelled: games may end in that very moment."""
         try:
             with trio.CancelScope(shield=True):
-                async with trio.open_nursery() as self._writers:
-                    task_status.started()
-                    await self._finishing.wait()
+                self._is_writing = True
+                task_status.started()
+                while self._waiting or not self._finishing.is_set():
+                    await self._write_waiting()
         finally:
-            self._writers = None
+            self._is_writing = False
             if self._results is not None:
                 try:
                     self._results.sync()
@@ -90,28 +107,65 @@ class Archive:
     def finish(self) -> None:
         """No game will end any more; `run` returns when all is on the disk."""
         self._finishing.set()
+        self._called.set()
 
-    async def _save(self, path: Path, edition: Edition, game: events.GameEnded, line: str) -> None:
-        def save(content: bytes) -> Path:
-            saved = save_replay(path.parent, path.name, content)
-            save_replay(saved.parent, f"{saved.stem}.json", line.encode() + b"\n")
-            return saved
+    async def _write_waiting(self) -> None:
+        """Wait for replays, and for a moment for those that come with them; then write them."""
+        await self._called.wait()
+        with trio.move_on_after(GATHERING):
+            await self._finishing.wait()
+        batch, self._waiting = self._waiting[:MOST_AT_ONCE], self._waiting[MOST_AT_ONCE:]
+        if not self._waiting and not self._finishing.is_set():
+            self._called = trio.Event()
+        encoded: list[tuple[_Replay, bytes]] = []
+        for replay in batch:
+            try:
+                encoded.append((replay, await _encode(replay)))
+            except Exception as error:
+                self._fail(replay, error)
+        if encoded:
+            for (replay, _), outcome in zip(encoded, await trio.to_thread.run_sync(_save, encoded), strict=True):
+                if isinstance(outcome, Exception):
+                    self._fail(replay, outcome)
+                else:
+                    self._promised.discard(replay.path)
+                    self._stream.publish(events.ReplaySaved(replay.room, str(outcome)))
 
-        try:
-            content = await _encode(edition.dialect, game)
-            saved = await trio.to_thread.run_sync(save, content)
-        except Exception as error:
-            self._stream.publish(events.ReplayFailed(game.room, str(path), str(error)))
-        else:
-            self._stream.publish(events.ReplaySaved(game.room, str(saved)))
-        self._promised.discard(path)
+    def _fail(self, replay: _Replay, error: Exception) -> None:
+        self._promised.discard(replay.path)
+        self._stream.publish(events.ReplayFailed(replay.room, str(replay.path), str(error)))
 
 
-async def _encode(dialect: Dialect, game: events.GameEnded) -> bytes:
-    """The game's replay, while everybody else gets turns."""
+@dataclass(frozen=True, slots=True)
+class _Replay:
+    """A finished game that is to be written; `line` is what stands beside it."""
+
+    path: Path
+    dialect: Dialect
+    room: str
+    record: Sequence[RoomData]
+    line: str
+
+
+async def _encode(replay: _Replay) -> bytes:
+    """Its bytes; everybody else gets turns meanwhile."""
     pieces = []
-    for number, piece in enumerate(replay_pieces(dialect, game.room, game.record)):
+    for number, piece in enumerate(replay_pieces(replay.dialect, replay.room, replay.record), 1):
         pieces.append(piece)
         if number % PACKETS_A_TURN == 0:
             await trio.lowlevel.checkpoint()
+    await trio.lowlevel.checkpoint()
     return b"".join(pieces)
+
+
+def _save(encoded: Sequence[tuple[_Replay, bytes]]) -> list[Path | Exception]:
+    """In a thread: where each one was written, or why it was not."""
+    outcomes: list[Path | Exception] = []
+    for replay, content in encoded:
+        try:
+            saved = save_replay(replay.path.parent, replay.path.name, content)
+            save_beside(saved, replay.line.encode() + b"\n")
+            outcomes.append(saved)
+        except Exception as error:
+            outcomes.append(error)
+    return outcomes

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Final, TextIO
 
 MOST_LINES: Final = 10_000
+GATHERING: Final = 0.02  # seconds that a line waits for others: each time the thread wakes up costs the event loop more
 LAST_WORDS: Final = 5.0  # seconds that the end waits for what has not been written
 
 
@@ -23,6 +24,8 @@ class LineWriter:
         self._file = file
         self._lines: queue.Queue[str | None] = queue.Queue(most_lines)
         self._lost = 0
+        self._is_closing = threading.Event()
+        self._is_over = False
         self._thread = threading.Thread(target=self._run, name="log", daemon=True)
         self._thread.start()
 
@@ -42,6 +45,7 @@ class LineWriter:
 
     def close(self) -> None:
         """Wait for what is queued, but not for ever, and not at all if nobody reads any more."""
+        self._is_closing.set()
         if not self._thread.is_alive():
             return
         try:
@@ -52,15 +56,30 @@ class LineWriter:
 
     def _run(self) -> None:
         try:
-            while (line := self._lines.get()) is not None:
-                self._file.write(line)
+            while not self._is_over:
+                lines = self._gather()
+                self._file.write("".join(lines))
                 if self._lost:
                     lost, self._lost = self._lost, 0
                     self._file.write(f'{{"event": "log_lines_lost", "level": "warning", "count": {lost}}}\n')
-                if self._lines.empty():
-                    self._file.flush()
+                self._file.flush()
         except (OSError, ValueError):  # nobody reads any more, or the disk is full; games are played all the same
             return
+
+    def _gather(self) -> list[str]:
+        """Wait for a line, and a moment for those that come with it."""
+        lines = []
+        line = self._lines.get()
+        if line is not None:
+            self._is_closing.wait(GATHERING)
+        try:
+            while line is not None:
+                lines.append(line)
+                line = self._lines.get_nowait()
+        except queue.Empty:
+            return lines
+        self._is_over = True
+        return lines
 
 
 @contextmanager

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import itertools
 import os
 import re
 import secrets
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
-from io import FileIO
 from pathlib import Path
 from typing import Final
 
@@ -31,6 +31,8 @@ from server.policy import Edition
 _UNFIT: Final = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]')  # in file names, on one of the usual systems
 _MAX_NAME: Final = 90  # bytes of a player's name in a file name, of which the usual systems allow 255
 _TEMPORARY: Final = ".replay-"
+_PROCESS: Final = secrets.token_hex(8)  # other servers may write into the same directory
+_numbers: Final = itertools.count(1)
 _INDENT: Final = "\n"  # before the packets of a replay
 
 
@@ -86,29 +88,44 @@ def free_path(path: Path, promised: Collection[Path]) -> Path:
 
 
 def save_replay(directory: Path, name: str, content: bytes) -> Path:
-    """Write `content` under `name`, or the next free name of that kind; returns the path. Raises OSError."""
+    """Write `content` under `name`, or the next free name of that kind; returns the path. Raises OSError.
+
+    Every call here is one more time that a thread and the event loop hand each other the interpreter.
+    """
     temporary = _new_temporary(directory)
     try:
-        with _create(temporary) as file:
-            file.write(content)
-            os.fsync(file.fileno())
+        _write_file(temporary, content, os.O_EXCL, is_synced=True)
         return next(path for path in _free_names(directory / name) if _take_name(temporary, path))
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            temporary.unlink()
+
+
+def save_beside(replay: Path, content: bytes) -> None:
+    """Write `content` beside a replay, as `.json`, in one call: half of it is never there. Raises OSError."""
+    _write_file(replay.with_suffix(".json"), content, os.O_TRUNC, is_synced=False)
+
+
+def _write_file(path: Path, content: bytes, mode: int, *, is_synced: bool) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | mode | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+    try:
+        descriptor = os.open(path, flags, 0o666)
+    except FileNotFoundError:  # the directory has been removed while the server ran
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, flags, 0o666)
+    try:
+        rest = memoryview(content)
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+        if is_synced:
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _new_temporary(directory: Path) -> Path:
     """Not one of `tempfile`, whose files nobody else may read."""
-    return directory / f"{_TEMPORARY}{secrets.token_hex(8)}"
-
-
-def _create(path: Path) -> FileIO:
-    """A new file, unbuffered; its directory may have been removed while the server ran."""
-    try:
-        return path.open("xb", buffering=0)
-    except FileNotFoundError:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return path.open("xb", buffering=0)
+    return directory / f"{_TEMPORARY}{_PROCESS}-{next(_numbers)}"
 
 
 def _take_name(temporary: Path, path: Path) -> bool:
