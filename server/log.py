@@ -107,7 +107,7 @@ def _shown(value: object) -> object:
     if isinstance(value, float):
         return round(value, 6)
     if isinstance(value, ThinkStats):
-        return {name: _shown(part) for name, part in dataclasses.asdict(value).items()}
+        return {name: _shown(part) for name, part in value.as_dict().items()}
     if isinstance(value, tuple):
         return [_shown(part) for part in value]
     if isinstance(value, enum.Enum):

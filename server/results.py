@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,7 @@ def result_line(game: GameEnded, ended_at: datetime, replay: str | None) -> dict
         "parts": [list(parts) for parts in game.parts],
         "winners": list(game.winners),
         "plies": game.plies,
-        "thinking": [asdict(stats) for stats in game.thinking],
+        "thinking": [stats.as_dict() for stats in game.thinking],
         "think_times": [[round(seconds, 6) for seconds in times] for times in game.think_times],
         "replay": replay,
     }

@@ -19,6 +19,10 @@ class ThinkStats:
     p95: float = 0.0
     maximum: float = 0.0
 
+    def as_dict(self) -> dict[str, float]:
+        """As it is logged and kept."""
+        return {"count": self.count, "median": self.median, "p95": self.p95, "maximum": self.maximum}
+
     @classmethod
     def of(cls, think_times: Sequence[float]) -> ThinkStats:
         if not think_times:

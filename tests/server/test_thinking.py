@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,3 +25,8 @@ def test_every_number_was_measured_and_they_are_in_order(times: list[float]) -> 
     assert {stats.median, stats.p95, stats.maximum} <= set(times)
     assert stats.median <= stats.p95 <= stats.maximum == max(times)
     assert 2 * sum(time <= stats.median for time in times) >= len(times)
+
+
+def test_what_is_kept_of_it_has_every_field() -> None:
+    stats = ThinkStats(3, 0.1, 0.2, 0.3)
+    assert stats.as_dict() == dataclasses.asdict(stats)
