@@ -65,16 +65,25 @@ def load_openings(place: Path, turn: int, game_type: str, game_options: Mapping[
     Each is read and must hold a position of this game, at `turn` or later, from which a game can be played.
     Raises SetupError.
     """
+    files = find_replays(place)
     try:
-        files = sorted(each for each in place.iterdir() if _is_replay(each)) if place.is_dir() else [place]
         edition = choose_editions({}, game_options)[game_type]
         for file in files:
             load_starting_states(file, turn, {game_type: edition})
-    except (StartError, OSError) as error:
+    except StartError as error:
+        raise SetupError(f"openings {place}: {error}") from None
+    return tuple(Opening(file.name, str(file.resolve()), turn) for file in files)
+
+
+def find_replays(place: Path) -> list[Path]:
+    """The replay `place`, or those in the folder `place`, in the order of their names. Raises SetupError."""
+    try:
+        files = sorted(each for each in place.iterdir() if _is_replay(each)) if place.is_dir() else [place]
+    except OSError as error:
         raise SetupError(f"openings {place}: {error}") from None
     if not files:
         raise SetupError(f"openings {place}: holds no replay, expected files named *.xml or *.xml.gz")
-    return tuple(Opening(file.name, str(file.resolve()), turn) for file in files)
+    return files
 
 
 def _is_replay(file: Path) -> bool:

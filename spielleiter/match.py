@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from client.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
+from client.defaults import DEFAULT_PASSWORD
 from spielleiter.commands import EXIT_FAILURE, Misuse, run_async
 from spielleiter.exit_codes import EXIT_FAULT, EXIT_MACHINE, FAULTS, exit_code, fault_kinds
-from spielleiter.options import game_option, is_given, timeout_options
+from spielleiter.options import game_option, is_given, place_of_server, timeout_options
 
 if TYPE_CHECKING:
     from match.records import GameRecord
@@ -133,7 +133,7 @@ _MIN_TESTS = 20
     "--resume",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Go on with the match in this folder, as it was begun.",
+    help="Go on with the match in this folder, as it was begun; options that say otherwise are refused.",
 )
 @click.option(
     "--loglevel",
@@ -163,6 +163,7 @@ def match_command(context: click.Context, /, resume: Path | None, **options: Any
     from match.journal import load_setup, save_setup
     from match.runner import Conditions, places
     from match.setup import MatchSetup
+    from spielleiter.resume import refuse_other_plan
 
     fail_on = fault_kinds(options["fail_on"])
     conditions = Conditions(options["concurrency"], options["fail_fast"], options["pin"])
@@ -171,6 +172,7 @@ def match_command(context: click.Context, /, resume: Path | None, **options: Any
         if resume is not None:
             folder = resume
             setup = MatchSetup.from_json(load_setup(folder), options["password"])
+            refuse_other_plan(folder, setup, {name: options[name] for name in options if is_given(context, name)})
         else:
             setup = _setup(context, options)
             folder = options["out"] or Path(f"match-{datetime.now().astimezone():%Y-%m-%d_%H-%M-%S}")
@@ -270,7 +272,7 @@ def _setup(context: click.Context, options: dict[str, Any]) -> MatchSetup:
         **{name: options[name] / 1000 for name in ("soft_timeout", "hard_timeout") if is_given(context, name)},
         **{name: options[name] for name in ("start_piece", "game_end") if options[name] is not None},
     }
-    server = _server(options)
+    server = place_of_server(options)
     if server is not None and (chosen or options["openings"]):
         raise click.UsageError(
             "time limits, openings and rules are that server's own affair, expected no options for them"
@@ -320,23 +322,6 @@ def check_setup(setup: MatchSetup) -> None:
         choose_editions(config.editions, config.game_options)
     except (TypeError, StartError) as error:
         raise SetupError(str(error)) from None
-
-
-def _server(options: dict[str, Any]) -> tuple[str, int] | None:
-    """Where the games are played; None: at a server of our own."""
-    if options["start_server"]:
-        return None
-    text = options["server"]
-    if text is None and options["host"] is None and options["port"] is None:
-        return None
-    if text is None:
-        return options["host"] or DEFAULT_HOST, options["port"] or DEFAULT_PORT
-    host, _, port = text.rpartition(":")
-    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
-        raise click.UsageError(
-            f"--server {text!r}: expected HOST:PORT (or --start-server with it: a server of our own)"
-        )
-    return host.strip("[]"), int(port)
 
 
 def _name(command: str, number: int) -> str:

@@ -80,6 +80,26 @@ def timeout_options(helps: Mapping[str, str], *, has_to_exit: bool) -> Callable[
     return decorate
 
 
+def place_of_server(options: Mapping[str, Any]) -> tuple[str, int] | None:
+    """Where `start_server`, `server`, `host` and `port` say games are played; None: at a server of our own.
+
+    They mean what they mean to the official test client. Raises UsageError.
+    """
+    if options["start_server"]:
+        return None
+    text = options["server"]
+    if text is None and options["host"] is None and options["port"] is None:
+        return None
+    if text is None:
+        return options["host"] or DEFAULT_HOST, options["port"] or DEFAULT_PORT
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise click.UsageError(
+            f"--server {text!r}: expected HOST:PORT (or --start-server with it: a server of our own)"
+        )
+    return host.strip("[]"), int(port)
+
+
 def is_given(context: click.Context, name: str) -> bool:
     """Whether somebody asked for this option's value, even if it is the default."""
     return context.get_parameter_source(name) in {ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import tomllib
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -18,7 +19,7 @@ import click
 from spielleiter.commands import EXIT_INTERRUPTED, Misuse, run_async
 from spielleiter.exit_codes import EXIT_FAULT, EXIT_MACHINE, fault_kinds
 from spielleiter.match import check_setup
-from spielleiter.options import game_option
+from spielleiter.options import game_option, is_given
 
 if TYPE_CHECKING:
     from match.records import GameRecord
@@ -42,7 +43,10 @@ _COPY = "tournament.toml"
     metavar="DIR",
     help="Go on with the tournament in this folder.",
 )
+@click.pass_context
 def tournament(
+    context: click.Context,
+    /,
     file: Path | None,
     concurrency: int | None,
     game: str,
@@ -73,10 +77,12 @@ def tournament(
     folder = resume or out or Path(f"tournament-{datetime.now().astimezone():%Y-%m-%d_%H-%M-%S}")
     try:
         described = read_tournament(file or folder / _COPY, game)
+        if resume is not None and is_given(context, "game"):
+            _refuse_other_game(folder, described, game)
         for pairing in described.pairings():
             check_setup(described.match_of(pairing, ""))
         if file is not None:
-            _keep(file, folder)
+            _keep(file, folder, described.game_type)
     except SetupError as error:
         raise Misuse(str(error)) from None
     try:
@@ -87,15 +93,27 @@ def tournament(
     raise click.exceptions.Exit(_exit_code(end, records, kinds))
 
 
-def _keep(file: Path, folder: Path) -> None:
-    """A copy, for --resume."""
+def _refuse_other_game(folder: Path, begun: Tournament, game: str) -> None:
+    """Raises Misuse if the tournament in `folder` is not of this game."""
+    if game != begun.game_type:
+        raise Misuse(
+            f"--resume {folder}: the tournament was begun otherwise: --game {game} (begun with {begun.game_type}); "
+            "leave that option out to go on with it, or begin another tournament in another folder"
+        )
+
+
+def _keep(file: Path, folder: Path, game_type: str) -> None:
+    """A copy, for --resume, which names the game that --game named."""
     from match.errors import SetupError
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if (folder / _COPY).exists():
             raise SetupError(f"{folder}: holds a tournament already; go on with it (--resume) or choose another folder")
-        (folder / _COPY).write_bytes(file.read_bytes())
+        content = file.read_bytes()
+        if "game" not in tomllib.loads(content.decode()):
+            content = f"game = {json.dumps(game_type)}\n".encode() + content
+        (folder / _COPY).write_bytes(content)
     except OSError as error:
         raise SetupError(f"{folder}: cannot be written to ({error.strerror or error})") from None
 

@@ -251,6 +251,21 @@ def test_a_resumed_match_plays_what_is_missing_as_it_was_begun(games: dict[int, 
     assert {record.game: record.winner for record in read_journal(tmp_path / "out")} == {1: 0, 2: 1, 3: 0, 4: 1}
 
 
+@pytest.mark.usefixtures("games")
+def test_a_resumed_match_is_refused_what_it_was_not_begun_with(tmp_path: Path) -> None:
+    out = str(tmp_path / "out")
+    assert play(tmp_path, "--seed", "7").exit_code == 0
+    done = run(*MATCH, "--resume", out, "-n", "6", "--seed", "7", "--soft-timeout", "9", "-j", "2")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"spielleiter: --resume {out}: the match was begun otherwise: --games 6 (begun with 4), --soft-timeout 9 "
+        "(begun with 2000); leave those options out to go on with it, or begin another match in another folder\n"
+    )
+    again = run(*MATCH, "--resume", out, "--out", out, "-n", "4", "--seed", "7", "-j", "2", "--fail-on", "any")
+    assert again.exit_code == 0
+    assert len(read_journal(tmp_path / "out")) == 4
+
+
 def test_nothing_is_resumed_where_there_is_nothing(tmp_path: Path) -> None:
     done = run("match", "--resume", str(tmp_path))
     assert done.exit_code == 2

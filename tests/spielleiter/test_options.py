@@ -80,9 +80,7 @@ def test_help_shows_them_in_the_order_of_the_texts() -> None:
     [(check, ["soft", "hard", "start", "exit"], True), (match_command, [*TIMEOUTS], False)],
 )
 def test_commands_take_the_timeouts_they_know(command: click.Command, names: list[str], has_to_exit: bool) -> None:
-    taken = {
-        parameter.name: parameter for parameter in command.params if (parameter.name or "").endswith("_timeout")
-    }
+    taken = {parameter.name: parameter for parameter in command.params if (parameter.name or "").endswith("_timeout")}
     taken = {name: each for name, each in taken.items() if name != "no_timeout"}
     assert list(taken) == [f"{name}_timeout" for name in names]
     kind = taken["exit_timeout"].type

@@ -2,15 +2,18 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 import match.runner
-from match.journal import read_journal
+from client.editions import DEFAULT_GAME_TYPE
+from match.journal import load_setup, read_journal
 from match.plan import PlannedGame
 from match.records import GameRecord, Verdict
 from match.setup import MatchSetup
+from server.editions import choose_editions
 from tests.match.games import fault, game
 from tests.spielleiter.background import run
 
@@ -67,6 +70,24 @@ def test_a_tournament_that_was_interrupted_goes_on(file: str, faults: dict[str, 
     assert done.exit_code == 4  # what is in the journal stays there
     assert sorted(journal.read_text().splitlines(keepends=True)) == sorted(before)
     assert done.stderr.count("game ") == 2
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("faults")
+def test_a_tournament_goes_on_with_the_game_it_was_begun_with(file: str, tmp_path: Path) -> None:
+    game_type, other = [each for each in choose_editions({}, {}) if each != DEFAULT_GAME_TYPE][:2]
+    out = tmp_path / "out"
+    assert run("tournament", file, "--out", str(out), "--game", game_type).exit_code == 0
+    folder = out / "matches" / "003_b_c"
+    shutil.rmtree(folder)
+    for asked in (other, DEFAULT_GAME_TYPE):
+        refused = run("tournament", "--resume", str(out), "--game", asked)
+        assert refused.exit_code == 2
+        assert f"--game {asked} (begun with {game_type})" in refused.stderr
+        assert len(refused.stderr.splitlines()) == 1
+    assert run("tournament", "--resume", str(out)).exit_code == 0
+    assert load_setup(folder)["game_type"] == game_type
+    assert run("tournament", "--resume", str(out), "--game", game_type).exit_code == 0
 
 
 def test_the_exit_code_says_what_went_wrong(file: str, faults: dict[str, GameRecord], tmp_path: Path) -> None:
