@@ -39,6 +39,8 @@ class Verdict:
     """The rules refuse its move."""
     BAD_MESSAGE: Final = "bad message"
     """What it sent during the game cannot be read as a move."""
+    NEVER_ENDS: Final = "does not end"
+    """The game was played to its end and counts, but the program ran on after the time it had to end itself."""
     LEFTOVERS: Final = "leaves processes behind"
     """The game was played to its end and counts, but what the program had started outlived it."""
     OVERLOAD: Final = "overloaded machine"
@@ -56,7 +58,9 @@ CRASH_VERDICTS: Final = frozenset({Verdict.NO_START, Verdict.NEVER_JOINS, Verdic
 TIMEOUT_VERDICTS: Final = frozenset({Verdict.TIMEOUT, Verdict.HANGS})
 ILLEGAL_VERDICTS: Final = frozenset({Verdict.ILLEGAL_MOVE})
 BAD_MESSAGE_VERDICTS: Final = frozenset({Verdict.NONSENSE, Verdict.BAD_MESSAGE})
-"""The columns of the table of faults; together every verdict that costs a program the game."""
+"""Columns of the table of faults; together every verdict that costs a program the game."""
+LEFTOVER_VERDICTS: Final = frozenset({Verdict.NEVER_ENDS, Verdict.LEFTOVERS})
+"""The last column: faults after the game, which costs nothing."""
 UNCOUNTED_VERDICTS: Final = frozenset({Verdict.OVERLOAD, Verdict.CANCELLED, Verdict.SERVER_FAILED})
 """No results."""
 

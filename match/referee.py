@@ -182,9 +182,11 @@ class _Referee:
             return
         # who has not played, or hangs, is not waited for
         is_patient = self._facts.has_begun and self._facts.result is not None and not self._hangs(index)
-        await program.end(self._setup.patience.exit if is_patient else 0.0)
+        patience = self._setup.patience.exit if is_patient else 0.0
+        await program.end(patience)
         if program.was_ended:
             known.last_words = self._last_words(index)
+            known.overstay = patience or None
 
     def _hangs(self, index: int) -> bool:
         """Of a program in a game that has a result."""

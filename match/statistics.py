@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from statistics import NormalDist, fmean, variance
 from typing import Final, TypeAlias
 
-from match.records import GameRecord, Verdict
+from match.records import LEFTOVER_VERDICTS, GameRecord, Verdict
 
 PairCounts: TypeAlias = tuple[int, int, int, int, int]
 """How many pairs brought program 0 no point, a half, one, one and a half, two."""
@@ -30,7 +30,7 @@ PairCounts: TypeAlias = tuple[int, int, int, int, int]
 PAIR_SCORES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 """What a pair counts, a game in the middle: the mean of its two games."""
 
-PLAYED_OUT: Final = frozenset({Verdict.REGULAR, Verdict.LEFTOVERS})
+PLAYED_OUT: Final = LEFTOVER_VERDICTS | {Verdict.REGULAR}
 """Verdicts on games that came to the end the rules have; only their points say how well a program plays."""
 
 CONFIDENCE: Final = 0.95

@@ -20,6 +20,7 @@ from match.records import (
     BAD_MESSAGE_VERDICTS,
     CRASH_VERDICTS,
     ILLEGAL_VERDICTS,
+    LEFTOVER_VERDICTS,
     TIMEOUT_VERDICTS,
     VERDICTS,
     GameRecord,
@@ -73,7 +74,7 @@ class ProgramSummary:
     illegal_moves: int
     bad_messages: int
     leftovers: int
-    """Games after which something that it had started was still running; they count as they were played."""
+    """Games after which it, or something it had started, was still running; they count as they were played."""
     think_times: ThinkTimes
     cpu_seconds: float
     processor_share: float | None
@@ -222,7 +223,7 @@ def _of_program(games: Sequence[GameRecord], program: int, names: tuple[str, str
         timeouts=sum(faults[verdict] for verdict in TIMEOUT_VERDICTS),
         illegal_moves=sum(faults[verdict] for verdict in ILLEGAL_VERDICTS),
         bad_messages=sum(faults[verdict] for verdict in BAD_MESSAGE_VERDICTS),
-        leftovers=faults[Verdict.LEFTOVERS],
+        leftovers=sum(faults[verdict] for verdict in LEFTOVER_VERDICTS),
         think_times=times,
         cpu_seconds=cpu_seconds,
         processor_share=_share(cpu_seconds, times.total),

@@ -40,6 +40,8 @@ class ProgramFacts:
     """Seconds it may think: the soft limit, also where it was the hard one that ended the game."""
     seconds_waiting: float = 0.0
     """How long it waited for a processor meanwhile."""
+    overstay: float | None = None
+    """Seconds it had to end itself after a game it had played, and did not; None if it did, or was not given any."""
     leftovers: tuple[str, ...] = ()
     """What outlived its process."""
 
@@ -93,6 +95,10 @@ def judge(facts: GameFacts) -> Judgement:
         return _judge_cut_short(facts)
     winner = _winner(facts)
     for program, each in enumerate(facts.programs):
+        if each.overstay is not None:
+            return Judgement(
+                Verdict.NEVER_ENDS, program, f"it still ran {each.overstay:g} s after the end of the game", winner
+            )
         if each.leftovers:
             count = len(each.leftovers)
             text = f"{count} process{'es' if count > 1 else ''} outlived it: {', '.join(each.leftovers)}"

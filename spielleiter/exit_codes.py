@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 EXIT_FAULT = 3
 EXIT_MACHINE = 4
 
-FAULTS = ("crash", "timeout", "illegal", "message", "any")
+FAULTS = ("crash", "timeout", "illegal", "message", "exit", "any")
 
 
 def exit_code(
@@ -49,10 +49,16 @@ def exit_code(
 
 def fault_kinds(texts: tuple[str, ...]) -> frozenset[str]:
     """The verdicts that --fail-on names."""
-    from match.records import BAD_MESSAGE_VERDICTS, CRASH_VERDICTS, ILLEGAL_VERDICTS, TIMEOUT_VERDICTS, Verdict
+    from match.records import (
+        BAD_MESSAGE_VERDICTS,
+        CRASH_VERDICTS,
+        ILLEGAL_VERDICTS,
+        LEFTOVER_VERDICTS,
+        TIMEOUT_VERDICTS,
+    )
 
-    kinds = dict(zip(FAULTS, (CRASH_VERDICTS, TIMEOUT_VERDICTS, ILLEGAL_VERDICTS, BAD_MESSAGE_VERDICTS), strict=False))
-    kinds["any"] = frozenset({Verdict.LEFTOVERS}).union(*kinds.values())
+    columns = (CRASH_VERDICTS, TIMEOUT_VERDICTS, ILLEGAL_VERDICTS, BAD_MESSAGE_VERDICTS, LEFTOVER_VERDICTS)
+    kinds = dict(zip(FAULTS, (*columns, frozenset[str]().union(*columns)), strict=True))
     wanted = [word.strip() for text in texts for word in text.split(",")]
     for word in wanted:
         if word not in kinds:

@@ -248,7 +248,7 @@ def _show(summary: Summary, folder: Path, end: End) -> None:
         click.echo(
             f"{' ' * len(program.name)}  {program.crashes} crashes, {program.timeouts} timeouts, "
             f"{program.illegal_moves} illegal moves, {program.bad_messages} bad messages, "
-            f"{program.leftovers} times left processes behind"
+            f"{program.leftovers} times left running after the game"
         )
     click.echo(
         f"Elo {elo_text(summary.elo)}, likelihood of superiority {percent_text(summary.likelihood_of_superiority)}"

@@ -13,7 +13,7 @@ from match.statistics import Estimate
 from match.summary import ProgramSummary, Summary
 
 NOTHING: Final = "–"
-FAULT_COLUMNS: Final = ("Crashes", "Timeouts", "Illegal moves", "Bad messages", "Left processes")
+FAULT_COLUMNS: Final = ("Crashes", "Timeouts", "Illegal moves", "Bad messages", "Left running")
 SURE: Final = 0.975
 """From this likelihood of superiority on somebody is called better: the 95 % interval of Elo leaves 0 out."""
 

@@ -12,6 +12,7 @@ from match.records import (
     BAD_MESSAGE_VERDICTS,
     CRASH_VERDICTS,
     ILLEGAL_VERDICTS,
+    LEFTOVER_VERDICTS,
     TIMEOUT_VERDICTS,
     UNCOUNTED_VERDICTS,
     VERDICTS,
@@ -114,7 +115,7 @@ def test_a_draw_is_a_counted_game_without_winner() -> None:
 
 
 def test_each_fault_is_in_one_column() -> None:
-    columns = [CRASH_VERDICTS, TIMEOUT_VERDICTS, ILLEGAL_VERDICTS, BAD_MESSAGE_VERDICTS]
+    columns = [CRASH_VERDICTS, TIMEOUT_VERDICTS, ILLEGAL_VERDICTS, BAD_MESSAGE_VERDICTS, LEFTOVER_VERDICTS]
     assert sum(len(column) for column in columns) == len(frozenset().union(*columns))
-    costless = UNCOUNTED_VERDICTS | {Verdict.REGULAR, Verdict.LEFTOVERS}
+    costless = UNCOUNTED_VERDICTS | {Verdict.REGULAR}
     assert frozenset().union(*columns) == set(VERDICTS) - costless

@@ -214,6 +214,25 @@ async def test_leftovers_and_those_who_stay_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("patience", "verdict", "reason"),
+    [
+        (0.5, Verdict.NEVER_ENDS, "it still ran 0.5 s after the end of the game"),
+        (0, Verdict.REGULAR, "new had to be ended after the game; old had to be ended after the game"),
+    ],
+)
+async def test_who_stays_is_at_fault_where_there_was_time_to_go(
+    patience: float, verdict: str, reason: str, tmp_path: Path
+) -> None:
+    lasting = shell(f'{BUILTIN} -s first "$@"; exec sleep 500')
+    other = lasting if patience == 0 else f"{BUILTIN} -s first"
+    record = await play(tmp_path, lasting, other, patience=Patience(exit=patience))
+    assert (record.verdict, record.reason, record.is_counted) == (verdict, reason, True)
+    assert record.offender == (None if verdict == Verdict.REGULAR else 0)
+    assert record.points != (None, None)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("can_timeout", [True, False])
 async def test_a_game_without_limits_ends_with_its_time(can_timeout: bool, tmp_path: Path) -> None:
     silent = Entrant("new", f"{BUILTIN} -s silent", can_timeout=can_timeout)

@@ -13,6 +13,7 @@ from match.records import (
     BAD_MESSAGE_VERDICTS,
     CRASH_VERDICTS,
     ILLEGAL_VERDICTS,
+    LEFTOVER_VERDICTS,
     TIMEOUT_VERDICTS,
     UNCOUNTED_VERDICTS,
     VERDICTS,
@@ -56,7 +57,7 @@ def test_each_fault_is_counted_once_and_to_its_program(verdict: str, offender: i
     summary = summarise([game(1), fault(2, offender, verdict), fault(3, offender, verdict)])
     guilty, innocent = summary.programs[offender], summary.programs[1 - offender]
     counts = (guilty.crashes, guilty.timeouts, guilty.illegal_moves, guilty.bad_messages, guilty.leftovers)
-    columns = (CRASH_VERDICTS, TIMEOUT_VERDICTS, ILLEGAL_VERDICTS, BAD_MESSAGE_VERDICTS, {Verdict.LEFTOVERS})
+    columns = (CRASH_VERDICTS, TIMEOUT_VERDICTS, ILLEGAL_VERDICTS, BAD_MESSAGE_VERDICTS, LEFTOVER_VERDICTS)
     assert counts == tuple(2 * (verdict in column) for column in columns)
     assert (guilty.faults, innocent.faults) == (2, 0)
     assert guilty.losses >= 2

@@ -109,6 +109,11 @@ def test_leftovers_change_no_result(leftovers: tuple[str, ...], reason: str) -> 
     assert judged == Judgement(Verdict.LEFTOVERS, 1, reason, 1)
 
 
+def test_a_program_that_does_not_end_changes_no_result() -> None:
+    judged = judge(begun({}, {"overstay": 5.0}, result=result(*PLAYED, winners=(0,))))
+    assert judged == Judgement(Verdict.NEVER_ENDS, 1, "it still ran 5 s after the end of the game", 1)
+
+
 JOINED = {"has_connected": True, "has_joined": True}
 
 

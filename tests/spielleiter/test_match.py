@@ -64,7 +64,8 @@ def test_a_match_is_told_and_kept(games: dict[int, GameRecord], tmp_path: Path) 
     assert "game 1" not in done.stdout
     assert "4 of 4 games played, 4 counted, 2 complete pairs" in done.stdout
     assert (
-        "        1 crashes, 0 timeouts, 0 illegal moves, 0 bad messages, 0 times left processes behind" in done.stdout
+        "        1 crashes, 0 timeouts, 0 illegal moves, 0 bad messages, 0 times left running after the game"
+        in done.stdout
     )
     assert {path.name for path in (tmp_path / "out").iterdir()} - {".lock"} == REPORTS
     assert [record.game for record in read_journal(tmp_path / "out")] == [1, 2, 3, 4]
@@ -139,7 +140,7 @@ def test_openings_are_read_before_the_first_game(games: dict[int, GameRecord], t
         ((*MATCH, "--server", "example.org:0"), "expected HOST:PORT"),
         ((*MATCH, "--port", "7", "--soft-timeout", "9"), "that server's own affair"),
         ((*MATCH, "--sprt", "elo0=9 elo1=0"), "SPRT"),
-        ((*MATCH, "--fail-on", "crash,oh"), "--fail-on 'oh': expected crash, timeout, illegal, message, any"),
+        ((*MATCH, "--fail-on", "crash,oh"), "--fail-on 'oh': expected crash, timeout, illegal, message, exit, any"),
         ((*MATCH, "--start-piece", "TRIANGLE"), "TRIANGLE"),
         ((*MATCH, "-n", "0"), "0"),
         ((*MATCH, "--pin", "-j", "1000"), "need 2000 cores"),
@@ -183,6 +184,10 @@ NOT_COUNTED = {"is_counted": False}
         ([fault(1, 1, Verdict.HANGS)], ("--fail-on", "timeout", "--fail-on", "message"), 3),
         ([fault(1, 1, Verdict.NONSENSE)], ("--fail-on", "timeout,message"), 3),
         ([fault(1, 1, Verdict.LEFTOVERS)], ("--fail-on", "any"), 3),
+        ([fault(1, 1, Verdict.NEVER_ENDS)], ("--fail-on", "any"), 3),
+        ([fault(1, 1, Verdict.NEVER_ENDS)], ("--fail-on", "crash,timeout,illegal,message"), 0),
+        ([fault(1, 1, Verdict.NEVER_ENDS)], ("--fail-on", "exit"), 3),
+        ([fault(1, 1, Verdict.LEFTOVERS)], ("--fail-on", "exit"), 3),
         ([game(1, None, verdict=Verdict.SERVER_FAILED, **NOT_COUNTED)], ("--fail-on", "any"), 4),
         ([game(1, None, verdict=Verdict.OVERLOAD, **NOT_COUNTED)], ("--fail-on", "any"), 0),
         ([fault(1, 0, Verdict.CRASH)], ("--fail-fast",), 0),

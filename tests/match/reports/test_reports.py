@@ -136,7 +136,7 @@ def test_every_verdict_is_documented_with_its_column() -> None:
             "timeouts": side.timeouts,
             "illegal moves": side.illegal_moves,
             "bad messages": side.bad_messages,
-            "left processes": side.leftovers,
+            "left running": side.leftovers,
         }
         assert [name for name, count in counts.items() if count] == ([] if column == "–" else [column])
 
