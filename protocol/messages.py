@@ -2,7 +2,9 @@
 
 Law: a message says what was meant, never how it is written; the written form belongs to a dialect. Requests are named
 in the imperative (what somebody asks for), events in the past (what the server tells). A field is None where the
-sender left the attribute out. Source: the seed documents' packets and those of the official releases.
+sender left the attribute out. They are made in C (msgspec), since every move makes some and every start defines them
+all; three that hide or do not compare a field are dataclasses. Source: the seed documents' packets and those of the
+official releases.
 """
 
 from __future__ import annotations
@@ -12,27 +14,26 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TypeAlias
 
+from msgspec import Struct
+
 from game.api import Move, Seat, State
 
 # -- requests: client to server ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class JoinRequest:
+class JoinRequest(Struct, frozen=True):
     """Take a seat in any open game of this type, or in a new one."""
 
     game_type: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class JoinRoomRequest:
+class JoinRoomRequest(Struct, frozen=True):
     """Take a free, unreserved seat in this room."""
 
     room_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class JoinPreparedRequest:
+class JoinPreparedRequest(Struct, frozen=True):
     """Take the seat that this code reserves."""
 
     reservation_code: str | None = None
@@ -71,30 +72,25 @@ class PrepareRequest:
     given: frozenset[str] | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class ObserveRequest:
+class ObserveRequest(Struct, frozen=True):
     room_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PauseRequest:
+class PauseRequest(Struct, frozen=True):
     room_id: str | None
     is_paused: bool
 
 
-@dataclass(frozen=True, slots=True)
-class StepRequest:
+class StepRequest(Struct, frozen=True):
     room_id: str | None
     is_forced: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CancelRequest:
+class CancelRequest(Struct, frozen=True):
     room_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TimeoutRequest:
+class TimeoutRequest(Struct, frozen=True):
     """Switch one player's time limits on or off, from its next request on; `slot` is its place in the preparation."""
 
     room_id: str | None
@@ -102,60 +98,51 @@ class TimeoutRequest:
     is_active: bool
 
 
-@dataclass(frozen=True, slots=True)
-class TestModeRequest:
+class TestModeRequest(Struct, frozen=True):
     """Keep a score sheet of finished games, by display name."""
 
     __test__ = False  # a packet of the protocol, not a class of tests
     is_enabled: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreForPlayerRequest:
+class ScoreForPlayerRequest(Struct, frozen=True):
     display_name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StatusRequest:
+class StatusRequest(Struct, frozen=True):
     """Tell what there is: rooms, connections, and how the last ones ended. An extension of this server's."""
 
 
-@dataclass(frozen=True, slots=True)
-class CloseConnection:
+class CloseConnection(Struct, frozen=True):
     """The regular goodbye, in either direction."""
 
 
 # -- what a room packet carries ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class MoveData:
+class MoveData(Struct, frozen=True):
     """A player's move, with the debug hints that came with it."""
 
     move: Move
     hints: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class UnreadableData:
+class UnreadableData(Struct, frozen=True):
     """Room data that was meant as a move but could not be read; `problem` says in German what exactly was wrong."""
 
     class_name: str | None
     problem: str
 
 
-@dataclass(frozen=True, slots=True)
-class WelcomeMessage:
+class WelcomeMessage(Struct, frozen=True):
     seat: Seat
 
 
-@dataclass(frozen=True, slots=True)
-class MoveRequest:
+class MoveRequest(Struct, frozen=True):
     pass
 
 
-@dataclass(frozen=True, slots=True)
-class Memento:
+class Memento(Struct, frozen=True):
     """A position as players and observers see it. `names` by seat, empty where the player has none.
 
     `hints` are the last move's; the server fills them in for replays only (no client expects them).
@@ -202,8 +189,7 @@ class Aggregation(enum.Enum):
     AVERAGE = "AVERAGE"
 
 
-@dataclass(frozen=True, slots=True)
-class Fragment:
+class Fragment(Struct, frozen=True):
     """What one part of a score means and how a league adds it up."""
 
     name: str
@@ -211,8 +197,7 @@ class Fragment:
     is_relevant_for_ranking: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
+class Score(Struct, frozen=True):
     """One player's line in a result; `parts` in the order of the definition's fragments."""
 
     cause: Cause
@@ -220,8 +205,7 @@ class Score:
     parts: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """The end of a game. Everything by seat; `winners` holds nobody, one seat, or both (a draw).
 
     `details`: what a game shows of a player beside the score, a value of its own; see `Dialect.player_details`.
@@ -234,16 +218,14 @@ class Result:
     details: tuple[object, object] = (None, None)
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorMessage:
+class ErrorMessage(Struct, frozen=True):
     """A room's word on a move it did not accept; `original` is that move's data."""
 
     message: str
     original: RoomData | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Paused:
+class Paused(Struct, frozen=True):
     is_paused: bool
 
 
@@ -252,8 +234,7 @@ RoomData: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RoomMessage:
+class RoomMessage(Struct, frozen=True):
     """A packet that belongs to one game. `data` is None where the sender put none in."""
 
     room_id: str | None
@@ -263,13 +244,11 @@ class RoomMessage:
 # -- events: server to client -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Joined:
+class Joined(Struct, frozen=True):
     room_id: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class JoinedGameRoom:
+class JoinedGameRoom(Struct, frozen=True):
     """Somebody joined without a reservation; told to administrators."""
 
     room_id: str | None
@@ -277,34 +256,29 @@ class JoinedGameRoom:
     is_existing: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Left:
+class Left(Struct, frozen=True):
     """The receiver no longer belongs to the room: the game is over."""
 
     room_id: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(Struct, frozen=True):
     """A room was opened; a reservation code for each reserved slot, in the slots' order."""
 
     room_id: str | None
     reservations: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Observed:
+class Observed(Struct, frozen=True):
     room_id: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Testing:
+class Testing(Struct, frozen=True):
     __test__ = False  # as above
     is_enabled: bool
 
 
-@dataclass(frozen=True, slots=True)
-class PlayerScore:
+class PlayerScore(Struct, frozen=True):
     """What a player has earned since test mode was switched on: a value for each fragment of its games.
 
     No tests and no values: nobody of that name has played (where the edition says so instead of refusing).
@@ -315,22 +289,19 @@ class PlayerScore:
     values: tuple[tuple[Fragment, Decimal], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(Struct, frozen=True):
     """The answer to a StatusRequest: an object of JSON, never empty."""
 
     report: str
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownPacket:
+class UnknownPacket(Struct, frozen=True):
     """A packet with a name the dialect does not know; only ever seen as an error's original request."""
 
     tag: str
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorPacket:
+class ErrorPacket(Struct, frozen=True):
     """A request was refused. `original_request` is None where nothing readable had come."""
 
     message: str

@@ -11,9 +11,10 @@ import contextlib
 import traceback
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from game.api import Move, Seat
 from protocol.messages import Result, RoomData
@@ -21,57 +22,48 @@ from server.errors import Fault
 from server.thinking import ThinkStats
 
 
-@dataclass(frozen=True, slots=True)
-class Happening:
+class Happening(Struct, frozen=True):
     """Base of all events."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServerStarted(Happening):
+class ServerStarted(Happening, frozen=True):
     addresses: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MonitorStarted(Happening):
+class MonitorStarted(Happening, frozen=True):
     """`/healthz` and `/metrics` can be asked for at `addresses`."""
 
     addresses: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AdminsExcluded(Happening):
+class AdminsExcluded(Happening, frozen=True):
     """Nobody can become an administrator; `reason` says why, and what to do."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionsLimited(Happening):
+class ConnectionsLimited(Happening, frozen=True):
     """The process may not have as many connections as configured; raise its limit of open files (ulimit -n)."""
 
     wanted: int
     possible: int
 
 
-@dataclass(frozen=True, slots=True)
-class ServerStopped(Happening):
+class ServerStopped(Happening, frozen=True):
     games_cut: int
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionOpened(Happening):
+class ConnectionOpened(Happening, frozen=True):
     connection: str
     address: str
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionClosed(Happening):
+class ConnectionClosed(Happening, frozen=True):
     connection: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionRefused(Happening):
+class ConnectionRefused(Happening, frozen=True):
     """Nobody is served who would be one too many; `refusal` is the kind, `reason` the explanation."""
 
     address: str
@@ -79,8 +71,7 @@ class ConnectionRefused(Happening):
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class RequestRefused(Happening):
+class RequestRefused(Happening, frozen=True):
     """A request was understood but could not be granted."""
 
     connection: str
@@ -88,8 +79,7 @@ class RequestRefused(Happening):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ProtocolBroken(Happening):
+class ProtocolBroken(Happening, frozen=True):
     """A peer's bytes could not be understood; `refusal` is the kind, `text` the explanation."""
 
     connection: str
@@ -97,29 +87,25 @@ class ProtocolBroken(Happening):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerDelayed(Happening):
+class AnswerDelayed(Happening, frozen=True):
     """Somebody guesses passwords, or calls from where somebody does; the answer waits for `delay` seconds."""
 
     connection: str
     delay: float
 
 
-@dataclass(frozen=True, slots=True)
-class ContentIgnored(Happening):
+class ContentIgnored(Happening, frozen=True):
     """A peer sends elements that mean nothing here; told once a connection and element."""
 
     connection: str
     ignored: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AdminAuthenticated(Happening):
+class AdminAuthenticated(Happening, frozen=True):
     connection: str
 
 
-@dataclass(frozen=True, slots=True)
-class CommandIgnored(Happening):
+class CommandIgnored(Happening, frozen=True):
     """An administrator's command that changes nothing as things stand."""
 
     connection: str
@@ -128,44 +114,38 @@ class CommandIgnored(Happening):
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class RoomOpened(Happening):
+class RoomOpened(Happening, frozen=True):
     room: str
     edition: str
     is_prepared: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ReservationExpired(Happening):
+class ReservationExpired(Happening, frozen=True):
     """Nobody took the reserved seats of a prepared room in time; the room is closed."""
 
     room: str
 
 
-@dataclass(frozen=True, slots=True)
-class PlayerJoined(Happening):
+class PlayerJoined(Happening, frozen=True):
     room: str
     connection: str
     seat: Seat
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class ObserverJoined(Happening):
+class ObserverJoined(Happening, frozen=True):
     room: str
     connection: str
 
 
-@dataclass(frozen=True, slots=True)
-class GameStarted(Happening):
+class GameStarted(Happening, frozen=True):
     room: str
     names: tuple[str, str]
     is_paused: bool
     turn: int
 
 
-@dataclass(frozen=True, slots=True)
-class MovePlayed(Happening):
+class MovePlayed(Happening, frozen=True):
     """`ply` counts the moves of this room from 0; `think_time` is None where no clock ran."""
 
     room: str
@@ -178,8 +158,7 @@ class MovePlayed(Happening):
     hints: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MoveRefused(Happening):
+class MoveRefused(Happening, frozen=True):
     room: str
     seat: Seat
     name: str
@@ -188,8 +167,7 @@ class MoveRefused(Happening):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class TimeVerdict(Happening):
+class TimeVerdict(Happening, frozen=True):
     """A player was too slow. `loop_lag`: how late the server itself was when it judged."""
 
     room: str
@@ -203,26 +181,22 @@ class TimeVerdict(Happening):
     loop_lag: float
 
 
-@dataclass(frozen=True, slots=True)
-class PauseChanged(Happening):
+class PauseChanged(Happening, frozen=True):
     room: str
     is_paused: bool
 
 
-@dataclass(frozen=True, slots=True)
-class GameStepped(Happening):
+class GameStepped(Happening, frozen=True):
     room: str
 
 
-@dataclass(frozen=True, slots=True)
-class PlayerLeft(Happening):
+class PlayerLeft(Happening, frozen=True):
     room: str
     seat: Seat
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class GameEnded(Happening):
+class GameEnded(Happening, frozen=True):
     """A game that had begun is over. `record` is what a replay holds: every position once, errors, the result.
 
     `think_times` by seat, in seconds, one for each answered request.
@@ -242,26 +216,22 @@ class GameEnded(Happening):
     record: Sequence[RoomData]
 
 
-@dataclass(frozen=True, slots=True)
-class RoomClosed(Happening):
+class RoomClosed(Happening, frozen=True):
     room: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReplaySaved(Happening):
+class ReplaySaved(Happening, frozen=True):
     room: str
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayFailed(Happening):
+class ReplayFailed(Happening, frozen=True):
     room: str
     path: str
     error: str
 
 
-@dataclass(frozen=True, slots=True)
-class PeerTooSlow(Happening):
+class PeerTooSlow(Happening, frozen=True):
     """A connection did not take what it was sent and was dropped; `refusal` says which bound it met."""
 
     connection: str
@@ -270,15 +240,13 @@ class PeerTooSlow(Happening):
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class SettingIgnored(Happening):
+class SettingIgnored(Happening, frozen=True):
     """A property that the official server knows and this one has no use for."""
 
     setting: str
 
 
-@dataclass(frozen=True, slots=True)
-class InternalError(Happening):
+class InternalError(Happening, frozen=True):
     """A bug of this server (`error` is the traceback); the connection it met is ended, everything else goes on.
 
     `connection` is empty where the bug met none.

@@ -6,14 +6,11 @@ operator wants to know `info`, what somebody did wrong `warning`, our own failur
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import logging
 import re
 from collections.abc import Callable
 from typing import Any, Final, Protocol, TextIO, cast
-
-import structlog
 
 from server import events
 from server.thinking import ThinkStats
@@ -69,13 +66,35 @@ def log_events(file: LogFile, log_format: str, log_level: str) -> Callable[[even
     `log_format` is ``console``, ``json``, or ``auto`` (json unless `file` is a terminal); `log_level` a level's name.
     """
     threshold = getattr(logging, log_level.upper())
+    names: dict[type[events.Happening], tuple[str, tuple[str, ...]]] = {}
+    loggers: list[Any] = []
+
+    def log(happening: events.Happening) -> None:
+        kind = type(happening)
+        level = LEVELS.get(kind, logging.INFO)
+        if level < threshold:
+            return
+        if not loggers:
+            loggers.append(_logger(file, log_format, threshold))
+        name, fields = names.get(kind) or names.setdefault(kind, _names(kind))
+        loggers[0].log(level, name, **{field: _shown(getattr(happening, field)) for field in fields})
+
+    return log
+
+
+def _logger(file: LogFile, log_format: str, threshold: int) -> Any:
+    """The library takes a fifth of the server's start to load, so it is when there is something to log: by then the
+    port is open, and who calls meanwhile waits in the kernel.
+    """
+    import structlog
+
     is_console = log_format == "console" or (log_format == "auto" and file.isatty())
     renderer: Any = (
         structlog.dev.ConsoleRenderer(colors=file.isatty(), sort_keys=False)
         if is_console
         else structlog.processors.JSONRenderer(ensure_ascii=False)
     )
-    logger = structlog.wrap_logger(
+    return structlog.wrap_logger(
         structlog.WriteLogger(cast("TextIO", file)),
         processors=[
             structlog.processors.add_log_level,
@@ -85,21 +104,10 @@ def log_events(file: LogFile, log_format: str, log_level: str) -> Callable[[even
         wrapper_class=structlog.make_filtering_bound_logger(threshold),
         cache_logger_on_first_use=True,
     )
-    names: dict[type[events.Happening], tuple[str, tuple[str, ...]]] = {}
-
-    def log(happening: events.Happening) -> None:
-        kind = type(happening)
-        level = LEVELS.get(kind, logging.INFO)
-        if level < threshold:
-            return
-        name, fields = names.get(kind) or names.setdefault(kind, _names(kind))
-        logger.log(level, name, **{field: _shown(getattr(happening, field)) for field in fields})
-
-    return log
 
 
 def _names(kind: type[events.Happening]) -> tuple[str, tuple[str, ...]]:
-    fields = tuple(field.name for field in dataclasses.fields(kind) if field.name not in _NOT_LOGGED)
+    fields = tuple(name for name in kind.__struct_fields__ if name not in _NOT_LOGGED)
     return event_name(kind), fields
 
 

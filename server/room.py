@@ -7,7 +7,6 @@ sections Order, Time and Faults of the edition's specification, and the recordin
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 from collections.abc import Sequence
 from functools import partial
@@ -388,7 +387,7 @@ class Room:
     def _record_position(self, hints: tuple[str, ...] = ()) -> Memento:
         """Keep it with the move's hints; returns it without them, as it is shown."""
         position = self._position()
-        self.record.append(dataclasses.replace(position, hints=hints) if hints else position)
+        self.record.append(Memento(self.state, self.names, hints) if hints else position)
         return position
 
     def _publish(self, happening: events.Happening) -> None:

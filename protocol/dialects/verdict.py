@@ -7,8 +7,9 @@ an UNKNOWN cause, or of the winner's score, word for word. Source: release 27.0.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final, NamedTuple
+
+from msgspec.structs import replace
 
 from game.api import Seat
 from protocol.dialect import Dialect

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import cast
 
 import pytest
+from msgspec import Struct
 
 from protocol import messages
-from protocol.messages import AuthenticateRequest, JoinRequest
+from protocol.messages import AuthenticateRequest, Joined, JoinRequest, Left
 
-CLASSES = [value for value in vars(messages).values() if dataclasses.is_dataclass(value)]
+STRUCTS = [value for value in vars(messages).values() if isinstance(value, type) and issubclass(value, Struct)]
+DATACLASSES = [value for value in vars(messages).values() if dataclasses.is_dataclass(value)]
 
 
 def test_a_password_is_not_shown() -> None:
@@ -17,10 +20,21 @@ def test_a_password_is_not_shown() -> None:
     assert repr(AuthenticateRequest("geheim", "passphrase")) == "AuthenticateRequest(attribute='passphrase')"
 
 
-@pytest.mark.parametrize("message", CLASSES, ids=lambda each: getattr(each, "__name__", ""))
-def test_every_message_is_frozen_and_has_slots(message: type) -> None:
+@pytest.mark.parametrize("message", sorted(set(STRUCTS) - {Struct}, key=repr))
+def test_every_message_is_frozen(message: type[Struct]) -> None:
+    assert message.__struct_config__.frozen
+
+
+@pytest.mark.parametrize("message", DATACLASSES)
+def test_also_those_that_hide_a_field_are_frozen_and_have_slots(message: type) -> None:
     assert message.__dataclass_params__.frozen  # type: ignore[attr-defined]
     assert hasattr(message, "__slots__")
+
+
+def test_two_kinds_of_messages_are_never_equal() -> None:
+    same, other = cast("list[object]", [Left("r"), Left("r")]), cast("object", Joined("r"))
+    assert same[0] == same[1]
+    assert other not in same
 
 
 def test_equal_values_are_one_key() -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Final
 
 import pytest
+from msgspec import structs
 
 from game.hase_und_igel import HaseUndIgelState, Player
 from protocol.dialects.hase_und_igel_2018 import HASE_UND_IGEL_2018
@@ -106,7 +106,7 @@ def test_a_result_without_a_winner_needs_no_details() -> None:
     result = Result(HASE_UND_IGEL_2018.score_definition, scores, (), ("", ""))
     assert data_of(encode(RoomMessage("r", result))) == result
     with pytest.raises(LocalProtocolError, match="the result shows nothing of its winner: None"):
-        encode(RoomMessage("r", dataclasses.replace(result, winners=(1,))))
+        encode(RoomMessage("r", structs.replace(result, winners=(1,))))
 
 
 def test_a_result_that_makes_no_sense_says_why() -> None:
