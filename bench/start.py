@@ -1,10 +1,11 @@
-"""How long the server takes until it accepts, beside Python with nothing but the two libraries it stands on.
+"""How long the server takes until it accepts and answers, beside Python with the two libraries it stands on alone.
 
 Law: by turns, and so often that there are at least five of each in a run.
 """
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from bench.options import Options
 from bench.subject import serving, start_python
 
 LEAST: Final = 5
+CALL_TIMEOUT: Final = 10.0  # seconds
 BARE: Final = "import trio, lxml.etree"
 
 
@@ -24,13 +26,14 @@ def measure_start(options: Options, records: Records) -> Iterator[str]:
     """Says beforehand what is measured next."""
     yield "start"
     for _ in range(-(-LEAST // options.rounds)):
-        bare, server = _bare_seconds(), _server_seconds()
+        bare, (server, answering) = _bare_seconds(), _server_seconds()
         records.add(
             {"part": "start"},
             {
                 "bare Python": (1e3 * bare, "ms"),
                 "server": (1e3 * server, "ms"),
                 "server to bare Python": (server / bare, "times"),
+                "server, first answer": (1e3 * answering, "ms"),
             },
         )
 
@@ -41,8 +44,13 @@ def _bare_seconds() -> float:
     return time.perf_counter() - start
 
 
-def _server_seconds() -> float:
+def _server_seconds() -> tuple[float, float]:
+    """Until it accepts, and until somebody who calls at once has an answer."""
     with TemporaryDirectory(prefix="spielleiter-bench-") as name:
         start = time.perf_counter()
-        with serving(Path(name)):
-            return time.perf_counter() - start
+        with serving(Path(name)) as server:
+            accepting = time.perf_counter() - start
+            with socket.create_connection(("127.0.0.1", server.port), CALL_TIMEOUT) as caller:
+                caller.sendall(b"<protocol></protocol>")
+                caller.recv(1)
+            return accepting, time.perf_counter() - start
