@@ -91,7 +91,6 @@ def main() -> None:
     attacks = [("attack", tuple(kinds)), *((kind, (kind,)) for kind in kinds if arguments.each)]
     found: dict[str, list[dict[str, float]]] = {}
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as (port, server):
-
         pace = arguments.pace or None
         plan = plan_of(load_of(EDITION), port, arguments.games, pid=server.pid, pace=pace, is_spread=pace is None)
 

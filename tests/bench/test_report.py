@@ -33,12 +33,8 @@ def records_of(busy: float) -> Records:
         )
         records.add({"part": "protocol", "edition": "blokus-2027"}, {"decode a move": (8.0, "us")})
         records.add({"part": "start"}, {"server to bare Python": (1.5, "times")})
-        records.add(
-            {"part": "memory", "edition": "blokus-2027", "from": 1, "to": 2}, {"each game more": (87.0, "KiB")}
-        )
-        records.add(
-            {"part": "plies", "edition": "blokus-2027", "idle rooms": 500}, {"beside idle rooms": (0.2, "ms")}
-        )
+        records.add({"part": "memory", "edition": "blokus-2027", "from": 1, "to": 2}, {"each game more": (87.0, "KiB")})
+        records.add({"part": "plies", "edition": "blokus-2027", "idle rooms": 500}, {"beside idle rooms": (0.2, "ms")})
     return records
 
 

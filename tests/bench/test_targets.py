@@ -67,9 +67,7 @@ def test_memory_start_and_plies_have_bounds() -> None:
     records.add({"part": "start"}, {"server to bare Python": (1.7, "times")})
     records.add({"part": "memory", "connections": 5}, {"idle": (60.0, "MiB")})
     records.add({"part": "memory", "edition": "e", "from": 1, "to": 2}, {"each game more": (151.0, "KiB")})
-    records.add(
-        {"part": "plies", "edition": "e"}, {"late to early": (2.0, "times"), "beside to alone": (1.3, "times")}
-    )
+    records.add({"part": "plies", "edition": "e"}, {"late to early": (2.0, "times"), "beside to alone": (1.3, "times")})
     assert [(target.name, target.is_reached) for target in targets_of(records)] == [
         ("start to accepting", False),
         ("memory, idle", True),
