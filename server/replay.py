@@ -161,17 +161,18 @@ def load_starting_states(path: Path, turn: int, editions: Mapping[str, Edition])
         raise ReplayError(f"{path}: cannot be read ({error.strerror or error})") from None
     except (EOFError, zlib.error):
         raise ReplayError(f"{path}: the compressed file is damaged") from None
-    problem = "holds no position of a game"
+    problems: dict[str, None] = {}  # each once, in order: what is wrong with a file is mostly wrong in every season
     readings: list[tuple[int, Edition, list[State]]] = []
     for edition in editions.values():
         try:
             states, unreadable_count = _read_states(content, edition.dialect)
         except RemoteProtocolError as error:
-            problem = f"is no replay of {edition.game_type} ({error})"
+            problems[str(error)] = None
             continue
         if states:
             readings.append((unreadable_count, edition, states))
     if not readings:
+        problem = f"is no replay ({'; '.join(problems)})" if problems else "holds no position of a game"
         raise ReplayError(f"{path}: {problem}")
     # seasons are alike, so another one's replay may be readable in parts
     _, edition, states = min(readings, key=lambda reading: reading[0])

@@ -214,9 +214,9 @@ def test_what_the_wire_carried_will_do_as_well(tmp_path: Path) -> None:
         (b"", "holds no position of a game"),
         (b"<protocol/>", "holds no position of a game"),
         (b"<protocol>" + LATEST["joined"], "holds no position of a game"),
-        (b"no replay", "is no replay of swc_2021_blokus (The stream has to begin with <protocol>"),
+        (b"no replay", "is no replay (The stream has to begin with <protocol>"),
         (b"<protocol>" + LATEST["memento_turn0"].replace(b"PENTO_L", b"HEXO"), "holds no position of a game"),
-        (b"<protocol>" + LATEST["memento_turn0"] + b"</wrong>", "is no replay of swc_2021_blokus (Not well-formed"),
+        (b"<protocol>" + LATEST["memento_turn0"] + b"</wrong>", "is no replay (Not well-formed"),
         (b"<protocol>" + LATEST["memento_turn1"], "ends at turn 1, before turn 2"),
         (b"<protocol>" + LATEST["memento_last_validColors_empty"], "the game is over at turn"),
         (b"\x1f\x8b no gzip", "cannot be read ("),
@@ -230,6 +230,14 @@ def test_what_cannot_be_started_from_is_named_in_one_line(tmp_path: Path, conten
         load(path, 2)
     assert str(caught.value).startswith(f"{path}: {problem}")
     assert "\n" not in str(caught.value)
+
+
+def test_no_season_is_named_for_what_is_wrong_with_the_file(tmp_path: Path) -> None:
+    path = written(tmp_path, b"hello")
+    with pytest.raises(ReplayError) as caught:
+        load_starting_states(path, 0, choose_editions({}, {}))
+    wrong = "The stream has to begin with <protocol>, but it begins with 'hello'"
+    assert str(caught.value) == f"{path}: is no replay ({wrong})"
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
