@@ -61,7 +61,7 @@ class Tournament:
     def __post_init__(self) -> None:
         names = [entrant.name for entrant in self.entrants]
         if len(names) < 2:
-            raise SetupError(f"{len(names)} programs make no tournament, expected at least 2")
+            raise SetupError(f"expected at least 2 programs, found {len(names)}")
         for name in names:
             if names.count(name) > 1:
                 raise SetupError(f"two programs are called {name!r}, expected a name of its own for each")

@@ -13,7 +13,7 @@ import click
 
 from spielleiter.commands import Misuse, run_async
 from spielleiter.exit_codes import EXIT_FAULT, EXIT_MACHINE
-from spielleiter.options import game_option, timeout_options
+from spielleiter.options import folder_option, game_option, timeout_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,9 +42,7 @@ if TYPE_CHECKING:
     help="How long the pause of a paused game is.",
 )
 @click.option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Write the steps as JUnit's XML, too.")
-@click.option(
-    "--out", type=click.Path(path_type=Path), metavar="DIR", help="Keep what the program wrote in this folder."
-)
+@folder_option("--out", "Keep what the program wrote in this folder.")
 def check(
     command: str,
     game: str,

@@ -17,7 +17,14 @@ import click
 from client.defaults import DEFAULT_PASSWORD
 from spielleiter.commands import EXIT_FAILURE, Misuse, run_async
 from spielleiter.exit_codes import EXIT_FAULT, EXIT_MACHINE, FAULTS, exit_code, fault_kinds
-from spielleiter.options import game_option, is_given, place_of_server, timeout_options
+from spielleiter.options import (
+    folder_option,
+    game_option,
+    is_given,
+    place_of_server,
+    timeout_options,
+    why_without_effect,
+)
 
 if TYPE_CHECKING:
     from match.records import GameRecord
@@ -123,17 +130,10 @@ _MIN_TESTS = 20
     help=f"Exit with {EXIT_FAILURE} if player 1 is worse (or not better), with 95 % confidence.",
 )
 @click.option("--pin", is_flag=True, help="A processor core for each program.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="The folder for everything; a new one with date and time if not given.",
-)
-@click.option(
+@folder_option("--out", "The folder for everything; a new one with date and time if not given.")
+@folder_option(
     "--resume",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Go on with the match in this folder, as it was begun; options that say otherwise are refused.",
+    "Go on with the match in this folder, as it was begun; options that say otherwise are refused.",
 )
 @click.option(
     "--loglevel",
@@ -192,6 +192,7 @@ def match_command(context: click.Context, /, resume: Path | None, **options: Any
 def _play(setup: MatchSetup, folder: Path, conditions: Conditions) -> tuple[End, tuple[GameRecord, ...], Summary]:
     from match.journal import open_journal
     from match.reports import write_reports
+    from match.reports.words import count_text
     from match.runner import count_cores, play_match
     from match.stopping import sprt_of, stop_rule
     from match.summary import summarise
@@ -204,9 +205,10 @@ def _play(setup: MatchSetup, folder: Path, conditions: Conditions) -> tuple[End,
             "programs may be too slow for no fault of theirs",
             err=True,
         )
+    games = count_text(setup.games, "game")
     if setup.games % 2:
-        click.echo(f"{setup.games} games: the last one has no counterpart with the sides swapped", err=True)
-    click.echo(f"{setup.names[0]} against {setup.names[1]}, {setup.games} games, seed {setup.seed}, into {folder}")
+        click.echo(f"{games}: the last one has no counterpart with the sides swapped", err=True)
+    click.echo(f"{setup.names[0]} against {setup.names[1]}, {games}, seed {setup.seed}, into {folder}")
     with open_journal(folder) as journal:
         try:
             with showing_progress(setup.games, tuple(journal.records.values())) as progress:
@@ -221,6 +223,7 @@ def _play(setup: MatchSetup, folder: Path, conditions: Conditions) -> tuple[End,
 
 def _show(summary: Summary, folder: Path, end: End) -> None:
     from match.reports.words import (
+        count_text,
         elo_text,
         estimate_text,
         games_text,
@@ -246,9 +249,10 @@ def _show(summary: Summary, folder: Path, end: End) -> None:
             f"{seconds_text(times.max)} (longest)"
         )
         click.echo(
-            f"{' ' * len(program.name)}  {program.crashes} crashes, {program.timeouts} timeouts, "
-            f"{program.illegal_moves} illegal moves, {program.bad_messages} bad messages, "
-            f"{program.leftovers} times left running after the game"
+            f"{' ' * len(program.name)}  {count_text(program.crashes, 'crash', 'crashes')}, "
+            f"{count_text(program.timeouts, 'timeout')}, {count_text(program.illegal_moves, 'illegal move')}, "
+            f"{count_text(program.bad_messages, 'bad message')}, "
+            f"{count_text(program.leftovers, 'time')} left running after the game"
         )
     click.echo(
         f"Elo {elo_text(summary.elo)}, likelihood of superiority {percent_text(summary.likelihood_of_superiority)}"
@@ -314,14 +318,16 @@ def check_setup(setup: MatchSetup) -> None:
     from match.house import own_config
     from match.stopping import sprt_of
     from server.editions import choose_editions
-    from server.errors import StartError
 
     sprt_of(setup)
     try:
-        config = own_config(setup)
-        choose_editions(config.editions, config.game_options)
-    except (TypeError, StartError) as error:
+        given = own_config(setup).game_options
+    except TypeError as error:
         raise SetupError(str(error)) from None
+    edition = choose_editions({}, {})[setup.game_type]
+    for name, value in given.items():
+        if problem := why_without_effect(edition, name, value):
+            raise SetupError(problem)
 
 
 def _name(command: str, number: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -100,6 +101,17 @@ def place_of_server(options: Mapping[str, Any]) -> tuple[str, int] | None:
     return host.strip("[]"), int(port)
 
 
+def _folder(_context: click.Context, _parameter: click.Parameter, value: Path | None) -> Path | None:
+    if value is not None and value.exists() and not value.is_dir():
+        raise click.BadParameter(f"{value} is a file, expected a folder")
+    return value
+
+
+def folder_option(name: str, text: str) -> Callable[[Decorated], Decorated]:
+    """A folder, which need not exist."""
+    return click.option(name, type=click.Path(path_type=Path), callback=_folder, metavar="DIR", help=text)
+
+
 def is_given(context: click.Context, name: str) -> bool:
     """Whether somebody asked for this option's value, even if it is the default."""
     return context.get_parameter_source(name) in {ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT}
@@ -193,6 +205,19 @@ def chosen_edition(
     if game not in {None, chosen.game_type}:
         raise click.UsageError(f"--game {game} --edition {edition}: that edition is of {chosen.game_type}")
     return chosen
+
+
+def why_without_effect(edition: Edition, name: str, value: str) -> str | None:
+    """Why the game option `name` changes nothing in this game; None if it does."""
+    from game.api import GameOptionError
+
+    if name not in edition.game.option_names:
+        return f"{edition.game_type} has no option {name}"
+    try:
+        edition.game.with_options({name: value})
+    except GameOptionError as error:
+        return f"{error} ({edition.game_type})"
+    return None
 
 
 def json_option(command: Decorated) -> Decorated:

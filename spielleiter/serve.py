@@ -6,6 +6,7 @@ Law: no option is declared here; a setting that is added to `Config` is an optio
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import signal
 from typing import Any
@@ -17,6 +18,7 @@ from server.config import IGNORED, PROPERTIES_FILE, SETTINGS, Config, load_confi
 from server.errors import StartError
 from server.setting import Setting
 from spielleiter.commands import EXIT_INTERRUPTED, Misuse, run_async
+from spielleiter.options import why_without_effect
 
 
 class _ServeCommand(click.Command):
@@ -68,9 +70,26 @@ def _serve(config: str | None, plugins: str | None, **options: Any) -> None:
     """
     texts = {name: str(value).lower() if isinstance(value, bool) else value for name, value in options.items()}
     try:
-        run(load_config({**texts, "config": config, "plugins": plugins}, os.environ))
+        run(_with_ignored(load_config({**texts, "config": config, "plugins": plugins}, os.environ)))
     except StartError as error:
         raise Misuse(str(error)) from error
+
+
+def _with_ignored(config: Config) -> Config:
+    """The same, with game options that the game played where none is named does not take among the ignored ones.
+
+    Other games may take them, so they are no misuse. Raises StartError.
+    """
+    if not config.game_options:
+        return config
+    from server.editions import choose_default, choose_editions
+
+    edition = choose_default(config.default_game, choose_editions(config.editions, {}))
+    whys = {(name, value): why_without_effect(edition, name, value) for name, value in config.game_options.items()}
+    told = tuple(
+        f"{name}={value} (where no game is named: {why})" for (name, value), why in whys.items() if why is not None
+    )
+    return dataclasses.replace(config, ignored=(*config.ignored, *told))
 
 
 serve = _ServeCommand(

@@ -19,7 +19,7 @@ import click
 from spielleiter.commands import EXIT_INTERRUPTED, Misuse, run_async
 from spielleiter.exit_codes import EXIT_FAULT, EXIT_MACHINE, fault_kinds
 from spielleiter.match import check_setup
-from spielleiter.options import game_option, is_given
+from spielleiter.options import folder_option, game_option, is_given
 
 if TYPE_CHECKING:
     from match.records import GameRecord
@@ -36,13 +36,8 @@ _COPY = "tournament.toml"
 @click.option(
     "--fail-on", multiple=True, metavar="KIND", help=f"Exit with {EXIT_FAULT} if this happened, as of `match`."
 )
-@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="The folder for everything.")
-@click.option(
-    "--resume",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Go on with the tournament in this folder.",
-)
+@folder_option("--out", "The folder for everything.")
+@folder_option("--resume", "Go on with the tournament in this folder.")
 @click.pass_context
 def tournament(
     context: click.Context,
@@ -121,6 +116,7 @@ def _keep(file: Path, folder: Path, game_type: str) -> None:
 def _play(described: Tournament, folder: Path, concurrency: int) -> tuple[End, list[GameRecord]]:
     from match.journal import SETUP, load_setup, open_journal, save_setup
     from match.reports import write_reports
+    from match.reports.words import count_text
     from match.runner import Conditions, End, play_match
     from match.setup import MatchSetup
     from match.summary import summarise
@@ -137,7 +133,7 @@ def _play(described: Tournament, folder: Path, concurrency: int) -> tuple[End, l
         else:
             setup = described.match_of(pairing, secrets.token_hex(8))
             save_setup(place, setup.to_json())
-        click.echo(f"{setup.names[0]} against {setup.names[1]}, {setup.games} games")
+        click.echo(f"{setup.names[0]} against {setup.names[1]}, {count_text(setup.games, 'game')}")
         with open_journal(place) as journal:
             try:
                 with showing_progress(setup.games, tuple(journal.records.values())) as progress:

@@ -97,12 +97,17 @@ def sprt_text(summary: Summary) -> str | None:
     return f"LLR {test.log_likelihood_ratio:+.2f} {bounds}, {parameters}: {state}"
 
 
+def count_text(count: int, one: str, more: str = "") -> str:
+    """``1 pair``, ``2 pairs``; `more` where an s does not make it so."""
+    return f"{count} {one if count == 1 else more or one + 's'}"
+
+
 def games_text(summary: Summary) -> str:
     """How many games there were, and of which kind."""
-    planned = "" if summary.planned is None else f" of {summary.planned}"
-    text = (
-        f"{summary.played}{planned} games played, {summary.results.games} counted, {sum(summary.pairs)} complete pairs"
-    )
+    games = count_text(summary.played if summary.planned is None else summary.planned, "game")
+    played = games if summary.planned is None else f"{summary.played} of {games}"
+    pairs = count_text(sum(summary.pairs), "complete pair")
+    text = f"{played} played, {summary.results.games} counted, {pairs}"
     if summary.uncounted:
         text += f"; {summary.uncounted} not counted"
     return text

@@ -45,7 +45,8 @@ def test_each_match_has_a_folder_of_its_own_and_the_same_starts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("entrants", "problem"), [(ENTRANTS[:1], "1 programs make no tournament"), ((*ENTRANTS, ENTRANTS[0]), "called 'a'")]
+    ("entrants", "problem"),
+    [(ENTRANTS[:1], "at least 2 programs, found 1"), ((*ENTRANTS, ENTRANTS[0]), "called 'a'")],
 )
 def test_what_is_no_tournament_is_refused(entrants: tuple[Entrant, ...], problem: str) -> None:
     with pytest.raises(SetupError, match=problem):
@@ -184,7 +185,7 @@ def test_programs_are_enough(tmp_path: Path) -> None:
         (("exit_timeout = 2.5", "exit_timeout = nan"), "exit_timeout nan: expected a time"),
         (("timeout = false", "speed = 3"), "program: speed: there is no such key"),
         (('name = "new"', ""), "program: name is missing"),
-        (('[[program]]\nname = "greedy"\ncommand = "builtin:greedy"\n', ""), "1 programs make no tournament"),
+        (('[[program]]\nname = "greedy"\ncommand = "builtin:greedy"\n', ""), "expected at least 2 programs, found 1"),
         (("kind =", "kind"), "t.toml: "),
     ],
 )

@@ -26,6 +26,7 @@ from tests.spielleiter.background import background_server, run
 ROOT = Path(__file__).parents[2]
 REPORTS = {"games.csv", "games.jsonl", "junit.xml", "match.json", "report.html", "summary.json", "summary.md"}
 
+HASE, BLOKUS_2021 = "swc_2018_hase_und_igel", "swc_2021_blokus"
 MATCH = ("match", "--player1", "builtin:greedy", "--player2", "builtin:random")
 
 
@@ -64,7 +65,7 @@ def test_a_match_is_told_and_kept(games: dict[int, GameRecord], tmp_path: Path) 
     assert "game 1" not in done.stdout
     assert "4 of 4 games played, 4 counted, 2 complete pairs" in done.stdout
     assert (
-        "        1 crashes, 0 timeouts, 0 illegal moves, 0 bad messages, 0 times left running after the game"
+        "        1 crash, 0 timeouts, 0 illegal moves, 0 bad messages, 0 times left running after the game"
         in done.stdout
     )
     assert {path.name for path in (tmp_path / "out").iterdir()} - {".lock"} == REPORTS
@@ -141,7 +142,9 @@ def test_openings_are_read_before_the_first_game(games: dict[int, GameRecord], t
         ((*MATCH, "--port", "7", "--soft-timeout", "9"), "that server's own affair"),
         ((*MATCH, "--sprt", "elo0=9 elo1=0"), "SPRT"),
         ((*MATCH, "--fail-on", "crash,oh"), "--fail-on 'oh': expected crash, timeout, illegal, message, exit, any"),
-        ((*MATCH, "--start-piece", "TRIANGLE"), "TRIANGLE"),
+        ((*MATCH, "--start-piece", "TRIANGLE"), "startPiece: 'TRIANGLE' is not one of"),
+        ((*MATCH, "--start-piece", "PENTO_V", "--game", HASE), f"{HASE} has no option startPiece"),
+        ((*MATCH, "--start-piece", "PENTO_X", "--game", BLOKUS_2021), "'PENTO_X' is not one of"),
         ((*MATCH, "-n", "0"), "0"),
         ((*MATCH, "--pin", "-j", "1000"), "need 2000 cores"),
     ],

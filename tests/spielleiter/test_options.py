@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import click
@@ -9,9 +11,11 @@ from click.testing import CliRunner
 from match.check import CheckSetup
 from match.setup import Patience
 from server.config import Config
+from server.editions import choose_editions
 from spielleiter.check import check
 from spielleiter.match import match_command
-from spielleiter.options import TIMEOUTS, is_given, timeout_options
+from spielleiter.options import TIMEOUTS, is_given, timeout_options, why_without_effect
+from spielleiter.tournament import tournament
 
 HELPS = {"soft": "A move.", "hard": "No move.", "start": "Start.", "exit": "Exit.", "game": "Game."}
 
@@ -73,6 +77,31 @@ def test_help_shows_them_in_the_order_of_the_texts() -> None:
     places = [told.index(f"--{name}-timeout {'MS' if name in {'soft', 'hard'} else 'SECONDS'}") for name in HELPS]
     assert places == sorted(places)
     assert all(text in told for text in HELPS.values())
+
+
+@pytest.mark.parametrize("command", [match_command, tournament, check])
+def test_a_file_is_no_folder(command: click.Command, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for option in {"--out", "--resume"} & {name for parameter in command.params for name in parameter.opts}:
+        for place in (str(tmp_path / "file"), os.devnull):
+            done = CliRunner().invoke(command, [option, place])
+            assert done.exit_code == 2
+            assert f"{place} is a file, expected a folder" in done.output
+
+
+@pytest.mark.parametrize(
+    ("game_type", "value", "problem"),
+    [
+        ("swc_2021_blokus", "PENTO_V", None),
+        ("swc_2027_blokus", "PENTO_X", None),
+        ("swc_2021_blokus", "PENTO_X", "startPiece: 'PENTO_X' is not one of"),
+        ("swc_2018_hase_und_igel", "PENTO_V", "swc_2018_hase_und_igel has no option startPiece"),
+    ],
+)
+def test_options_that_a_game_does_not_take_are_known(game_type: str, value: str, problem: str | None) -> None:
+    why = why_without_effect(choose_editions({}, {})[game_type], "startPiece", value)
+    assert (why is None) == (problem is None)
+    assert (why or "").startswith(problem or "")
 
 
 @pytest.mark.parametrize(

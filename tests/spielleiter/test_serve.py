@@ -81,6 +81,39 @@ def test_an_option_sets_its_setting(served: _Served, field: str, arguments: list
 
 
 @pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--start-piece", "PENTO_X"], ()),
+        (["--start-piece", "PENTO_V", "--default-game", "swc_2021_blokus"], ()),
+        (
+            ["--start-piece", "PENTO_V", "--game-end", "noMovesLeft", "--default-game", "swc_2018_hase_und_igel"],
+            (
+                "gameEnd=noMovesLeft (where no game is named: swc_2018_hase_und_igel has no option gameEnd)",
+                "startPiece=PENTO_V (where no game is named: swc_2018_hase_und_igel has no option startPiece)",
+            ),
+        ),
+        (
+            ["--start-piece", "PENTO_X", "--default-game", "swc_2021_blokus"],
+            ("startPiece=PENTO_X (where no game is named: startPiece: 'PENTO_X' is not one of PENTO_L, ",),
+        ),
+    ],
+)
+def test_rules_that_the_default_game_does_not_take_are_told(
+    served: _Served, arguments: list[str], told: tuple[str, ...]
+) -> None:
+    assert run("serve", *arguments).exit_code == 0
+    assert served.config is not None
+    assert len(served.config.ignored) == len(told)
+    assert all(ignored.startswith(start) for ignored, start in zip(served.config.ignored, told, strict=True))
+
+
+def test_rules_for_a_default_game_that_is_none_are_misuse() -> None:
+    done = run("serve", "--start-piece", "PENTO_V", "--default-game", "go")
+    assert done.exit_code == 2
+    assert "defaultGame go: there is no such gameType" in done.stderr
+
+
+@pytest.mark.parametrize(
     ("field", "option", "default"),
     [(each.field, each.option, each.default) for each in SETTINGS if each.group == "Limits"],
 )

@@ -116,13 +116,14 @@ def test_a_machine_that_fails_ends_it(file: str, tmp_path: Path, monkeypatch: py
         (("BAD",), "games 'many'"),
         (("--resume", "OUT"), "cannot be read"),
         (("FILE", "--fail-on", "oh"), "--fail-on 'oh'"),
-        (("FILE", "--out", "FILE"), "cannot be written to"),
+        (("FILE", "--out", "FILE"), "is a file, expected a folder"),
+        (("FILE", "--out", "IN_FILE"), "cannot be written to"),
     ],
 )
 def test_misuse_is_one_line(options: tuple[str, ...], problem: str, file: str, tmp_path: Path) -> None:
     (tmp_path / "bad.toml").write_text('games = "many"')
     (tmp_path / "out").mkdir()
-    places = {"FILE": file, "BAD": str(tmp_path / "bad.toml"), "OUT": str(tmp_path / "out")}
+    places = {"FILE": file, "IN_FILE": f"{file}/out", "BAD": str(tmp_path / "bad.toml"), "OUT": str(tmp_path / "out")}
     done = run("tournament", *(places.get(option, option) for option in options))
     assert done.exit_code == 2
     assert problem in done.stderr.splitlines()[-1]

@@ -102,8 +102,10 @@ def test_the_state_of_the_sequential_test() -> None:
 
 def test_games() -> None:
     records = [game(1), game(2), game(3, None, is_counted=False, verdict="cancelled")]
-    assert games_text(summarise(records)) == "3 games played, 2 counted, 1 complete pairs; 1 not counted"
-    assert games_text(summarise(records[:2], planned=9)) == "2 of 9 games played, 2 counted, 1 complete pairs"
+    assert games_text(summarise(records)) == "3 games played, 2 counted, 1 complete pair; 1 not counted"
+    assert games_text(summarise(records[:2], planned=9)) == "2 of 9 games played, 2 counted, 1 complete pair"
+    assert games_text(summarise(records[:1])) == "1 game played, 1 counted, 0 complete pairs"
+    assert games_text(summarise(records[:1], planned=1)) == "1 of 1 game played, 1 counted, 0 complete pairs"
 
 
 def test_results() -> None:
