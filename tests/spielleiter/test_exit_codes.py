@@ -44,5 +44,5 @@ def test_faults_are_named_one_by_one_or_with_commas() -> None:
 
 
 def test_an_unknown_fault_is_misuse() -> None:
-    with pytest.raises(click.UsageError, match="expected crash, timeout, illegal, message, any"):
+    with pytest.raises(click.UsageError, match="expected crash, timeout, illegal, message, exit, any"):
         fault_kinds(("crash", "bored"))
