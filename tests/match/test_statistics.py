@@ -119,6 +119,7 @@ def test_nothing_is_said_without_a_pair() -> None:
     assert likelihood_of_superiority(nothing) is None
 
 
+@pytest.mark.slow
 @given(COUNTS)
 @settings(max_examples=60)
 def test_the_other_program_sees_it_mirrored(counts: PairCounts) -> None:
@@ -134,6 +135,7 @@ def test_the_other_program_sees_it_mirrored(counts: PairCounts) -> None:
     assert above + below == pytest.approx(1)
 
 
+@pytest.mark.slow
 @given(COUNTS)
 @settings(max_examples=40)
 def test_more_of_the_same_makes_surer(counts: PairCounts) -> None:
