@@ -73,9 +73,7 @@ class Archive:
         edition, ended_at = self._editions[happening.edition], self._now()
         path = None
         if self._replay_directory is not None and self._is_writing:
-            name = replay_name(edition.game_type, happening.names, ended_at)
-            path = free_path(self._replay_directory / name, self._promised)
-            self._promised.add(path)
+            path = self._promise(replay_name(edition.game_type, happening.names, ended_at), happening.room)
         line = result_line(happening, ended_at, None if path is None else path.name)
         if self._results is not None:
             try:
@@ -86,6 +84,18 @@ class Archive:
             text = json.dumps(line, ensure_ascii=False)
             self._waiting.append(_Replay(path, edition.dialect, happening.room, happening.record, text))
             self._called.set()
+
+    def _promise(self, name: str, room: str) -> Path | None:
+        """Where a replay will be; None where that cannot be found out, which costs the replay and not the line."""
+        assert self._replay_directory is not None
+        wanted = self._replay_directory / name
+        try:
+            path = free_path(wanted, self._promised)
+        except OSError as error:
+            self._stream.publish(events.ReplayFailed(room, str(wanted), str(error)))
+            return None
+        self._promised.add(path)
+        return path
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Write until `finish` is called, even if everything else is cancelled: games may end in that very moment."""

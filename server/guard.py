@@ -6,7 +6,9 @@ to a limit. Others do not wait. What is remembered is bounded. `now` is always a
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 ADDRESSES: Final = 4096
@@ -16,13 +18,15 @@ ADDRESSES: Final = 4096
 class PasswordGuard:
     """`attempts` wrong passwords in `window` seconds are free; then answers wait, at most `longest_delay` seconds."""
 
-    __slots__ = ("_attempts", "_failures", "_longest_delay", "_window")
+    __slots__ = ("_attempts", "_failures", "_longest_delay", "_waiting", "_window")
 
     def __init__(self, attempts: int, window: float, longest_delay: float) -> None:
         self._attempts = attempts
         self._window = window
         self._longest_delay = longest_delay
         self._failures: OrderedDict[str, deque[float]] = OrderedDict()
+        self._waiting: Counter[str] = Counter()
+        """By address: answers that wait now; each counts as if it had failed already, or many at once waited as one."""
 
     def has_failed(self, address: str, now: float) -> None:
         """A wrong password came from `address`."""
@@ -41,5 +45,15 @@ class PasswordGuard:
             failures.popleft()
         if not failures:
             del self._failures[address]
-        over = len(failures) - self._attempts + 1
+        over = len(failures) + self._waiting[address] - self._attempts + 1
         return min(self._longest_delay, max(0.0, float(over)))
+
+    @contextmanager
+    def waiting(self, address: str) -> Iterator[None]:
+        """An answer to `address` waits as long as this lasts."""
+        self._waiting[address] += 1
+        try:
+            yield
+        finally:
+            self._waiting[address] -= 1
+            self._waiting += Counter()  # forget who waits for nothing any more

@@ -51,6 +51,8 @@ from server.wire import SocketWire, Wire
 RESULTS_NAME = "results.jsonl"
 ACCEPT_PAUSE = 0.1  # seconds until the next try when nothing can be accepted: no descriptor left, most often
 STOPPING = "the server stops"
+LAST_GOODBYE = 1.0
+"""Seconds that peers have at the server's end to take what they have been sent and to close."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +168,7 @@ class Server:
         session = Session(label, address, wire, self.lobby, self.stream, self.config, self._guard, self._turnstile)
         self._sessions[session] = None
         if self._is_winding_up:  # accepted in the last moment
-            session.end(STOPPING)
+            session.end(STOPPING, LAST_GOODBYE)
         try:
             await session.run()
         finally:
@@ -253,7 +255,7 @@ class Server:
         for room in list(self.lobby.rooms.values()):
             room.cancel()
         for session in list(self._sessions):
-            session.end(STOPPING)
+            session.end(STOPPING, LAST_GOODBYE)
         return games_cut
 
     def _running_games(self) -> int:

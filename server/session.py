@@ -61,6 +61,7 @@ class Session:
         self._reading = trio.CancelScope()
         self._packet_deadline = inf
         self._written = trio.Event()
+        self._farewell = trio.CancelScope()
         self._outbox = Outbox(
             wire,
             self._connection,
@@ -130,8 +131,12 @@ class Session:
             self._reason = BUG
             self._stream.publish(events.InternalError.of(error, self._label))
 
-    def end(self, reason: str) -> None:
-        """End our side of the stream behind what is queued; the peer is given time to close."""
+    def end(self, reason: str, within: float = inf) -> None:
+        """End our side of the stream behind what is queued; the peer is given time to close, but no more than `within`.
+
+        Also a peer that is being given time already.
+        """
+        self._farewell.deadline = trio.current_time() + within
         if not self._outbox.is_ended:
             self._end(reason)
 
@@ -212,7 +217,8 @@ class Session:
         delay = self._guard.delay(self._host, trio.current_time())
         if delay > 0.0:
             self._stream.publish(events.AnswerDelayed(self._label, delay))
-            await trio.sleep(delay)
+            with self._guard.waiting(self._host):
+                await trio.sleep(delay)
 
     @property
     def _host(self) -> str:
@@ -329,17 +335,18 @@ class Session:
 
     async def _say_goodbye(self) -> None:
         """Let what is queued go out, then wait for the peer to close; unread input would make it a reset."""
-        with trio.move_on_after(self._config.outbox_timeout):
-            await self._written.wait()
-        if not self._written.is_set():
-            return
-        with trio.move_on_after(self._config.close_timeout):
-            while not self._is_input_over:
-                try:
-                    data, _ = await self._wire.receive()
-                except (trio.BrokenResourceError, trio.ClosedResourceError):
-                    return
-                self._is_input_over = not data
+        with self._farewell:
+            with trio.move_on_after(self._config.outbox_timeout):
+                await self._written.wait()
+            if not self._written.is_set():
+                return
+            with trio.move_on_after(self._config.close_timeout):
+                while not self._is_input_over:
+                    try:
+                        data, _ = await self._wire.receive()
+                    except (trio.BrokenResourceError, trio.ClosedResourceError):
+                        return
+                    self._is_input_over = not data
 
 
 def _limits(config: Config, packet_bytes: int) -> Limits:

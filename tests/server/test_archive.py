@@ -12,7 +12,7 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from server import events
+from server import archive, events
 from server.archive import LEFTOVER_AGE, Archive
 from server.editions import choose_editions
 from server.errors import StartError
@@ -81,6 +81,18 @@ async def test_a_line_that_cannot_be_written_is_told(tmp_path: Path, monkeypatch
     monkeypatch.setattr(ResultsFile, "append", fail)
     happenings = await keep(None, tmp_path / "all.jsonl", lambda kept: kept.game_ended(ENDED))
     assert happenings == [events.ReplayFailed("room", str(tmp_path / "all.jsonl"), "disk full")]
+
+
+async def test_a_directory_that_cannot_be_looked_into_costs_the_replay_and_not_the_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> bool:
+        raise PermissionError("not for you")
+
+    monkeypatch.setattr(archive, "free_path", fail)
+    happenings = await keep(tmp_path, tmp_path / "all.jsonl", lambda kept: kept.game_ended(ENDED))
+    assert happenings == [events.ReplayFailed("room", str(tmp_path / f"{STEM}.xml"), "not for you")]
+    assert json.loads((tmp_path / "all.jsonl").read_text(encoding="utf-8"))["replay"] is None
 
 
 async def test_lines_that_may_not_be_on_the_disk_are_told_at_the_end(

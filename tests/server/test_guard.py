@@ -31,3 +31,14 @@ def test_no_more_addresses_are_remembered_than_allowed() -> None:
         guard.has_failed(str(number), float(number))
     assert guard.delay("0", 0.0) == 0.0
     assert guard.delay("1", 0.0) == 1.0
+
+
+def test_answers_that_wait_count_as_long_as_they_do() -> None:
+    guard = PasswordGuard(attempts=1, window=60.0, longest_delay=30.0)
+    guard.has_failed("a", 0.0)
+    with guard.waiting("a"):
+        with guard.waiting("a"), guard.waiting("b"):
+            assert (guard.delay("a", 1.0), guard.delay("b", 1.0)) == (3.0, 0.0)
+        assert guard.delay("a", 1.0) == 2.0
+    assert guard.delay("a", 1.0) == 1.0
+    assert not guard._waiting

@@ -18,7 +18,7 @@ from client.player import GameReport
 from protocol.messages import Result
 from server import events
 from server.config import Config
-from server.listener import RESULTS_NAME, serve
+from server.listener import LAST_GOODBYE, RESULTS_NAME, serve
 from tests.server.house import END, GAME_TYPE, START, House, open_house, sample
 from tests.server.serving import Serving, open_descriptors, read_all, replays_in, serving
 
@@ -142,6 +142,23 @@ async def test_rooms_that_wait_for_players_are_not_waited_for(autojump_clock: ob
         is_over = await stop(house)
         assert is_over.is_set()
         assert await one.hears() == sample("left", room_id) + END
+
+
+async def test_whoever_does_not_close_is_not_waited_for_longer_than_a_second(autojump_clock: object) -> None:
+    """Neither those who hear the end only now, nor those who are being given time already."""
+    async with open_house(grace=0.0, close_timeout=60.0) as house:
+        game = await house.game()
+        leaving = await house.call()
+        await leaving.says("<protocol></protocol>")
+        await trio.sleep(10.0)
+        assert leaving.is_ended
+        await stop(house)
+        await trio.sleep(LAST_GOODBYE - 0.1)
+        labels = {caller.label for caller in (*game.callers, leaving)}
+        assert not labels & {each.connection for each in house.happened(events.ConnectionClosed)}
+        await trio.sleep(0.2)
+        assert labels <= {each.connection for each in house.happened(events.ConnectionClosed)}
+        assert all(caller.is_ended for caller in game.callers)
 
 
 async def test_who_comes_in_the_last_moment_hears_the_end_too(autojump_clock: object) -> None:

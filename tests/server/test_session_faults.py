@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 import trio
+from trio.testing import wait_all_tasks_blocked
 
 from server import events
 from server.errors import Fault
@@ -306,3 +307,17 @@ async def test_who_guesses_passwords_waits_longer_for_each_answer_and_nobody_els
             assert caller.is_ended
         assert len(house.happened(events.RequestRefused)) == 7
         assert [each.delay for each in house.happened(events.AnswerDelayed)] == [1.0, 2.0, 3.0, 3.0, 3.0]
+
+
+async def test_who_guesses_many_at_once_waits_as_long_as_one_after_the_other(autojump_clock: object) -> None:
+    async with open_house(password_attempts=2, password_delay=4.0) as house:
+        guessing = [await house.call() for _ in range(8)]
+        for caller in guessing:
+            await caller.near.send_all(b'<protocol><authenticate password="wrong"/>')
+            await wait_all_tasks_blocked()
+        gone = await house.call()
+        await gone.near.send_all(b'<protocol><authenticate password="wrong"/>')
+        await wait_all_tasks_blocked()
+        assert [each.delay for each in house.happened(events.AnswerDelayed)] == [1.0, 2.0, 3.0, 4.0, 4.0, 4.0, 4.0]
+        await trio.sleep(4.5)
+        assert all(caller.is_ended for caller in guessing)
