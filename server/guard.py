@@ -1,7 +1,8 @@
 """Wrong passwords: who has tried how often, and how long the next answer waits.
 
 Law: an address may be wrong a few times; each further try in the same window makes its answers wait a second more, up
-to a limit. Others do not wait. What is remembered is bounded. `now` is always an argument, in seconds.
+to a limit. An answer that waits counts like a mistake. Others do not wait. What is remembered is bounded. `now` is
+always an argument, in seconds.
 """
 
 from __future__ import annotations

@@ -315,9 +315,36 @@ async def test_who_guesses_many_at_once_waits_as_long_as_one_after_the_other(aut
         for caller in guessing:
             await caller.near.send_all(b'<protocol><authenticate password="wrong"/>')
             await wait_all_tasks_blocked()
-        gone = await house.call()
-        await gone.near.send_all(b'<protocol><authenticate password="wrong"/>')
-        await wait_all_tasks_blocked()
-        assert [each.delay for each in house.happened(events.AnswerDelayed)] == [1.0, 2.0, 3.0, 4.0, 4.0, 4.0, 4.0]
-        await trio.sleep(4.5)
+        assert [each.delay for each in house.happened(events.AnswerDelayed)] == [1.0, 2.0, 3.0, 4.0, 4.0, 4.0]
+        for seconds in range(4):
+            await trio.sleep(0.5)
+            assert [caller.is_ended for caller in guessing[:5]] == [number < 2 + seconds for number in range(5)]
+            await trio.sleep(0.5)
+        await trio.sleep(0.5)
         assert all(caller.is_ended for caller in guessing)
+
+
+@pytest.mark.parametrize("way", ["hangs up", "server stops", "everything is cancelled"])
+async def test_a_guesser_that_goes_away_while_its_answer_waits_leaves_nothing(way: str, autojump_clock: object) -> None:
+    async with open_house(password_attempts=1, password_window=10.0) as house:
+        guard = house.server._guard
+        guessing = [await house.call() for _ in range(3)]
+        for caller in guessing:
+            await caller.near.send_all(b'<protocol><authenticate password="wrong"/>')
+            await wait_all_tasks_blocked()
+        assert guard.delay("host", trio.current_time()) == 3.0  # one has failed, two wait
+        if way == "hangs up":
+            for caller in guessing:
+                await caller.hangs_up()
+            await trio.sleep(2.5)
+        elif way == "server stops":
+            for session in list(house.server._sessions):
+                session.end("the server stops", 1.0)
+            await trio.sleep(1.5)
+        else:
+            house.nursery.cancel_scope.cancel()
+            with trio.CancelScope(shield=True):
+                await wait_all_tasks_blocked()
+        assert not house.server._sessions
+        assert not guard._waiting
+        assert guard.delay("host", trio.current_time() + 10.0) == 0.0
