@@ -32,7 +32,7 @@ from server.replay import (
 from server.results import ResultsFile, result_line
 
 PACKETS_A_TURN: Final = 16  # of a replay are encoded at one go, which takes about as long as a move
-GATHERING: Final = 0.1  # seconds that a replay waits for others: a thread is woken once for all of them
+GATHERING: Final = 0.25  # seconds that a replay waits for others: a thread is woken once for all of them
 MOST_AT_ONCE: Final = 32  # replays that are encoded and written together; each has some 600 KiB
 LEFTOVER_AGE: Final = 3600.0  # seconds; nobody writes one replay for so long
 

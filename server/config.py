@@ -205,7 +205,10 @@ class Config:
         10.0, seconds(), LIMITS, "Seconds in which such a peer must take something before it is dropped."
     )
     close_timeout: float = setting(
-        5.0, seconds(), LIMITS, "Seconds a peer is given to close once the server has ended its stream."
+        5.0,
+        seconds(),
+        LIMITS,
+        "Seconds a peer is given to close once the server has ended its stream; one at most when the server stops.",
     )
     connections: int = setting(4096, whole_number(1), LIMITS, "Connections at a time.")
     connections_per_address: int = setting(

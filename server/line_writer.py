@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Final, TextIO
 
 MOST_LINES: Final = 10_000
-GATHERING: Final = 0.02  # seconds that a line waits for others: each time the thread wakes up costs the event loop more
+GATHERING: Final = 0.05  # seconds that a line waits for others: each time the thread wakes up costs the event loop more
 LAST_WORDS: Final = 5.0  # seconds that the end waits for what has not been written
 
 

@@ -1,8 +1,8 @@
 """The server as a whole: puts its parts together, accepts connections, and stops in good order.
 
 Law: whatever cannot be done as configured stops the start with one clear line, before anything listens. Once stopped,
-no connection is accepted; running games are given a grace, then everybody gets a result and the end of the stream;
-replays are on the disk before `serve` returns.
+no connection is accepted; running games are given a grace, then everybody gets a result and the end of the stream,
+and a second (`LAST_GOODBYE`) to take them and to close; replays are on the disk before `serve` returns.
 """
 
 from __future__ import annotations

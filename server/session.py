@@ -3,8 +3,9 @@
 Law: one task reads, one writes; whatever goes wrong on this connection is answered here and noticed by nobody else.
 This is the one place where errors become replies; a bug of ours ends this connection and nothing else. However
 a connection ends, the lobby forgets it before the socket is closed, what was queued goes out first, and nobody waits
-longer than `close_timeout` for the peer to say goodbye. Strangers, and whoever was refused something, queue up for each
-packet; those who play never wait for more than one of them.
+longer than `close_timeout` for the peer to say goodbye, nor longer than `end` allows.
+Strangers, and whoever was refused something, queue up for each packet; those who play never wait for more than one of
+them.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import re
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import trio
-from trio.testing import wait_all_tasks_blocked
+from trio.testing import memory_stream_pair, wait_all_tasks_blocked
 
 from client.admin import ObserverEvent
 from client.errors import ConnectionLostError
@@ -18,9 +19,10 @@ from client.player import GameReport
 from protocol.messages import Result
 from server import events
 from server.config import Config
-from server.listener import LAST_GOODBYE, RESULTS_NAME, serve
-from tests.server.house import END, GAME_TYPE, START, House, open_house, sample
+from server.listener import LAST_GOODBYE, RESULTS_NAME, STOPPING, serve
+from tests.server.house import END, GAME_TYPE, PASSWORD, PATIENT, START, House, open_house, sample
 from tests.server.serving import Serving, open_descriptors, read_all, replays_in, serving
+from tests.server.wires import ThrottledWire
 
 # -- over real sockets ------------------------------------------------------------------------------------------------
 
@@ -84,6 +86,20 @@ async def test_a_server_that_is_cancelled_closes_everything(tmp_path: Path) -> N
     assert open_descriptors() == before
     kept = json.loads((tmp_path / RESULTS_NAME).read_text(encoding="utf-8"))
     assert (kept["causes"], kept["winners"]) == (["REGULAR", "REGULAR"], []), "none of the players has left"
+
+
+@pytest.mark.slow
+async def test_the_server_itself_ends_a_second_after_its_last_word_to_those_who_never_close() -> None:
+    async with contextlib.AsyncExitStack() as clients:
+        async with serving() as house:
+            silent, joined = [await clients.enter_async_context(await house.connect()) for _ in range(2)]
+            await joined.send_all(f'<protocol><join gameType="{GAME_TYPE}"/>'.encode())
+            await joined.receive_some()
+            house.stop.set()
+            stopped_at = trio.current_time()
+            assert await read_all(silent) == b"<protocol/>"
+        took = trio.current_time() - stopped_at
+    assert LAST_GOODBYE <= took < LAST_GOODBYE + 2.0  # on a busy machine it may take a moment more
 
 
 # -- the grace, in virtual time ---------------------------------------------------------------------------------------
@@ -159,6 +175,28 @@ async def test_whoever_does_not_close_is_not_waited_for_longer_than_a_second(aut
         await trio.sleep(0.2)
         assert labels <= {each.connection for each in house.happened(events.ConnectionClosed)}
         assert all(caller.is_ended for caller in game.callers)
+
+
+async def test_whoever_never_reads_is_not_waited_for_longer_than_a_second(autojump_clock: object) -> None:
+    """However much is on its way to it; who reads gets all of it meanwhile."""
+    async with open_house(grace=3.0, outbox_timeout=60.0, **PATIENT) as house:
+        game = await house.game()
+        wire = ThrottledWire(0)
+        near, _ = memory_stream_pair()
+        deaf = await house.call_over(near, wire)
+        await wire.feed.send_all(
+            f'<protocol><authenticate password="{PASSWORD}"/><observe roomId="{game.id}"/>'.encode()
+        )
+        await game.play(1)
+        await stop(house)
+        await trio.sleep(3.0 + LAST_GOODBYE - 0.1)
+        assert not wire.has_closed()
+        for caller in game.callers:
+            assert (await caller.hears()).endswith(sample("left", game.id) + END)
+        await trio.sleep(0.2)
+        assert wire.has_closed()
+        (closed,) = house.happened(events.ConnectionClosed, deaf.label)
+        assert closed.reason == STOPPING
 
 
 async def test_who_comes_in_the_last_moment_hears_the_end_too(autojump_clock: object) -> None:
