@@ -18,7 +18,8 @@ def describe_machine() -> dict[str, str | int]:
         "cores": len(os.sched_getaffinity(0)),
         "kernel": f"{platform.system()} {platform.release()}",
         "python": f"{platform.python_implementation()} {platform.python_version()}",
-        **{package: version(package) for package in ("spielleiter", "trio", "lxml")},
+        "server": version("spielleiter"),
+        **{package: version(package) for package in ("trio", "lxml", "msgspec")},
     }
 
 

@@ -7,7 +7,7 @@ from bench.machine import _processor, describe_machine
 
 def test_a_machine_has_a_name_for_everything() -> None:
     machine = describe_machine()
-    assert set(machine) == {"processor", "cores", "kernel", "python", "spielleiter", "trio", "lxml"}
+    assert set(machine) == {"processor", "cores", "kernel", "python", "server", "trio", "lxml", "msgspec"}
     assert all(machine.values())
 
 

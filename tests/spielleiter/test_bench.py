@@ -30,7 +30,7 @@ TRAFFIC = {
 VERDICTS = {"false verdicts", "games judged"}
 RULES = {"count of legal moves", "list of legal moves", "has_legal_move", "check", "play", "outcome", "perft"}
 PROTOCOL = {"decode a move"} | {f"encode turn {n} {where}" for n in (0, 20, 60) for where in ("alone", "in its room")}
-START = {"bare Python", "server", "server to bare Python"}
+START = {"bare Python", "server", "server to bare Python", "server, first answer"}
 
 
 def measured(tmp_path: Path, *arguments: str) -> tuple[str, dict[str, Any]]:
