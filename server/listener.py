@@ -184,11 +184,12 @@ class Server:
 
     async def _accept(self, listening: socket.socket, sessions: trio.Nursery) -> None:
         has_told = False
-        accepted = 0
+        left = 0  # so many may still be accepted in this turn
         while True:
             try:
                 sock, address = listening.accept()
             except BlockingIOError:
+                left = 0
                 await trio.lowlevel.wait_readable(listening)
             except ConnectionAbortedError:
                 await trio.lowlevel.checkpoint()  # it was gone before it was accepted
@@ -200,10 +201,10 @@ class Server:
             else:
                 has_told = False
                 self._admit(sock, address, sessions)
-                accepted += 1
-                if accepted >= self._turnstile.allowance:
-                    accepted = 0
+                left -= 1
+                if left <= 0:
                     await self._turnstile.wait_for_turn()  # however many come, those who are here are served too
+                    left = self._turnstile.allowance
 
     def _admit(self, sock: socket.socket, address: tuple[str, int], sessions: trio.Nursery) -> None:
         host, port = address[:2]

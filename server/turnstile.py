@@ -33,7 +33,9 @@ class Turnstile:
         is_first = not self._queue
         self._queue[ticket] = None
         try:
-            if not is_first:
+            if is_first:
+                self._answers = 0  # what was answered while nobody waited lets no crowd in now
+            else:
                 await ticket.called.wait()
             if ticket.is_through:
                 return
