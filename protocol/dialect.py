@@ -52,7 +52,6 @@ class RememberingWriter(ABC):
 
 
 PACKET_INDENT: Final = "\n  "
-CHILD_INDENT: Final = "\n    "
 _TABLES: Final = ("readers", "data_readers", "writers", "data_writers")
 
 
