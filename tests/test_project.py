@@ -9,6 +9,7 @@ import shlex
 import shutil
 import stat
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from spielleiter.cli import cli
+from tests.patience import PATIENCE
 from tests.shared import SHARED
 
 ROOT = Path(__file__).parents[1]
@@ -120,9 +122,11 @@ def test_no_file_says_where_packages_come_from(path: Path) -> None:
 
 
 def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    # `make PYTHON=... test` hands its variables on to the tests; a `make` that they run is to have none of them
+    of_make = ("MAKE", "MFLAGS", "PYTHON", "VENV", "ARGS", "FACTOR")
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(of_make)}
     return subprocess.run(
-        words, cwd=ROOT, env={**inherited, **environment}, capture_output=True, text=True, timeout=60, check=False
+        words, cwd=ROOT, env={**inherited, **environment}, capture_output=True, text=True, timeout=PATIENCE, check=False
     )
 
 
@@ -177,7 +181,10 @@ def test_readme_begins_with_the_two_commands() -> None:
     assert commands[:2] == ["serve", "test"]
 
 
-def test_too_old_a_python_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("of_make", [{}, {"PYTHON": sys.executable, "MAKEFLAGS": f" -- PYTHON={sys.executable}"}])
+def test_too_old_a_python_is_told(of_make: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in of_make.items():
+        monkeypatch.setenv(name, value)
     make = shutil.which("make")
     assert make
     (tmp_path / "python3").write_text("#!/bin/sh\nexit 1  # what an old one answers to the question for its version\n")

@@ -24,6 +24,7 @@ from server.peer import Peer
 from server.room import Room
 from server.session import Session
 from server.wire import SocketWire, StreamWire
+from tests.patience import PATIENCE
 from tests.server.house import PASSWORD, House, open_house
 from tests.server.serving import serving
 from tests.server.town import open_town, playing
@@ -240,7 +241,7 @@ async def test_nothing_is_left_of_connections_by_sockets() -> None:
             stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset
             await stream.aclose()
         opened = 0
-        with trio.fail_after(10.0):
+        with trio.fail_after(PATIENCE):
             while opened < len(BAD_BYTES) or alive() - before:
                 await trio.sleep(0.01)
                 opened = len(server.logged("connection_closed"))

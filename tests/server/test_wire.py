@@ -17,6 +17,7 @@ from trio.testing import memory_stream_pair, wait_all_tasks_blocked
 from server import wire as module
 from server.clock import StampSource
 from server.wire import RECEIVE_BYTES, SO_TIMESTAMPNS, SocketWire, StreamWire, stamp_arrivals
+from tests.patience import PATIENCE
 
 LATE = 0.02  # seconds
 
@@ -34,7 +35,7 @@ def stamps_everything() -> Iterator[None]:
     """A machine whose kernel stamps already, as it does while a server listens; that begins in the background."""
     with socket.socket() as listening:
         if stamp_arrivals(listening):
-            until = time.monotonic() + 5
+            until = time.monotonic() + PATIENCE
             while not is_stamped_at_once():
                 assert time.monotonic() < until, "the kernel does not stamp"
         yield
