@@ -195,10 +195,9 @@ async def test_as_much_as_the_kernel_takes_is_sent_at_once_and_the_rest_when_the
     async with wired() as (near, wire, _):
         data = bytes(range(256)) * 40_000
         sent = wire.try_send(data)
-        while size := wire.try_send(data[sent:]):
+        while size := wire.try_send(data[sent:]):  # until nothing is taken; a moment later there may be room again
             sent += size
         assert 0 < sent < len(data)
-        assert wire.try_send(data[sent:]) == 0
         received = bytearray()
 
         async def read() -> None:
