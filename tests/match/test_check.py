@@ -76,7 +76,7 @@ async def test_built_in_players_are_fit(strategy: str, game_type: str, tmp_path:
 async def test_a_bad_program_fails_at_the_right_step(
     command: str, number: int, title: str, came: str, limits: dict[str, float], tmp_path: Path
 ) -> None:
-    results = await check(tmp_path, command, **limits)
+    results = await check(tmp_path, command, DEFAULT_GAME_TYPE, **limits)
     bad = results[number - 1]
     assert (bad.status, bad.title) == (Status.FAILED, title)
     assert came in bad.came
