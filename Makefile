@@ -5,7 +5,7 @@
 
 VENV ?= .venv
 PYTHON ?= python3 python3.14 python3.13 python3.12 python3.11 python
-PY := $(VENV)/bin/python
+PY := "$(VENV)/bin/python"
 # twice quiet: only errors
 PIP := $(PY) -m pip --disable-pip-version-check --no-input --quiet --quiet
 LOCK_TOOL := uv==0.13.8
@@ -25,8 +25,8 @@ $(VENV)/.python:
 	@for candidate in $(PYTHON); do \
 	    $$candidate -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
 	    echo "Preparing $(VENV) with $$($$candidate --version)"; \
-	    $$candidate -m venv $(VENV) || exit 1; \
-	    touch $@; exit 0; \
+	    $$candidate -m venv "$(VENV)" || exit 1; \
+	    touch "$@"; exit 0; \
 	done; \
 	echo "spielleiter needs Python 3.11 or newer, and none was found among: $(PYTHON)." >&2; \
 	echo "make PYTHON=/path/to/python3 names another." >&2; \
@@ -38,20 +38,20 @@ $(VENV)/.runtime: $(VENV)/.python requirements/build.lock requirements/runtime.l
 	@echo "Installing what the server needs"
 	@$(PIP) install --require-hashes -r requirements/build.lock -r requirements/runtime.lock
 	@$(PIP) install --no-deps --no-build-isolation --editable .
-	@touch $@
+	@touch "$@"
 
 $(VENV)/.development: $(VENV)/.runtime requirements/development.lock
 	@echo "Installing what the tests need"
 	@$(PIP) install --require-hashes -r requirements/development.lock
-	@touch $@
+	@touch "$@"
 
 # -- running it -------------------------------------------------------------------------------------------------
 
 serve: setup ## start the server (make serve ARGS="--no-timeout" hands on options)
-	@$(VENV)/bin/spielleiter serve $(ARGS)
+	@"$(VENV)/bin/spielleiter" serve $(ARGS)
 
 demo: setup ## a server, two built-in players, one whole game, the result
-	@$(VENV)/bin/spielleiter demo $(ARGS)
+	@"$(VENV)/bin/spielleiter" demo $(ARGS)
 
 # -- testing it -------------------------------------------------------------------------------------------------
 
@@ -67,10 +67,10 @@ types: setup-dev ## mypy --strict
 	@$(PY) -m mypy
 
 imports: setup-dev ## who may import whom
-	@$(VENV)/bin/lint-imports
+	@"$(VENV)/bin/lint-imports"
 
 bench: setup ## figures of server, rules and protocol beside the bare wire (make bench ARGS=--quick hands on options)
-	@$(VENV)/bin/spielleiter bench $(ARGS)
+	@"$(VENV)/bin/spielleiter" bench $(ARGS)
 
 fuzz: setup-dev ## spoilt streams, crowds of callers and lobbies, new ones each time (make fuzz FACTOR=100 tries longer)
 	@FUZZ_FACTOR=$(or $(FACTOR),10) $(PY) -m pytest --quiet --numprocesses auto -o faulthandler_timeout=0 \
@@ -83,7 +83,7 @@ soak: setup-dev ## 20,000 games, 64 at once, bad clients among them (make soak A
 
 # One solution for every platform and every Python from requires-python on. The builder's and the runtime's
 # versions bind the development lock, so that one environment can hold all three.
-SOLVE := $(VENV)/bin/uv pip compile --quiet --upgrade --universal --generate-hashes --no-annotate \
+SOLVE := "$(VENV)/bin/uv" pip compile --quiet --upgrade --universal --generate-hashes --no-annotate \
     --custom-compile-command 'make lock'
 
 lock: $(VENV)/.python ## make the locks anew, with the newest versions pyproject.toml admits
@@ -94,5 +94,5 @@ lock: $(VENV)/.python ## make the locks anew, with the newest versions pyproject
 	    --output-file requirements/development.lock
 
 clean: ## remove everything that can be made again, .venv too
-	rm -rf $(VENV) build dist htmlcov .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf "$(VENV)" build dist htmlcov .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -116,15 +116,19 @@ def _solve(weights: list[float], deviations: list[float]) -> float:
     """
     low, high = -1 / max(deviations), -1 / min(deviations)
     t = following = 0.0
+    pairs = list(zip(weights, deviations, strict=True))
     for _ in range(200):
         t = following
-        ratios = [deviation / (1 + t * deviation) for deviation in deviations]
-        value = sum(weight * ratio for weight, ratio in zip(weights, ratios, strict=True))
+        value = slope = 0.0
+        for weight, deviation in pairs:  # one plain loop: this is asked after every pair of a match
+            ratio = deviation / (1 + t * deviation)
+            weighted = weight * ratio
+            value += weighted
+            slope += weighted * ratio
         if value > 0:
             low = t
         else:
             high = t
-        slope = sum(weight * ratio * ratio for weight, ratio in zip(weights, ratios, strict=True))
         following = t + value / slope
         if not low < following < high:
             following = (low + high) / 2

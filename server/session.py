@@ -10,8 +10,7 @@ them.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable
 from math import inf
 
 import trio
@@ -34,6 +33,26 @@ from server.wire import Wire
 
 BUG = "bug"
 """Why a connection ended that met one of ours."""
+
+
+class _BugsContained:
+    """Stops an exception that is a bug of ours, and hands it to `note`.
+
+    Not a generator with `contextlib.contextmanager`: from Python 3.12 on, the frame of its `__exit__` and the traceback
+    of an exception that it stopped refer to each other, and would keep the session until the next garbage collection.
+    """
+
+    def __init__(self, note: Callable[[Exception], None]) -> None:
+        self._note = note
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: object) -> bool:
+        if not isinstance(error, Exception):
+            return False
+        self._note(error)
+        return True
 
 
 class Session:
@@ -124,13 +143,12 @@ class Session:
         for room in list(self._peer.rooms.values()):
             room.cancel()
 
-    @contextlib.contextmanager
-    def _bugs_contained(self) -> Iterator[None]:
-        try:
-            yield
-        except Exception as error:
-            self._reason = BUG
-            self._stream.publish(events.InternalError.of(error, self._label))
+    def _bugs_contained(self) -> _BugsContained:
+        return _BugsContained(self._note_bug)
+
+    def _note_bug(self, error: Exception) -> None:
+        self._reason = BUG
+        self._stream.publish(events.InternalError.of(error, self._label))
 
     def end(self, reason: str, within: float = inf) -> None:
         """End our side of the stream behind what is queued; the peer is given time to close, but no more than `within`.

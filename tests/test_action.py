@@ -16,6 +16,7 @@ import yaml
 
 from spielleiter.cli import cli
 from spielleiter.match import match_command
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[1]
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
@@ -47,7 +48,7 @@ def play(folder: Path, **inputs: str) -> Run:
         path.touch()
     done = subprocess.run(
         ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", PLAY["run"]],
-        cwd=folder, timeout=120, check=False, capture_output=True, text=True,
+        cwd=folder, timeout=PATIENCE, check=False, capture_output=True, text=True,
         env={**os.environ, **environment, **{name: str(path) for name, path in files.items()}},
     )  # fmt: skip
     lines = files["GITHUB_OUTPUT"].read_text(encoding="utf-8").splitlines()

@@ -20,6 +20,7 @@ import pytest
 import yaml
 
 from server.config import DEFAULT_PASSWORD, Config, load_config
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[1]
 PYPROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -161,7 +162,7 @@ def health_of(port: int) -> int:
     assert HEALTH_CHECK[0] == "python3"
     environment = {**os.environ, "SPIELLEITER_PORT": str(port)}
     command = [sys.executable, *HEALTH_CHECK[1:]]
-    return subprocess.run(command, env=environment, stderr=subprocess.DEVNULL, timeout=30, check=False).returncode
+    return subprocess.run(command, env=environment, stderr=subprocess.DEVNULL, timeout=PATIENCE, check=False).returncode
 
 
 def test_the_health_check_finds_an_open_port(listener: socket.socket) -> None:
@@ -224,10 +225,10 @@ def test_the_wheel_of_the_copied_files_serves_and_stops_as_in_the_image(tmp_path
         else:
             shutil.copyfile(ROOT / source, target)
     (hatchling,) = (command for command in COMMANDS if "hatchling" in command)
-    subprocess.run([sys.executable, *hatchling[1:]], cwd=build, check=True, capture_output=True, timeout=60)
+    subprocess.run([sys.executable, *hatchling[1:]], cwd=build, check=True, capture_output=True, timeout=PATIENCE)
     (wheel,) = (build / "dist").glob("*.whl")
     install = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--target", str(site), str(wheel)]
-    subprocess.run(install, check=True, capture_output=True, timeout=60)
+    subprocess.run(install, check=True, capture_output=True, timeout=PATIENCE)
 
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("SPIELLEITER_")}
     environment = {**inherited, **SETTINGS, "SPIELLEITER_PORT": "0", "PYTHONPATH": str(site)}
@@ -247,7 +248,7 @@ def test_the_wheel_of_the_copied_files_serves_and_stops_as_in_the_image(tmp_path
             assert health_of(int(port[1])) == 0
             server.send_signal(signal.SIGTERM)
             said += server.stdout
-            assert server.wait(timeout=30) == 0, said
+            assert server.wait(timeout=PATIENCE) == 0, said
         finally:
             server.kill()
     assert "server_stopped" in said[-1]

@@ -20,6 +20,7 @@ from match.lending import DEFAULT_LENDER_PORT
 from match.program import Command
 from server.config import DEFAULT_PASSWORD, Config
 from spielleiter.cli import COMMANDS, cli
+from tests.patience import PATIENCE
 from tests.test_docker import FINAL, HEALTH_CHECK, ROOT, only
 
 TEXT = (ROOT / "docker" / "match.compose.yaml").read_text(encoding="utf-8")
@@ -168,7 +169,7 @@ def play(folder: Path, **choices: str) -> subprocess.CompletedProcess[str]:
             assert place in text
             text = text.replace(place, f"127.0.0.1:{port}")
         return subprocess.run(
-            [sys.executable, "-m", "spielleiter", *words(text)], cwd=folder, timeout=120, check=False,
+            [sys.executable, "-m", "spielleiter", *words(text)], cwd=folder, timeout=PATIENCE, check=False,
             env={**base, **services["match"]["environment"]}, capture_output=True, text=True,
         )  # fmt: skip
 

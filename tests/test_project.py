@@ -9,6 +9,7 @@ import shlex
 import shutil
 import stat
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from spielleiter.cli import cli
+from tests.patience import PATIENCE
 from tests.shared import SHARED
 
 ROOT = Path(__file__).parents[1]
@@ -120,9 +122,11 @@ def test_no_file_says_where_packages_come_from(path: Path) -> None:
 
 
 def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    # `make PYTHON=... test` hands its variables on to the tests; a `make` that they run is to have none of them
+    of_make = ("MAKE", "MFLAGS", "PYTHON", "VENV", "ARGS", "FACTOR")
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(of_make)}
     return subprocess.run(
-        words, cwd=ROOT, env={**inherited, **environment}, capture_output=True, text=True, timeout=60, check=False
+        words, cwd=ROOT, env={**inherited, **environment}, capture_output=True, text=True, timeout=PATIENCE, check=False
     )
 
 
@@ -177,7 +181,10 @@ def test_readme_begins_with_the_two_commands() -> None:
     assert commands[:2] == ["serve", "test"]
 
 
-def test_too_old_a_python_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("of_make", [{}, {"PYTHON": sys.executable, "MAKEFLAGS": f" -- PYTHON={sys.executable}"}])
+def test_too_old_a_python_is_told(of_make: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in of_make.items():
+        monkeypatch.setenv(name, value)
     make = shutil.which("make")
     assert make
     (tmp_path / "python3").write_text("#!/bin/sh\nexit 1  # what an old one answers to the question for its version\n")
@@ -190,26 +197,80 @@ def test_too_old_a_python_is_told(tmp_path: Path) -> None:
 # -- continuous integration -----------------------------------------------------------------------------------------
 
 
-def run_ci(folder: Path, make_prints: str, make_status: int = 0) -> subprocess.CompletedProcess[str]:
-    """.ci/run of a project in `folder`, with a `make` that says something and ends with a status."""
-    script = folder / "project" / ".ci" / "run"
-    script.parent.mkdir(parents=True)
-    script.write_bytes((ROOT / ".ci" / "run").read_bytes())
+FAKE_PYTHON = """\
+#!/bin/sh
+case "$*" in
+*ensurepip*) echo $VERSION ;;
+*python_version*) echo $VERSION.0 ;;
+"-m venv "*) mkdir -p "$3/bin"; cp "$0" "$3/bin/python"; cp "$0" "$3/bin/uv" ;;
+"-m pytest "*) echo "$PYTEST in $PWD with umask $(umask)"; exit $PYTEST_STATUS ;;
+esac
+"""
+FAKE_MAKE = """\
+#!/bin/sh
+case "$*" in
+*setup-dev) cd "$2"; mkdir -p .venv/bin; cp "$PROGRAMS/python3.12" .venv/bin/python ;;
+*test) echo "make $*: $PYTEST in $PWD"; exit $MAKE_STATUS ;;
+esac
+"""
+
+
+def run_ci(folder: Path, prints: str, make_status: int = 0, pytest_status: int = 0) -> subprocess.CompletedProcess[str]:
+    """.ci/run of a project in `folder`, not as root; two fake Pythons and a fake `make` do what the arguments say."""
+    project = folder / "project"
+    (project / ".ci").mkdir(parents=True)
+    for name in (".ci/run", "Makefile"):
+        (project / name).write_bytes((ROOT / name).read_bytes())
     programs = folder / "programs"
     programs.mkdir()
-    for name, text in {"make": f'echo "$1 in $PWD: {make_prints}"; exit {make_status}', "python3": "exit 0"}.items():
-        (programs / name).write_text(f"#!/bin/sh\n{text}\n")
+    fakes = {"id": "#!/bin/sh\necho 1000\n", "make": FAKE_MAKE}
+    fakes |= {f"python{version}": FAKE_PYTHON.replace("$VERSION", version) for version in ("3.11", "3.12")}
+    for name, text in fakes.items():
+        (programs / name).write_text(text)
         (programs / name).chmod(0o755)
-    return run("bash", str(script), PATH=f"{programs}:{os.environ['PATH']}", SPIELLEITER_SHARED="")
+    return run(
+        "bash",
+        str(project / ".ci" / "run"),
+        PATH=f"{programs}:{os.environ['PATH']}",
+        PROGRAMS=str(programs),
+        CI_PYTHONS="python3.11 python3.12",
+        PYTEST=prints,
+        MAKE_STATUS=str(make_status),
+        PYTEST_STATUS=str(pytest_status),
+        SPIELLEITER_SHARED="",
+    )
 
 
-def test_ci_runs_the_readmes_test_command_from_the_root(tmp_path: Path) -> None:
-    done = run_ci(tmp_path, "3 passed")
-    assert (done.returncode, done.stdout) == (0, f"test in {tmp_path / 'project'}: 3 passed\n")
+def test_ci_runs_the_readmes_test_command_and_the_tests_on_all_pythons(tmp_path: Path) -> None:
+    done = run_ci(tmp_path, "1 failed, 3 passed, 2 skipped in 1.50s")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    whole, oldest, other = (line for line in lines if " in /" in line)
+    assert whole == f"make PYTHON=python3.11 test: 1 failed, 3 passed, 2 skipped in 1.50s in {tmp_path / 'project'}"
+    assert oldest.endswith("/Jörgs Spielleiter für später with umask 0077")
+    assert other.endswith("/plain with umask " + "".join(run("sh", "-c", "umask").stdout.split()))
+    rows = [re.split(r" {2,}", line) for line in lines if line.startswith("3.1")]
+    assert [(row[0], row[2:5]) for row in rows] == [
+        ("3.11.0", ["3", "1", "2"]),
+        ("3.11.0", ["3", "1", "2"]),
+        ("3.12.0", ["3", "1", "2"]),
+    ]
+    assert lines[-1].startswith("9 passed, 3 failed, 6 skipped in 3 runs, ")
 
 
-def test_ci_fails_when_the_tests_do(tmp_path: Path) -> None:
-    assert run_ci(tmp_path, "1 failed", make_status=2).returncode == 2
+@pytest.mark.parametrize(("make_status", "pytest_status"), [(2, 0), (0, 1)])
+def test_ci_fails_when_the_tests_of_any_run_do(make_status: int, pytest_status: int, tmp_path: Path) -> None:
+    done = run_ci(tmp_path, "1 failed in 1s", make_status, pytest_status)
+    assert done.returncode == 1
+    assert [line.endswith("FAILED") for line in done.stdout.splitlines() if line.startswith("3.1")] == [
+        make_status > 0,
+        pytest_status > 0,
+        pytest_status > 0,
+    ]
+
+
+def test_ci_fails_when_no_tests_ran(tmp_path: Path) -> None:
+    assert run_ci(tmp_path, "nothing").returncode == 1
 
 
 @pytest.mark.parametrize(("is_there", "status"), [(False, 0), (True, 1)])
@@ -218,8 +279,8 @@ def test_ci_lets_no_test_on_the_recordings_be_skipped_where_they_are(
 ) -> None:
     if is_there:
         (tmp_path / "shared").mkdir()
-    done = run_ci(tmp_path, "\nSKIPPED [1] tests/x.py: not here (set SPIELLEITER_SHARED, or ...)")
-    assert done.returncode == status
+    skipped = "\nSKIPPED [1] tests/x.py: not here (set SPIELLEITER_SHARED, or ...)\n3 passed, 1 skipped in 1s"
+    assert run_ci(tmp_path, skipped).returncode == status
 
 
 def test_ci_can_be_started() -> None:

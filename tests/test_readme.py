@@ -30,6 +30,7 @@ from protocol.connection import Connection, Role
 from protocol.messages import Memento, MoveData, MoveRequest, RoomMessage
 from server.editions import EDITIONS
 from tests.documents import ROOT, Block, blocks
+from tests.patience import PATIENCE
 from tests.spielleiter.background import BackgroundServer, background_server
 
 READMES = ("README.md", "README.de.md")
@@ -79,7 +80,6 @@ esac
 """
 
 JQ = """\
-#!{python}
 import functools, json, re, sys
 value = json.load(sys.stdin)
 for key, index in re.findall(r"\\.(\\w+)|\\[(\\d+)\\]", sys.argv[-1]):
@@ -96,7 +96,9 @@ class Shell:
         programs = folder / "programs"
         programs.mkdir()
         values = {"python": shlex.quote(sys.executable), "folder": shlex.quote(str(programs)), "port": server.port}
-        for name, text in {"spielleiter": SPIELLEITER, "jq": JQ, "python3": 'exec {python} "$@"\n'}.items():
+        (programs / "jq.py").write_text(JQ)
+        run_jq = 'exec {python} {folder}/jq.py "$@"\n'
+        for name, text in {"spielleiter": SPIELLEITER, "jq": run_jq, "python3": 'exec {python} "$@"\n'}.items():
             lead = "" if text.startswith("#!") else "#!/bin/sh\n"
             (programs / name).write_text(lead + text.format(**values))
             (programs / name).chmod(0o755)
@@ -130,7 +132,7 @@ class Shell:
 def end_of(started: subprocess.Popen[str]) -> str:
     """The output of what was started, once it has ended; a process that hangs is ended with all it has started."""
     try:
-        return started.communicate(timeout=60)[0]
+        return started.communicate(timeout=PATIENCE)[0]
     except subprocess.TimeoutExpired:
         os.killpg(started.pid, signal.SIGKILL)
         return started.communicate()[0]
@@ -298,7 +300,7 @@ def test_make_serve_and_make_demo(tmp_path: Path) -> None:
         )
 
     demo = make("demo", "--seed 1")
-    output, _ = demo.communicate(timeout=60)
+    output, _ = demo.communicate(timeout=PATIENCE)
     assert demo.returncode == 0
     assert output.splitlines()[0].endswith("greedy against random")
     assert re.match(r"(greedy|random) wins \d+:\d+$", output.splitlines()[-1])
@@ -307,7 +309,7 @@ def test_make_serve_and_make_demo(tmp_path: Path) -> None:
     assert serve.stderr
     assert '"addresses": ["127.0.0.1:' in serve.stderr.readline()
     os.killpg(serve.pid, signal.SIGINT)  # as Ctrl-C does
-    _, errors = serve.communicate(timeout=60)
+    _, errors = serve.communicate(timeout=PATIENCE)
     assert '"event": "server_stopped"' in errors
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.documents import Block, blocks, read
+from tests.patience import PATIENCE
 from tests.spielleiter.background import background_server
 
 TOKEN = re.compile(r"(ROOM|CODE-[12]|^…\n)", re.MULTILINE)
@@ -74,7 +75,7 @@ class Server:
 
     def connect(self, ids: dict[str, str] | None = None) -> Connection:
         """A connection; `ids`: what it knows already."""
-        sock = socket.create_connection(("127.0.0.1", self._port), timeout=5)
+        sock = socket.create_connection(("127.0.0.1", self._port), timeout=PATIENCE)
         self._sockets.append(sock)
         return Connection(sock, {} if ids is None else ids)
 

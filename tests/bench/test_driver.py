@@ -14,6 +14,7 @@ from bench.driver import Driver, Game, Gate
 from bench.plan import Plan, PlannedGame
 from bench.scripts import ROOM
 from bench.subject import end, start_python
+from tests.patience import PATIENCE
 
 ROOM_ID = "11111111-2222-4333-8444-555555555555"
 PREPARED = (
@@ -35,7 +36,7 @@ class Server:
 
     def __init__(self) -> None:
         self.listening = socket.create_server(("127.0.0.1", 0))
-        self.listening.settimeout(5)
+        self.listening.settimeout(PATIENCE)
         self.accepted: list[socket.socket] = []
 
     @property
@@ -45,7 +46,7 @@ class Server:
 
     def accept(self) -> socket.socket:
         sock, _ = self.listening.accept()
-        sock.settimeout(5)
+        sock.settimeout(PATIENCE)
         self.accepted.append(sock)
         return sock
 
@@ -70,7 +71,7 @@ def driver(server: Server) -> Iterator[Driver]:
 
 
 def until(driver: Driver, is_done: Callable[[], bool]) -> None:
-    deadline = perf_counter() + 5
+    deadline = perf_counter() + PATIENCE
     while not is_done():
         assert perf_counter() < deadline
         driver.turn(0.1)

@@ -26,6 +26,7 @@ from protocol.messages import (
 )
 from tests.client.fake import ROOM, FakeServer
 from tests.client.offices import goes_on, hears_2027_goodbye, session, watch
+from tests.patience import PATIENCE
 
 
 async def test_where_a_refusal_is_not_the_end_whoever_waits_is_told_and_goes_on() -> None:
@@ -134,7 +135,7 @@ async def test_a_refusal_of_long_ago_is_not_why_the_connection_ends() -> None:
 async def test_a_request_that_meets_the_end_of_the_stream_is_told_why(_turn: int) -> None:
     receiving = MemoryReceiveStream()
     transport = Transport(trio.StapledStream(MemorySendStream(), receiving), BLOKUS_2021_R3)
-    with trio.fail_after(5):
+    with trio.fail_after(PATIENCE):
         async with AdminClient(transport).running("wrong") as admin:
             await wait_all_tasks_blocked()
             receiving.put_data(b'<protocol><errorpacket message="no">')

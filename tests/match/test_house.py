@@ -15,6 +15,7 @@ from match.plan import Opening, PlannedGame
 from match.setup import Entrant, MatchSetup
 from protocol.messages import Memento, Result
 from server import events
+from tests.patience import PATIENCE
 from tests.spielleiter.background import background_server
 
 SETUP = MatchSetup(
@@ -34,7 +35,7 @@ async def play(house: House, strategies: tuple[str, str] = ("illegal", "first"))
             await player.join_prepared(room.reservations[1 - program])
             await player.play(make_strategy(strategies[program], seed=1))
 
-    with trio.fail_after(10):
+    with trio.fail_after(PATIENCE):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(take_part, 0)
             nursery.start_soon(take_part, 1)
@@ -117,7 +118,7 @@ async def test_a_connection_that_comes_to_nothing_harms_nobody(tmp_path: Path) -
 
     async with open_house(SETUP, GAME, tmp_path, listen) as house:
         stream = await trio.open_tcp_stream(*house.addresses[1])
-        with trio.fail_after(5):
+        with trio.fail_after(PATIENCE):
             await opened.wait()
         await stream.aclose()
         *_, last = await play(house)

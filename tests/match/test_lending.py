@@ -17,6 +17,7 @@ import trio
 from match.lending import PLACE_FORMS, LendingError, RefusedError, borrow, lend
 from match.program import PLACES as PLACES_OF_COMMANDS
 from match.program import Command
+from tests.patience import PATIENCE
 
 PLACES = {"host": "127.0.0.1", "port": "13050", "reservation": "abc-1", "seed": "7", "game": "swc_2021_blokus"}
 
@@ -131,7 +132,7 @@ async def test_the_process_goes_with_either_end(whose: str) -> None:
             except LendingError as error:
                 complaints.append(str(error))
 
-    with trio.fail_after(10):
+    with trio.fail_after(PATIENCE):
         async with witness() as (witness_port, heard), trio.open_nursery() as nursery:
             port: int = await nursery.start(run_lender)
             nursery.start_soon(run_borrower, port, witness_port)
@@ -147,7 +148,7 @@ async def test_children_are_named_and_ended() -> None:
     child = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {TALK_TO!r}, sys.argv[1]])"
     async with witness() as (witness_port, heard), lender(python(child, "{port}", "{reservation}")) as port:
         code, written = await have(port, port=str(witness_port))
-        with trio.fail_after(10):
+        with trio.fail_after(PATIENCE):
             assert [await heard.receive(), await heard.receive()] == ["here", "gone"]
     assert code == 0
     assert written["stderr"].startswith(b"spielleiter lend: outlived the program: python")

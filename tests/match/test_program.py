@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -12,6 +13,7 @@ import trio
 from match.errors import NotStartedError, SetupError
 from match.processes import MARK, find_processes
 from match.program import OUTPUT_LIMIT, Command, Program
+from tests.patience import PATIENCE
 
 PLACES = {"host": "::1", "port": "7", "reservation": "code", "seed": "5", "game": "chess"}
 OPTIONS = ["-h", "::1", "-p", "7", "-r", "code"]
@@ -97,7 +99,7 @@ class Runner:
 
 
 async def until(is_so: Callable[[], bool]) -> None:
-    with trio.fail_after(10):
+    with trio.fail_after(PATIENCE):
         while not is_so():  # noqa: ASYNC110 - another process makes it so
             await trio.sleep(0.001)
 
@@ -118,7 +120,7 @@ def lines(path: Path) -> list[str]:
 @pytest.mark.parametrize(("script", "code"), [("exit 0", 0), ("exit 3", 3), ("kill -SEGV $$", -signal.SIGSEGV)])
 async def test_how_a_process_ended_is_known(script: str, code: int, runner: Runner) -> None:
     program = runner.program(script)
-    with trio.fail_after(5):
+    with trio.fail_after(PATIENCE):
         await program.run()
     assert program.returncode == code
     assert program.exited.is_set()
@@ -127,11 +129,11 @@ async def test_how_a_process_ended_is_known(script: str, code: int, runner: Runn
 
 
 async def test_outputs_are_kept_with_the_time_before_each_line(runner: Runner) -> None:
-    with trio.fail_after(5):
+    with trio.fail_after(PATIENCE):
         await runner.program("echo one; echo two; echo oh >&2; printf three").run()
     assert lines(runner.out) == ["one", "two", "three"]
     assert lines(runner.error) == ["oh"]
-    assert all(0 <= float(line[:9]) < 5 for line in runner.out.read_text().splitlines())
+    assert all(0 <= float(line[:9]) < PATIENCE for line in runner.out.read_text().splitlines())
 
 
 async def test_a_line_that_comes_in_pieces_has_one_time(runner: Runner) -> None:
@@ -145,7 +147,7 @@ async def test_a_line_that_comes_in_pieces_has_one_time(runner: Runner) -> None:
 
 
 async def test_a_program_that_writes_without_end_fills_no_disk(runner: Runner) -> None:
-    with trio.fail_after(10):
+    with trio.fail_after(PATIENCE):
         await runner.program(f"head -c {2 * OUTPUT_LIMIT} /dev/zero; echo done >&2").run()
     assert OUTPUT_LIMIT <= runner.out.stat().st_size < OUTPUT_LIMIT + 200_000
     assert runner.out.read_bytes().endswith(b"(the rest was not kept)\n")
@@ -153,11 +155,11 @@ async def test_a_program_that_writes_without_end_fills_no_disk(runner: Runner) -
 
 
 async def test_processor_time_is_counted_with_that_of_children(runner: Runner) -> None:
-    burn = f"{sys.executable} -c 'import time\nwhile time.process_time() < 0.1: pass'"
+    burn = f"{shlex.quote(sys.executable)} -c 'import time\nwhile time.process_time() < 0.1: pass'"
     program = runner.program(f"{burn}; {burn}")
-    with trio.fail_after(10):
+    with trio.fail_after(PATIENCE):
         await program.run()
-    assert 0.2 <= program.cpu_seconds < 5
+    assert 0.2 <= program.cpu_seconds < PATIENCE
 
 
 @pytest.mark.parametrize(
@@ -188,8 +190,8 @@ async def test_a_process_that_ends_itself_is_not_ended(runner: Runner) -> None:
     program = runner.program("exit 4")
     async with trio.open_nursery() as nursery:
         await nursery.start(program.run)
-        with trio.fail_after(5):
-            await program.end(5)
+        with trio.fail_after(PATIENCE):
+            await program.end(PATIENCE)
     assert (program.returncode, program.was_ended) == (4, False)
 
 
@@ -198,7 +200,7 @@ async def test_a_process_is_asked_before_it_is_killed(runner: Runner) -> None:
     async with trio.open_nursery() as nursery:
         await nursery.start(program.run)
         await until(lambda: has_written(runner.out, "ready"))
-        with trio.fail_after(10):
+        with trio.fail_after(PATIENCE):
             await program.end(0)
     assert (program.returncode, program.was_ended) == (7, True)
     assert lines(runner.out) == ["ready", "asked"]
@@ -210,7 +212,7 @@ async def test_a_process_that_does_not_listen_is_killed_with_all_it_has_started(
     async with trio.open_nursery() as nursery:
         await nursery.start(program.run)
         await until(lambda: has_written(runner.out, "ready"))
-        with trio.fail_after(10):
+        with trio.fail_after(PATIENCE):
             await program.end(0)
     assert program.returncode == -signal.SIGKILL
     assert program.leftovers == ()
@@ -221,7 +223,7 @@ async def test_a_process_that_does_not_listen_is_killed_with_all_it_has_started(
 @pytest.mark.parametrize("how", ["sleep 500 &", "setsid sleep 500 &", "(setsid sleep 500 &) &"])
 async def test_what_outlives_a_process_is_named_and_ended(how: str, runner: Runner) -> None:
     program = runner.program(f"{how} echo here")
-    with trio.fail_after(10):
+    with trio.fail_after(PATIENCE):
         await program.run()
     assert [process.name for process in program.leftovers] == ["sleep"]
     assert runner.alive == []
@@ -230,7 +232,7 @@ async def test_what_outlives_a_process_is_named_and_ended(how: str, runner: Runn
 
 async def test_children_that_end_soon_are_no_leftovers(runner: Runner) -> None:
     program = runner.program("sleep 0.1 & exit 0")
-    with trio.fail_after(5):
+    with trio.fail_after(PATIENCE):
         await program.run()
     assert program.leftovers == ()
 
@@ -251,7 +253,7 @@ async def test_without_process_handles_a_process_is_looked_after_all_the_same(
 ) -> None:
     monkeypatch.delattr(os, "pidfd_open")
     program = runner.program("exit 6")
-    with trio.fail_after(5):
+    with trio.fail_after(PATIENCE):
         await program.run()
     assert program.returncode == 6
 
@@ -260,7 +262,7 @@ async def test_without_process_handles_a_process_is_looked_after_all_the_same(
 async def test_a_program_can_be_kept_to_one_core(runner: Runner) -> None:
     before = os.sched_getaffinity(0)
     core = max(before)
-    with trio.fail_after(5):
+    with trio.fail_after(PATIENCE):
         await runner.program("taskset -p $$ 2>/dev/null || grep Cpus_allowed_list /proc/$$/status", core).run()
     told = lines(runner.out)[0]
     assert told.endswith(f": {1 << core:x}") or told.split() == ["Cpus_allowed_list:", str(core)]
@@ -268,6 +270,6 @@ async def test_a_program_can_be_kept_to_one_core(runner: Runner) -> None:
 
 
 async def test_a_program_bears_its_mark_and_reads_nothing(runner: Runner) -> None:
-    with trio.fail_after(5):
+    with trio.fail_after(PATIENCE):
         await runner.program(f"echo ${MARK}; cat").run()
     assert lines(runner.out) == [runner.mark]

@@ -3,6 +3,8 @@ from __future__ import annotations
 import dataclasses
 import gzip
 import json
+import re
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,10 +22,14 @@ from match.referee import REPLAY, VERDICT, play_game
 from match.setup import Entrant, MatchSetup, Patience
 from server.editions import choose_editions
 from server.replay import load_starting_states
+from tests.patience import PATIENCE, with_longer_limits
 from tests.spielleiter.background import background_server
 
-BUILTIN = f"{sys.executable} -m spielleiter play --game {DEFAULT_GAME_TYPE} --seed 1"
-LAST = 30  # seconds that no game may take
+PYTHON = shlex.quote(sys.executable)
+BUILTIN = f"{PYTHON} -m spielleiter play --game {DEFAULT_GAME_TYPE} --seed 1"
+
+NO_LIMITS = {"soft_timeout": PATIENCE, "hard_timeout": PATIENCE}
+ENDLESS = Patience(start=PATIENCE, exit=PATIENCE, game=PATIENCE)
 
 REST = "sleep 500"
 """A program that does nothing at all."""
@@ -36,7 +42,8 @@ def setup_of(first: str, second: str, **changes: Any) -> MatchSetup:
         games=2,
         seed=1,
         run_id="",
-        patience=Patience(start=20, exit=5, game=20),
+        server_options=NO_LIMITS,
+        patience=ENDLESS,
     )
     return dataclasses.replace(setup, **changes)
 
@@ -44,7 +51,7 @@ def setup_of(first: str, second: str, **changes: Any) -> MatchSetup:
 async def play(folder: Path, first: str, second: str, game: int = 1, **changes: Any) -> GameRecord:
     """The verdict on a game of two programs; afterwards neither lives."""
     setup = dataclasses.replace(setup_of(first, second, **changes), run_id=str(folder))
-    with trio.fail_after(LAST):
+    with trio.fail_after(PATIENCE):
         record = await play_game(setup, setup.plan()[game - 1], folder)
     assert find_processes(str(folder)) == ()
     return record
@@ -52,7 +59,7 @@ async def play(folder: Path, first: str, second: str, game: int = 1, **changes: 
 
 def shell(script: str) -> str:
     """A program that is a script, with the usual options as its arguments."""
-    return f"sh -c '{script}' bot"
+    return f"sh -c {shlex.quote(script)} bot"
 
 
 # -- programs that never get as far as a game -----------------------------------------------------------------------
@@ -85,7 +92,7 @@ async def test_where_neither_starts_nobody_wins(tmp_path: Path) -> None:
     assert "so with old: does not start, /nowhere/too: there is no such program" in record.reason
 
 
-NONSENSE = f"""{sys.executable} -c "
+NONSENSE = f"""{PYTHON} -c "
 import socket, sys
 s = socket.create_connection((sys.argv[2], int(sys.argv[4])))
 s.sendall(WHAT)
@@ -112,16 +119,28 @@ async def test_a_program_that_does_not_take_its_seat_loses(
     what: str, then: str, verdict: str, reason: str, tmp_path: Path
 ) -> None:
     command = NONSENSE.replace("WHAT", what).replace("THEN", then)
-    record = await play(tmp_path, command, f"{BUILTIN} -s first", patience=Patience(start=3))
-    assert (record.verdict, record.offender, record.winner) == (verdict, 0, 1)
-    assert record.reason.startswith(reason)
+
+    async def attempt(limit: float) -> None:
+        record = await play(
+            tmp_path, command, f"{BUILTIN} -s first", patience=dataclasses.replace(ENDLESS, start=limit)
+        )
+        assert (record.verdict, record.offender, record.winner) == (verdict, 0, 1)
+        assert record.reason.startswith(reason)
+
+    await with_longer_limits(attempt, 2)
 
 
 @pytest.mark.slow
 async def test_whoever_does_not_even_connect_is_not_waited_for_for_ever(tmp_path: Path) -> None:
     command = shell("trap : TERM INT HUP; setsid sleep 500 & sleep 500 & wait; sleep 500")
-    record = await play(tmp_path, f"{BUILTIN} -s first", command, patience=Patience(start=2))
-    assert (record.verdict, record.offender, record.reason) == (Verdict.NEVER_JOINS, 1, "it did not connect")
+
+    async def attempt(limit: float) -> None:
+        record = await play(
+            tmp_path, f"{BUILTIN} -s first", command, patience=dataclasses.replace(ENDLESS, start=limit)
+        )
+        assert (record.verdict, record.offender, record.reason) == (Verdict.NEVER_JOINS, 1, "it did not connect")
+
+    await with_longer_limits(attempt, 2)
 
 
 # -- games ----------------------------------------------------------------------------------------------------------
@@ -155,27 +174,36 @@ async def test_a_whole_game_leaves_a_folder(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("strategy", "verdict", "cause"),
+    ("strategy", "limits", "verdict", "cause"),
     [
-        ("illegal", Verdict.ILLEGAL_MOVE, "RULE_VIOLATION"),
-        ("slow", Verdict.TIMEOUT, "SOFT_TIMEOUT"),
-        ("crash", Verdict.CRASH, "LEFT"),
-        ("garbage", Verdict.BAD_MESSAGE, "LEFT"),
-        ("silent", Verdict.HANGS, "HARD_TIMEOUT"),
+        ("illegal", {}, Verdict.ILLEGAL_MOVE, "RULE_VIOLATION"),
+        ("slow", {"soft_timeout": 0.3}, Verdict.TIMEOUT, "SOFT_TIMEOUT"),
+        ("crash", {}, Verdict.CRASH, "LEFT"),
+        ("garbage", {}, Verdict.BAD_MESSAGE, "LEFT"),
+        ("silent", {"soft_timeout": 0.3, "hard_timeout": 0.6}, Verdict.HANGS, "HARD_TIMEOUT"),
     ],
 )
 @pytest.mark.parametrize("is_own", [True, False])
 async def test_each_way_to_misbehave_has_its_verdict(
-    strategy: str, verdict: str, cause: str, is_own: bool, tmp_path: Path
+    strategy: str,
+    limits: dict[str, float],
+    verdict: str,
+    cause: str,
+    is_own: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    bad = f"{BUILTIN} -s {strategy} --delay 1"
-    limits = {"soft_timeout": 0.8, "hard_timeout": 1.5}
+    monkeypatch.setattr(Usage, "seconds_lost", lambda *_: 0.0)  # however busy this machine is
+    # only the one that misbehaves is held to the limits
+    good = Entrant("new", f"{BUILTIN} -s first", can_timeout=False)
+    bad = Entrant("old", f"{BUILTIN} -s {strategy} --delay 0.5")
+    more: dict[str, Any] = {"entrants": (good, bad)}
     if is_own:
-        record = await play(tmp_path, f"{BUILTIN} -s first", bad, server_options=limits)
+        record = await play(tmp_path, REST, REST, server_options={**NO_LIMITS, **limits}, **more)
     else:
-        with background_server(**limits) as server:
+        with background_server(**{**NO_LIMITS, **limits}) as server:
             place = ("127.0.0.1", server.port)
-            record = await play(tmp_path, f"{BUILTIN} -s first", bad, server=place, password="examplepassword")
+            record = await play(tmp_path, REST, REST, server=place, password="examplepassword", **more)
         if strategy == "garbage":  # an observer does not see bytes that mean nothing, only that the program left
             verdict = Verdict.CRASH
     assert (record.verdict, record.offender, record.winner) == (verdict, 1, 0)
@@ -187,7 +215,7 @@ async def test_each_way_to_misbehave_has_its_verdict(
 
 @pytest.mark.slow
 async def test_a_whole_game_at_a_server_that_runs_already(tmp_path: Path) -> None:
-    with background_server() as server:
+    with background_server(**NO_LIMITS) as server:
         place = ("127.0.0.1", server.port)
         record = await play(tmp_path, "builtin:first", "builtin:first", server=place, password="examplepassword")
     assert record.verdict == Verdict.REGULAR
@@ -206,18 +234,22 @@ async def test_a_server_that_is_not_there_is_the_machines_fault(tmp_path: Path) 
 async def test_leftovers_and_those_who_stay_are_named(tmp_path: Path) -> None:
     first = shell(f'sleep 500 & exec {BUILTIN} -s first "$@"')
     second = shell(f'{BUILTIN} -s first "$@"; exec sleep 500')
-    record = await play(tmp_path, first, second, patience=Patience(exit=0.5))
-    assert (record.verdict, record.offender) == (Verdict.LEFTOVERS, 0)
-    assert record.is_counted
-    assert record.reason.startswith("1 process outlived it: sleep (")
-    assert record.reason.endswith("; old had to be ended after the game")
+
+    async def attempt(limit: float) -> None:
+        record = await play(tmp_path, first, second, patience=dataclasses.replace(ENDLESS, exit=limit))
+        assert (record.verdict, record.offender) == (Verdict.LEFTOVERS, 0)
+        assert record.is_counted
+        assert record.reason.startswith("1 process outlived it: sleep (")
+        assert record.reason.endswith("; old had to be ended after the game")
+
+    await with_longer_limits(attempt, 0.5)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("patience", "verdict", "reason"),
     [
-        (0.5, Verdict.NEVER_ENDS, "it still ran 0.5 s after the end of the game"),
+        (0.5, Verdict.NEVER_ENDS, "it still ran {limit:g} s after the end of the game"),
         (0, Verdict.REGULAR, "new had to be ended after the game; old had to be ended after the game"),
     ],
 )
@@ -226,10 +258,14 @@ async def test_who_stays_is_at_fault_where_there_was_time_to_go(
 ) -> None:
     lasting = shell(f'{BUILTIN} -s first "$@"; exec sleep 500')
     other = lasting if patience == 0 else f"{BUILTIN} -s first"
-    record = await play(tmp_path, lasting, other, patience=Patience(exit=patience))
-    assert (record.verdict, record.reason, record.is_counted) == (verdict, reason, True)
-    assert record.offender == (None if verdict == Verdict.REGULAR else 0)
-    assert record.points != (None, None)
+
+    async def attempt(limit: float) -> None:
+        record = await play(tmp_path, lasting, other, patience=dataclasses.replace(ENDLESS, exit=limit))
+        assert (record.verdict, record.reason, record.is_counted) == (verdict, reason.format(limit=limit), True)
+        assert record.offender == (None if verdict == Verdict.REGULAR else 0)
+        assert record.points != (None, None)
+
+    await with_longer_limits(attempt, patience)
 
 
 @pytest.mark.slow
@@ -241,7 +277,7 @@ async def test_a_game_without_limits_ends_with_its_time(can_timeout: bool, tmp_p
         REST,
         REST,
         entrants=(silent, Entrant("old", f"{BUILTIN} -s first")),
-        patience=Patience(game=1),
+        patience=dataclasses.replace(ENDLESS, game=1),
     )
     assert (record.verdict, record.offender, record.winner) == (Verdict.HANGS, 0, 1)
     assert record.reason == "it was on turn when the time for the game was over"
@@ -251,12 +287,19 @@ async def test_a_game_without_limits_ends_with_its_time(can_timeout: bool, tmp_p
 async def test_a_loss_on_time_by_waiting_for_a_processor_is_nobodys(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Usage, "seconds_lost", lambda *_: 0.9)
+    monkeypatch.setattr(Usage, "seconds_lost", lambda _after, _before, seconds, _cores: seconds - 0.1)
     record = await play(
-        tmp_path, f"{BUILTIN} -s slow --delay 1", f"{BUILTIN} -s first", server_options={"soft_timeout": 0.8}
+        tmp_path,
+        REST,
+        REST,
+        entrants=(
+            Entrant("new", f"{BUILTIN} -s slow --delay 0.5"),
+            Entrant("old", f"{BUILTIN} -s first", can_timeout=False),
+        ),
+        server_options={**NO_LIMITS, "soft_timeout": 0.3},
     )
     assert (record.verdict, record.offender, record.is_counted) == (Verdict.OVERLOAD, None, False)
-    assert record.reason.startswith("new: 1.")
+    assert re.match(r"new: \d+\.\d{3} s, allowed are 0\.3 s; ", record.reason)
 
 
 async def test_a_bug_of_the_server_is_nobodys_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ from match.records import GameRecord, Verdict
 from match.runner import MACHINE_FAILURES, Conditions, End, count_cores, never, play_match
 from match.setup import Entrant, MatchSetup
 from tests.match.games import fault, game
+from tests.patience import PATIENCE
 
 SETUP = MatchSetup((Entrant("new", "new"), Entrant("old", "old")), "chess", games=10, seed=1, run_id="run")
 
@@ -75,7 +76,7 @@ class House:
         conditions: Conditions | None = None,
         is_decided: Callable[[Sequence[GameRecord]], bool] = never,
     ) -> End:
-        with open_journal(self.folder) as journal, trio.fail_after(5):
+        with open_journal(self.folder) as journal, trio.fail_after(PATIENCE):
             return await play_match(SETUP, self.folder, journal, self.told, conditions or Conditions(), is_decided)
 
     @property

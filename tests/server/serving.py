@@ -19,11 +19,10 @@ from client.strategies import make_strategy
 from server.config import Config
 from server.editions import EDITIONS
 from server.listener import Listening, serve
+from tests.patience import PATIENCE
 from tests.server.house import GAME_TYPE, PASSWORD
 
 DIALECT = EDITIONS["blokus-2021-r3"].dialect
-PATIENCE = 60.0  # seconds that nothing takes unless it hangs
-
 USUAL: dict[str, Any] = {
     "port": 0,
     "log_format": "json",

@@ -17,6 +17,7 @@ from server import binding, events, listener
 from server.config import DEFAULT_PASSWORD, Config
 from server.errors import StartError
 from server.listener import ACCEPT_PAUSE, Server, serve
+from tests.patience import PATIENCE
 from tests.server.answers import answered
 from tests.server.house import GAME_TYPE, GOODBYE, START, open_house
 from tests.server.serving import files_in, read_all, serving
@@ -126,7 +127,7 @@ async def test_however_many_come_at_once_others_are_served_meanwhile() -> None:
             near.close()
             return far, ("127.0.0.1", 1)
 
-    with trio.fail_after(5):
+    with trio.fail_after(PATIENCE):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(server._accept, Crowd(), nursery)  # type: ignore[arg-type]
             for _ in range(20):

@@ -18,6 +18,7 @@ from server.garbage import PauseMeter
 from server.listener import serve
 from server.monitor import Monitor
 from server.status import Snapshot
+from tests.patience import PATIENCE
 from tests.server.house import GAME_TYPE
 from tests.server.serving import Serving, read_all, serving
 
@@ -96,7 +97,7 @@ async def test_a_port_that_breaks_and_figures_that_cannot_be_told_are_told_and_e
     def broken() -> Snapshot:
         raise ValueError("a bug")
 
-    with socket.create_server(("127.0.0.1", 0)) as listening, trio.fail_after(5):
+    with socket.create_server(("127.0.0.1", 0)) as listening, trio.fail_after(PATIENCE):
         monitor = Monitor([listening], stream, broken, PauseMeter(), lambda: False)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(monitor.run)

@@ -19,8 +19,9 @@ from server.config import load_config
 from server.editions import EDITIONS, choose_editions
 from server.errors import StartError
 from server.policy import Edition
+from tests.patience import PATIENCE
 from tests.server.house import House
-from tests.server.serving import PATIENCE, Serving, serving
+from tests.server.serving import Serving, serving
 from tests.server.town import GAME_TYPES, edition_of, joined, open_town, playing
 
 USUAL = [EDITIONS[name] for name in ("blokus-2021-r3", "blokus-2027", "hase-und-igel-2018")]

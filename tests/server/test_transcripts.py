@@ -98,11 +98,18 @@ def recordings(folder: str) -> list[Path]:
 
 
 async def replay(edition: Edition, lines: list[Line], options: dict[str, str]) -> None:
+    """Raises DifferenceError where ours goes another way."""
     played = dataclasses.replace(edition, game=edition.game.with_options(options))
+    difference: BaseException | None = None
     try:
         await Replayer(Server(Config(), io.StringIO(), {edition.game_type: played}), lines).run()
     except* DifferenceError as group:
-        raise group.exceptions[0] from None
+        # raised after this block: before Python 3.11.4, what an `except*` block raises is wrapped in another group
+        difference = group
+    while isinstance(difference, BaseExceptionGroup):
+        difference = difference.exceptions[0]
+    if difference is not None:
+        raise difference
 
 
 def start_pieces(lines: list[Line]) -> list[str]:

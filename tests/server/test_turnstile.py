@@ -11,6 +11,7 @@ from trio.testing import wait_all_tasks_blocked
 from protocol.messages import MoveData, RoomMessage
 from server import events
 from server.turnstile import ANSWERS_EACH, Turnstile
+from tests.patience import PATIENCE
 from tests.server.house import PATIENT, Caller, House, legal_move, open_house
 from tests.server.town import joined, open_town, playing
 
@@ -108,7 +109,7 @@ async def test_the_first_and_the_last_may_give_up_in_any_order() -> None:
                 scopes[number].cancel()
                 turnstile.note_answer()
                 await trio.lowlevel.checkpoint()
-        with trio.fail_after(1):
+        with trio.fail_after(PATIENCE):
             await turnstile.wait_for_turn()
 
 

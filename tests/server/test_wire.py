@@ -17,6 +17,7 @@ from trio.testing import memory_stream_pair, wait_all_tasks_blocked
 from server import wire as module
 from server.clock import StampSource
 from server.wire import RECEIVE_BYTES, SO_TIMESTAMPNS, SocketWire, StreamWire, stamp_arrivals
+from tests.patience import PATIENCE
 
 LATE = 0.02  # seconds
 
@@ -34,7 +35,7 @@ def stamps_everything() -> Iterator[None]:
     """A machine whose kernel stamps already, as it does while a server listens; that begins in the background."""
     with socket.socket() as listening:
         if stamp_arrivals(listening):
-            until = time.monotonic() + 5
+            until = time.monotonic() + PATIENCE
             while not is_stamped_at_once():
                 assert time.monotonic() < until, "the kernel does not stamp"
         yield
@@ -194,10 +195,9 @@ async def test_as_much_as_the_kernel_takes_is_sent_at_once_and_the_rest_when_the
     async with wired() as (near, wire, _):
         data = bytes(range(256)) * 40_000
         sent = wire.try_send(data)
-        while size := wire.try_send(data[sent:]):
+        while size := wire.try_send(data[sent:]):  # until nothing is taken; a moment later there may be room again
             sent += size
         assert 0 < sent < len(data)
-        assert wire.try_send(data[sent:]) == 0
         received = bytearray()
 
         async def read() -> None:

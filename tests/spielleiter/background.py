@@ -20,6 +20,7 @@ from server.config import Config
 from server.editions import EDITIONS
 from server.listener import Listening, serve
 from spielleiter.cli import cli
+from tests.patience import PATIENCE
 
 
 class _Log(io.StringIO):
@@ -44,7 +45,7 @@ class _Log(io.StringIO):
 
     def wait_for(self, text: str) -> None:
         with self._changed:
-            assert self._changed.wait_for(lambda: text in self.getvalue(), timeout=10), f"no {text} was logged"
+            assert self._changed.wait_for(lambda: text in self.getvalue(), timeout=PATIENCE), f"no {text} was logged"
 
 
 class BackgroundServer:
@@ -107,7 +108,8 @@ def run(*arguments: str, **more: Any) -> Result:
 @contextmanager
 def background_server(**settings: Any) -> Iterator[BackgroundServer]:
     """A server with these settings, on a free port; stopped, and its thread joined, in the end."""
-    config = Config(**{"port": 0, "seed": 1, "grace": 0.0, "log_format": "json", **settings})
+    limits = {"soft_timeout": PATIENCE, "hard_timeout": PATIENCE}
+    config = Config(**{"port": 0, "seed": 1, "grace": 0.0, "log_format": "json", **limits, **settings})
     log = _Log()
     ready: queue.Queue[tuple[int, Callable[..., None], Callable[[], None]]] = queue.Queue()
 
@@ -128,12 +130,12 @@ def background_server(**settings: Any) -> Iterator[BackgroundServer]:
 
     thread = threading.Thread(target=trio.run, args=(main,), daemon=True)
     thread.start()
-    port, start, stop = ready.get(timeout=10)
+    port, start, stop = ready.get(timeout=PATIENCE)
     try:
         yield BackgroundServer(port, start, log)
     finally:
         stop()
-        thread.join(timeout=10)
+        thread.join(timeout=PATIENCE)
         assert not thread.is_alive(), "the server does not stop"
 
 

@@ -19,7 +19,6 @@ from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 PROJECT = Path(__file__).parents[2]
 GAME_TYPE = "swc_2021_blokus"
 START_PIECE = "PENTO_L"
-PATIENCE = 60.0  # seconds that nothing takes unless it hangs
 REQUEST = b'<data class="sc.framework.plugins.protocol.MoveRequest"/>'
 JOINED = b"<joined "
 RESULT = b'<data class="result">'

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE
 from tests.spielleiter.background import run
 
 TRAFFIC = {
@@ -151,9 +152,9 @@ def test_whoever_ends_it_ends_all_it_has_started(number: signal.Signals) -> None
         assert process.poll() is None
         started |= children_of(process.pid)
     process.send_signal(number)
-    stdout, _ = process.communicate(timeout=30)
+    stdout, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert stdout == ""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE
     while any(Path(f"/proc/{pid}").exists() for pid in started):  # a driver that had just been started ends itself
         assert time.monotonic() < deadline

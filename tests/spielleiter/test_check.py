@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -94,7 +95,7 @@ def test_a_machine_that_fails_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 @pytest.mark.slow
 def test_outputs_are_kept_where_that_is_asked(tmp_path: Path) -> None:
-    command = f"{sys.executable} -c 'print(3)'"
+    command = f"{shlex.quote(sys.executable)} -c 'print(3)'"
     done = run("check", command, "--out", str(tmp_path / "out"))
     assert done.exit_code == 3
     assert (tmp_path / "out" / "scene01" / "stdout.log").read_text().endswith("  3\n")

@@ -9,6 +9,7 @@ import pytest
 import server.listener
 from game.blokus.bitboard import SIZE
 from server.errors import StartError
+from tests.patience import PATIENCE
 from tests.spielleiter.background import run
 
 
@@ -68,7 +69,9 @@ def test_a_server_that_cannot_start_is_one_line(monkeypatch: pytest.MonkeyPatch)
 def test_a_whole_game_is_the_same_for_the_same_seed() -> None:
     command = [sys.executable, "-m", "spielleiter", "demo", "--seed", "5"]
     told = [
-        subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2], timeout=60)
+        subprocess.run(
+            command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2], timeout=PATIENCE
+        )
         for _ in range(2)
     ]
     boards = [each.stdout.split("\n", 1)[1] for each in told]

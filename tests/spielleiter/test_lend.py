@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from tests.patience import PATIENCE
 from tests.spielleiter.background import run
 
 SPIELLEITER = [sys.executable, "-m", "spielleiter"]
@@ -26,7 +27,7 @@ def lending(command: str) -> Iterator[str]:
             assert line.startswith(f"lends {command} on 127.0.0.1 port ")
             yield f"127.0.0.1:{line.split()[-1]}"
             process.terminate()
-            assert process.wait(10) == 0
+            assert process.wait(PATIENCE) == 0
         finally:
             process.kill()
 
@@ -34,7 +35,7 @@ def lending(command: str) -> Iterator[str]:
 def borrow(lender: str, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*SPIELLEITER, "borrow", lender, "-p", "13050", "-r", "abc", *options],
-        capture_output=True, text=True, timeout=20, check=False,
+        capture_output=True, text=True, timeout=PATIENCE, check=False,
     )  # fmt: skip
 
 

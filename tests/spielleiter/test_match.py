@@ -21,6 +21,7 @@ from match.processes import find_processes
 from match.records import GameRecord, Verdict
 from match.setup import MatchSetup
 from tests.match.games import fault, game
+from tests.patience import PATIENCE
 from tests.spielleiter.background import background_server, run
 
 ROOT = Path(__file__).parents[2]
@@ -351,7 +352,7 @@ def test_a_match_that_is_cut_off_goes_on(is_killed: bool, tmp_path: Path) -> Non
 def test_the_second_signal_does_not_wait(tmp_path: Path) -> None:
     out = tmp_path / "out"
     with start(out, "--player2", "builtin:silent", "--no-timeout", "--player1", "builtin:first") as process:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE
         while len(list(out.glob("games/*/program2.stdout.log"))) < 2:
             assert time.monotonic() < deadline
             time.sleep(0.01)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from server.editions import EDITIONS
+from tests.patience import PATIENCE
 from tests.spielleiter.background import background_server, run
 
 ROOT = Path(__file__).parents[2]
@@ -175,7 +176,7 @@ def test_two_processes_play_a_whole_game() -> None:
             )
             for strategy in ("greedy", "random")
         ]
-        told = [player.communicate(timeout=60)[0] for player in players]
+        told = [player.communicate(timeout=PATIENCE)[0] for player in players]
     assert [player.returncode for player in players] == [0, 0]
     assert sorted(line.split(" ")[0] for line in told) == ["lost", "won"]
     assert '"event": "game_ended"' in server.log

@@ -16,6 +16,7 @@ import server.listener
 from server.config import SETTINGS, Config
 from server.errors import StartError
 from spielleiter.cli import cli
+from tests.patience import PATIENCE
 from tests.spielleiter.background import run
 
 
@@ -219,7 +220,7 @@ def test_words_are_completed(words: list[str], completions: list[str]) -> None:
 
 
 def _wait_for(path: Path, process: subprocess.Popen[bytes]) -> str:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE
     while not path.exists():
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
@@ -241,11 +242,11 @@ def test_a_real_server_listens_and_ends_on_sigterm(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
     with subprocess.Popen(command, stderr=subprocess.PIPE, cwd=root) as process:
         port = int(_wait_for(tmp_path / "port", process))
-        with socket.create_connection(("127.0.0.1", port), timeout=5) as client:
+        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as client:
             client.sendall(b"<protocol><nonsense/>")
-            client.settimeout(5)
+            client.settimeout(PATIENCE)
             assert client.recv(100).startswith(b"<protocol>\n  <errorpacket")
         process.send_signal(signal.SIGTERM)
-        _, log = process.communicate(timeout=20)
+        _, log = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     assert f"127.0.0.1:{port}".encode() in log

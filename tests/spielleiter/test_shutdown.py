@@ -12,7 +12,8 @@ import pytest
 import trio
 from lxml import etree
 
-from tests.spielleiter.crowd import PATIENCE, RESULT, ServerProcess, Table, server_process
+from tests.patience import PATIENCE
+from tests.spielleiter.crowd import RESULT, ServerProcess, Table, server_process
 
 GAMES = 50
 GRACE = 2.0
