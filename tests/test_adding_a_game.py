@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,9 +24,7 @@ from tests.documents import ROOT, Block, blocks
 PAGE = "docs/adding-a-game.md"
 GAME = ("--game", "tic_tac_toe")
 PATIENCE = 100.0  # seconds that nothing takes unless it hangs; less than pytest's own limit, which tells nothing
-NOT_COPIED = shutil.ignore_patterns(
-    ".*_cache", ".git", ".hypothesis", ".venv", "__pycache__", "build", "dist", "*.egg*"
-)
+NOT_COPIED = shutil.ignore_patterns(".*_cache", ".coverage*", ".git", ".hypothesis", ".venv*", "__pycache__", "venv*")
 RELAYED = ("PYTEST_", "COV_CORE_", "COVERAGE_", "SPIELLEITER_", "PYTHON")
 """What the surrounding test run says to its own processes."""
 
@@ -95,7 +94,7 @@ class Project:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        shutil.copytree(ROOT, folder, ignore=NOT_COPIED)
+        shutil.copytree(ROOT, folder, symlinks=True, ignore=NOT_COPIED)
         self.new_files = apply(folder)
         # the path comes before whatever is installed, the project's own editable form among it
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(RELAYED)}
@@ -141,13 +140,13 @@ class Server:
     def __init__(self, project: Project, process: subprocess.Popen[str]) -> None:
         self._project = project
         self._process = process
-        self.port = self.wait_for("server_started")["addresses"][0].rpartition(":")[2]  # type: ignore[attr-defined]
+        self.port = self.wait_for("server_started")["addresses"][0].rpartition(":")[2]
 
-    def wait_for(self, event: str) -> dict[str, object]:
+    def wait_for(self, event: str) -> dict[str, Any]:
         """Read the log as far as this event."""
         assert self._process.stderr
         for line in self._process.stderr:
-            said: dict[str, object] = json.loads(line)
+            said: dict[str, Any] = json.loads(line)
             if said["event"] == event:
                 return said
         raise AssertionError(f"the server has ended before {event}")
