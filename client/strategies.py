@@ -73,13 +73,15 @@ def greedy_move(state: State, rng: random.Random) -> Move:
 
 
 def illegal_move(state: State, _rng: random.Random) -> Move:
-    """A move that would be legal one move later, but not now; failing that, the last one once more."""
-    early = (each for move in _legal_moves(state) for each in state.play(move).generate_legal_moves())
+    """A move that would be legal one move later, but not now; failing that, the last one once more.
+
+    Where none is found, as in a game whose every move can be the first one, a legal move: a later one is illegal.
+    """
+    legal = _legal_moves(state)
+    early = (each for move in legal for each in state.play(move).generate_legal_moves())
     last: Move | None = getattr(state, "last_move", None)  # not something the rules ask of every game
-    for move in itertools.chain(early, [] if last is None else [last]):
-        if state.check(move) is not None:
-            return move
-    raise StrategyError(f"no illegal move was found at turn {state.turn}")
+    illegal = (move for move in itertools.chain(early, [] if last is None else [last]) if state.check(move) is not None)
+    return next(illegal, legal[0])
 
 
 def _choosing(choose: Callable[[State, random.Random], Move]) -> Maker:

@@ -27,13 +27,22 @@ def test_every_setting_is_in_the_readme() -> None:
 
 
 def test_every_edition_is_in_the_readme() -> None:
-    shown = [[cell.strip("`") for cell in row] for row in rows("README.md", "gameType")]
-    assert [(game_type, edition) for game_type, edition, _, _ in shown] == [
-        (edition.game_type, edition.name) for edition in EDITIONS.values()
-    ]
+    """In the order of the editions. Which clients an edition is for is prose, so the row is written by hand."""
+    shown = [tuple(row) for row in rows("README.md", "gameType")]
     usual = {edition.name for edition in choose_editions({}, {}).values()}
-    for game_type, edition, _, option in shown:
-        assert option == ("nothing" if edition in usual else f"--edition {game_type}={edition}")
+    wanted = []
+    for edition in EDITIONS.values():
+        option = "nothing" if edition.name in usual else f"`--edition {edition.game_type}={edition.name}`"
+        wanted.append((f"`{edition.game_type}`", f"`{edition.name}`", option))
+    without_clients = [(game_type, name, option) for game_type, name, _, option in shown]
+    for place, row in enumerate(wanted):
+        game_type, name, option = row
+        written = f"| {game_type} | {name} | WHICH CLIENTS | {option} |"
+        assert without_clients[place : place + 1] == [row], (
+            f'README.md, "Which client goes with what": as row {place + 1} of the table, write\n{written}'
+        )
+    assert len(shown) == len(wanted), f"README.md: there is no edition {shown[-1][1]} (any more)"
+    assert all(clients.strip() for _, _, clients, _ in shown)
 
 
 def test_every_strategy_is_in_the_readme() -> None:

@@ -97,8 +97,11 @@ class _LastMove(BlokusState):
 def test_a_request_without_a_possible_move_is_an_error() -> None:
     with pytest.raises(StrategyError, match="no move is possible at turn 0"):
         first_move(_Stuck(START.rules, START.start_shape), random.Random(0))
-    with pytest.raises(StrategyError, match="no illegal move was found at turn 0"):
-        illegal_move(_LastMove(START.rules, START.start_shape), random.Random(0))
+
+
+def test_illegal_waits_with_a_legal_move_where_no_illegal_one_is_found() -> None:
+    state = _LastMove(START.rules, START.start_shape)
+    assert illegal_move(state, random.Random(0)) == next(START.generate_legal_moves())
 
 
 def test_the_table_names_them_all_good_ones_first() -> None:

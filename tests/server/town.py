@@ -9,11 +9,13 @@ from typing import Any
 
 import trio
 
+from server.editions import choose_editions
 from server.listener import Server
 from server.policy import Edition
 from tests.server.house import Caller, House
 
-GAME_TYPES = ("swc_2021_blokus", "swc_2027_blokus", "swc_2018_hase_und_igel")
+GAME_TYPES = tuple(choose_editions({}, {}))
+"""Every game there is."""
 
 
 @asynccontextmanager

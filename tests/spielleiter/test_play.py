@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from server.editions import EDITIONS
+from server.editions import EDITIONS, choose_editions
 from tests.patience import PATIENCE
 from tests.spielleiter.background import background_server, run
 
@@ -125,7 +125,7 @@ def test_a_refusal_is_told_in_the_servers_words(arguments: list[str], line: str)
             2,
             (
                 "spielleiter play: Invalid value for '--game': 'chess' is not known here, "
-                "expected swc_2027_blokus or swc_2021_blokus or swc_2018_hase_und_igel\n"
+                f"expected {' or '.join(choose_editions({}, {}))}\n"
             ),
         ),
         (

@@ -1,0 +1,266 @@
+"""The worked example of docs/adding-a-game.md works, and nothing else is needed.
+
+The page is applied to a copy of the project, whose path holds blanks and an umlaut. Everything runs there in processes
+of its own, which import the copy.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.documents import ROOT, Block, blocks
+
+PAGE = "docs/adding-a-game.md"
+GAME = ("--game", "tic_tac_toe")
+PATIENCE = 100.0  # seconds that nothing takes unless it hangs; less than pytest's own limit, which tells nothing
+NOT_COPIED = shutil.ignore_patterns(".*_cache", ".coverage*", ".git", ".hypothesis", ".venv*", "__pycache__", "venv*")
+RELAYED = ("PYTEST_", "COV_CORE_", "COVERAGE_", "SPIELLEITER_", "PYTHON")
+"""What the surrounding test run says to its own processes."""
+
+DERIVED = {
+    "tables": ("tests/client/test_editions.py", "tests/server/test_editions.py", "tests/test_document_tables.py"),
+    "dialects": (
+        *("tests/protocol/dialects/test_lobby.py", "tests/server/test_dispatch.py", "tests/server/test_policy.py"),
+    ),
+    "server": ("tests/server/test_seasons.py",),
+    "commands": (
+        "tests/spielleiter/test_play.py",
+        "tests/spielleiter/test_admin.py",
+        "-k",
+        "edition or what_cannot_be",
+    ),
+    "project": ("tests/test_project.py", "-k", "documents or concrete_games or seasons or source_file"),
+}
+"""The tests that go over all games, over their tables, or over the files of the project."""
+
+# -- applying the page ----------------------------------------------------------------------------------------------
+
+
+def file_named_before(block: Block) -> str:
+    """The file that the paragraph before a block names first."""
+    named = re.search(r"`([\w/]+\.(?:py|md))`", block.lead)
+    assert named, f"no file is named before {block}"
+    return named[1]
+
+
+def patched(text: str, diff: str) -> str:
+    """`text` with a diff applied whose hunks have no line numbers: what they replace must be there exactly once."""
+    for hunk in re.split(r"^@@\n", diff, flags=re.MULTILINE)[1:]:
+        lines = hunk.splitlines(keepends=True)
+        old = "".join(line[1:] for line in lines if line[0] in " -")
+        assert text.count(old) == 1, f"{PAGE}: its diff no longer fits, correct these lines:\n{old}"
+        text = text.replace(old, "".join(line[1:] for line in lines if line[0] in " +"))
+    return text
+
+
+def with_last_row(text: str, row: str) -> str:
+    """`text` with a row more in the table of editions."""
+    return re.sub(r"^\| gameType \|.*\n(?:\|.*\n)+", lambda table: table[0] + row, text, count=1, flags=re.MULTILINE)
+
+
+def apply(folder: Path) -> list[str]:
+    """Do in `folder` what the page says; the new files."""
+    new = []
+    for block in blocks(PAGE, "python"):
+        path = folder / file_named_before(block)
+        assert not path.exists(), f"{path} is there already"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(block.text, encoding="utf-8")
+        new.append(file_named_before(block))
+    (diff,) = blocks(PAGE, "diff")
+    (row,) = blocks(PAGE, "markdown")
+    changes = {file_named_before(diff): patched, file_named_before(row): with_last_row}
+    for block in (diff, row):
+        path = folder / file_named_before(block)
+        text = path.read_text(encoding="utf-8")
+        path.write_text(changes[file_named_before(block)](text, block.text), encoding="utf-8")
+        assert path.read_text(encoding="utf-8") != text
+    return new
+
+
+class Project:
+    """A copy of the project with the page applied."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        shutil.copytree(ROOT, folder, symlinks=True, ignore=NOT_COPIED)
+        self.new_files = apply(folder)
+        # the path comes before whatever is installed, the project's own editable form among it
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(RELAYED)}
+        self.environment = {**inherited, "PYTHONPATH": str(folder), "PYTHONUTF8": "1"}
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """This Python with these arguments."""
+        return subprocess.Popen(
+            [sys.executable, *arguments],
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+        )
+
+    def run(self, *arguments: str) -> str:
+        """What it prints; it must succeed."""
+        return finished(self.start(*arguments))
+
+    def spielleiter(self, *arguments: str) -> str:
+        return self.run("-m", "spielleiter", *arguments)
+
+    @contextmanager
+    def serving(self, *options: str) -> Iterator[Server]:
+        """A server on a free port; leaving ends it."""
+        serving = self.start("-m", "spielleiter", "serve", "--port", "0", "--log-format", "json", *options)
+        try:
+            yield Server(self, serving)
+        finally:
+            serving.terminate()
+            try:
+                serving.communicate(timeout=PATIENCE)
+            except subprocess.TimeoutExpired:
+                serving.kill()
+                serving.communicate()
+
+
+class Server:
+    """A server, and commands that talk to it."""
+
+    def __init__(self, project: Project, process: subprocess.Popen[str]) -> None:
+        self._project = project
+        self._process = process
+        self.port = self.wait_for("server_started")["addresses"][0].rpartition(":")[2]
+
+    def wait_for(self, event: str) -> dict[str, Any]:
+        """Read the log as far as this event."""
+        assert self._process.stderr
+        for line in self._process.stderr:
+            said: dict[str, Any] = json.loads(line)
+            if said["event"] == event:
+                return said
+        raise AssertionError(f"the server has ended before {event}")
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        return self._project.start("-m", "spielleiter", *arguments, "--port", self.port, *GAME)
+
+    def prepare(self) -> tuple[str, str, str]:
+        """The room, and the codes of its seats."""
+        room = json.loads(finished(self.start("admin", "prepare", "--slot", "Jörg", "--slot", "Bo", "--json")))
+        return room["roomId"], *room["reservations"]
+
+
+def finished(process: subprocess.Popen[str]) -> str:
+    """What a process prints; it must succeed."""
+    try:
+        output, errors = process.communicate(timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        output, errors = process.communicate()
+    assert process.returncode == 0, f"{output}\n{errors}"
+    return output
+
+
+@pytest.fixture(scope="session")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    return Project(tmp_path_factory.mktemp("adding a game") / "drei gewinnt für alle")
+
+
+# -- what then works ------------------------------------------------------------------------------------------------
+
+
+def test_a_diff_that_no_longer_fits_is_told() -> None:
+    assert patched("a\nb\n", "--- x\n+++ x\n@@\n a\n+c\n") == "a\nc\nb\n"
+    with pytest.raises(AssertionError, match="its diff no longer fits"):
+        patched("a\nb\n", "@@\n c\n+d\n")
+
+
+@pytest.mark.slow
+def test_the_copy_is_what_runs(project: Project) -> None:
+    modules = ("client", "game.tic_tac_toe", "protocol", "server.editions", "spielleiter", "tests.documents")
+    code = f"import importlib\nfor name in {modules}: print(importlib.import_module(name).__file__)"
+    files = [Path(line) for line in project.run("-c", code).splitlines()]
+    assert len(files) == len(modules)
+    assert [file for file in files if not file.is_relative_to(project.folder)] == []
+
+
+@pytest.mark.slow
+def test_its_own_tests_pass_and_reach_every_branch(project: Project) -> None:
+    project.run("-m", "ruff", "check", "--no-cache", *project.new_files, "server/editions.py")
+    own = [name for name in project.new_files if name.startswith("tests/")]
+    measured = ("--cov=game.tic_tac_toe", "--cov=protocol.dialects.tic_tac_toe", "--cov-branch")
+    project.run("-m", "pytest", "-q", "-n", "0", *own, *measured, "--cov-report=", "--cov-fail-under=100")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", DERIVED)
+def test_nothing_else_is_needed(what: str, project: Project) -> None:
+    """The tests that go over all games hold with one more."""
+    project.run("-m", "pytest", "-q", "-n", "0", *DERIVED[what])
+
+
+@pytest.mark.slow
+def test_tests_that_go_over_all_games_find_it(project: Project) -> None:
+    told = project.run("-m", "pytest", "-q", "--collect-only", *DERIVED["commands"][:2], "-k", "tic-tac-toe")
+    for test in ("test_every_edition_is_played", "test_every_edition_is_administered"):
+        assert f"{test}[tic-tac-toe]" in told
+
+
+@pytest.mark.slow
+def test_a_game_is_played_watched_saved_and_resumed(project: Project, tmp_path: Path) -> None:
+    with project.serving(f"--save-replay={tmp_path}") as server:
+        room, *codes = server.prepare()
+        observing = server.start("admin", "observe", room, "--json")
+        server.wait_for("observer_joined")
+        first, second = (server.start("play", "-s", "first", "-r", code, "--json") for code in codes)
+        seen = [json.loads(line) for line in finished(observing).splitlines()]
+        reports = [json.loads(finished(each)) for each in (first, second)]
+        server.wait_for("replay_saved")
+    assert [each["turn"] for each in seen if each["event"] == "state"] == list(range(8))
+    # cell by cell, row by row, the first player completes the diagonal with its fourth mark
+    assert [(each["outcome"], each["points"], each["movesPlayed"]) for each in reports] == [
+        ("won", [[1], [0]], 4),
+        ("lost", [[1], [0]], 3),
+    ]
+
+    (replay,) = tmp_path.glob("replay_tic_tac_toe_*_Jörg_Bo.xml")
+    with project.serving("--load-game-file", str(replay), "--turn", "5") as server:
+        _, *codes = server.prepare()
+        first, second = (server.start("play", "-s", "first", "-r", code, "--json") for code in codes)
+        reports = [json.loads(finished(each)) for each in (first, second)]
+    assert [(each["outcome"], each["movesPlayed"]) for each in reports] == [("won", 1), ("lost", 1)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("strategy", "cause", "reason"),
+    [("silent", "HARD_TIMEOUT", "Zug gesendet"), ("illegal", "RULE_VIOLATION", "Das Feld ist schon besetzt")],
+)
+def test_whoever_breaks_a_limit_or_a_rule_loses(strategy: str, cause: str, reason: str, project: Project) -> None:
+    limits = ("--soft-timeout", "100", "--hard-timeout", "100") if strategy == "silent" else ("--no-timeout",)
+    with project.serving(*limits) as server:
+        _, *codes = server.prepare()
+        offender = server.start("play", "-s", strategy, "-r", codes[0], "--json")
+        other = server.start("play", "-s", "first", "-r", codes[1], "--json")
+        lost, won = (json.loads(finished(each)) for each in (offender, other))
+    assert (lost["outcome"], lost["cause"], won["outcome"]) == ("lost", cause, "won")
+    assert reason in lost["reason"]
+
+
+@pytest.mark.slow
+def test_a_match_and_a_demo_are_played(project: Project, tmp_path: Path) -> None:
+    players = ("--player1", "builtin:greedy", "--player2", "builtin:random", "--no-timeout")
+    told = project.spielleiter("match", *GAME, *players, "-n", "4", "--seed", "1", "--out", str(tmp_path / "out"))
+    assert "4 of 4 games played, 4 counted" in told
+    shown = project.spielleiter("demo", *GAME, "--first", "first", "--second", "first")
+    assert shown.splitlines()[-1].startswith("first wins 1:0")
