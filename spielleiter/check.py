@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from server.setting import MAX_SECONDS
 from spielleiter.commands import Misuse, run_async
 from spielleiter.exit_codes import EXIT_FAULT, EXIT_MACHINE
-from spielleiter.options import folder_option, game_option, timeout_options
+from spielleiter.options import folder_option, game_option, require_sensible_limits, timeout_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--pause",
-    type=click.FloatRange(0, min_open=True),
+    type=click.FloatRange(0, MAX_SECONDS, min_open=True),
     default=3.0,
     show_default=True,
     metavar="SECONDS",
@@ -62,6 +63,7 @@ def check(
     from match.errors import MatchError, SetupError
     from match.setup import Patience
 
+    require_sensible_limits(soft_timeout, hard_timeout)
     setup = CheckSetup(
         command, game, soft_timeout / 1000, hard_timeout / 1000, pause, Patience(start=start_timeout, exit=exit_timeout)
     )

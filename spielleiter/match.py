@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from client.defaults import DEFAULT_PASSWORD
+from server.setting import MAX_WHOLE_NUMBER
 from spielleiter.commands import EXIT_FAILURE, Misuse, run_async
 from spielleiter.exit_codes import EXIT_FAULT, EXIT_MACHINE, FAULTS, exit_code, fault_kinds
 from spielleiter.options import (
+    MAX_CONCURRENCY,
     folder_option,
     game_option,
     is_given,
@@ -55,7 +57,7 @@ _MIN_TESTS = 20
 @click.option(
     "-j",
     "--concurrency",
-    type=click.IntRange(1),
+    type=click.IntRange(1, MAX_CONCURRENCY),
     default=1,
     show_default=True,
     metavar="N",
@@ -70,7 +72,11 @@ _MIN_TESTS = 20
     help="A replay to start from, or a folder with replays: one for each pair.",
 )
 @click.option(
-    "--opening-turn", type=click.IntRange(0), default=0, metavar="TURN", help="The turn of the replays to start from."
+    "--opening-turn",
+    type=click.IntRange(0, MAX_WHOLE_NUMBER),
+    default=0,
+    metavar="TURN",
+    help="The turn of the replays to start from.",
 )
 @click.option("--start-piece", metavar="SHAPE", help="As of `serve`: the shape every colour begins with.")
 @click.option("--game-end", metavar="WHEN", help="As of `serve`: colorFinished or noMovesLeft.")
@@ -317,15 +323,19 @@ def check_setup(setup: MatchSetup) -> None:
     from match.errors import SetupError
     from match.house import own_config
     from match.stopping import sprt_of
+    from server.config import limits_problem
     from server.editions import choose_editions
 
     sprt_of(setup)
     try:
-        given = own_config(setup).game_options
+        config = own_config(setup)
     except TypeError as error:
         raise SetupError(str(error)) from None
+    problem = limits_problem(config.soft_timeout, config.hard_timeout)
+    if problem and any(entrant.can_timeout for entrant in setup.entrants):
+        raise SetupError(problem)
     edition = choose_editions({}, {})[setup.game_type]
-    for name, value in given.items():
+    for name, value in config.game_options.items():
         if problem := why_without_effect(edition, name, value):
             raise SetupError(problem)
 

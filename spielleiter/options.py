@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from client.defaults import DEFAULT_HOST, DEFAULT_PORT
+from server.setting import MAX_SECONDS, MAX_WHOLE_NUMBER
 
 if TYPE_CHECKING:
     from server.policy import Edition
@@ -25,7 +26,7 @@ def server_options(command: Decorated) -> Decorated:
     for option in (
         click.option(
             "--wait",
-            type=click.FloatRange(0),
+            type=click.FloatRange(0, MAX_SECONDS),
             default=0.0,
             metavar="SECONDS",
             help="Wait this long for a server that is not there yet.",
@@ -47,9 +48,12 @@ def server_options(command: Decorated) -> Decorated:
     return command
 
 
-_MILLISECONDS: Final = click.IntRange(1)
-_SECONDS: Final = click.FloatRange(0, min_open=True)
-_SECONDS_OR_NONE: Final = click.FloatRange(0)
+_MILLISECONDS: Final = click.IntRange(1, MAX_WHOLE_NUMBER)
+_SECONDS: Final = click.FloatRange(0, MAX_SECONDS, min_open=True)
+_SECONDS_OR_NONE: Final = click.FloatRange(0, MAX_SECONDS)
+
+MAX_CONCURRENCY: Final = 1024
+"""So many games may be played at a time."""
 
 TIMEOUTS: Final[Mapping[str, float]] = MappingProxyType(
     {"soft": 2000, "hard": 10_000, "start": 30.0, "exit": 5.0, "game": 600.0}
@@ -79,6 +83,14 @@ def timeout_options(helps: Mapping[str, str], *, has_to_exit: bool) -> Callable[
         return command
 
     return decorate
+
+
+def require_sensible_limits(soft_timeout: int, hard_timeout: int) -> None:
+    """Raises UsageError if the soft limit is above the hard one; both are milliseconds."""
+    from server.config import limits_problem
+
+    if problem := limits_problem(soft_timeout / 1000, hard_timeout / 1000):
+        raise click.UsageError(problem)
 
 
 def place_of_server(options: Mapping[str, Any]) -> tuple[str, int] | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from server.setting import MAX_SECONDS
 from spielleiter.commands import EXIT_FAILURE, Failure, run_async
 from spielleiter.options import chosen_edition, edition_options, json_option, server_options
 
@@ -61,7 +62,7 @@ class _PlayCommand(click.Command):
 @click.option("--seed", type=int, metavar="N", help="Makes the choice among moves the same in every run.")
 @click.option(
     "--delay",
-    type=click.FloatRange(0),
+    type=click.FloatRange(0, MAX_SECONDS),
     metavar="SECONDS",
     help="How late the strategy slow answers.  [default: 3]",
 )

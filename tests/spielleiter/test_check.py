@@ -72,10 +72,23 @@ def test_the_steps_are_a_suite_of_tests(steps: list[StepResult], tmp_path: Path)
     assert suite[1][1].text == "first line\nsecond line"
 
 
-def test_misuse_is_one_line() -> None:
-    done = run("check", "builtin:clever")
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("builtin:clever",), "there is no such strategy"),
+        (
+            ("bot", "--soft-timeout", "3", "--hard-timeout", "2"),
+            "the soft time limit (3 ms) is above the hard one (2 ms)",
+        ),
+        (("bot", "--hard-timeout", "9" * 23), "is not in the range 1<=x<=2147483647"),
+        (("bot", "--pause", "1e300"), "is not in the range 0<x<=31622400"),
+    ],
+)
+def test_misuse_is_one_line(arguments: tuple[str, ...], problem: str) -> None:
+    done = run("check", *arguments)
     assert done.exit_code == 2
-    assert "there is no such strategy" in done.stderr
+    assert problem in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.usefixtures("steps")

@@ -60,7 +60,7 @@ OPTIONS: dict[str, tuple[list[str], Any]] = {
     "editions": (["--edition", "a=b", "--edition", "c=d"], {"a": "b", "c": "d"}),
     "is_paused": (["--paused"], True),
     "soft_timeout": (["--soft-timeout", "100"], 0.1),
-    "hard_timeout": (["--hard-timeout", "200"], 0.2),
+    "hard_timeout": (["--hard-timeout", "20000"], 20.0),
     "has_timeouts": (["--no-timeout"], False),
     "game_end": (["--game-end", "noMovesLeft"], "noMovesLeft"),
     "start_piece": (["--start-piece", "PENTO_V"], "PENTO_V"),
