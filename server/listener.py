@@ -196,7 +196,9 @@ class Server:
             except OSError as error:
                 if not has_told:
                     has_told = True
-                    self.stream.publish(events.ConnectionRefused("", "cannot_accept", f"cannot accept: {error}"))
+                    self.stream.publish(
+                        events.ConnectionRefused("", "cannot_accept", f"cannot accept: {error.strerror or error}")
+                    )
                 await trio.sleep(ACCEPT_PAUSE)
             else:
                 has_told = False

@@ -1,7 +1,8 @@
 """`spielleiter admin`: what an administrator can ask of a running server, one command each.
 
-Law: one command is one connection. Codes and events go to standard output, everything for people's eyes only to
-standard error; a refusal of the server is one line there, in the server's words, and exit code 1.
+Invariants: one command is one connection. Codes and events go to standard output, everything that only people read to
+standard error. A refusal of the server is one line there and exit code 1: its reason and what to do about it or, with
+`--json`, the server's words as they came.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ class _Server:
     wait: float
     password: str
     edition: Edition
+    keeps_words: bool
+    """Whether a refusal is told in the server's own words, whole, as scripts want it."""
 
     def run(self, act: Callable[[AdminClient], Awaitable[None]], tap: Tap | None = None) -> None:
         """Connect, `act`, and leave; whatever is refused on the way is a Failure."""
@@ -49,7 +52,9 @@ class _Server:
         try:
             run_async(main)
         except ClientError as error:
-            raise Failure(str(error)) from error
+            from spielleiter.refusals import failure_text
+
+            raise Failure(failure_text(error, keeps_words=self.keeps_words)) from error
 
 
 def _admin_command(function: Callable[..., None]) -> Callable[..., None]:
@@ -70,7 +75,8 @@ def _admin_command(function: Callable[..., None]) -> Callable[..., None]:
     def command(
         host: str, port: int, wait: float, password: str, game: str | None, edition: str | None, **options: Any
     ) -> None:
-        function(_Server(host, port, wait, password, chosen_edition(game, edition)), **options)
+        server = _Server(host, port, wait, password, chosen_edition(game, edition), options["as_json"])
+        function(server, **options)
 
     return command
 
@@ -160,6 +166,7 @@ def observe(server: _Server, room: str, raw: bool, as_json: bool) -> None:
 
 def _event_line(event: ObserverEvent, names: tuple[str, str]) -> str:
     from protocol.messages import Memento, Paused, Result
+    from spielleiter.refusals import refusal_text
     from spielleiter.words import result_line, state_line
 
     match event:
@@ -170,7 +177,7 @@ def _event_line(event: ObserverEvent, names: tuple[str, str]) -> str:
         case Paused(is_paused):
             return "paused" if is_paused else "goes on"
         case _:
-            return f"error: {' '.join(event.message.split())}"
+            return f"error: {refusal_text(event.message)}"
 
 
 def _event_value(room: str, event: ObserverEvent, names: tuple[str, str]) -> dict[str, Any]:

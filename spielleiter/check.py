@@ -62,6 +62,7 @@ def check(
     from match.check import CheckSetup, Status, check_program
     from match.errors import MatchError, SetupError
     from match.setup import Patience
+    from server.errors import os_error_text
 
     require_sensible_limits(soft_timeout, hard_timeout)
     setup = CheckSetup(
@@ -76,7 +77,8 @@ def check(
     except SetupError as error:
         raise Misuse(str(error)) from None
     except (MatchError, OSError) as error:
-        click.echo(f"spielleiter check: {error}", err=True)
+        told = os_error_text(error) if isinstance(error, OSError) else error
+        click.echo(f"spielleiter check: {told}", err=True)
         raise click.exceptions.Exit(EXIT_MACHINE) from None
     failed = [result for result in results if result.status is not Status.PASSED]
     if failed:

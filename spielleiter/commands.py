@@ -89,4 +89,9 @@ class LazyGroup(click.Group):
             sys.exit(error.exit_code)
         except click.Abort:
             sys.exit(EXIT_INTERRUPTED)
+        except OSError as error:  # a full disk, a file that may not be read: this machine's affair, and no bug
+            from server.errors import os_error_text
+
+            click.echo(f"{extra.get('prog_name') or self.name}: {os_error_text(error)}", err=True)
+            sys.exit(EXIT_FAILURE)
         sys.exit(code if isinstance(code, int) else 0)

@@ -24,6 +24,7 @@ def demo(game: str | None, edition: str | None, seed: int | None, first: str, se
     from server.config import Config
     from server.errors import StartError
     from server.listener import serve
+    from spielleiter.refusals import refusal_text
     from spielleiter.words import board_text, report_line, result_line
 
     chosen = chosen_edition(game, edition)
@@ -66,7 +67,7 @@ def demo(game: str | None, edition: str | None, seed: int | None, first: str, se
     try:
         run_async(main)
     except (ClientError, StartError) as error:
-        raise Failure(str(error)) from error
+        raise Failure(refusal_text(str(error))) from error
     report = reports[0]
     if report.state is not None and (board := board_text(report.state)):
         click.echo(board)

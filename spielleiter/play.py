@@ -97,6 +97,7 @@ def play(
     from client.errors import ClientError
     from client.player import GameEnd, GameReport, Player
     from client.strategies import DEFAULT_DELAY, STRATEGIES, make_strategy
+    from spielleiter.refusals import failure_text
     from spielleiter.words import outcome_word, report_line, result_points
 
     kind = STRATEGIES[strategy]
@@ -120,7 +121,7 @@ def play(
     try:
         report = run_async(main)
     except ClientError as error:
-        raise Failure(str(error)) from error
+        raise Failure(failure_text(error, keeps_words=as_json)) from error
     if as_json:
         result, seat = report.result, report.seat
         score = result.scores[seat] if result and seat is not None else None

@@ -56,7 +56,10 @@ def test_a_game_is_watched_stepped_and_ended() -> None:
         again = server.run("admin", "pause", room)
     assert (again.exit_code, again.stderr) == (
         1,
-        f"spielleiter: sc.api.plugins.exceptions.GameRoomException: Couldn't find a room with id {room}\n",
+        (
+            f"spielleiter: Couldn't find a room with id {room}; "
+            "its game may be over; `spielleiter admin status` lists the rooms there are\n"
+        ),
     )
 
 
@@ -142,12 +145,25 @@ def test_an_unknown_room_is_a_failure(command: str) -> None:
     assert (result.exit_code, result.stdout, result.stderr) == (
         1,
         "",
-        "spielleiter: sc.api.plugins.exceptions.GameRoomException: Couldn't find a room with id nowhere\n",
+        (
+            "spielleiter: Couldn't find a room with id nowhere; "
+            "its game may be over; `spielleiter admin status` lists the rooms there are\n"
+        ),
     )
 
 
+def test_a_script_is_told_a_refusal_in_the_servers_own_words() -> None:
+    with background_server() as server:
+        result = server.run("admin", "cancel", "nowhere", "--json")
+    words = "sc.api.plugins.exceptions.GameRoomException: Couldn't find a room with id nowhere"
+    assert (result.exit_code, result.stderr) == (1, f"spielleiter: {words}\n")
+
+
 def test_a_wrong_password_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    line = "spielleiter: sc.server.network.AuthenticationFailedException: Failed to authenticate as administrator\n"
+    line = (
+        "spielleiter: Failed to authenticate as administrator; "
+        "give the server's password with --password or in the variable SPIELLEITER_PASSWORD\n"
+    )
     with background_server(password="geheim") as server:
         result = server.run("admin", "prepare", "--password", "falsch")
         assert (result.exit_code, result.stderr) == (1, line)
@@ -160,7 +176,10 @@ def test_nobody_there_is_a_failure() -> None:
     result = run("admin", "cancel", "x", "-p", "1")
     assert (result.exit_code, result.stderr) == (
         1,
-        "spielleiter: cannot connect to 127.0.0.1:1 (nobody listens there)\n",
+        (
+            "spielleiter: cannot connect to 127.0.0.1:1 (nobody listens there); "
+            "start a server with `spielleiter serve --port 1`, or name another place with --host and --port\n"
+        ),
     )
 
 

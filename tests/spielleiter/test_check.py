@@ -105,6 +105,14 @@ def test_a_machine_that_fails_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert (done.exit_code, done.stderr) == (4, "spielleiter check: no space left\n")
 
 
+def test_a_folder_that_cannot_be_made_is_named_without_a_number(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    done = run("check", "no-such-program", "--out", str(tmp_path / "file" / "out"))
+    assert done.exit_code == 4
+    assert done.stderr.startswith(f"spielleiter check: {tmp_path}")
+    assert done.stderr.endswith(": Not a directory\n")
+
+
 @pytest.mark.slow
 def test_outputs_are_kept_where_that_is_asked(tmp_path: Path) -> None:
     command = f"{sys.executable} -c 'print(3)'"

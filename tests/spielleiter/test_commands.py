@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import sys
 
 import click
@@ -23,6 +24,8 @@ def fail(what: str) -> None:
         "usage": click.UsageError("not like this"),
         "interrupt": KeyboardInterrupt(),
         "exit": click.exceptions.Exit(7),
+        "machine": PermissionError(errno.EACCES, "Permission denied", "there/file"),
+        "disk": OSError(errno.ENOSPC, "No space left on device"),
     }[what]
 
 
@@ -44,6 +47,8 @@ def group(context: click.Context) -> None:
         ("misuse", 2, "tool: asked wrongly\n"),
         ("usage", 2, "tool fail: not like this\n"),
         ("interrupt", 130, ""),
+        ("machine", 1, "tool: there/file: Permission denied\n"),
+        ("disk", 1, "tool: No space left on device\n"),
         ("exit", 7, ""),
     ],
 )
