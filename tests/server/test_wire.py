@@ -291,5 +291,5 @@ async def test_any_stream_of_trio_s_will_do(autojump_clock: object) -> None:
     await wire.send_eof()
     assert await near.receive_some() == b""
     await wire.aclose()
-    with pytest.raises(trio.BrokenResourceError, match=r"^[^\[]+$"):
+    with pytest.raises(trio.BrokenResourceError):
         await near.send_all(b"x")
