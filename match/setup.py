@@ -14,6 +14,7 @@ from typing import Any, Final
 from match.errors import SetupError
 from match.plan import Opening, PlannedGame, plan_games
 from match.program import Command
+from server.counting import count_text
 
 MAX_GAMES: Final = 1_000_000
 """The most games that a match can have; its plan is kept in memory."""
@@ -67,7 +68,7 @@ class MatchSetup:
 
     def __post_init__(self) -> None:
         if not 1 <= self.games <= MAX_GAMES:
-            raise SetupError(f"{self.games} games cannot be played, expected 1 to {MAX_GAMES}")
+            raise SetupError(f"{count_text(self.games, 'game')} cannot be played, expected 1 to {MAX_GAMES}")
         for entrant in self.entrants:
             Command.parse(entrant.command)
 

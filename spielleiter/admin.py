@@ -95,7 +95,7 @@ def admin(context: click.Context) -> None:
     show_help_alone(context)
 
 
-@admin.command()
+@admin.command(short_help="Open a room and write the codes of its seats.")
 @_admin_command
 @click.option(
     "--slot", "slots", multiple=True, metavar="NAME", help="Display name of a player; give it twice.  [One, Two]"
@@ -128,7 +128,7 @@ def prepare(
     server.run(act)
 
 
-@admin.command()
+@admin.command(short_help="Watch a game, line by line, to its end.")
 @_admin_command
 @click.argument("room")
 @click.option("--raw", is_flag=True, help="Write the bytes that the server sends, exactly.")
@@ -217,7 +217,7 @@ def _ask(server: _Server, room: str, as_json: bool, ask: Callable[[AdminClient],
         _echo_json(roomId=room, accepted=True)
 
 
-@admin.command()
+@admin.command(short_help="Ask for no more moves.")
 @_admin_command
 @click.argument("room")
 def pause(server: _Server, room: str, as_json: bool) -> None:
@@ -228,7 +228,7 @@ def pause(server: _Server, room: str, as_json: bool) -> None:
     _ask(server, room, as_json, lambda client: client.pause(room))
 
 
-@admin.command()
+@admin.command(short_help="Let a paused game go on.")
 @_admin_command
 @click.argument("room")
 def resume(server: _Server, room: str, as_json: bool) -> None:
@@ -239,7 +239,7 @@ def resume(server: _Server, room: str, as_json: bool) -> None:
     _ask(server, room, as_json, lambda client: client.resume(room))
 
 
-@admin.command()
+@admin.command(short_help="Ask for one move of a paused game.")
 @_admin_command
 @click.argument("room")
 @click.option("--forced", is_flag=True, help="Set the request's attribute forced.")
@@ -251,7 +251,7 @@ def step(server: _Server, room: str, forced: bool, as_json: bool) -> None:
     _ask(server, room, as_json, lambda client: client.step(room, forced=forced))
 
 
-@admin.command()
+@admin.command(short_help="End a game at once.")
 @_admin_command
 @click.argument("room")
 def cancel(server: _Server, room: str, as_json: bool) -> None:
@@ -262,7 +262,7 @@ def cancel(server: _Server, room: str, as_json: bool) -> None:
     _ask(server, room, as_json, lambda client: client.cancel(room))
 
 
-@admin.command()
+@admin.command(short_help="Show rooms and connections.")
 @_admin_command
 def status(server: _Server, as_json: bool) -> None:
     """Show rooms, connections, and how the last thousand connections ended; only spielleiter tells this.

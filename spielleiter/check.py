@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from server.counting import count_text
 from server.setting import MAX_SECONDS
 from spielleiter.commands import Misuse, run_async
 from spielleiter.exit_codes import EXIT_FAULT, EXIT_MACHINE
@@ -83,9 +84,11 @@ def check(
     failed = [result for result in results if result.status is not Status.PASSED]
     if failed:
         first = next(result for result in failed if result.status is Status.FAILED)
-        click.echo(f"not fit: {len(failed)} of {len(results)} steps not passed, first {first.number}, {first.title}")
+        steps = count_text(len(results), "step")
+        click.echo(f"not fit: {len(failed)} of {steps} not passed, first {first.number}, {first.title}")
         raise click.exceptions.Exit(EXIT_FAULT)
-    click.echo(f"fit: all {len(results)} steps passed")
+    steps = "the only step" if len(results) == 1 else f"all {len(results)} steps"
+    click.echo(f"fit: {steps} passed")
 
 
 def _tell(result: StepResult) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from client.defaults import DEFAULT_PASSWORD
+from server.counting import count_text
 from server.setting import MAX_WHOLE_NUMBER
 from spielleiter.commands import EXIT_FAILURE, Misuse, run_async
 from spielleiter.exit_codes import EXIT_FAULT, EXIT_MACHINE, FAULTS, exit_code, fault_kinds
@@ -38,7 +39,7 @@ _MIN_TESTS = 20
 
 
 @click.command(name="match")
-@click.option("--player1", metavar="CMD", help="The first program; see below.")
+@click.option("--player1", metavar="CMD", help="The first program; see CMD above.")
 @click.option("--player2", metavar="CMD", help="The second program.")
 @click.option("--name1", metavar="NAME", help="What the first program is called.")
 @click.option("--name2", metavar="NAME", help="What the second program is called.")
@@ -198,7 +199,6 @@ def match_command(context: click.Context, /, resume: Path | None, **options: Any
 def _play(setup: MatchSetup, folder: Path, conditions: Conditions) -> tuple[End, tuple[GameRecord, ...], Summary]:
     from match.journal import open_journal
     from match.reports import write_reports
-    from match.reports.words import count_text
     from match.runner import count_cores, play_match
     from match.stopping import sprt_of, stop_rule
     from match.summary import summarise
@@ -229,7 +229,6 @@ def _play(setup: MatchSetup, folder: Path, conditions: Conditions) -> tuple[End,
 
 def _show(summary: Summary, folder: Path, end: End) -> None:
     from match.reports.words import (
-        count_text,
         elo_text,
         estimate_text,
         games_text,

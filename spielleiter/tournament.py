@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from server.counting import count_text
 from spielleiter.commands import EXIT_INTERRUPTED, Misuse, run_async
 from spielleiter.exit_codes import EXIT_FAULT, EXIT_MACHINE, fault_kinds
 from spielleiter.match import check_setup
@@ -122,7 +123,6 @@ def _keep(file: Path, folder: Path, game_type: str) -> None:
 def _play(described: Tournament, folder: Path, concurrency: int) -> tuple[End, list[GameRecord]]:
     from match.journal import SETUP, load_setup, open_journal, save_setup
     from match.reports import write_reports
-    from match.reports.words import count_text
     from match.runner import Conditions, End, play_match
     from match.setup import MatchSetup
     from match.summary import summarise

@@ -7,6 +7,7 @@ import pytest
 
 from client.admin import AdminClient
 from server.editions import EDITIONS
+from spielleiter.admin import admin
 from tests.spielleiter.background import BackgroundServer, background_server, run
 
 
@@ -136,6 +137,13 @@ def test_a_season_that_reserves_every_seat_has_no_open_ones() -> None:
     result = run("admin", "prepare", "--open", "--game", "swc_2018_hase_und_igel")
     assert result.exit_code == 2
     assert result.stderr == "spielleiter admin prepare: --open: hase-und-igel-2018 reserves every seat\n"
+
+
+def test_the_help_cuts_no_summary_off() -> None:
+    text = run("admin", "--help", terminal_width=80).stdout
+    commands = text.partition("Commands:\n")[2].splitlines()
+    assert [line.split()[0] for line in commands] == sorted(admin.commands)
+    assert all(line.endswith(".") and not line.endswith("..") for line in commands)
 
 
 @pytest.mark.parametrize("command", ["pause", "resume", "step", "cancel", "observe"])

@@ -37,7 +37,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[StepResult]:
 def test_a_program_that_is_fit_is_told_so() -> None:
     done = run("check", "bot")
     assert done.exit_code == 0
-    assert done.stdout == " 1  passed     starts: connected\nfit: all 1 steps passed\n"
+    assert done.stdout == " 1  passed     starts: connected\nfit: the only step passed\n"
 
 
 def test_what_failed_is_told_with_everything_known(steps: list[StepResult]) -> None:
