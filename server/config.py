@@ -78,7 +78,10 @@ class Config:
     """Everything that can be set. All `*_timeout` are seconds, whatever unit the property has."""
 
     host: str = setting(
-        "127.0.0.1", text("ADDRESS"), LISTENING, "Address to listen on; 0.0.0.0 and :: are all of this machine's."
+        "127.0.0.1",
+        text("ADDRESS"),
+        LISTENING,
+        "Address to listen on; 0.0.0.0 is every IPv4 address of this machine, :: every IPv4 and IPv6 address.",
     )
     port: int = setting(
         13050, whole_number(0, 65535, "PORT"), LISTENING, "Port to listen on; 0: any free one.", short_option="-p"
