@@ -18,6 +18,7 @@ from client.defaults import DEFAULT_PASSWORD
 from server.counting import count_text
 from server.setting import MAX_WHOLE_NUMBER
 from spielleiter.commands import EXIT_FAILURE, Misuse, run_async
+from spielleiter.completion import completing, game_option_values, programs
 from spielleiter.exit_codes import EXIT_FAULT, EXIT_MACHINE, FAULTS, exit_code, fault_kinds
 from spielleiter.options import (
     MAX_CONCURRENCY,
@@ -39,8 +40,8 @@ _MIN_TESTS = 20
 
 
 @click.command(name="match")
-@click.option("--player1", metavar="CMD", help="The first program; see CMD above.")
-@click.option("--player2", metavar="CMD", help="The second program.")
+@click.option("--player1", metavar="CMD", shell_complete=completing(programs), help="The first program; see CMD above.")
+@click.option("--player2", metavar="CMD", shell_complete=completing(programs), help="The second program.")
 @click.option("--name1", metavar="NAME", help="What the first program is called.")
 @click.option("--name2", metavar="NAME", help="What the second program is called.")
 @click.option(
@@ -79,8 +80,18 @@ _MIN_TESTS = 20
     metavar="TURN",
     help="The turn of the replays to start from.",
 )
-@click.option("--start-piece", metavar="SHAPE", help="As of `serve`: the shape every colour begins with.")
-@click.option("--game-end", metavar="WHEN", help="As of `serve`: colorFinished or noMovesLeft.")
+@click.option(
+    "--start-piece",
+    metavar="SHAPE",
+    shell_complete=completing(game_option_values("startPiece")),
+    help="As of `serve`: the shape every colour begins with.",
+)
+@click.option(
+    "--game-end",
+    metavar="WHEN",
+    shell_complete=completing(game_option_values("gameEnd")),
+    help="As of `serve`: colorFinished or noMovesLeft.",
+)
 @timeout_options(
     {
         "soft": "Milliseconds for a move.",

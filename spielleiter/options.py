@@ -11,7 +11,8 @@ import click
 from click.core import ParameterSource
 
 from client.defaults import DEFAULT_HOST, DEFAULT_PORT
-from server.setting import MAX_SECONDS, MAX_WHOLE_NUMBER
+from server.setting import MAX_SECONDS, MAX_WHOLE_NUMBER, suggestion
+from spielleiter.completion import completing, editions, game_types
 
 if TYPE_CHECKING:
     from server.policy import Edition
@@ -129,20 +130,14 @@ def is_given(context: click.Context, name: str) -> bool:
     return context.get_parameter_source(name) in {ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT}
 
 
-def _complete_game_types(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[Any]:
-    from click.shell_completion import CompletionItem
-
-    from server.editions import choose_editions
-
-    return [CompletionItem(game_type) for game_type in choose_editions({}, {}) if game_type.startswith(incomplete)]
-
-
 def _known_game_type(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
     from server.editions import choose_editions
 
-    editions = choose_editions({}, {})
-    if value is not None and value not in editions:
-        raise click.BadParameter(f"{value!r} is not known here, expected {' or '.join(editions)}")
+    known = choose_editions({}, {})
+    if value is not None and value not in known:
+        raise click.BadParameter(
+            f"{value!r} is not known here, expected {' or '.join(known)}{suggestion(value, known)}"
+        )
     return value
 
 
@@ -158,24 +153,18 @@ def game_option(command: Decorated) -> Decorated:
         "--game",
         metavar="GAMETYPE",
         callback=_chosen_game_type,
-        shell_complete=_complete_game_types,
+        shell_complete=completing(game_types),
         help=f"The gameType, which says what is played.  {_RUNNING_SEASON}",
     )(command)
-
-
-def _complete_editions(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[Any]:
-    from click.shell_completion import CompletionItem
-
-    from server.editions import EDITIONS
-
-    return [CompletionItem(name) for name in EDITIONS if name.startswith(incomplete)]
 
 
 def _known_edition(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
     from server.editions import EDITIONS
 
     if value is not None and value not in EDITIONS:
-        raise click.BadParameter(f"{value!r} is not known here, expected {' or '.join(EDITIONS)}")
+        raise click.BadParameter(
+            f"{value!r} is not known here, expected {' or '.join(EDITIONS)}{suggestion(value, EDITIONS)}"
+        )
     return value
 
 
@@ -186,14 +175,14 @@ def edition_options(command: Decorated) -> Decorated:
             "--edition",
             metavar="EDITION",
             callback=_known_edition,
-            shell_complete=_complete_editions,
+            shell_complete=completing(editions),
             help="The form in which the server speaks, if it is not the usual one of that game.",
         ),
         click.option(
             "--game",
             metavar="GAMETYPE",
             callback=_known_game_type,
-            shell_complete=_complete_game_types,
+            shell_complete=completing(game_types),
             help=f"The gameType, which says what is played.  {_RUNNING_SEASON}",
         ),
     ):
@@ -211,8 +200,8 @@ def chosen_edition(
     from server.editions import EDITIONS, choose_editions
 
     if edition is None:
-        editions = choose_editions({}, {})
-        return editions[game] if game is not None else next(filter(is_playable, editions.values()))
+        usual = choose_editions({}, {})
+        return usual[game] if game is not None else next(filter(is_playable, usual.values()))
     chosen = EDITIONS[edition]
     if game not in {None, chosen.game_type}:
         raise click.UsageError(f"--game {game} --edition {edition}: that edition is of {chosen.game_type}")

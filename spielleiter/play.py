@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import click
 
-from server.setting import MAX_SECONDS
+from server.setting import MAX_SECONDS, suggestion
 from spielleiter.commands import EXIT_FAILURE, Failure, run_async
+from spielleiter.completion import complete_strategies
 from spielleiter.options import chosen_edition, edition_options, json_option, server_options
 
 
@@ -16,18 +16,10 @@ def _known_strategy(_context: click.Context, _parameter: click.Parameter, value:
     from client.strategies import STRATEGIES
 
     if value not in STRATEGIES:
-        raise click.BadParameter(f"{value!r} is not known, expected {', '.join(STRATEGIES)}")
+        raise click.BadParameter(
+            f"{value!r} is not known, expected {', '.join(STRATEGIES)}{suggestion(value, STRATEGIES)}"
+        )
     return value
-
-
-def _complete_strategies(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[Any]:
-    from click.shell_completion import CompletionItem
-
-    from client.strategies import STRATEGIES
-
-    return [
-        CompletionItem(name, help=kind.description) for name, kind in STRATEGIES.items() if name.startswith(incomplete)
-    ]
 
 
 class _PlayCommand(click.Command):
@@ -52,7 +44,7 @@ class _PlayCommand(click.Command):
     show_default=True,
     metavar="NAME",
     callback=_known_strategy,
-    shell_complete=_complete_strategies,
+    shell_complete=complete_strategies,
     help="How to play; see below.",
 )
 @server_options
