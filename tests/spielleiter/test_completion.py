@@ -24,7 +24,9 @@ def ask(instruction: str, words: list[str], number: int | None = None) -> str:
         "COMP_CWORD": str(len(words) - 1) if number is None else words[number],
         "PYTHONPATH": str(ROOT),
     }
-    done = subprocess.run([sys.executable, "-c", START], env=environment, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", START], env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.stderr == ""
     return done.stdout
 
