@@ -8,7 +8,7 @@ test holds that it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
 
@@ -90,7 +90,7 @@ class _ManFormatter(click.HelpFormatter):
             else:
                 self.write(".PP\n" + line(" ".join(paragraph.split())))
 
-    def write_dl(self, rows: Sequence[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:  # noqa: ARG002
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:  # noqa: ARG002
         for term, text in rows:
             self.write(f".TP\n.B {roff(term)}\n{line(' '.join(text.split()))}")
 

@@ -103,11 +103,11 @@ _MIN_TESTS = 20
     has_to_exit=False,
 )
 @click.option("--no-timeout", is_flag=True, help="Neither program is held to the time limits.")
-@click.option("--no-timeout1", is_flag=True, help="The first program is not.")
-@click.option("--no-timeout2", is_flag=True, help="The second program is not.")
+@click.option("--no-timeout1", is_flag=True, help="The first program is not held to them.")
+@click.option("--no-timeout2", is_flag=True, help="The second program is not held to them.")
 @click.option("--server", metavar="HOST:PORT", help="Play at this server instead of one of our own.")
-@click.option("-h", "--host", metavar="HOST", help="The same in two options.")
-@click.option("-p", "--port", type=click.IntRange(0, 65535), metavar="PORT", help="The same in two options.")
+@click.option("-h", "--host", metavar="HOST", help="The host of that server; with --port the same as --server.")
+@click.option("-p", "--port", type=click.IntRange(0, 65535), metavar="PORT", help="The port of that server.")
 @click.option(
     "--password",
     envvar="SPIELLEITER_PASSWORD",
@@ -133,7 +133,7 @@ _MIN_TESTS = 20
     default=_MIN_TESTS,
     show_default=True,
     metavar="N",
-    help="But not before so many games.",
+    help="With --significance: play at least so many games.",
 )
 @click.option("--fail-fast", is_flag=True, help="Stop at the first game in which a program fails.")
 @click.option(

@@ -30,7 +30,7 @@ async def test_one_connection_too_many_is_told_so_and_the_next_one_has_its_place
             await first.send_all(f'<protocol><join gameType="{GAME_TYPE}"/>'.encode())
             await first.receive_some()
             async with await house.connect() as second:
-                text = "This server serves no more than 1 connections"
+                text = "This server serves no more than 1 connection"
                 assert await read_all(second) == START + answered(text) + GOODBYE
             await first.send_all(b"<close/>")
             await read_all(first)
@@ -55,7 +55,7 @@ async def test_one_address_has_only_so_many_but_this_machine_is_exempt(host: str
             server._admit(other_far, (host, 2), sessions)
             await wait_all_tasks_blocked()
             if is_refused:
-                text = "This server serves no more than 1 connections from one address"
+                text = "This server serves no more than 1 connection from one address"
                 assert other_near.recv(1000) == START + answered(text) + GOODBYE
             else:
                 other_near.sendall(b"<protocol><close/>")
