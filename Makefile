@@ -10,7 +10,7 @@ PY := "$(VENV)/bin/python"
 PIP := $(PY) -m pip --disable-pip-version-check --no-input --quiet --quiet
 LOCK_TOOL := uv==0.13.8
 
-.PHONY: help setup setup-dev serve demo test lint types imports bench fuzz soak lock clean
+.PHONY: help setup setup-dev serve demo test lint types imports bench fuzz soak lock man clean
 .DELETE_ON_ERROR:
 
 help: ## list the commands (make alone does it too)
@@ -22,12 +22,17 @@ setup: $(VENV)/.runtime ## prepare .venv, with what the server needs
 setup-dev: $(VENV)/.development ## ... and with what its tests need
 
 $(VENV)/.python:
-	@for candidate in $(PYTHON); do \
+	@incomplete=; for candidate in $(PYTHON); do \
 	    $$candidate -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
+	    $$candidate -c 'import ensurepip' 2>/dev/null || { incomplete=$$candidate; continue; }; \
 	    echo "Preparing $(VENV) with $$($$candidate --version)"; \
 	    $$candidate -m venv "$(VENV)" || exit 1; \
 	    touch "$@"; exit 0; \
 	done; \
+	if [ -n "$$incomplete" ]; then \
+	    echo "$$incomplete cannot make a virtual environment: sudo apt install python3-venv (Debian, Ubuntu)." >&2; \
+	    exit 1; \
+	fi; \
 	echo "spielleiter needs Python 3.11 or newer, and none was found among: $(PYTHON)." >&2; \
 	echo "make PYTHON=/path/to/python3 names another." >&2; \
 	exit 1
@@ -92,6 +97,9 @@ lock: $(VENV)/.python ## make the locks anew, with the newest versions pyproject
 	$(SOLVE) pyproject.toml --constraints requirements/build.lock --output-file requirements/runtime.lock
 	$(SOLVE) pyproject.toml --group dev --constraints requirements/build.lock --constraints requirements/runtime.lock \
 	    --output-file requirements/development.lock
+
+man: setup ## make docs/spielleiter.1 anew, from the help of the commands
+	@$(PY) -m spielleiter.manual > docs/spielleiter.1.new && mv docs/spielleiter.1.new docs/spielleiter.1
 
 clean: ## remove everything that can be made again, .venv too
 	rm -rf "$(VENV)" build dist htmlcov .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

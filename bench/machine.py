@@ -7,8 +7,14 @@ from __future__ import annotations
 
 import os
 import platform
+import select
+import socket
+import sys
 from importlib.metadata import version
 from pathlib import Path
+from typing import Final
+
+PROCESS_STATUS: Final = Path("/proc/self/status")
 
 
 def describe_machine() -> dict[str, str | int]:
@@ -21,6 +27,25 @@ def describe_machine() -> dict[str, str | int]:
         "server": version("spielleiter"),
         **{package: version(package) for package in ("trio", "lxml", "msgspec")},
     }
+
+
+def why_not_here() -> str | None:
+    """What this machine lacks of what the bench needs; None if nothing is missing."""
+    if sys.platform != "linux":
+        return f"the bench needs Linux, and this is {platform.system() or sys.platform}"
+    for module, name in ((select, "epoll"), (os, "sched_getaffinity")):
+        if not hasattr(module, name):
+            return f"the bench needs {module.__name__}.{name}, which this Python does not have"
+    try:
+        if "VmRSS:" not in PROCESS_STATUS.read_text(encoding="ascii", errors="replace"):
+            return f"the bench needs the memory of processes, and {PROCESS_STATUS} does not tell it"
+    except OSError as error:
+        return f"the bench needs {PROCESS_STATUS}, which cannot be read ({error.strerror or error})"
+    try:
+        with socket.create_server(("127.0.0.1", 0)) as listening, socket.create_connection(listening.getsockname(), 5):
+            return None
+    except OSError as error:
+        return f"the bench needs connections to 127.0.0.1, which are not possible here ({error.strerror or error})"
 
 
 def _processor(path: Path = Path("/proc/cpuinfo")) -> str:

@@ -21,7 +21,14 @@ class GameError(Exception):
 
 
 class GameOptionError(GameError):
-    """An option handed to `Game.with_options` has a value this game does not know; the text says which are known."""
+    """An option handed to `Game.with_options` has a value that this game does not know.
+
+    The text says which values are known; `known` lists them, and is empty where there are too many to list.
+    """
+
+    def __init__(self, text: str, known: Iterable[str] = ()) -> None:
+        super().__init__(text)
+        self.known = tuple(known)
 
 
 class IllegalMoveError(GameError):

@@ -31,6 +31,7 @@ from match.stage import (
     with_unknown_elements,
 )
 from protocol.messages import Cause, MoveData, Result, Score
+from server.counting import count_text
 from server.editions import choose_editions
 from server.policy import Edition
 
@@ -244,7 +245,7 @@ class _Check:
             await self._join(stage)
             for _ in range(_MOVES):
                 await self._move(stage, **how)
-            return f"{_MOVES} moves, the slowest after {stage.longest:.3f} s"
+            return f"{count_text(_MOVES, 'move')}, the slowest after {stage.longest:.3f} s"
         raise AssertionError("a stage hides no surprise")
 
     async def _pause(self) -> str:
@@ -273,7 +274,7 @@ class _Check:
             winners = (0, 1) if outcome.winner is None else (outcome.winner,)
             await stage.finish(self._result(stage, Cause.REGULAR, Cause.REGULAR, winners))
             how = await stage.expect_exit(self._setup.patience.exit)
-            return f"{moves} moves, the slowest after {stage.longest:.3f} s; {how}"
+            return f"{count_text(moves, 'move')}, the slowest after {stage.longest:.3f} s; {how}"
         raise AssertionError("a stage hides no surprise")
 
     async def _end(self, ending: _Ending) -> str:
@@ -309,7 +310,8 @@ class _Check:
             raise SurpriseError(f"{record.verdict}: {record.reason}")
         if record.reason:
             raise SurpriseError(record.reason)
-        return f"{points} after {record.plies} moves, the slowest after {max(record.think_times[0], default=0.0):.3f} s"
+        slowest = max(record.think_times[0], default=0.0)
+        return f"{points} after {count_text(record.plies, 'move')}, the slowest after {slowest:.3f} s"
 
     # -- what they share --------------------------------------------------------------------------------------------
 

@@ -205,9 +205,11 @@ async def _connect(host: str, port: int, wait_timeout: float) -> trio.SocketStre
     while True:
         try:
             return await trio.open_tcp_stream(host, port)
-        except OSError as error:
+        except OSError:
             if trio.current_time() + _RETRY > deadline:
-                raise LendingError(f"there is no lender at {host}:{port} ({error.strerror or error})") from None
+                raise LendingError(
+                    f"there is no lender at {host}:{port}; start one there with `spielleiter lend`"
+                ) from None
         await trio.sleep(_RETRY)
 
 

@@ -80,7 +80,7 @@ def find_replays(place: Path) -> list[Path]:
     try:
         files = sorted(each for each in place.iterdir() if _is_replay(each)) if place.is_dir() else [place]
     except OSError as error:
-        raise SetupError(f"openings {place}: {error}") from None
+        raise SetupError(f"openings {place}: cannot be read ({error.strerror or error})") from None
     if not files:
         raise SetupError(f"openings {place}: holds no replay, expected files named *.xml or *.xml.gz")
     return files

@@ -19,6 +19,7 @@ import trio
 
 from client.admin import Observation
 from client.errors import ClientError
+from client.refusals import plain_text
 from match.errors import MachineError, NotStartedError
 from match.house import House, open_house, own_config
 from match.plan import PlannedGame
@@ -29,7 +30,7 @@ from match.setup import MatchSetup
 from match.verdict import GameFacts, Judgement, has_failed_to_start, judge
 from protocol.messages import Cause, ErrorMessage, Memento, Result, RoomData, Slot, UnreadableData
 from server import events
-from server.errors import Fault, StartError
+from server.errors import Fault, StartError, os_error_text
 from server.replay import encode_replay
 
 REPLAY: Final = "replay.xml"
@@ -368,4 +369,6 @@ def _first_text(group: BaseExceptionGroup[Exception]) -> str:
     error: BaseException = group
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    return " ".join(str(error).split())
+    if isinstance(error, OSError):
+        return os_error_text(error)
+    return plain_text(str(error))

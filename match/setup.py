@@ -9,11 +9,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from match.errors import SetupError
 from match.plan import Opening, PlannedGame, plan_games
 from match.program import Command
+from server.counting import count_text
+
+MAX_GAMES: Final = 1_000_000
+"""The most games that a match can have; its plan is kept in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +67,8 @@ class MatchSetup:
     """But not before so many games."""
 
     def __post_init__(self) -> None:
-        if self.games < 1:
-            raise SetupError(f"{self.games} games cannot be played, expected at least 1")
+        if not 1 <= self.games <= MAX_GAMES:
+            raise SetupError(f"{count_text(self.games, 'game')} cannot be played, expected 1 to {MAX_GAMES}")
         for entrant in self.entrants:
             Command.parse(entrant.command)
 

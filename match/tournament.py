@@ -28,6 +28,7 @@ from match.errors import SetupError
 from match.records import GameRecord
 from match.setup import Entrant, MatchSetup, Patience
 from match.statistics import CONFIDENCE, Estimate, Tally, count_results
+from server.setting import MAX_SECONDS, MAX_WHOLE_NUMBER
 
 MATCHES: Final = "matches"
 
@@ -94,6 +95,13 @@ class Tournament:
 _SECONDS: Final = {"start_timeout": "start", "exit_timeout": "exit", "game_timeout": "game"}
 _MILLISECONDS: Final = ("soft_timeout", "hard_timeout")
 _RULES: Final = ("start_piece", "game_end")
+_EXPECTED: Final[Mapping[Any, str]] = {
+    str: "a text",
+    int: "a whole number",
+    bool: "true or false",
+    list: "tables [[program]]",
+    (int, float): "a number",
+}
 
 
 def read_tournament(file: Path, game_type: str) -> Tournament:
@@ -151,14 +159,15 @@ def _entrant(value: Any) -> Entrant:
 def _take(value: Mapping[str, Any], key: str, kind: type | tuple[type, ...], default: Any) -> Any:
     taken = value.get(key, default)
     if not isinstance(taken, kind) or (isinstance(taken, bool) and kind is not bool):
-        raise SetupError(f"{key} {taken!r}: not what is expected there")
+        raise SetupError(f"{key} {taken!r}: expected {_EXPECTED[kind]}")
     return taken
 
 
 def _take_time(value: Mapping[str, Any], key: str, kind: type | tuple[type, ...]) -> Any:
     taken = _take(value, key, kind, None)
-    if not (taken > 0 or (taken == 0 and key == "exit_timeout")):  # in these words, since nan is neither
-        raise SetupError(f"{key} {taken!r}: expected a time")
+    unit, most = ("milliseconds", MAX_WHOLE_NUMBER) if key in _MILLISECONDS else ("seconds", MAX_SECONDS)
+    if not (0 < taken <= most or (taken == 0 and key == "exit_timeout")):  # in these words, since nan is neither
+        raise SetupError(f"{key} {taken!r}: expected {unit}, more than 0 and up to {most}")
     return taken
 
 

@@ -19,6 +19,7 @@ import trio
 from protocol.dialect import Dialect
 from protocol.messages import RoomData
 from server import events
+from server.errors import os_error_text
 from server.policy import Edition
 from server.replay import (
     free_path,
@@ -79,7 +80,7 @@ class Archive:
             try:
                 self._results.append(line)
             except OSError as error:
-                self._stream.publish(events.ReplayFailed(happening.room, str(self._results.path), str(error)))
+                self._stream.publish(events.ReplayFailed(happening.room, str(self._results.path), os_error_text(error)))
         if path is not None:
             text = json.dumps(line, ensure_ascii=False)
             self._waiting.append(_Replay(path, edition.dialect, happening.room, happening.record, text))
@@ -92,7 +93,7 @@ class Archive:
         try:
             path = free_path(wanted, self._promised)
         except OSError as error:
-            self._stream.publish(events.ReplayFailed(room, str(wanted), str(error)))
+            self._stream.publish(events.ReplayFailed(room, str(wanted), os_error_text(error)))
             return None
         self._promised.add(path)
         return path
@@ -111,7 +112,7 @@ class Archive:
                 try:
                     self._results.sync()
                 except OSError as error:
-                    self._stream.publish(events.ReplayFailed("", str(self._results.path), str(error)))
+                    self._stream.publish(events.ReplayFailed("", str(self._results.path), os_error_text(error)))
                 self._results.close()
 
     def finish(self) -> None:
@@ -143,7 +144,11 @@ class Archive:
 
     def _fail(self, replay: _Replay, error: Exception) -> None:
         self._promised.discard(replay.path)
-        self._stream.publish(events.ReplayFailed(replay.room, str(replay.path), str(error)))
+        self._stream.publish(events.ReplayFailed(replay.room, str(replay.path), _reason(error)))
+
+
+def _reason(error: Exception) -> str:
+    return os_error_text(error) if isinstance(error, OSError) else str(error)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,10 @@ BACKLOG: Final = 1024
 KEEPALIVE_IDLE: Final = 60  # seconds of silence after which a peer is asked whether it is still there
 KEEPALIVE_INTERVAL: Final = 10  # seconds between two such questions
 KEEPALIVE_COUNT: Final = 6  # unanswered questions after which it is gone
+ANY_IPV6: Final = "::"
+ANY_IPV4: Final = "0.0.0.0"  # noqa: S104 - only where it is asked for
+PORT_TRIES: Final = 10
+"""So often a port that is free on every address is looked for; each try fails only if somebody took it meanwhile."""
 NOT_HERE: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
 
 
@@ -27,12 +31,34 @@ def listen(host: str, port: int, option: str = "--port") -> list[socket.socket]:
 
     `option` is what to change where the port cannot be had. Raises StartError.
 
+    ``::`` is every address of this machine, those of IPv4 too. They get a socket of their own: not every system lets
+    one socket serve both, and where it does, a peer of IPv4 would have an address of IPv6, which limits per address and
+    the exemption of loopback would have to see through.
+
     An address that this machine does not have (that of IPv6 in many a container) is passed over if there is another.
     """
+    tries_left = PORT_TRIES if port == 0 else 1
+    while True:
+        tries_left -= 1
+        try:
+            return _listen(host, port)
+        except (OSError, UnicodeError) as error:
+            # a port that was free on one address may be taken on another
+            is_taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
+            if not is_taken or not tries_left:
+                raise StartError(_bind_problem(host, port, error, option)) from None
+
+
+def _listen(host: str, port: int) -> list[socket.socket]:
+    """All sockets or none. Raises OSError and UnicodeError."""
     sockets: list[socket.socket] = []
     missing: OSError | None = None
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        found = [
+            each
+            for name in ((ANY_IPV6, ANY_IPV4) if host == ANY_IPV6 else (host,))
+            for each in socket.getaddrinfo(name, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        ]
         for family, _, _, _, address in dict.fromkeys(found):
             shared_port = sockets[0].getsockname()[1] if sockets else port
             try:
@@ -43,10 +69,10 @@ def listen(host: str, port: int, option: str = "--port") -> list[socket.socket]:
                 missing = error
         if missing is not None and not sockets:
             raise missing
-    except (OSError, UnicodeError) as error:
+    except (OSError, UnicodeError):
         for sock in sockets:
             sock.close()
-        raise StartError(_bind_problem(host, port, error, option)) from None
+        raise
     return sockets
 
 

@@ -42,6 +42,8 @@ CONFIG_VARIABLE = "SPIELLEITER_CONFIG"
 RESERVED_VARIABLES = frozenset({CONFIG_VARIABLE, "SPIELLEITER_SHARED"})
 """Names with our prefix that are no settings; the second belongs to the tests."""
 
+MAX_SEED = 2**63 - 1
+
 IGNORED = MappingProxyType({"plugins": "games are built in, no plugins are loaded"})
 """Keys of official releases that are accepted, without effect; and why. Also options, with a value."""
 
@@ -76,7 +78,10 @@ class Config:
     """Everything that can be set. All `*_timeout` are seconds, whatever unit the property has."""
 
     host: str = setting(
-        "127.0.0.1", text("ADDRESS"), LISTENING, "Address to listen on; 0.0.0.0 and :: are all of this machine's."
+        "127.0.0.1",
+        text("ADDRESS"),
+        LISTENING,
+        "Address to listen on; 0.0.0.0 is every IPv4 address of this machine, :: every IPv4 and IPv6 address.",
     )
     port: int = setting(
         13050, whole_number(0, 65535, "PORT"), LISTENING, "Port to listen on; 0: any free one.", short_option="-p"
@@ -139,7 +144,7 @@ class Config:
     )
     seed: int | None = setting(
         None,
-        optional(whole_number(0)),
+        optional(whole_number(0, MAX_SEED)),
         GAMES,
         "Makes whatever is drawn (start pieces, ids, reservation codes) the same in every run; empty: it is not.",
     )
@@ -255,6 +260,20 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
+def limits_problem(soft_timeout: float, hard_timeout: float) -> str | None:
+    """What is wrong with these two limits for a move, in seconds; None if nothing is.
+
+    They may be equal. With a soft limit above the hard one, the game would be over before a move could be called late.
+    """
+    if soft_timeout <= hard_timeout:
+        return None
+    soft, hard = (round(seconds * 1000) for seconds in (soft_timeout, hard_timeout))
+    return (
+        f"the soft time limit ({soft} ms) is above the hard one ({hard} ms), at which the game is over already; "
+        "lower the soft one or raise the hard one"
+    )
+
+
 def load_config(options: Options, environ: Mapping[str, str], directory: Path | None = None) -> Config:
     """The configuration from all four places.
 
@@ -335,7 +354,10 @@ class _Loader:
             )
         if values.get("turn") and values.get("load_game_file") is None:
             raise ConfigError(f"turn {values['turn']} needs a replay to start from, expected loadGameFile with it")
-        return Config(**values, properties_file=properties_file, ignored=tuple(self._ignored))
+        config = Config(**values, properties_file=properties_file, ignored=tuple(self._ignored))
+        if config.has_timeouts and (problem := limits_problem(config.soft_timeout, config.hard_timeout)):
+            raise ConfigError(f"{problem} (softTimeout, hardTimeout), or switch both off (--no-timeout)")
+        return config
 
 
 def _properties(file: Path) -> Iterator[tuple[int, str, str]]:

@@ -20,6 +20,7 @@ from protocol.dialects.hase_und_igel_2018 import HASE_UND_IGEL_2018 as HASE_UND_
 from protocol.messages import Cause
 from server.errors import Fault, StartError
 from server.policy import CancelWinner, Edition, Policy, TimeoutWinner
+from server.setting import suggestion
 
 _DOCUMENTED: Final = Policy()
 
@@ -106,8 +107,12 @@ def choose_editions(chosen: Mapping[str, str], game_options: Mapping[str, str]) 
 
 
 def _with_option(editions: dict[str, Edition], option: str, value: str) -> dict[str, Edition]:
-    """Set in every game that takes this value; it is enough that one does, since seasons have stones of their own."""
+    """Set in every game that takes this value. One such game is enough, since the start pieces differ between seasons.
+
+    Raises StartError if there is none; the text names the values that any of the games takes.
+    """
     refusal: GameOptionError | None = None
+    known: dict[str, None] = {}
     is_taken = False
     changed = dict(editions)
     for game_type, edition in editions.items():
@@ -116,11 +121,14 @@ def _with_option(editions: dict[str, Edition], option: str, value: str) -> dict[
                 game = edition.game.with_options({option: value})
             except GameOptionError as error:
                 refusal = error
+                known |= dict.fromkeys(error.known)
             else:
                 changed[game_type] = dataclasses.replace(edition, game=game)
                 is_taken = True
     if refusal is not None and not is_taken:
-        raise StartError(str(refusal))
+        if not known:
+            raise StartError(str(refusal))
+        raise StartError(f"{option}: {value!r} is not one of {', '.join(known)}{suggestion(value, known)}")
     return changed
 
 

@@ -7,6 +7,7 @@ A ClockError is a bug of ours. A StartError is the operator's: it stops the star
 from __future__ import annotations
 
 import enum
+import os
 
 
 class ServerError(Exception):
@@ -19,6 +20,14 @@ class ClockError(ServerError):
 
 class StartError(ServerError):
     """The server cannot start as it was told to; the text says what to change."""
+
+
+def os_error_text(error: OSError) -> str:
+    """``path: Permission denied`` for people; without the path where none is known, and without the number."""
+    reason = error.strerror or str(error)
+    return (
+        f"{os.fsdecode(error.filename)}: {reason}" if isinstance(error.filename, str | bytes | os.PathLike) else reason
+    )
 
 
 class Fault(enum.Enum):

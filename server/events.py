@@ -59,8 +59,11 @@ class ConnectionOpened(Happening, frozen=True):
 
 
 class ConnectionClosed(Happening, frozen=True):
+    """`was_silent`: the peer closed the connection without having sent anything, as health checks do."""
+
     connection: str
     reason: str
+    was_silent: bool = False
 
 
 class ConnectionRefused(Happening, frozen=True):

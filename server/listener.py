@@ -31,6 +31,7 @@ from server.archive import Archive
 from server.binding import listen, notice_vanished
 from server.clock import TimeLimits
 from server.config import DEFAULT_PASSWORD, Config, is_loopback
+from server.counting import count_text
 from server.descriptors import connections_possible
 from server.editions import choose_default, choose_editions
 from server.errors import StartError
@@ -196,7 +197,9 @@ class Server:
             except OSError as error:
                 if not has_told:
                     has_told = True
-                    self.stream.publish(events.ConnectionRefused("", "cannot_accept", f"cannot accept: {error}"))
+                    self.stream.publish(
+                        events.ConnectionRefused("", "cannot_accept", f"cannot accept: {error.strerror or error}")
+                    )
                 await trio.sleep(ACCEPT_PAUSE)
             else:
                 has_told = False
@@ -229,9 +232,9 @@ class Server:
         """The kind of refusal, and its text."""
         most, most_each = self._most_connections, self.config.connections_per_address
         if self._connections_by_host.total() >= most:
-            return "connections", f"This server serves no more than {most} connections"
+            return "connections", f"This server serves no more than {count_text(most, 'connection')}"
         if not is_loopback(host) and self._connections_by_host[host] >= most_each:
-            text = f"This server serves no more than {most_each} connections from one address"
+            text = f"This server serves no more than {count_text(most_each, 'connection')} from one address"
             return "connections_per_address", text
         return None
 

@@ -42,6 +42,7 @@ from protocol.messages import (
 from server import events
 from server.chair import Chair
 from server.clock import UNLIMITED, Arrival, MoveClock, TimeLimits
+from server.counting import count_text
 from server.errors import Fault, RequestError
 from server.host import Alarm
 from server.peer import Peer
@@ -199,7 +200,7 @@ class Lobby:
     def observe(self, peer: Peer, request: ObserveRequest) -> None:
         room = self._room(peer, request.room_id)
         if len(room.observers) >= self.settings.observers_per_room and peer not in room.observers:
-            text = f"Room {room.id} has {len(room.observers)} observers, as many as this server allows"
+            text = f"Room {room.id} has {count_text(len(room.observers), 'observer')}, as many as this server allows"
             raise RequestError(Fault.OBSERVERS_PER_ROOM, text)
         room.observe(peer)
 
@@ -332,7 +333,7 @@ class Lobby:
     def _require_free_hands(self, peer: Peer) -> None:
         """One connection cannot take all the rooms there may be."""
         if len(peer.rooms) >= self.settings.seats_per_connection and not peer.is_admin:
-            text = f"This connection has a seat in {len(peer.rooms)} games, as many as this server allows"
+            text = f"This connection has a seat in {count_text(len(peer.rooms), 'game')}, as many as this server allows"
             raise RequestError(Fault.SEATS_PER_CONNECTION, text)
 
     def _clock(self, *, can_timeout: bool) -> MoveClock:
@@ -387,7 +388,8 @@ class Lobby:
 
     def _open_room(self, edition: Edition, chairs: list[Chair], *, is_prepared: bool, is_paused: bool) -> Room:
         if len(self.waiting) >= self.settings.rooms_waiting:
-            text = f"{len(self.waiting)} rooms wait for players, as many as this server allows"
+            waiting = count_text(len(self.waiting), "room waits", "rooms wait")
+            text = f"{waiting} for players, as many as this server allows"
             raise RequestError(Fault.ROOMS_WAITING, text)
         state = self._starting_states.get(edition.name) or edition.game.new_state(self._new_rng())
         room = Room(self._new_id(), edition, self, state, chairs, is_prepared=is_prepared, is_paused=is_paused)

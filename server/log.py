@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final, Protocol, TextIO, cast
 
+from protocol.messages import Cause
 from server import events
 from server.thinking import ThinkStats
 
@@ -36,7 +37,14 @@ LEVELS: Final[dict[type[events.Happening], int]] = {
 }
 """Everything else is `info`."""
 
-_NOT_LOGGED: Final = frozenset({"record", "result", "think_times"})
+_NOT_LOGGED: Final = frozenset({"record", "result", "think_times", "was_silent"})
+
+
+def level_of(happening: events.Happening) -> int:
+    """How important this event is: what its kind says, but that health checks come and go at `debug`."""
+    if isinstance(happening, events.ConnectionClosed) and happening.was_silent:
+        return logging.DEBUG
+    return LEVELS.get(type(happening), logging.INFO)
 
 
 def event_name(kind: type[events.Happening]) -> str:
@@ -66,29 +74,32 @@ def log_events(file: LogFile, log_format: str, log_level: str) -> Callable[[even
     `log_format` is ``console``, ``json``, or ``auto`` (json unless `file` is a terminal); `log_level` a level's name.
     """
     threshold = getattr(logging, log_level.upper())
+    is_console = log_format == "console" or (log_format == "auto" and file.isatty())
     names: dict[type[events.Happening], tuple[str, tuple[str, ...]]] = {}
     loggers: list[Any] = []
 
     def log(happening: events.Happening) -> None:
         kind = type(happening)
-        level = LEVELS.get(kind, logging.INFO)
+        level = level_of(happening)
         if level < threshold:
             return
         if not loggers:
-            loggers.append(_logger(file, log_format, threshold))
+            loggers.append(_logger(file, threshold, is_console=is_console))
         name, fields = names.get(kind) or names.setdefault(kind, _names(kind))
-        loggers[0].log(level, name, **{field: _shown(getattr(happening, field)) for field in fields})
+        if is_console and isinstance(happening, events.GameEnded):
+            loggers[0].log(level, name, **_ended_for_people(happening))
+        else:
+            loggers[0].log(level, name, **{field: _shown(getattr(happening, field)) for field in fields})
 
     return log
 
 
-def _logger(file: LogFile, log_format: str, threshold: int) -> Any:
+def _logger(file: LogFile, threshold: int, *, is_console: bool) -> Any:
     """The library takes a fifth of the server's start to load, so it is when there is something to log: by then the
     port is open, and who calls meanwhile waits in the kernel.
     """
     import structlog
 
-    is_console = log_format == "console" or (log_format == "auto" and file.isatty())
     renderer: Any = (
         structlog.dev.ConsoleRenderer(colors=file.isatty(), sort_keys=False)
         if is_console
@@ -109,6 +120,22 @@ def _logger(file: LogFile, log_format: str, threshold: int) -> Any:
 def _names(kind: type[events.Happening]) -> tuple[str, tuple[str, ...]]:
     fields = tuple(name for name in kind.__struct_fields__ if name not in _NOT_LOGGED)
     return event_name(kind), fields
+
+
+def _ended_for_people(game: events.GameEnded) -> dict[str, object]:
+    """How a game ended, in a few words; programs are told all of it (every field), and read JSON."""
+    names = [name or f"player {seat + 1}" for seat, name in enumerate(game.names)]
+    points = ":".join("/".join(str(part) for part in parts[1:]) for parts in game.parts)  # the first part: who won
+    if not game.winners:
+        head = "nobody wins"
+    else:
+        head = "a draw" if len(game.winners) > 1 else f"{names[game.winners[0]]} wins"
+    faults = [
+        f"{name}: {cause} {reason}".rstrip()
+        for name, cause, reason in zip(names, game.causes, game.reasons, strict=True)
+        if cause != Cause.REGULAR.value
+    ]
+    return {"room": game.room, "result": "; ".join([f"{head} {points}", *faults]), "plies": game.plies}
 
 
 def _shown(value: object) -> object:

@@ -92,6 +92,8 @@ class Session:
         self._peer = Peer(label, self._outbox, lobby.default_edition)
         self._reason = "the server ended the stream"
         self._is_input_over = False
+        self._has_received = False
+        self._was_silent = False
         self._has_full_limits = False
         self._has_been_refused = False
         self._ignored_seen = 0
@@ -124,6 +126,7 @@ class Session:
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(self._write)
                     await self._read()
+                    self._was_silent = self._is_input_over and not self._has_received
                     self._lobby.drop(self._peer, self._departure)
                     self._outbox.end_nowait()
                     await self._say_goodbye()
@@ -137,7 +140,7 @@ class Session:
                 self._lobby.drop(self._peer)
             with trio.CancelScope(shield=True):
                 await self._wire.aclose()
-            self._stream.publish(events.ConnectionClosed(self._label, self._reason))
+            self._stream.publish(events.ConnectionClosed(self._label, self._reason, self._was_silent))
 
     def _call_off_games(self) -> None:
         for room in list(self._peer.rooms.values()):
@@ -175,6 +178,7 @@ class Session:
                     self._refuse_slow_packet()
                     return
                 data, arrival = piece
+                self._has_received |= bool(data)
                 self._connection.receive_data(data)
                 try:
                     await self._answer_all(arrival)

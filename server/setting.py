@@ -9,16 +9,21 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 T = TypeVar("T")
 
 _METADATA_KEY = "setting"
+
+MAX_WHOLE_NUMBER: Final = 2**31 - 1
+"""The greatest whole number of a setting that names no bound of its own; as milliseconds these are 24 days."""
+
+MAX_SECONDS: Final = 366 * 24 * 3600
+"""The longest span of time that is written in seconds: a year."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,24 +70,25 @@ def optional(kind: Kind[T]) -> Kind[T | None]:
     )
 
 
-def whole_number(low: int, high: int | None = None, metavar: str = "N") -> Kind[int]:
+def whole_number(low: int, high: int = MAX_WHOLE_NUMBER, metavar: str = "N") -> Kind[int]:
+    """A whole number; both bounds are allowed values."""
+
     def parse(text: str) -> int:
-        if not re.fullmatch(r"[+-]?[0-9]{1,18}", text):
+        if not re.fullmatch(r"[+-]?[0-9]{1,19}", text):
             raise ValueError(text)
         value = int(text)
-        if value < low or (high is not None and value > high):
+        if not low <= value <= high:
             raise ValueError(text)
         return value
 
-    bounds = f"from {low} upwards" if high is None else f"from {low} to {high}"
-    return Kind(f"a whole number {bounds}", parse, metavar)
+    return Kind(f"a whole number from {low} to {high}", parse, metavar)
 
 
 def milliseconds() -> Kind[float]:
     """A span of time, written in milliseconds, kept in seconds."""
     number = whole_number(1)
     return Kind(
-        "milliseconds as a whole number from 1 upwards",
+        f"milliseconds as a whole number from 1 to {MAX_WHOLE_NUMBER}",
         lambda text: number.parse(text) / 1000,
         "MS",
         lambda value: str(round(value * 1000)),
@@ -92,12 +98,12 @@ def milliseconds() -> Kind[float]:
 def seconds(*, can_be_zero: bool = False) -> Kind[float]:
     def parse(text: str) -> float:
         value = float(text)
-        if not math.isfinite(value) or value < 0 or (value == 0 and not can_be_zero):
+        if not 0 <= value <= MAX_SECONDS or (value == 0 and not can_be_zero):
             raise ValueError(text)
         return value
 
-    bound = "0 or more" if can_be_zero else "more than 0"
-    return Kind(f"seconds, {bound}", parse, "SECONDS", lambda value: f"{value:g}")
+    bound = "from 0" if can_be_zero else "more than 0 and"
+    return Kind(f"seconds, {bound} up to {MAX_SECONDS}", parse, "SECONDS", lambda value: f"{value:g}")
 
 
 def switch() -> Kind[bool]:

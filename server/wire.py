@@ -110,7 +110,7 @@ class SocketWire:
             except BlockingIOError:
                 continue
             except OSError as error:
-                raise trio.BrokenResourceError(str(error)) from error
+                raise trio.BrokenResourceError(error.strerror or str(error)) from error
             else:
                 return data, self._stamps.arrival(self._stamp(ancillary))
 
@@ -133,7 +133,7 @@ class SocketWire:
         except BlockingIOError:
             return 0
         except OSError as error:
-            raise trio.BrokenResourceError(str(error)) from error
+            raise trio.BrokenResourceError(error.strerror or str(error)) from error
 
     async def send_some(self, data: memoryview) -> int:
         await trio.lowlevel.checkpoint()

@@ -1,7 +1,8 @@
 """`spielleiter admin`: what an administrator can ask of a running server, one command each.
 
-Law: one command is one connection. Codes and events go to standard output, everything for people's eyes only to
-standard error; a refusal of the server is one line there, in the server's words, and exit code 1.
+Invariants: one command is one connection. Codes and events go to standard output, everything that only people read to
+standard error. A refusal of the server is one line there and exit code 1: its reason and what to do about it or, with
+`--json`, the server's words as they came.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ class _Server:
     wait: float
     password: str
     edition: Edition
+    keeps_words: bool
+    """Whether a refusal is told in the server's own words, whole, as scripts want it."""
 
     def run(self, act: Callable[[AdminClient], Awaitable[None]], tap: Tap | None = None) -> None:
         """Connect, `act`, and leave; whatever is refused on the way is a Failure."""
@@ -49,7 +52,9 @@ class _Server:
         try:
             run_async(main)
         except ClientError as error:
-            raise Failure(str(error)) from error
+            from spielleiter.refusals import failure_text
+
+            raise Failure(failure_text(error, keeps_words=self.keeps_words)) from error
 
 
 def _admin_command(function: Callable[..., None]) -> Callable[..., None]:
@@ -70,7 +75,8 @@ def _admin_command(function: Callable[..., None]) -> Callable[..., None]:
     def command(
         host: str, port: int, wait: float, password: str, game: str | None, edition: str | None, **options: Any
     ) -> None:
-        function(_Server(host, port, wait, password, chosen_edition(game, edition)), **options)
+        server = _Server(host, port, wait, password, chosen_edition(game, edition), options["as_json"])
+        function(server, **options)
 
     return command
 
@@ -89,7 +95,7 @@ def admin(context: click.Context) -> None:
     show_help_alone(context)
 
 
-@admin.command()
+@admin.command(short_help="Open a room and write the codes of its seats.")
 @_admin_command
 @click.option(
     "--slot", "slots", multiple=True, metavar="NAME", help="Display name of a player; give it twice.  [One, Two]"
@@ -122,7 +128,7 @@ def prepare(
     server.run(act)
 
 
-@admin.command()
+@admin.command(short_help="Watch a game, line by line, to its end.")
 @_admin_command
 @click.argument("room")
 @click.option("--raw", is_flag=True, help="Write the bytes that the server sends, exactly.")
@@ -160,6 +166,7 @@ def observe(server: _Server, room: str, raw: bool, as_json: bool) -> None:
 
 def _event_line(event: ObserverEvent, names: tuple[str, str]) -> str:
     from protocol.messages import Memento, Paused, Result
+    from spielleiter.refusals import refusal_text
     from spielleiter.words import result_line, state_line
 
     match event:
@@ -170,7 +177,7 @@ def _event_line(event: ObserverEvent, names: tuple[str, str]) -> str:
         case Paused(is_paused):
             return "paused" if is_paused else "goes on"
         case _:
-            return f"error: {' '.join(event.message.split())}"
+            return f"error: {refusal_text(event.message)}"
 
 
 def _event_value(room: str, event: ObserverEvent, names: tuple[str, str]) -> dict[str, Any]:
@@ -210,7 +217,7 @@ def _ask(server: _Server, room: str, as_json: bool, ask: Callable[[AdminClient],
         _echo_json(roomId=room, accepted=True)
 
 
-@admin.command()
+@admin.command(short_help="Ask for no more moves.")
 @_admin_command
 @click.argument("room")
 def pause(server: _Server, room: str, as_json: bool) -> None:
@@ -221,7 +228,7 @@ def pause(server: _Server, room: str, as_json: bool) -> None:
     _ask(server, room, as_json, lambda client: client.pause(room))
 
 
-@admin.command()
+@admin.command(short_help="Let a paused game go on.")
 @_admin_command
 @click.argument("room")
 def resume(server: _Server, room: str, as_json: bool) -> None:
@@ -232,7 +239,7 @@ def resume(server: _Server, room: str, as_json: bool) -> None:
     _ask(server, room, as_json, lambda client: client.resume(room))
 
 
-@admin.command()
+@admin.command(short_help="Ask for one move of a paused game.")
 @_admin_command
 @click.argument("room")
 @click.option("--forced", is_flag=True, help="Set the request's attribute forced.")
@@ -244,7 +251,7 @@ def step(server: _Server, room: str, forced: bool, as_json: bool) -> None:
     _ask(server, room, as_json, lambda client: client.step(room, forced=forced))
 
 
-@admin.command()
+@admin.command(short_help="End a game at once.")
 @_admin_command
 @click.argument("room")
 def cancel(server: _Server, room: str, as_json: bool) -> None:
@@ -255,7 +262,7 @@ def cancel(server: _Server, room: str, as_json: bool) -> None:
     _ask(server, room, as_json, lambda client: client.cancel(room))
 
 
-@admin.command()
+@admin.command(short_help="Show rooms and connections.")
 @_admin_command
 def status(server: _Server, as_json: bool) -> None:
     """Show rooms, connections, and how the last thousand connections ended; only spielleiter tells this.

@@ -26,10 +26,11 @@ def _list_of(value: str) -> list[str]:
 
 
 def _parts(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    from bench.options import PARTS
-
     if value is None:
         return None
+    _require_machine()
+    from bench.options import PARTS
+
     words = _list_of(value)
     if not words or not set(words).issubset(PARTS):
         raise click.BadParameter(f"{value!r}: expected some of {','.join(PARTS)}")
@@ -111,10 +112,10 @@ def bench(json_file: str | None, *, quick: bool, **chosen: Any) -> None:
     most of them; at the end stands what is to be reached, and whether it is. Progress is told on standard error. The
     whole takes about ten minutes; better leave the machine alone meanwhile. Needs Linux.
     """
-    if sys.platform != "linux":
-        raise Failure("the bench needs Linux: it waits with epoll and reads /proc")
+    _require_machine()
     from bench.options import Options
     from bench.subject import BenchError
+    from server.errors import os_error_text
 
     given = {key: value for key, value in chosen.items() if value is not None}
     before = signal.signal(signal.SIGTERM, _stop)
@@ -122,8 +123,18 @@ def bench(json_file: str | None, *, quick: bool, **chosen: Any) -> None:
         _measure(Options.quick(**given) if quick else Options(**given), json_file)
     except BenchError as error:
         raise Failure(str(error)) from error
+    except OSError as error:
+        raise Failure(f"this machine does not let the bench run: {os_error_text(error)}") from error
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def _require_machine() -> None:
+    """Raises Failure where the bench cannot run; before anything is imported that exists on Linux alone."""
+    from bench.machine import why_not_here
+
+    if problem := why_not_here():
+        raise Failure(problem)
 
 
 def _stop(_number: int, _frame: object) -> NoReturn:

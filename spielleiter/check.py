@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from server.counting import count_text
+from server.setting import MAX_SECONDS
 from spielleiter.commands import Misuse, run_async
 from spielleiter.exit_codes import EXIT_FAULT, EXIT_MACHINE
-from spielleiter.options import folder_option, game_option, timeout_options
+from spielleiter.options import folder_option, game_option, require_sensible_limits, timeout_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--pause",
-    type=click.FloatRange(0, min_open=True),
+    type=click.FloatRange(0, MAX_SECONDS, min_open=True),
     default=3.0,
     show_default=True,
     metavar="SECONDS",
@@ -61,7 +63,9 @@ def check(
     from match.check import CheckSetup, Status, check_program
     from match.errors import MatchError, SetupError
     from match.setup import Patience
+    from server.errors import os_error_text
 
+    require_sensible_limits(soft_timeout, hard_timeout)
     setup = CheckSetup(
         command, game, soft_timeout / 1000, hard_timeout / 1000, pause, Patience(start=start_timeout, exit=exit_timeout)
     )
@@ -74,14 +78,17 @@ def check(
     except SetupError as error:
         raise Misuse(str(error)) from None
     except (MatchError, OSError) as error:
-        click.echo(f"spielleiter check: {error}", err=True)
+        told = os_error_text(error) if isinstance(error, OSError) else error
+        click.echo(f"spielleiter check: {told}", err=True)
         raise click.exceptions.Exit(EXIT_MACHINE) from None
     failed = [result for result in results if result.status is not Status.PASSED]
     if failed:
         first = next(result for result in failed if result.status is Status.FAILED)
-        click.echo(f"not fit: {len(failed)} of {len(results)} steps not passed, first {first.number}, {first.title}")
+        steps = count_text(len(results), "step")
+        click.echo(f"not fit: {len(failed)} of {steps} not passed, first {first.number}, {first.title}")
         raise click.exceptions.Exit(EXIT_FAULT)
-    click.echo(f"fit: all {len(results)} steps passed")
+    steps = "the only step" if len(results) == 1 else f"all {len(results)} steps"
+    click.echo(f"fit: {steps} passed")
 
 
 def _tell(result: StepResult) -> None:

@@ -15,10 +15,10 @@ COMMANDS = {
     "admin": ("spielleiter.admin:admin", "Prepare, watch, pause, step and cancel games."),
     "match": ("spielleiter.match:match_command", "Let two programs play many games, and say which one is better."),
     "lend": ("spielleiter.lend:lend", "Start a program for matches that are played elsewhere."),
-    "borrow": ("spielleiter.lend:borrow", "Be, to a match, the program that is lent elsewhere."),
+    "borrow": ("spielleiter.lend:borrow", "Play with a program that another machine lends."),
     "tournament": ("spielleiter.tournament:tournament", "Let any number of programs play each other, and rate them."),
     "check": ("spielleiter.check:check", "Find out whether a program is fit for the contest."),
-    "bench": ("spielleiter.bench:bench", "Measure how fast everything is, beside the bare wire."),
+    "bench": ("spielleiter.bench:bench", "Measure how fast the server, the rules and the protocol are."),
     "demo": ("spielleiter.demo:demo", "A server, two built-in players, one whole game."),
 }
 

@@ -74,6 +74,14 @@ class LazyGroup(click.Group):
         command: click.Command = getattr(importlib.import_module(module), attribute)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchCommand as error:  # click compares only with commands that are loaded already
+            raise click.NoSuchCommand(error.command_name, possibilities=self._lazy, ctx=ctx) from None
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as above
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in self._lazy.items()])
@@ -89,4 +97,9 @@ class LazyGroup(click.Group):
             sys.exit(error.exit_code)
         except click.Abort:
             sys.exit(EXIT_INTERRUPTED)
+        except OSError as error:  # a full disk, a file that may not be read: this machine's affair, and no bug
+            from server.errors import os_error_text
+
+            click.echo(f"{extra.get('prog_name') or self.name}: {os_error_text(error)}", err=True)
+            sys.exit(EXIT_FAILURE)
         sys.exit(code if isinstance(code, int) else 0)

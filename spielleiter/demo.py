@@ -5,14 +5,29 @@ from __future__ import annotations
 import click
 
 from spielleiter.commands import Failure, run_async
+from spielleiter.completion import complete_strategies
 from spielleiter.options import chosen_edition, edition_options
 
 
 @click.command()
 @edition_options
 @click.option("--seed", type=click.IntRange(0), metavar="N", help="The same game in every run.")
-@click.option("--first", default="greedy", show_default=True, metavar="NAME", help="The first player's strategy.")
-@click.option("--second", default="random", show_default=True, metavar="NAME", help="The second player's strategy.")
+@click.option(
+    "--first",
+    default="greedy",
+    show_default=True,
+    metavar="NAME",
+    shell_complete=complete_strategies,
+    help="The first player's strategy, one of those of `spielleiter play`.",
+)
+@click.option(
+    "--second",
+    default="random",
+    show_default=True,
+    metavar="NAME",
+    shell_complete=complete_strategies,
+    help="The second player's strategy.",
+)
 def demo(game: str | None, edition: str | None, seed: int | None, first: str, second: str) -> None:
     """Start a server on a free port, let two built-in players play one game, show board and result."""
     import trio
@@ -24,6 +39,7 @@ def demo(game: str | None, edition: str | None, seed: int | None, first: str, se
     from server.config import Config
     from server.errors import StartError
     from server.listener import serve
+    from spielleiter.refusals import refusal_text
     from spielleiter.words import board_text, report_line, result_line
 
     chosen = chosen_edition(game, edition)
@@ -66,7 +82,7 @@ def demo(game: str | None, edition: str | None, seed: int | None, first: str, se
     try:
         run_async(main)
     except (ClientError, StartError) as error:
-        raise Failure(str(error)) from error
+        raise Failure(refusal_text(str(error))) from error
     report = reports[0]
     if report.state is not None and (board := board_text(report.state)):
         click.echo(board)

@@ -43,10 +43,11 @@ def lend(command: str, host: str, port: int | None) -> None:
     except SetupError as error:
         raise Misuse(str(error)) from None
 
+    wanted = DEFAULT_LENDER_PORT if port is None else port
+
     async def main() -> None:
         async with trio.open_nursery() as nursery:
             with trio.open_signal_receiver(signal.SIGTERM) as signals:
-                wanted = DEFAULT_LENDER_PORT if port is None else port
                 listening = await nursery.start(
                     lambda task_status: lend_program(program, host, wanted, task_status=task_status)
                 )
@@ -58,7 +59,9 @@ def lend(command: str, host: str, port: int | None) -> None:
     try:
         run_async(main)
     except OSError as error:
-        raise Misuse(f"cannot listen on {host} port {port}: {error.strerror or error}") from None
+        raise Misuse(
+            f"cannot listen on {host} port {wanted}: {error.strerror or error}; choose another --host or --port"
+        ) from None
 
 
 @click.command()

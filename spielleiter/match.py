@@ -15,9 +15,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from client.defaults import DEFAULT_PASSWORD
+from server.counting import count_text
+from server.setting import MAX_WHOLE_NUMBER
 from spielleiter.commands import EXIT_FAILURE, Misuse, run_async
+from spielleiter.completion import completing, game_option_values, programs
 from spielleiter.exit_codes import EXIT_FAULT, EXIT_MACHINE, FAULTS, exit_code, fault_kinds
 from spielleiter.options import (
+    MAX_CONCURRENCY,
     folder_option,
     game_option,
     is_given,
@@ -36,8 +40,8 @@ _MIN_TESTS = 20
 
 
 @click.command(name="match")
-@click.option("--player1", metavar="CMD", help="The first program; see below.")
-@click.option("--player2", metavar="CMD", help="The second program.")
+@click.option("--player1", metavar="CMD", shell_complete=completing(programs), help="The first program; see CMD above.")
+@click.option("--player2", metavar="CMD", shell_complete=completing(programs), help="The second program.")
 @click.option("--name1", metavar="NAME", help="What the first program is called.")
 @click.option("--name2", metavar="NAME", help="What the second program is called.")
 @click.option(
@@ -55,7 +59,7 @@ _MIN_TESTS = 20
 @click.option(
     "-j",
     "--concurrency",
-    type=click.IntRange(1),
+    type=click.IntRange(1, MAX_CONCURRENCY),
     default=1,
     show_default=True,
     metavar="N",
@@ -70,10 +74,24 @@ _MIN_TESTS = 20
     help="A replay to start from, or a folder with replays: one for each pair.",
 )
 @click.option(
-    "--opening-turn", type=click.IntRange(0), default=0, metavar="TURN", help="The turn of the replays to start from."
+    "--opening-turn",
+    type=click.IntRange(0, MAX_WHOLE_NUMBER),
+    default=0,
+    metavar="TURN",
+    help="The turn of the replays to start from.",
 )
-@click.option("--start-piece", metavar="SHAPE", help="As of `serve`: the shape every colour begins with.")
-@click.option("--game-end", metavar="WHEN", help="As of `serve`: colorFinished or noMovesLeft.")
+@click.option(
+    "--start-piece",
+    metavar="SHAPE",
+    shell_complete=completing(game_option_values("startPiece")),
+    help="As of `serve`: the shape every colour begins with.",
+)
+@click.option(
+    "--game-end",
+    metavar="WHEN",
+    shell_complete=completing(game_option_values("gameEnd")),
+    help="As of `serve`: colorFinished or noMovesLeft.",
+)
 @timeout_options(
     {
         "soft": "Milliseconds for a move.",
@@ -85,11 +103,11 @@ _MIN_TESTS = 20
     has_to_exit=False,
 )
 @click.option("--no-timeout", is_flag=True, help="Neither program is held to the time limits.")
-@click.option("--no-timeout1", is_flag=True, help="The first program is not.")
-@click.option("--no-timeout2", is_flag=True, help="The second program is not.")
+@click.option("--no-timeout1", is_flag=True, help="The first program is not held to them.")
+@click.option("--no-timeout2", is_flag=True, help="The second program is not held to them.")
 @click.option("--server", metavar="HOST:PORT", help="Play at this server instead of one of our own.")
-@click.option("-h", "--host", metavar="HOST", help="The same in two options.")
-@click.option("-p", "--port", type=click.IntRange(0, 65535), metavar="PORT", help="The same in two options.")
+@click.option("-h", "--host", metavar="HOST", help="The host of that server; with --port the same as --server.")
+@click.option("-p", "--port", type=click.IntRange(0, 65535), metavar="PORT", help="The port of that server.")
 @click.option(
     "--password",
     envvar="SPIELLEITER_PASSWORD",
@@ -115,7 +133,7 @@ _MIN_TESTS = 20
     default=_MIN_TESTS,
     show_default=True,
     metavar="N",
-    help="But not before so many games.",
+    help="With --significance: play at least so many games.",
 )
 @click.option("--fail-fast", is_flag=True, help="Stop at the first game in which a program fails.")
 @click.option(
@@ -192,7 +210,6 @@ def match_command(context: click.Context, /, resume: Path | None, **options: Any
 def _play(setup: MatchSetup, folder: Path, conditions: Conditions) -> tuple[End, tuple[GameRecord, ...], Summary]:
     from match.journal import open_journal
     from match.reports import write_reports
-    from match.reports.words import count_text
     from match.runner import count_cores, play_match
     from match.stopping import sprt_of, stop_rule
     from match.summary import summarise
@@ -223,7 +240,6 @@ def _play(setup: MatchSetup, folder: Path, conditions: Conditions) -> tuple[End,
 
 def _show(summary: Summary, folder: Path, end: End) -> None:
     from match.reports.words import (
-        count_text,
         elo_text,
         estimate_text,
         games_text,
@@ -317,15 +333,19 @@ def check_setup(setup: MatchSetup) -> None:
     from match.errors import SetupError
     from match.house import own_config
     from match.stopping import sprt_of
+    from server.config import limits_problem
     from server.editions import choose_editions
 
     sprt_of(setup)
     try:
-        given = own_config(setup).game_options
+        config = own_config(setup)
     except TypeError as error:
         raise SetupError(str(error)) from None
+    problem = limits_problem(config.soft_timeout, config.hard_timeout)
+    if problem and any(entrant.can_timeout for entrant in setup.entrants):
+        raise SetupError(problem)
     edition = choose_editions({}, {})[setup.game_type]
-    for name, value in given.items():
+    for name, value in config.game_options.items():
         if problem := why_without_effect(edition, name, value):
             raise SetupError(problem)
 

@@ -11,6 +11,8 @@ import click
 from click.core import ParameterSource
 
 from client.defaults import DEFAULT_HOST, DEFAULT_PORT
+from server.setting import MAX_SECONDS, MAX_WHOLE_NUMBER, suggestion
+from spielleiter.completion import completing, editions, game_types
 
 if TYPE_CHECKING:
     from server.policy import Edition
@@ -25,7 +27,7 @@ def server_options(command: Decorated) -> Decorated:
     for option in (
         click.option(
             "--wait",
-            type=click.FloatRange(0),
+            type=click.FloatRange(0, MAX_SECONDS),
             default=0.0,
             metavar="SECONDS",
             help="Wait this long for a server that is not there yet.",
@@ -47,9 +49,12 @@ def server_options(command: Decorated) -> Decorated:
     return command
 
 
-_MILLISECONDS: Final = click.IntRange(1)
-_SECONDS: Final = click.FloatRange(0, min_open=True)
-_SECONDS_OR_NONE: Final = click.FloatRange(0)
+_MILLISECONDS: Final = click.IntRange(1, MAX_WHOLE_NUMBER)
+_SECONDS: Final = click.FloatRange(0, MAX_SECONDS, min_open=True)
+_SECONDS_OR_NONE: Final = click.FloatRange(0, MAX_SECONDS)
+
+MAX_CONCURRENCY: Final = 1024
+"""So many games may be played at a time."""
 
 TIMEOUTS: Final[Mapping[str, float]] = MappingProxyType(
     {"soft": 2000, "hard": 10_000, "start": 30.0, "exit": 5.0, "game": 600.0}
@@ -79,6 +84,14 @@ def timeout_options(helps: Mapping[str, str], *, has_to_exit: bool) -> Callable[
         return command
 
     return decorate
+
+
+def require_sensible_limits(soft_timeout: int, hard_timeout: int) -> None:
+    """Raises UsageError if the soft limit is above the hard one; both are milliseconds."""
+    from server.config import limits_problem
+
+    if problem := limits_problem(soft_timeout / 1000, hard_timeout / 1000):
+        raise click.UsageError(problem)
 
 
 def place_of_server(options: Mapping[str, Any]) -> tuple[str, int] | None:
@@ -117,20 +130,14 @@ def is_given(context: click.Context, name: str) -> bool:
     return context.get_parameter_source(name) in {ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT}
 
 
-def _complete_game_types(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[Any]:
-    from click.shell_completion import CompletionItem
-
-    from server.editions import choose_editions
-
-    return [CompletionItem(game_type) for game_type in choose_editions({}, {}) if game_type.startswith(incomplete)]
-
-
 def _known_game_type(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
     from server.editions import choose_editions
 
-    editions = choose_editions({}, {})
-    if value is not None and value not in editions:
-        raise click.BadParameter(f"{value!r} is not known here, expected {' or '.join(editions)}")
+    known = choose_editions({}, {})
+    if value is not None and value not in known:
+        raise click.BadParameter(
+            f"{value!r} is not known here, expected {' or '.join(known)}{suggestion(value, known)}"
+        )
     return value
 
 
@@ -146,24 +153,18 @@ def game_option(command: Decorated) -> Decorated:
         "--game",
         metavar="GAMETYPE",
         callback=_chosen_game_type,
-        shell_complete=_complete_game_types,
+        shell_complete=completing(game_types),
         help=f"The gameType, which says what is played.  {_RUNNING_SEASON}",
     )(command)
-
-
-def _complete_editions(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[Any]:
-    from click.shell_completion import CompletionItem
-
-    from server.editions import EDITIONS
-
-    return [CompletionItem(name) for name in EDITIONS if name.startswith(incomplete)]
 
 
 def _known_edition(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
     from server.editions import EDITIONS
 
     if value is not None and value not in EDITIONS:
-        raise click.BadParameter(f"{value!r} is not known here, expected {' or '.join(EDITIONS)}")
+        raise click.BadParameter(
+            f"{value!r} is not known here, expected {' or '.join(EDITIONS)}{suggestion(value, EDITIONS)}"
+        )
     return value
 
 
@@ -174,14 +175,14 @@ def edition_options(command: Decorated) -> Decorated:
             "--edition",
             metavar="EDITION",
             callback=_known_edition,
-            shell_complete=_complete_editions,
+            shell_complete=completing(editions),
             help="The form in which the server speaks, if it is not the usual one of that game.",
         ),
         click.option(
             "--game",
             metavar="GAMETYPE",
             callback=_known_game_type,
-            shell_complete=_complete_game_types,
+            shell_complete=completing(game_types),
             help=f"The gameType, which says what is played.  {_RUNNING_SEASON}",
         ),
     ):
@@ -199,8 +200,8 @@ def chosen_edition(
     from server.editions import EDITIONS, choose_editions
 
     if edition is None:
-        editions = choose_editions({}, {})
-        return editions[game] if game is not None else next(filter(is_playable, editions.values()))
+        usual = choose_editions({}, {})
+        return usual[game] if game is not None else next(filter(is_playable, usual.values()))
     chosen = EDITIONS[edition]
     if game not in {None, chosen.game_type}:
         raise click.UsageError(f"--game {game} --edition {edition}: that edition is of {chosen.game_type}")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import click
 
+from server.setting import MAX_SECONDS, suggestion
 from spielleiter.commands import EXIT_FAILURE, Failure, run_async
+from spielleiter.completion import complete_strategies
 from spielleiter.options import chosen_edition, edition_options, json_option, server_options
 
 
@@ -15,18 +16,10 @@ def _known_strategy(_context: click.Context, _parameter: click.Parameter, value:
     from client.strategies import STRATEGIES
 
     if value not in STRATEGIES:
-        raise click.BadParameter(f"{value!r} is not known, expected {', '.join(STRATEGIES)}")
+        raise click.BadParameter(
+            f"{value!r} is not known, expected {', '.join(STRATEGIES)}{suggestion(value, STRATEGIES)}"
+        )
     return value
-
-
-def _complete_strategies(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[Any]:
-    from click.shell_completion import CompletionItem
-
-    from client.strategies import STRATEGIES
-
-    return [
-        CompletionItem(name, help=kind.description) for name, kind in STRATEGIES.items() if name.startswith(incomplete)
-    ]
 
 
 class _PlayCommand(click.Command):
@@ -51,7 +44,7 @@ class _PlayCommand(click.Command):
     show_default=True,
     metavar="NAME",
     callback=_known_strategy,
-    shell_complete=_complete_strategies,
+    shell_complete=complete_strategies,
     help="How to play; see below.",
 )
 @server_options
@@ -61,7 +54,7 @@ class _PlayCommand(click.Command):
 @click.option("--seed", type=int, metavar="N", help="Makes the choice among moves the same in every run.")
 @click.option(
     "--delay",
-    type=click.FloatRange(0),
+    type=click.FloatRange(0, MAX_SECONDS),
     metavar="SECONDS",
     help="How late the strategy slow answers.  [default: 3]",
 )
@@ -96,6 +89,7 @@ def play(
     from client.errors import ClientError
     from client.player import GameEnd, GameReport, Player
     from client.strategies import DEFAULT_DELAY, STRATEGIES, make_strategy
+    from spielleiter.refusals import failure_text
     from spielleiter.words import outcome_word, report_line, result_points
 
     kind = STRATEGIES[strategy]
@@ -119,7 +113,7 @@ def play(
     try:
         report = run_async(main)
     except ClientError as error:
-        raise Failure(str(error)) from error
+        raise Failure(failure_text(error, keeps_words=as_json)) from error
     if as_json:
         result, seat = report.result, report.seat
         score = result.scores[seat] if result and seat is not None else None

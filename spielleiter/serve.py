@@ -9,15 +9,17 @@ from __future__ import annotations
 import dataclasses
 import os
 import signal
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
 
 import click
-from click.shell_completion import CompletionItem
 
 from server.config import IGNORED, PROPERTIES_FILE, SETTINGS, Config, load_config
 from server.errors import StartError
 from server.setting import Setting
 from spielleiter.commands import EXIT_INTERRUPTED, Misuse, run_async
+from spielleiter.completion import completing, editions_of_games, game_option_values, game_types
 from spielleiter.options import why_without_effect
 
 
@@ -35,6 +37,16 @@ class _ServeCommand(click.Command):
                 formatter.write_dl(records)
 
 
+_VALUES: Final[Mapping[str, Callable[[], Iterable[str]]]] = MappingProxyType(
+    {
+        "default_game": game_types,
+        "editions": editions_of_games,
+        "start_piece": game_option_values("startPiece"),
+    }
+)
+"""What the Tab key offers for settings that are texts, by field."""
+
+
 def _option(setting: Setting) -> click.Option:
     """The option of a setting; its value stays a text, to be read where the texts of all places are."""
     kind = setting.kind
@@ -44,21 +56,16 @@ def _option(setting: Setting) -> click.Option:
         spellings[0] = f"{setting.option}/{setting.negative_option}"
         return click.Option(spellings, default=None, help=help_text)
     more: dict[str, Any] = {}
-    if kind.choices:
-        more["shell_complete"] = _complete(kind.choices)
+    if setting.field in _VALUES:
+        more["shell_complete"] = completing(_VALUES[setting.field])
+    elif kind.choices:
+        more["shell_complete"] = completing(lambda: kind.choices)
     elif kind.metavar == "FILE":
         more["type"] = click.Path()
     if kind.flag_text:
         more |= {"is_flag": False, "flag_value": kind.flag_text}
     metavar = f"[{kind.metavar}]" if kind.flag_text else kind.metavar
     return click.Option(spellings, metavar=metavar, multiple=kind.is_repeatable, help=help_text, **more)
-
-
-def _complete(choices: tuple[str, ...]) -> Any:
-    def complete(_ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        return [CompletionItem(choice) for choice in choices if choice.startswith(incomplete)]
-
-    return complete
 
 
 def _serve(config: str | None, plugins: str | None, **options: Any) -> None:

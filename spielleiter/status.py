@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
+from server.counting import count_text
+
 LAST: Final = 10
 """So many of the connections that are over are shown one by one."""
 
@@ -20,14 +22,14 @@ def status_lines(report: dict[str, Any]) -> Iterator[str]:
     yield f"running since {report['startedAt']}"
     yield f"rooms: {rooms}"
     yield from (f"  {_room(room)}" for room in report["rooms"])
-    yield f"connections: {report['connectionCount']}, {report['queuedBytes']} bytes not taken yet"
+    yield f"connections: {report['connectionCount']}, {count_text(report['queuedBytes'], 'byte')} not taken yet"
     yield from (f"  {_connection(connection)}" for connection in report["connections"])
     if report["refusals"]:
         yield "refused since the start:"
         yield from (f"  {count:6}  {reason} ({kind})" for kind, reason, count in report["refusals"])
     closed = report["closed"]
     if closed:
-        yield f"the last {len(closed)} connections that ended:"
+        yield f"the last {count_text(len(closed), 'connection')} that ended:"
         reasons = Counter(each["reason"] for each in closed)
         yield from (f"  {count:6}  {reason}" for reason, count in reasons.most_common())
         yield f"the last {len(closed[-LAST:])} of them:"
@@ -46,10 +48,10 @@ def _connection(connection: dict[str, Any]) -> str:
     if connection["isAdmin"]:
         parts.append("administrator")
     if connection["seats"]:
-        parts.append(f"{connection['seats']} seats" if connection["seats"] > 1 else "player")
-    parts.append(f"{connection['packets']} packets")
+        parts.append(count_text(connection["seats"], "seat") if connection["seats"] > 1 else "player")
+    parts.append(count_text(connection["packets"], "packet"))
     if connection["queuedBytes"]:
-        parts.append(f"{connection['queuedBytes']} bytes not taken yet")
+        parts.append(f"{count_text(connection['queuedBytes'], 'byte')} not taken yet")
     return "  ".join(parts)
 
 

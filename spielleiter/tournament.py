@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from server.counting import count_text
 from spielleiter.commands import EXIT_INTERRUPTED, Misuse, run_async
 from spielleiter.exit_codes import EXIT_FAULT, EXIT_MACHINE, fault_kinds
 from spielleiter.match import check_setup
-from spielleiter.options import folder_option, game_option, is_given
+from spielleiter.options import MAX_CONCURRENCY, folder_option, game_option, is_given
 
 if TYPE_CHECKING:
     from match.records import GameRecord
@@ -31,7 +32,13 @@ _COPY = "tournament.toml"
 
 @click.command()
 @click.argument("file", required=False, type=click.Path(path_type=Path))
-@click.option("-j", "--concurrency", type=click.IntRange(1), metavar="N", help="How many games are played at a time.")
+@click.option(
+    "-j",
+    "--concurrency",
+    type=click.IntRange(1, MAX_CONCURRENCY),
+    metavar="N",
+    help="How many games are played at a time.",
+)
 @game_option
 @click.option(
     "--fail-on", multiple=True, metavar="KIND", help=f"Exit with {EXIT_FAULT} if this happened, as of `match`."
@@ -116,7 +123,6 @@ def _keep(file: Path, folder: Path, game_type: str) -> None:
 def _play(described: Tournament, folder: Path, concurrency: int) -> tuple[End, list[GameRecord]]:
     from match.journal import SETUP, load_setup, open_journal, save_setup
     from match.reports import write_reports
-    from match.reports.words import count_text
     from match.runner import Conditions, End, play_match
     from match.setup import MatchSetup
     from match.summary import summarise

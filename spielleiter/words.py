@@ -18,6 +18,7 @@ from game.blokus.bitboard import SIZE
 from game.blokus.polyomino import Color
 from game.blokus.state import BlokusState
 from protocol.messages import Cause, Memento, Result
+from spielleiter.refusals import refusal_text
 
 _STYLES: Final = {Color.BLUE: "blue", Color.YELLOW: "yellow", Color.RED: "red", Color.GREEN: "green"}
 
@@ -113,7 +114,7 @@ def report_line(report: GameReport) -> str:
     """One line on a game from its player's view."""
     result = report.result
     if result is None:
-        return " - ".join([_ENDS[report.end], *(" ".join(text.split()) for text in report.errors[-1:])])
+        return " - ".join([_ENDS[report.end], *(refusal_text(text) for text in report.errors[-1:])])
     head = {"none": "no winner", "draw": "a draw"}.get(outcome_word(report), outcome_word(report))
     place = "" if report.seat is None else f" as player {report.seat + 1}"
     return "; ".join([f"{head}{place}, {points_text(result_points(result))}", *_faults(result, result.names)])

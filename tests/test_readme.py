@@ -39,7 +39,9 @@ UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 ELSEWHERE = {
     "make serve": "test_make_serve_and_make_demo, test_project.py",
     ". .venv/bin/activate": "test_make_serve_and_make_demo: it is where `make serve` puts the command",
-    "pip install .": "test_docker.py builds the wheel and starts what is in it",
+    "pipx install .": "test_docker.py builds the wheel and starts what is in it",
+    "pip install .": "the same",
+    "python3 -m venv .venv": "the same",
     "uvx --from . spielleiter serve": "test_uvx_finds_the_command",
     "docker build -f docker/Dockerfile -t spielleiter .": "test_docker.py",
     "spielleiter play --strategy greedy &": "test_the_first_game_looks_as_shown",

@@ -111,7 +111,7 @@ def _choose(option: str, value: str, known: Mapping[str, _T]) -> _T:
     try:
         return known[value]
     except KeyError:
-        raise GameOptionError(f"{option}: {value!r} is not one of {', '.join(known)}") from None
+        raise GameOptionError(f"{option}: {value!r} is not one of {', '.join(known)}", known) from None
 
 
 BLOKUS_2021: Final = BlokusGame(RULES_2021)

@@ -11,6 +11,7 @@ from typing import Final
 from match.records import GameRecord
 from match.statistics import Estimate
 from match.summary import ProgramSummary, Summary
+from server.counting import count_text
 
 NOTHING: Final = "–"
 FAULT_COLUMNS: Final = ("Crashes", "Timeouts", "Illegal moves", "Bad messages", "Left running")
@@ -95,11 +96,6 @@ def sprt_text(summary: Summary) -> str | None:
     bounds = f"({test.lower:+.2f}, {test.upper:+.2f})"
     parameters = f"elo0={test.elo0:g} elo1={test.elo1:g} alpha={test.alpha:g} beta={test.beta:g}"
     return f"LLR {test.log_likelihood_ratio:+.2f} {bounds}, {parameters}: {state}"
-
-
-def count_text(count: int, one: str, more: str = "") -> str:
-    """``1 pair``, ``2 pairs``; `more` where an s does not make it so."""
-    return f"{count} {one if count == 1 else more or one + 's'}"
 
 
 def games_text(summary: Summary) -> str:

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
-from bench.machine import _processor, describe_machine
+import pytest
+
+import bench.machine
+from bench.machine import _processor, describe_machine, why_not_here
 
 
 def test_a_machine_has_a_name_for_everything() -> None:
@@ -16,3 +20,41 @@ def test_the_processor_is_the_first_one_that_is_named(tmp_path: Path) -> None:
     path.write_text("processor\t: 0\nmodel name\t: Some CPU: fast\nmodel name\t: Another\n")
     assert _processor(path) == "Some CPU: fast"
     assert _processor(tmp_path / "nothing")
+
+
+def test_nothing_is_missing_here() -> None:
+    assert why_not_here() is None
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "missing"),
+    [
+        ("sys", "platform", "the bench needs Linux"),
+        ("select", "epoll", "the bench needs select.epoll"),
+        ("os", "sched_getaffinity", "the bench needs os.sched_getaffinity"),
+        ("socket", "create_server", "connections to 127.0.0.1, which are not possible here (Operation not permitted)"),
+    ],
+)
+def test_what_is_missing_is_named(where: str, name: str, missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbidden(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    if name == "platform":
+        monkeypatch.setattr(f"{where}.{name}", "win32")
+    elif name == "create_server":
+        monkeypatch.setattr(f"{where}.{name}", forbidden)
+    else:
+        monkeypatch.delattr(f"{where}.{name}")
+    assert missing in (why_not_here() or "")
+
+
+@pytest.mark.parametrize(
+    ("content", "missing"), [(None, "cannot be read (No such file"), ("Pid: 1", "does not tell it")]
+)
+def test_memory_must_be_told(
+    content: str | None, missing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if content is not None:
+        (tmp_path / "status").write_text(content)
+    monkeypatch.setattr(bench.machine, "PROCESS_STATUS", tmp_path / "status")
+    assert missing in (why_not_here() or "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import select
 import socket
 import sys
 from collections.abc import Callable
@@ -113,7 +114,69 @@ def test_a_port_that_is_taken_on_one_of_the_addresses_leaves_no_socket_open(
         patch.setattr(FakeSocket, "getsockname", lambda _: ("127.0.0.1", 99))
         with pytest.raises(StartError, match="in use already"):
             listen("localhost", 0)
-    assert [sock.is_closed for sock in made] == [True, True]
+    assert len(made) >= 2
+    assert all(sock.is_closed for sock in made)
+
+
+def has_ipv6() -> bool:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(("host", "is_dual"), [("::", True), ("0.0.0.0", False)])
+def test_the_host_of_all_addresses_is_reached_over_both_protocols(host: str, is_dual: bool) -> None:
+    """With real sockets. Peers keep the addresses they have: none is one of IPv4 in the clothes of IPv6."""
+    sockets = listen(host, 0)
+    try:
+        (port,) = {sock.getsockname()[1] for sock in sockets}
+        reached = set()
+        for address in ("127.0.0.1", "::1"):
+            try:
+                peer = socket.create_connection((address, port), timeout=5)
+            except OSError:
+                continue
+            ready, _, _ = select.select(sockets, [], [], 5)
+            accepted, (seen, *_) = ready[0].accept()
+            assert seen == address
+            reached.add(address)
+            peer.close()
+            accepted.close()
+    finally:
+        for sock in sockets:
+            sock.close()
+    assert reached == ({"127.0.0.1", "::1"} if is_dual and has_ipv6() else {"127.0.0.1"})
+
+
+def test_without_ipv6_all_addresses_are_those_of_ipv4(
+    machine: Callable[..., list[FakeSocket]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine()
+    monkeypatch.setattr(FakeSocket, "HERE", ("0.0.0.0",))
+    monkeypatch.setattr(
+        socket,
+        "getaddrinfo",
+        lambda host, port, **_: [(socket.AF_INET6 if ":" in host else socket.AF_INET, 1, 6, "", (host, port))],
+    )
+    sockets: list[Any] = listen("::", 0)
+    assert [sock.address[0] for sock in sockets] == ["0.0.0.0"]
+
+
+def test_a_free_port_that_is_taken_on_another_address_is_given_up_for_another(
+    machine: Callable[..., list[FakeSocket]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = machine("127.0.0.1", "::1")
+    bind = FakeSocket.bind
+
+    def bind_where_one_port_is_taken(sock: FakeSocket, address: tuple[Any, ...]) -> None:
+        bind(sock, (address[0], 99) if address[:2] == ("::1", 40_001) else address)
+
+    monkeypatch.setattr(FakeSocket, "bind", bind_where_one_port_is_taken)
+    sockets: list[Any] = listen("localhost", 0)
+    assert [sock.address[:2] for sock in sockets] == [("127.0.0.1", 40_003), ("::1", 40_003)]
+    assert [sock.is_closed for sock in made] == [True, True, False, False]
 
 
 # -- sockets that are accepted ----------------------------------------------------------------------------------------

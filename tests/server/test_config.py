@@ -209,7 +209,15 @@ def test_a_mistake_in_the_file_is_named_with_its_line(tmp_path: Path, properties
         (
             {},
             {"soft_timeout": "2s"},
-            "--soft-timeout: '2s' cannot be used, expected milliseconds as a whole number from 1 upwards",
+            "--soft-timeout: '2s' cannot be used, expected milliseconds as a whole number from 1 to 2147483647",
+        ),
+        (
+            {"SPIELLEITER_SOFT_TIMEOUT": "20000"},
+            {},
+            (
+                "the soft time limit (20000 ms) is above the hard one (10000 ms), at which the game is over already; "
+                "lower the soft one or raise the hard one (softTimeout, hardTimeout), or switch both off (--no-timeout)"
+            ),
         ),
         ({}, {"turn": "3"}, "turn 3 needs a replay to start from, expected loadGameFile with it"),
         (
@@ -231,6 +239,20 @@ def test_a_mistake_elsewhere_is_named_with_its_place(
         _load(tmp_path, environ=environ, options=options)
     assert str(refused.value) == line
     assert isinstance(refused.value, StartError)
+
+
+@pytest.mark.parametrize(
+    ("options", "limits"),
+    [
+        ({"soft_timeout": "20000", "hard_timeout": "20000"}, (20.0, 20.0)),
+        ({"soft_timeout": "20000", "has_timeouts": "false"}, (20.0, 10.0)),  # nobody is held to either
+    ],
+)
+def test_limits_may_be_equal_and_do_not_matter_where_they_are_off(
+    tmp_path: Path, options: Options, limits: tuple[float, float]
+) -> None:
+    config = _load(tmp_path, options=options)
+    assert (config.soft_timeout, config.hard_timeout) == limits
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:

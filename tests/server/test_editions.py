@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
 
@@ -61,6 +62,24 @@ def test_options_hold_for_the_games() -> None:
 def test_an_option_with_a_wrong_value_stops_the_start(options: dict[str, str]) -> None:
     with pytest.raises(StartError):
         choose_editions({}, options)
+
+
+def test_a_refused_start_piece_is_told_every_one_that_some_game_takes() -> None:
+    with pytest.raises(StartError) as refused:
+        choose_editions({}, {"startPiece": "PENTO_XX"})
+    text = str(refused.value)
+    for shape in ("PENTO_V", "PENTO_X"):  # the second one is not in every season
+        assert len(re.findall(rf"\b{shape}\b", text.partition(" (")[0])) == 1
+    assert text.endswith("(did you mean 'PENTO_X'?)")
+
+
+def test_a_value_without_a_list_of_known_ones_is_refused_in_the_games_own_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("server.editions.EDITIONS", {"hase-und-igel-2018": EDITIONS["hase-und-igel-2018"]})
+    (option,) = EDITIONS["hase-und-igel-2018"].game.option_names
+    with pytest.raises(StartError, match="is not a board of this game"):
+        choose_editions({}, {option: "SS"})
 
 
 def test_the_default_game_is_the_one_named_or_the_first() -> None:

@@ -269,9 +269,9 @@ async def test_beyond_a_limit(row: Row, autojump_clock: object) -> None:
 @pytest.mark.parametrize(
     ("host", "settings", "reason", "told"),
     [
-        ("192.0.2.7", {"connections": 1}, "connections", "no more than 1 connections"),
-        ("127.0.0.1", {"connections": 1}, "connections", "no more than 1 connections"),
-        ("192.0.2.7", {"connections_per_address": 1}, "connections_per_address", "no more than 1 connections from one"),
+        ("192.0.2.7", {"connections": 1}, "connections", "no more than 1 connection"),
+        ("127.0.0.1", {"connections": 1}, "connections", "no more than 1 connection"),
+        ("192.0.2.7", {"connections_per_address": 1}, "connections_per_address", "no more than 1 connection from one"),
     ],
 )
 async def test_beyond_the_connections(host: str, settings: dict[str, int], reason: str, told: str) -> None:

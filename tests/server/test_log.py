@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import json
 import logging
+import re
 from typing import Any
 
+import msgspec
 import pytest
 
 from game.blokus.move import SetMove
@@ -121,6 +123,37 @@ def test_a_terminal_gets_lines_for_people_and_anything_else_gets_json() -> None:
     assert "\x1b[" not in line
     assert "request_refused" in line
     assert "fault=unknown_room" in line
+
+
+@pytest.mark.parametrize(
+    ("winners", "names", "causes", "result"),
+    [
+        ((0,), ("Eins", "Zwei"), ("REGULAR", "LEFT"), "Eins wins 5/1:0/0; Zwei: LEFT gone"),
+        ((1,), ("", ""), ("REGULAR", "REGULAR"), "player 2 wins 5/1:0/0"),
+        ((0, 1), ("Eins", ""), ("REGULAR", "REGULAR"), "a draw 5/1:0/0"),
+        ((), ("Eins", ""), ("REGULAR", "LEFT"), "nobody wins 5/1:0/0; player 2: LEFT gone"),
+    ],
+)
+def test_the_end_of_a_game_is_a_few_words_on_a_console_and_everything_in_json(
+    winners: tuple[int, ...], names: tuple[str, str], causes: tuple[str, str], result: str
+) -> None:
+    ended = msgspec.structs.replace(
+        ENDED, winners=winners, names=names, causes=causes, parts=((2, 5, 1), (0, 0, 0)), plies=68
+    )
+    (line,) = logged(io.StringIO(), "console", ended)
+    assert re.search(rf"game_ended +room=room result='{re.escape(result)}' plies=68$", line)
+    (value,) = as_json(ended)
+    shown = {"names", "causes", "reasons", "parts", "winners", "plies", "thinking"}
+    assert shown <= set(value)
+    assert value["causes"] == list(causes)
+
+
+def test_whoever_comes_and_goes_without_a_word_is_seen_at_debug_alone() -> None:
+    silent, spoken = (events.ConnectionClosed("c1", "end of input", was_silent=each) for each in (True, False))
+    assert [line["level"] for line in as_json(silent, spoken)] == ["debug", "info"]
+    (line,) = as_json(silent, spoken, level="info")
+    assert (line["connection"], line["reason"]) == ("c1", "end of input")
+    assert "was_silent" not in line
 
 
 def test_names_are_words() -> None:

@@ -7,6 +7,7 @@ import weakref
 
 import pytest
 import trio
+from trio.testing import wait_all_tasks_blocked
 
 from protocol.connection import Connection
 from protocol.dialect import Dialect
@@ -93,6 +94,29 @@ async def test_who_leaves_before_the_second_comes_takes_the_room_along(autojump_
         late = await house.sit(codes[1])
         assert [kind for kind, _ in refusals(house, late)] == [Fault.UNKNOWN_RESERVATION.value]
         assert house.server.lobby.rooms == {}
+
+
+@pytest.mark.parametrize(("said", "is_logged"), [("", False), ("<protocol>", True)])
+async def test_a_health_check_leaves_no_line_in_the_log(said: str, is_logged: bool, autojump_clock: object) -> None:
+    """It connects and hangs up; whoever has said anything is no health check."""
+    async with open_house(log_level="info") as house:
+        caller = await house.call()
+        if said:
+            await caller.says(said)
+        await caller.hangs_up()
+        await wait_all_tasks_blocked()
+        (closed,) = house.happened(events.ConnectionClosed)
+        assert closed.was_silent != is_logged
+        assert bool(house.logged("connection_closed")) == is_logged
+
+
+async def test_whoever_waits_too_long_with_its_first_packet_is_logged(autojump_clock: object) -> None:
+    async with open_house(log_level="info", first_packet_timeout=1.0) as house:
+        caller = await house.call()
+        await trio.sleep(2)
+        await caller.hangs_up()
+        await trio.sleep(10)
+        assert [each["reason"] for each in house.logged("connection_closed")] == ["first_packet"]
 
 
 async def test_a_cancelled_game(autojump_clock: object) -> None:

@@ -79,6 +79,10 @@ def test_a_text_is_understood(kind: Kind[Any], written: str, value: object) -> N
         (address(), "localhost:65536"),
         (address(), "::1:9100"),
         (address(), "[]:9100"),
+        (whole_number(0), "2147483648"),
+        (milliseconds(), "9" * 23),
+        (seconds(), "1e300"),
+        (seconds(), "31622401"),
         (milliseconds(), "0"),
         (milliseconds(), "2.5"),
         (milliseconds(), "2s"),
@@ -138,10 +142,14 @@ def test_blanks_around_a_value_do_not_matter_unless_they_are_part_of_it() -> Non
 @pytest.mark.parametrize(
     ("kind", "written", "line"),
     [
-        (milliseconds(), "2s", "x:3: n: '2s' cannot be used, expected milliseconds as a whole number from 1 upwards"),
+        (
+            milliseconds(),
+            "2s",
+            "x:3: n: '2s' cannot be used, expected milliseconds as a whole number from 1 to 2147483647",
+        ),
         (whole_number(2, 4), "5", "x:3: n: '5' cannot be used, expected a whole number from 2 to 4"),
-        (seconds(), "0", "x:3: n: '0' cannot be used, expected seconds, more than 0"),
-        (seconds(can_be_zero=True), "-", "x:3: n: '-' cannot be used, expected seconds, 0 or more"),
+        (seconds(), "0", "x:3: n: '0' cannot be used, expected seconds, more than 0 and up to 31622400"),
+        (seconds(can_be_zero=True), "-", "x:3: n: '-' cannot be used, expected seconds, from 0 up to 31622400"),
         (switch(), "ture", "x:3: n: 'ture' cannot be used, expected true or false (did you mean 'true'?)"),
         (
             choice("colorFinished", "noMovesLeft"),

@@ -237,7 +237,7 @@ async def test_a_reset_breaks_reading_and_writing() -> None:
     async with wired() as (near, wire, _):
         near.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         near.close()
-        with pytest.raises(trio.BrokenResourceError):
+        with pytest.raises(trio.BrokenResourceError, match=r"^[^\[]+$"):
             await wire.receive()
         with pytest.raises(trio.BrokenResourceError):
             wire.try_send(b"x")

@@ -7,6 +7,7 @@ import pytest
 
 from client.admin import AdminClient
 from server.editions import EDITIONS
+from spielleiter.admin import admin
 from tests.spielleiter.background import BackgroundServer, background_server, run
 
 
@@ -56,7 +57,10 @@ def test_a_game_is_watched_stepped_and_ended() -> None:
         again = server.run("admin", "pause", room)
     assert (again.exit_code, again.stderr) == (
         1,
-        f"spielleiter: sc.api.plugins.exceptions.GameRoomException: Couldn't find a room with id {room}\n",
+        (
+            f"spielleiter: Couldn't find a room with id {room}; "
+            "its game may be over; `spielleiter admin status` lists the rooms there are\n"
+        ),
     )
 
 
@@ -135,6 +139,13 @@ def test_a_season_that_reserves_every_seat_has_no_open_ones() -> None:
     assert result.stderr == "spielleiter admin prepare: --open: hase-und-igel-2018 reserves every seat\n"
 
 
+def test_the_help_cuts_no_summary_off() -> None:
+    text = run("admin", "--help", terminal_width=80).stdout
+    commands = text.partition("Commands:\n")[2].splitlines()
+    assert [line.split()[0] for line in commands] == sorted(admin.commands)
+    assert all(line.endswith(".") and not line.endswith("..") for line in commands)
+
+
 @pytest.mark.parametrize("command", ["pause", "resume", "step", "cancel", "observe"])
 def test_an_unknown_room_is_a_failure(command: str) -> None:
     with background_server() as server:
@@ -142,12 +153,25 @@ def test_an_unknown_room_is_a_failure(command: str) -> None:
     assert (result.exit_code, result.stdout, result.stderr) == (
         1,
         "",
-        "spielleiter: sc.api.plugins.exceptions.GameRoomException: Couldn't find a room with id nowhere\n",
+        (
+            "spielleiter: Couldn't find a room with id nowhere; "
+            "its game may be over; `spielleiter admin status` lists the rooms there are\n"
+        ),
     )
 
 
+def test_a_script_is_told_a_refusal_in_the_servers_own_words() -> None:
+    with background_server() as server:
+        result = server.run("admin", "cancel", "nowhere", "--json")
+    words = "sc.api.plugins.exceptions.GameRoomException: Couldn't find a room with id nowhere"
+    assert (result.exit_code, result.stderr) == (1, f"spielleiter: {words}\n")
+
+
 def test_a_wrong_password_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    line = "spielleiter: sc.server.network.AuthenticationFailedException: Failed to authenticate as administrator\n"
+    line = (
+        "spielleiter: Failed to authenticate as administrator; "
+        "give the server's password with --password or in the variable SPIELLEITER_PASSWORD\n"
+    )
     with background_server(password="geheim") as server:
         result = server.run("admin", "prepare", "--password", "falsch")
         assert (result.exit_code, result.stderr) == (1, line)
@@ -160,7 +184,10 @@ def test_nobody_there_is_a_failure() -> None:
     result = run("admin", "cancel", "x", "-p", "1")
     assert (result.exit_code, result.stderr) == (
         1,
-        "spielleiter: cannot connect to 127.0.0.1:1 (nobody listens there)\n",
+        (
+            "spielleiter: cannot connect to 127.0.0.1:1 (nobody listens there); "
+            "start a server with `spielleiter serve --port 1`, or name another place with --host and --port\n"
+        ),
     )
 
 

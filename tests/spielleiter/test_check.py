@@ -38,7 +38,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[StepResult]:
 def test_a_program_that_is_fit_is_told_so() -> None:
     done = run("check", "bot")
     assert done.exit_code == 0
-    assert done.stdout == " 1  passed     starts: connected\nfit: all 1 steps passed\n"
+    assert done.stdout == " 1  passed     starts: connected\nfit: the only step passed\n"
 
 
 def test_what_failed_is_told_with_everything_known(steps: list[StepResult]) -> None:
@@ -73,10 +73,23 @@ def test_the_steps_are_a_suite_of_tests(steps: list[StepResult], tmp_path: Path)
     assert suite[1][1].text == "first line\nsecond line"
 
 
-def test_misuse_is_one_line() -> None:
-    done = run("check", "builtin:clever")
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("builtin:clever",), "there is no such strategy"),
+        (
+            ("bot", "--soft-timeout", "3", "--hard-timeout", "2"),
+            "the soft time limit (3 ms) is above the hard one (2 ms)",
+        ),
+        (("bot", "--hard-timeout", "9" * 23), "is not in the range 1<=x<=2147483647"),
+        (("bot", "--pause", "1e300"), "is not in the range 0<x<=31622400"),
+    ],
+)
+def test_misuse_is_one_line(arguments: tuple[str, ...], problem: str) -> None:
+    done = run("check", *arguments)
     assert done.exit_code == 2
-    assert "there is no such strategy" in done.stderr
+    assert problem in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.usefixtures("steps")
@@ -91,6 +104,14 @@ def test_a_machine_that_fails_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setattr(match.check, "check_program", fail)
     done = run("check", "bot")
     assert (done.exit_code, done.stderr) == (4, "spielleiter check: no space left\n")
+
+
+def test_a_folder_that_cannot_be_made_is_named_without_a_number(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    done = run("check", "no-such-program", "--out", str(tmp_path / "file" / "out"))
+    assert done.exit_code == 4
+    assert done.stderr.startswith(f"spielleiter check: {tmp_path}")
+    assert done.stderr.endswith(": Not a directory\n")
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import sys
 
 import click
@@ -23,6 +24,8 @@ def fail(what: str) -> None:
         "usage": click.UsageError("not like this"),
         "interrupt": KeyboardInterrupt(),
         "exit": click.exceptions.Exit(7),
+        "machine": PermissionError(errno.EACCES, "Permission denied", "there/file"),
+        "disk": OSError(errno.ENOSPC, "No space left on device"),
     }[what]
 
 
@@ -44,6 +47,8 @@ def group(context: click.Context) -> None:
         ("misuse", 2, "tool: asked wrongly\n"),
         ("usage", 2, "tool fail: not like this\n"),
         ("interrupt", 130, ""),
+        ("machine", 1, "tool: there/file: Permission denied\n"),
+        ("disk", 1, "tool: No space left on device\n"),
         ("exit", 7, ""),
     ],
 )
@@ -55,7 +60,18 @@ def test_a_failure_is_one_line_and_a_code(what: str, code: int, line: str) -> No
 def test_an_unknown_command_is_named() -> None:
     result = CliRunner().invoke(group, ["nonsense"], prog_name="tool")
     assert result.exit_code == 2
-    assert result.stderr.startswith("tool: No such command 'nonsense'.")
+    assert result.stderr == "tool: No such command 'nonsense'.\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "near"),
+    [(["fial"], "'fail'"), (["laet"], "'late'"), (["--hlep"], "'--help'"), (["fail", "x", "--hlp"], "'--help'")],
+)
+def test_what_is_misspelt_is_answered_with_what_is_near(arguments: list[str], near: str) -> None:
+    result = CliRunner().invoke(group, arguments, prog_name="tool")
+    assert result.exit_code == 2
+    assert result.stderr.endswith(f"Did you mean {near}?\n")
+    assert "no.such" not in sys.modules
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"]])

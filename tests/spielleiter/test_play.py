@@ -92,17 +92,24 @@ def test_a_connection_that_broke_is_a_failure(as_json: bool) -> None:
         (
             ["-r", "nonsense"],
             (
-                "spielleiter: sc.server.gaming.UnknownReservationException: "
-                "Couldn't find a reservation for the provided token.\n"
+                "spielleiter: Couldn't find a reservation for the provided token; "
+                "a code is good for one seat and expires; `spielleiter admin prepare` gives new ones\n"
             ),
         ),
         (
             ["--room", "nonsense"],
+            (
+                "spielleiter: Couldn't find a room with id nonsense; "
+                "its game may be over; `spielleiter admin status` lists the rooms there are\n"
+            ),
+        ),
+        (
+            ["--room", "nonsense", "--json"],
             "spielleiter: sc.api.plugins.exceptions.GameRoomException: Couldn't find a room with id nonsense\n",
         ),
     ],
 )
-def test_a_refusal_is_told_in_the_servers_words(arguments: list[str], line: str) -> None:
+def test_a_refusal_is_told_with_what_to_do_and_to_scripts_in_the_servers_words(arguments: list[str], line: str) -> None:
     with background_server() as server:
         result = server.run("play", *arguments)
     assert (result.exit_code, result.stderr) == (1, line)
@@ -111,7 +118,14 @@ def test_a_refusal_is_told_in_the_servers_words(arguments: list[str], line: str)
 @pytest.mark.parametrize(
     ("arguments", "code", "line"),
     [
-        (["-p", "1"], 1, "spielleiter: cannot connect to 127.0.0.1:1 (nobody listens there)\n"),
+        (
+            ["-p", "1"],
+            1,
+            (
+                "spielleiter: cannot connect to 127.0.0.1:1 (nobody listens there); "
+                "start a server with `spielleiter serve --port 1`, or name another place with --host and --port\n"
+            ),
+        ),
         (
             ["-s", "clever"],
             2,

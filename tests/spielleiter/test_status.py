@@ -48,6 +48,7 @@ def test_everything_has_its_line() -> None:
         "observes": 1,
     }
     player = {**admin, "connection": "c3", "isAdmin": False, "queuedBytes": 0, "seats": 1}
+    newcomer = {**player, "connection": "c5", "packets": 1, "queuedBytes": 1}
     glutton = {**player, "connection": "c4", "seats": 3}
     ended = {
         "connection": "c2",
@@ -64,7 +65,7 @@ def test_everything_has_its_line() -> None:
         "queuedBytes": 700,
         "refusals": [["ConnectionRefused", "connections", 1]],
         "rooms": [room, {**room, "observers": 0}],
-        "connections": [admin, player, glutton],
+        "connections": [admin, player, glutton, newcomer],
         "closed": [ended] * LAST + [refused],
     }
     assert list(status_lines(report)) == [
@@ -76,6 +77,7 @@ def test_everything_has_its_line() -> None:
         "  c1     127.0.0.1:5000         since 12:00:01  administrator  9 packets  700 bytes not taken yet",
         "  c3     127.0.0.1:5000         since 12:00:01  player  9 packets",
         "  c4     127.0.0.1:5000         since 12:00:01  3 seats  9 packets",
+        "  c5     127.0.0.1:5000         since 12:00:01  player  1 packet  1 byte not taken yet",
         "refused since the start:",
         "       1  connections (ConnectionRefused)",
         "the last 11 connections that ended:",

@@ -113,7 +113,8 @@ def test_a_machine_that_fails_ends_it(file: str, tmp_path: Path, monkeypatch: py
     [
         ((), "expected a FILE, or --resume DIR"),
         (("FILE", "--resume", "OUT"), "expected a FILE, or --resume DIR"),
-        (("BAD",), "games 'many'"),
+        (("BAD",), "games 'many': expected a whole number"),
+        (("LATE",), "the soft time limit (20000 ms) is above the hard one (10000 ms)"),
         (("--resume", "OUT"), "cannot be read"),
         (("FILE", "--fail-on", "oh"), "--fail-on 'oh'"),
         (("FILE", "--out", "FILE"), "is a file, expected a folder"),
@@ -122,8 +123,10 @@ def test_a_machine_that_fails_ends_it(file: str, tmp_path: Path, monkeypatch: py
 )
 def test_misuse_is_one_line(options: tuple[str, ...], problem: str, file: str, tmp_path: Path) -> None:
     (tmp_path / "bad.toml").write_text('games = "many"')
+    (tmp_path / "late.toml").write_text(f"soft_timeout = 20000\n{FILE}")
     (tmp_path / "out").mkdir()
-    places = {"FILE": file, "IN_FILE": f"{file}/out", "BAD": str(tmp_path / "bad.toml"), "OUT": str(tmp_path / "out")}
+    places = {"FILE": file, "IN_FILE": f"{file}/out", "OUT": str(tmp_path / "out")}
+    places |= {name.upper(): str(tmp_path / f"{name}.toml") for name in ("bad", "late")}
     done = run("tournament", *(places.get(option, option) for option in options))
     assert done.exit_code == 2
     assert problem in done.stderr.splitlines()[-1]

@@ -1,0 +1,28 @@
+"""A server's refusals as people read them.
+
+The official server begins most refusals with the name of a Java class, and so does ours. Programs may want that; people
+do not. Invariant: whatever is not known to be such a name, or the Java form of a refused move, is left as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_CLASS_NAME: Final = re.compile(r"(?<![\w.])(?:[a-z_][\w$]*\.)+[A-Z][\w$]*: ")
+_INVALID_MOVE: Final = re.compile(r"\bInvalidMoveException\(mistake=(?P<mistake>.+), move=(?P<move>.*)\)", re.DOTALL)
+_NOT_YOUR_TURN: Final = re.compile(r"\bNotYourTurnException\(expected=(.*?), actual=(.*?), data=(.*)\)", re.DOTALL)
+_UNAUTHENTICATED: Final = re.compile(r"\bRequest \w+\(.*\) requires authentication")
+
+
+def plain_text(message: str) -> str:
+    """The part of a server's `message` that is meant for people, on one line."""
+    text = _CLASS_NAME.sub("", message)
+    text = _INVALID_MOVE.sub(_invalid_move, text)
+    text = _NOT_YOUR_TURN.sub(r"It's not your turn yet; expected: \1, got \2 (msg was \3).", text)
+    text = _UNAUTHENTICATED.sub("This request requires authentication as administrator", text)
+    return " ".join(text.split())
+
+
+def _invalid_move(found: re.Match[str]) -> str:
+    return found["mistake"] if found["move"] == "null" else f"{found['mistake']} ({found['move']})"
