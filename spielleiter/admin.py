@@ -6,7 +6,6 @@ standard error; a refusal of the server is one line there, in the server's words
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ import click
 
 from client.defaults import DEFAULT_PASSWORD
 from spielleiter.commands import Failure, run_async, show_help_alone
+from spielleiter.encoding import PASSWORD, TEXT, json_text
 from spielleiter.options import chosen_edition, edition_options, json_option, server_options
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def _admin_command(function: Callable[..., None]) -> Callable[..., None]:
     @server_options
     @click.option(
         "--password",
+        type=PASSWORD,
         envvar="SPIELLEITER_PASSWORD",
         default=DEFAULT_PASSWORD,
         show_default=True,
@@ -76,7 +77,7 @@ def _admin_command(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def _echo_json(**value: Any) -> None:
-    click.echo(json.dumps(value, ensure_ascii=False))
+    click.echo(json_text(value))
 
 
 @click.group(invoke_without_command=True)
@@ -92,7 +93,12 @@ def admin(context: click.Context) -> None:
 @admin.command()
 @_admin_command
 @click.option(
-    "--slot", "slots", multiple=True, metavar="NAME", help="Display name of a player; give it twice.  [One, Two]"
+    "--slot",
+    "slots",
+    type=TEXT,
+    multiple=True,
+    metavar="NAME",
+    help="Display name of a player; give it twice.  [One, Two]",
 )
 @click.option("--pause/--no-pause", default=False, help="Ask for no moves until the game is resumed or stepped.")
 @click.option("--timeout/--no-timeout", "can_timeout", default=True, help="Hold the players to the time limits.")
@@ -124,7 +130,7 @@ def prepare(
 
 @admin.command()
 @_admin_command
-@click.argument("room")
+@click.argument("room", type=TEXT)
 @click.option("--raw", is_flag=True, help="Write the bytes that the server sends, exactly.")
 def observe(server: _Server, room: str, raw: bool, as_json: bool) -> None:
     """Watch a game and write a line for each position and for the result; ends with the game.
@@ -212,7 +218,7 @@ def _ask(server: _Server, room: str, as_json: bool, ask: Callable[[AdminClient],
 
 @admin.command()
 @_admin_command
-@click.argument("room")
+@click.argument("room", type=TEXT)
 def pause(server: _Server, room: str, as_json: bool) -> None:
     """Ask for no more moves; one that is asked for already is still accepted.
 
@@ -223,7 +229,7 @@ def pause(server: _Server, room: str, as_json: bool) -> None:
 
 @admin.command()
 @_admin_command
-@click.argument("room")
+@click.argument("room", type=TEXT)
 def resume(server: _Server, room: str, as_json: bool) -> None:
     """Let a paused game go on.
 
@@ -234,7 +240,7 @@ def resume(server: _Server, room: str, as_json: bool) -> None:
 
 @admin.command()
 @_admin_command
-@click.argument("room")
+@click.argument("room", type=TEXT)
 @click.option("--forced", is_flag=True, help="Set the request's attribute forced.")
 def step(server: _Server, room: str, forced: bool, as_json: bool) -> None:
     """Ask for one move of a paused game.
@@ -246,7 +252,7 @@ def step(server: _Server, room: str, forced: bool, as_json: bool) -> None:
 
 @admin.command()
 @_admin_command
-@click.argument("room")
+@click.argument("room", type=TEXT)
 def cancel(server: _Server, room: str, as_json: bool) -> None:
     """End a game, in most editions without a winner.
 

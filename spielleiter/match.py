@@ -16,6 +16,7 @@ import click
 
 from client.defaults import DEFAULT_PASSWORD
 from spielleiter.commands import EXIT_FAILURE, Misuse, run_async
+from spielleiter.encoding import PASSWORD, TEXT
 from spielleiter.exit_codes import EXIT_FAULT, EXIT_MACHINE, FAULTS, exit_code, fault_kinds
 from spielleiter.options import (
     folder_option,
@@ -38,8 +39,8 @@ _MIN_TESTS = 20
 @click.command(name="match")
 @click.option("--player1", metavar="CMD", help="The first program; see below.")
 @click.option("--player2", metavar="CMD", help="The second program.")
-@click.option("--name1", metavar="NAME", help="What the first program is called.")
-@click.option("--name2", metavar="NAME", help="What the second program is called.")
+@click.option("--name1", type=TEXT, metavar="NAME", help="What the first program is called.")
+@click.option("--name2", type=TEXT, metavar="NAME", help="What the second program is called.")
 @click.option(
     "-n",
     "--games",
@@ -92,6 +93,7 @@ _MIN_TESTS = 20
 @click.option("-p", "--port", type=click.IntRange(0, 65535), metavar="PORT", help="The same in two options.")
 @click.option(
     "--password",
+    type=PASSWORD,
     envvar="SPIELLEITER_PASSWORD",
     default=DEFAULT_PASSWORD,
     metavar="PASSWORD",
