@@ -54,7 +54,7 @@ def serving(folder: Path, *options: str) -> Iterator[tuple[int, subprocess.Popen
     port_file = folder / "port"
     arguments = ["serve", "--port", "0", "--port-file", str(port_file), "--start-piece", START_PIECE]
     arguments += ["--save-replay", str(folder / "replays"), "--grace", "0", *options]
-    with (folder / "log").open("w") as log:
+    with (folder / "log").open("w", encoding="utf-8") as log:
         server = subprocess.Popen([sys.executable, "-m", "spielleiter", *arguments], stderr=log)
     try:
         while not port_file.exists():

@@ -81,7 +81,7 @@ def serving(folder: Path, *options: str) -> Iterator[Subject]:
     arguments = ["-m", "spielleiter", "serve", "--port", "0", "--port-file", str(port_file)]
     arguments += ["--start-piece", START_PIECE, "--save-replay", str(replays), *options]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("SPIELLEITER_")}
-    with (folder / LOG_NAME).open("w") as log:
+    with (folder / LOG_NAME).open("w", encoding="utf-8") as log:
         process = start_python(arguments, stdin=subprocess.DEVNULL, stderr=log, cwd=folder, env=environment)
     try:
         yield Subject(process.pid, _awaited_port(process, port_file))

@@ -38,7 +38,7 @@ class AuthenticationError(RequestRefusedError):
 
 
 class UnspeakableError(ClientError):
-    """The edition that is spoken has no packet for what was to be said."""
+    """The edition that is spoken has no packet for what was to be said, or a text in it cannot be encoded as UTF-8."""
 
 
 class NoStatusError(ClientError):

@@ -57,6 +57,8 @@ class Transport:
             packet = self._connection.send(message)
         except LocalProtocolError as error:
             raise UnspeakableError(str(error)) from error
+        except UnicodeEncodeError as error:
+            raise UnspeakableError("text that is not UTF-8 cannot be sent, expected no lone surrogates") from error
         await self.send_bytes(packet)
 
     async def send_bytes(self, data: bytes) -> None:
@@ -147,6 +149,8 @@ async def open_transport(
             if trio.current_time() >= deadline:
                 raise CannotConnectError(f"cannot connect to {host}:{port} ({_reason(error)})") from error
             await trio.sleep(_RETRY_INTERVAL)
+        except UnicodeError:  # no name of a host can be made of it
+            raise CannotConnectError(f"cannot connect to {host!a}, port {port} (no such host)") from None
         else:
             return Transport(stream, dialect, tap=tap)
 

@@ -1,21 +1,24 @@
 """Is a program fit for the contest? One step after the other, each with what was expected and what came.
 
-Law: every step starts the program anew, but for the first six, which are one game; where one of those fails, nothing
-that builds on it is tried. Whatever the program does, it is gone in the end, and every step has a result.
+Invariants: the first six steps share one game, and every other step starts the program anew. If one of the first six
+fails, nothing after it is tried. Every step has a result, and no process is left at the end.
+
+A step that tests more than the official server does is a warning when it fails, and says why in `StepResult.remark`.
+It does not make a program unfit.
 """
 
 from __future__ import annotations
 
 import enum
 import secrets
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from game.api import Seat
+from game.api import Seat, State
 from match.plan import plan_games
 from match.program import Command
 from match.records import Verdict
@@ -30,25 +33,31 @@ from match.stage import (
     open_stage,
     with_unknown_elements,
 )
-from protocol.messages import Cause, MoveData, Result, Score
+from protocol.messages import Cause, MoveData, Result
 from server.counting import count_text
 from server.editions import choose_editions
+from server.ending import Ending
 from server.policy import Edition
 
 OPPONENT: Final = "builtin:random"
 _MOVES: Final = 3  # in steps that need no whole game
 _TAIL: Final = 10  # lines of standard error in a report
+_NO_UNKNOWN_ELEMENTS: Final = "the official server sends no unknown elements, so the contest does not demand this"
 
 
 class Status(enum.Enum):
     PASSED = "passed"
     FAILED = "failed"
+    WARNING = "warning"  # failed, but the contest does not demand it
     NOT_TRIED = "not tried"
 
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """One step: what was expected, what came, and the end of the program's standard error at that point."""
+    """One step: what was expected, what came, and the end of the program's standard error at that point.
+
+    `remark` says of a warning why it is no more than that; it is empty for every other status.
+    """
 
     number: int
     title: str
@@ -56,6 +65,12 @@ class StepResult:
     status: Status
     came: str = ""
     stderr: str = ""
+    remark: str = ""
+
+
+def is_fit(results: Iterable[StepResult]) -> bool:
+    """Whether a program with these results is fit for the contest: nothing failed and everything was tried."""
+    return all(result.status in {Status.PASSED, Status.WARNING} for result in results)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,23 +87,22 @@ class CheckSetup:
 
 @dataclass(frozen=True, slots=True)
 class _Ending:
-    """How a game can end: the causes of the program and of its opponent, and who wins (0: the program)."""
+    """How a game can end: by the program's fault, by its opponent's, or without any."""
 
     text: str
     own: Cause = Cause.REGULAR
     other: Cause = Cause.REGULAR
-    winners: tuple[int, ...] = ()
     has_begun: bool = True
 
 
 _ENDINGS: Final = (
-    _Ending("the opponent leaves", other=Cause.LEFT, winners=(0,)),
-    _Ending("the opponent breaks a rule", other=Cause.RULE_VIOLATION, winners=(0,)),
-    _Ending("the opponent is too slow", other=Cause.SOFT_TIMEOUT, winners=(0,)),
-    _Ending("the opponent never answers", other=Cause.HARD_TIMEOUT, winners=(0,)),
-    _Ending("the program is told that it broke a rule", own=Cause.RULE_VIOLATION, winners=(1,)),
-    _Ending("the program is told that it was too slow", own=Cause.SOFT_TIMEOUT, winners=(1,)),
-    _Ending("the program is told that it never answered", own=Cause.HARD_TIMEOUT, winners=(1,)),
+    _Ending("the opponent leaves", other=Cause.LEFT),
+    _Ending("the opponent breaks a rule", other=Cause.RULE_VIOLATION),
+    _Ending("the opponent is too slow", other=Cause.SOFT_TIMEOUT),
+    _Ending("the opponent never answers", other=Cause.HARD_TIMEOUT),
+    _Ending("the program is told that it broke a rule", own=Cause.RULE_VIOLATION),
+    _Ending("the program is told that it was too slow", own=Cause.SOFT_TIMEOUT),
+    _Ending("the program is told that it never answered", own=Cause.HARD_TIMEOUT),
     _Ending("the game is called off"),
     _Ending("the room closes before the game begins", has_begun=False),
 )
@@ -119,18 +133,29 @@ class _Check:
     async def run(self) -> None:
         soft = f"{self._setup.soft_timeout:g} s"
         await self._basics(soft)
-        for title, expected, act in (
-            ("fragmented packets", "legal moves in time, however the packets are cut up", self._fragmented),
-            ("coalesced packets", "legal moves in time when several packets come at once", self._coalesced),
-            ("unknown elements", "legal moves in time, unknown elements and attributes ignored", self._unknown),
-            ("a pause", f"silence for {self._setup.pause:g} s, then a legal move for the same position", self._pause),
+        for title, expected, act, beyond in (
+            ("fragmented packets", "legal moves in time, however the packets are cut up", self._fragmented, ""),
+            ("coalesced packets", "legal moves in time when several packets come at once", self._coalesced, ""),
+            (
+                "unknown elements",
+                "legal moves in time, unknown elements and attributes ignored",
+                self._unknown,
+                _NO_UNKNOWN_ELEMENTS,
+            ),
+            (
+                "a pause",
+                f"silence for {self._setup.pause:g} s, then a legal move for the same position",
+                self._pause,
+                "",
+            ),
             (
                 "a whole game by the script",
                 f"every request answered in {soft} by a legal move, and the process ends itself after the result",
                 self._whole_game,
+                "",
             ),
         ):
-            await self._step(title, expected, act)
+            await self._step(title, expected, act, beyond=beyond)
         for ending in _ENDINGS:
             await self._step(
                 f"the end: {ending.text}",
@@ -145,19 +170,29 @@ class _Check:
             )
 
     async def _step(
-        self, title: str, expected: str, act: Callable[[], Awaitable[str]], *, is_basic: bool = False
+        self,
+        title: str,
+        expected: str,
+        act: Callable[[], Awaitable[str]],
+        *,
+        is_basic: bool = False,
+        beyond: str = "",
     ) -> None:
-        status, came, stderr = Status.NOT_TRIED, "", ""
+        """Try one step; `beyond` says why the contest does not demand it, and is empty if it does."""
+        status, came, stderr, remark = Status.NOT_TRIED, "", "", ""
         if not self._is_abandoned:
             try:
                 came, status = await act(), Status.PASSED
             except SurpriseError as surprise:
-                came, status, stderr = " ".join(str(surprise).split()), Status.FAILED, self._stderr()
+                came, stderr = " ".join(str(surprise).split()), self._stderr()
+                status, remark = (Status.WARNING, beyond) if beyond else (Status.FAILED, "")
                 self._is_abandoned = is_basic
-        self._add(title, expected, status, came, stderr)
+        self._add(title, expected, status, came, stderr, remark)
 
-    def _add(self, title: str, expected: str, status: Status, came: str = "", stderr: str = "") -> None:
-        result = StepResult(len(self.results) + 1, title, expected, status, came, stderr)
+    def _add(
+        self, title: str, expected: str, status: Status, came: str = "", stderr: str = "", remark: str = ""
+    ) -> None:
+        result = StepResult(len(self.results) + 1, title, expected, status, came, stderr, remark)
         self.results.append(result)
         self._tell(result)
 
@@ -195,7 +230,10 @@ class _Check:
             return "joinPrepared"
 
         async def ask(stage: Stage) -> str:
-            answers.append(await stage.ask(self._setup.hard_timeout))
+            try:
+                answers.append(await stage.ask(self._setup.hard_timeout))
+            except GameOver:
+                raise SurpriseError("the opponent's first move ended the game before a move was asked for") from None
             return f"an answer after {answers[0].seconds:.3f} s"
 
         async def judge_time(_stage: Stage) -> str:
@@ -206,7 +244,8 @@ class _Check:
 
         async def play(stage: Stage) -> str:
             move = _move_data(answers[0]).move
-            stage.play(move)
+            with suppress(GameOver):  # a legal move all the same
+                stage.play(move)
             return str(move)
 
         steps: tuple[tuple[str, str, Callable[[Stage], Awaitable[str]]], ...] = (
@@ -240,41 +279,41 @@ class _Check:
         return await self._moves(spoil=with_unknown_elements)
 
     async def _moves(self, **how: Any) -> str:
-        """A few moves as second player, the packets treated somehow."""
+        """A few moves as second player, fewer if the game is over sooner; the packets are treated somehow."""
         async with self._stage(seat=1) as stage:
             await self._join(stage)
-            for _ in range(_MOVES):
-                await self._move(stage, **how)
-            return f"{count_text(_MOVES, 'move')}, the slowest after {stage.longest:.3f} s"
+            with suppress(GameOver):
+                for _ in range(_MOVES):
+                    await self._move(stage, **how)
+            what = f"{count_text(stage.answers, 'move')}, the slowest after {stage.longest:.3f} s"
+            return what if stage.state.outcome() is None else f"{what}; then the game was over"
         raise AssertionError("a stage hides no surprise")
 
     async def _pause(self) -> str:
         async with self._stage() as stage:
             await self._join(stage)
-            await self._move(stage)
+            try:
+                await self._move(stage)
+            except GameOver:
+                return "the first move ended the game, which left nothing to pause"
             await stage.show()
             await stage.expect_silence(self._setup.pause)
-            await self._move(stage)
-            return "silence, and a legal move after it"
+            answers = stage.answers
+            with suppress(GameOver):
+                await self._move(stage)
+            return "silence, and " + ("a legal move after it" if stage.answers > answers else "then the game was over")
         raise AssertionError("a stage hides no surprise")
 
     async def _whole_game(self) -> str:
         async with self._stage(seat=1) as stage:
             await self._join(stage)
-            moves = 0
-            try:
+            with suppress(GameOver):
                 while True:
                     await self._move(stage)
-                    moves += 1
-            except GameOver:
-                pass
             await stage.show()
-            outcome = stage.state.outcome()
-            assert outcome is not None
-            winners = (0, 1) if outcome.winner is None else (outcome.winner,)
-            await stage.finish(self._result(stage, Cause.REGULAR, Cause.REGULAR, winners))
+            await stage.finish(self._result(stage, _by_rules(stage.state)))
             how = await stage.expect_exit(self._setup.patience.exit)
-            return f"{count_text(moves, 'move')}, the slowest after {stage.longest:.3f} s; {how}"
+            return f"{count_text(stage.answers, 'move')}, the slowest after {stage.longest:.3f} s; {how}"
         raise AssertionError("a stage hides no surprise")
 
     async def _end(self, ending: _Ending) -> str:
@@ -282,13 +321,19 @@ class _Check:
             await stage.wait_for_connection()
             await stage.take_seat()
             if not ending.has_begun:
-                await stage.finish(None)
-            else:
-                await stage.begin()
+                await stage.finish(self._result_before_start(stage))
+                return await stage.expect_exit(self._setup.patience.exit)
+            await stage.begin()
+            with suppress(GameOver):
                 await self._move(stage)
-                await stage.show()
-                winners = tuple(winner if stage.seat == 0 else 1 - winner for winner in ending.winners)
-                await stage.finish(self._result(stage, ending.own, ending.other, winners))
+            await stage.show()
+            if stage.state.outcome() is not None:
+                await stage.finish(self._result(stage, _by_rules(stage.state)))
+                how = await stage.expect_exit(self._setup.patience.exit)
+                return f"the game was over by the rules before it could end so; {how}"
+            if ending.own is Cause.RULE_VIOLATION:
+                await stage.tell_violation()
+            await stage.finish(self._result(stage, self._verdict(stage, ending)))
             return await stage.expect_exit(self._setup.patience.exit)
         raise AssertionError("a stage hides no surprise")
 
@@ -331,16 +376,32 @@ class _Check:
             raise SurpriseError(f"the answer came after {answer.seconds:.3f} s")
         return f"{answer.seconds:.3f} s"
 
-    def _result(self, stage: Stage, own: Cause, other: Cause, winners: tuple[Seat, ...]) -> Result:
-        scores = []
-        for seat in (0, 1):
-            cause = own if seat == stage.seat else other
-            first = 0 if seat not in winners else 2 if len(winners) == 1 else 1
-            reason = "" if cause is Cause.REGULAR else f"cause {cause.value}"
-            scores.append(Score(cause, reason, (first, *stage.state.points(seat))))
+    def _verdict(self, stage: Stage, ending: _Ending) -> Ending:
+        """What the edition's server says of such a game."""
+        if ending.own is not Cause.REGULAR:
+            return Ending.against(stage.seat, ending.own, f"cause {ending.own.value}", (1 - stage.seat,))
+        if ending.other is not Cause.REGULAR:
+            return Ending.against(1 - stage.seat, ending.other, f"cause {ending.other.value}", (stage.seat,))
+        return Ending.by_command(self._edition.policy.cancel_winner, stage.state)
+
+    def _result_before_start(self, stage: Stage) -> Result | None:
+        """What the edition's server says if the opponent never comes; None: no result."""
+        policy = self._edition.policy
+        if not policy.sends_result_before_start:
+            return None
+        absent = {1 - stage.seat: "not connected"} if policy.absent_players_left else {}
+        return self._result(stage, Ending.called_off(absent) if absent else Ending.cancelled(()))
+
+    def _result(self, stage: Stage, ending: Ending) -> Result:
         dialect = self._edition.dialect
-        details = dialect.player_details(stage.state)
-        return Result(dialect.score_definition, tuple(scores), winners, stage.names, details)
+        points = ending.points(stage.state, zeroes_offenders=self._edition.policy.zeroes_offenders)
+        return ending.result(dialect.score_definition, points, stage.names, dialect.player_details(stage.state))
+
+
+def _by_rules(state: State) -> Ending:
+    outcome = state.outcome()
+    assert outcome is not None
+    return Ending.by_rules(outcome)
 
 
 def _move_data(answer: Answer) -> MoveData:

@@ -36,7 +36,7 @@ class Journal:
             raise JournalError(f"game {record.game} is in the journal already")
         line = json.dumps(record.to_json(), ensure_ascii=False) + "\n"
         try:
-            self._file.write(line.encode("utf-8", "surrogatepass"))
+            self._file.write(line.encode("utf-8", "backslashreplace"))  # an escape of JSON, too
             self._file.flush()
             os.fsync(self._file.fileno())
         except OSError as error:
@@ -92,7 +92,8 @@ def save_setup(folder: Path, setup: dict[str, Any]) -> None:
         if path.exists():
             raise JournalError(f"{folder}: holds a match already; go on with it (--resume) or choose another folder")
         temporary = path.with_name(SETUP + ".tmp")
-        temporary.write_text(json.dumps(setup, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        text = json.dumps(setup, indent=2, ensure_ascii=False) + "\n"
+        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")  # an escape of JSON, too
         temporary.replace(path)
     except OSError as error:
         raise JournalError(f"{path}: cannot be written ({error.strerror or error})") from None

@@ -59,7 +59,8 @@ async def play_game(
         place.mkdir(parents=True)
         referee = _Referee(setup, planned, place, cores)
         record = await referee.run(relative)
-        (place / VERDICT).write_text(json.dumps(record.to_json(), indent=2, ensure_ascii=False) + "\n", "utf-8")
+        text = json.dumps(record.to_json(), indent=2, ensure_ascii=False) + "\n"
+        (place / VERDICT).write_text(text, encoding="utf-8", errors="backslashreplace")  # an escape of JSON, too
     except OSError as error:
         raise MachineError(f"{place}: {error.strerror or error}") from None
     return record

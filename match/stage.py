@@ -1,7 +1,7 @@
 """A server that plays one game by a script, to see how a program takes it.
 
-Law: everything it says is what a real server may say; only how the bytes are cut up, and what else stands in them, is
-up to the script. Whatever the program does that was not expected is raised as a SurpriseError, in words.
+Invariants: everything it says is what a real server may say; the script only decides how the bytes are cut up and what
+else stands in them. Whatever the program does that was not expected is raised as a SurpriseError, in words.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from protocol.errors import RemoteProtocolError
 from protocol.limits import FROM_SERVER
 from protocol.messages import (
     CloseConnection,
+    ErrorMessage,
     Joined,
     JoinPreparedRequest,
     Left,
@@ -91,6 +92,9 @@ class Stage:
         self.state: State = edition.game.new_state(self.rng)
         self.longest = 0.0
         """Seconds of the slowest answer."""
+        self.answers = 0
+        """How many moves came that could be played."""
+        self._last_move: Move | None = None
         self._edition = edition
         self._listening = listening
         self._patience = patience
@@ -148,27 +152,34 @@ class Stage:
         """Let the other player move until the program is on turn, show each position and ask for a move.
 
         `cut` says how each packet travels, `is_coalesced` that all travel together, `spoil` changes a position.
+        Raises GameOver if the other player ends the game; the last position has not been shown then.
         """
         packets = [self._position(spoil)]
         while self.state.seat_on_turn != self.seat:
             self.state = self.state.play(self.rng.choice(list(self.state.generate_legal_moves())))
             if self.state.outcome() is not None:
+                await self._travel(packets, cut, is_coalesced=is_coalesced)
                 raise GameOver
             packets.append(self._position(spoil))
         packets.append(self._connection.send(RoomMessage(_ROOM, MoveRequest())))
+        await self._travel(packets, cut, is_coalesced=is_coalesced)
+        return await self._answer(patience)
+
+    async def _travel(self, packets: list[bytes], cut: Cut, *, is_coalesced: bool) -> None:
         for packet in [b"".join(packets)] if is_coalesced else packets:
             for piece in cut(packet, self.rng):
                 await self._write(piece)
                 if cut is not in_one_piece:
                     await trio.sleep(_PAUSE)
-        return await self._answer(patience)
 
     def play(self, move: Move) -> None:
-        """Make the program's move. Raises SurpriseError for an illegal one."""
+        """Make the program's move. Raises SurpriseError for an illegal one, GameOver for one that ends the game."""
         mistake = self.state.check(move)
         if mistake is not None:
             raise SurpriseError(f"{move}: {mistake.name}")
         self.state = self.state.play(move)
+        self.answers += 1
+        self._last_move = move
         if self.state.outcome() is not None:
             raise GameOver
 
@@ -176,7 +187,12 @@ class Stage:
         """The position as it is."""
         await self._write(self._position(None))
 
-    async def say(self, data: WelcomeMessage | MoveRequest | Result) -> None:
+    async def tell_violation(self) -> None:
+        """The room's word that the program's last move broke a rule, as it comes before such a result."""
+        assert self._last_move is not None
+        await self.say(ErrorMessage(f"Ungueltiger Zug von '{self.names[self.seat]}'.", MoveData(self._last_move)))
+
+    async def say(self, data: WelcomeMessage | MoveRequest | Result | ErrorMessage) -> None:
         await self.send(RoomMessage(_ROOM, data))
 
     async def send(self, message: Message) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import os
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -53,8 +54,17 @@ def _parse_text(text: str) -> str:
     return text
 
 
+def _parse_utf8(text: str) -> str:
+    """A text that clients can be sent; bytes that the locale could not decode are read as UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # lone surrogates; if they do not stand for UTF-8, these raise a ValueError, too
+        text = os.fsencode(text).decode("utf-8")
+    return _parse_text(text)
+
+
 def text(metavar: str = "TEXT", *, keeps_spaces: bool = False) -> Kind[str]:
-    return Kind("a text that is not empty", _parse_text, metavar, keeps_spaces=keeps_spaces)
+    return Kind("a text in UTF-8 that is not empty", _parse_utf8, metavar, keeps_spaces=keeps_spaces)
 
 
 def optional(kind: Kind[T]) -> Kind[T | None]:

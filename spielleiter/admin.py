@@ -7,7 +7,6 @@ standard error. A refusal of the server is one line there and exit code 1: its r
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ import click
 
 from client.defaults import DEFAULT_PASSWORD
 from spielleiter.commands import Failure, run_async, show_help_alone
+from spielleiter.encoding import PASSWORD, TEXT, json_text
 from spielleiter.options import chosen_edition, edition_options, json_option, server_options
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ def _admin_command(function: Callable[..., None]) -> Callable[..., None]:
     @server_options
     @click.option(
         "--password",
+        type=PASSWORD,
         envvar="SPIELLEITER_PASSWORD",
         default=DEFAULT_PASSWORD,
         show_default=True,
@@ -82,7 +83,7 @@ def _admin_command(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def _echo_json(**value: Any) -> None:
-    click.echo(json.dumps(value, ensure_ascii=False))
+    click.echo(json_text(value))
 
 
 @click.group(invoke_without_command=True)
@@ -98,7 +99,12 @@ def admin(context: click.Context) -> None:
 @admin.command(short_help="Open a room and write the codes of its seats.")
 @_admin_command
 @click.option(
-    "--slot", "slots", multiple=True, metavar="NAME", help="Display name of a player; give it twice.  [One, Two]"
+    "--slot",
+    "slots",
+    type=TEXT,
+    multiple=True,
+    metavar="NAME",
+    help="Display name of a player; give it twice.  [One, Two]",
 )
 @click.option("--pause/--no-pause", default=False, help="Ask for no moves until the game is resumed or stepped.")
 @click.option("--timeout/--no-timeout", "can_timeout", default=True, help="Hold the players to the time limits.")
@@ -130,7 +136,7 @@ def prepare(
 
 @admin.command(short_help="Watch a game, line by line, to its end.")
 @_admin_command
-@click.argument("room")
+@click.argument("room", type=TEXT)
 @click.option("--raw", is_flag=True, help="Write the bytes that the server sends, exactly.")
 def observe(server: _Server, room: str, raw: bool, as_json: bool) -> None:
     """Watch a game and write a line for each position and for the result; ends with the game.
@@ -219,7 +225,7 @@ def _ask(server: _Server, room: str, as_json: bool, ask: Callable[[AdminClient],
 
 @admin.command(short_help="Ask for no more moves.")
 @_admin_command
-@click.argument("room")
+@click.argument("room", type=TEXT)
 def pause(server: _Server, room: str, as_json: bool) -> None:
     """Ask for no more moves; one that is asked for already is still accepted.
 
@@ -230,7 +236,7 @@ def pause(server: _Server, room: str, as_json: bool) -> None:
 
 @admin.command(short_help="Let a paused game go on.")
 @_admin_command
-@click.argument("room")
+@click.argument("room", type=TEXT)
 def resume(server: _Server, room: str, as_json: bool) -> None:
     """Let a paused game go on.
 
@@ -241,7 +247,7 @@ def resume(server: _Server, room: str, as_json: bool) -> None:
 
 @admin.command(short_help="Ask for one move of a paused game.")
 @_admin_command
-@click.argument("room")
+@click.argument("room", type=TEXT)
 @click.option("--forced", is_flag=True, help="Set the request's attribute forced.")
 def step(server: _Server, room: str, forced: bool, as_json: bool) -> None:
     """Ask for one move of a paused game.
@@ -253,7 +259,7 @@ def step(server: _Server, room: str, forced: bool, as_json: bool) -> None:
 
 @admin.command(short_help="End a game at once.")
 @_admin_command
-@click.argument("room")
+@click.argument("room", type=TEXT)
 def cancel(server: _Server, room: str, as_json: bool) -> None:
     """End a game, in most editions without a winner.
 

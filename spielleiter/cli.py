@@ -8,6 +8,7 @@ from __future__ import annotations
 import click
 
 from spielleiter.commands import LazyGroup, show_help_alone
+from spielleiter.encoding import prepare_streams
 
 COMMANDS = {
     "serve": ("spielleiter.serve:serve", "Start the server."),
@@ -43,4 +44,5 @@ def cli(context: click.Context) -> None:
 
 def main() -> None:
     """The entry point of the installed command."""
+    prepare_streams()
     cli.main(prog_name="spielleiter")

@@ -14,6 +14,7 @@ import sys
 import click
 
 from spielleiter.commands import Failure, Misuse, run_async
+from spielleiter.encoding import TEXT
 from spielleiter.options import game_option, server_options
 
 EXIT_REFUSED = 127
@@ -67,7 +68,9 @@ def lend(command: str, host: str, port: int | None) -> None:
 @click.command()
 @click.argument("lender", metavar="HOST:PORT")
 @server_options
-@click.option("-r", "--reservation", required=True, metavar="CODE", help="Take the seat that this code reserves.")
+@click.option(
+    "-r", "--reservation", type=TEXT, required=True, metavar="CODE", help="Take the seat that this code reserves."
+)
 @click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="For commands that name {seed}.")
 @game_option
 def borrow(lender: str, host: str, port: int, wait: float, reservation: str, seed: int, game: str) -> None:

@@ -19,6 +19,7 @@ from server.counting import count_text
 from server.setting import MAX_WHOLE_NUMBER
 from spielleiter.commands import EXIT_FAILURE, Misuse, run_async
 from spielleiter.completion import completing, game_option_values, programs
+from spielleiter.encoding import PASSWORD, TEXT
 from spielleiter.exit_codes import EXIT_FAULT, EXIT_MACHINE, FAULTS, exit_code, fault_kinds
 from spielleiter.options import (
     MAX_CONCURRENCY,
@@ -42,8 +43,8 @@ _MIN_TESTS = 20
 @click.command(name="match")
 @click.option("--player1", metavar="CMD", shell_complete=completing(programs), help="The first program; see CMD above.")
 @click.option("--player2", metavar="CMD", shell_complete=completing(programs), help="The second program.")
-@click.option("--name1", metavar="NAME", help="What the first program is called.")
-@click.option("--name2", metavar="NAME", help="What the second program is called.")
+@click.option("--name1", type=TEXT, metavar="NAME", help="What the first program is called.")
+@click.option("--name2", type=TEXT, metavar="NAME", help="What the second program is called.")
 @click.option(
     "-n",
     "--games",
@@ -110,6 +111,7 @@ _MIN_TESTS = 20
 @click.option("-p", "--port", type=click.IntRange(0, 65535), metavar="PORT", help="The port of that server.")
 @click.option(
     "--password",
+    type=PASSWORD,
     envvar="SPIELLEITER_PASSWORD",
     default=DEFAULT_PASSWORD,
     metavar="PASSWORD",

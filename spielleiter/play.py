@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from server.setting import MAX_SECONDS, suggestion
 from spielleiter.commands import EXIT_FAILURE, Failure, run_async
 from spielleiter.completion import complete_strategies
+from spielleiter.encoding import TEXT, json_text
 from spielleiter.options import chosen_edition, edition_options, json_option, server_options
 
 
@@ -48,8 +47,8 @@ class _PlayCommand(click.Command):
     help="How to play; see below.",
 )
 @server_options
-@click.option("-r", "--reservation", metavar="CODE", help="Take the seat that this code reserves.")
-@click.option("--room", metavar="ROOM", help="Take the free seat in this room.")
+@click.option("-r", "--reservation", type=TEXT, metavar="CODE", help="Take the seat that this code reserves.")
+@click.option("--room", type=TEXT, metavar="ROOM", help="Take the free seat in this room.")
 @edition_options
 @click.option("--seed", type=int, metavar="N", help="Makes the choice among moves the same in every run.")
 @click.option(
@@ -128,7 +127,7 @@ def play(
             "movesPlayed": report.moves_played,
             "errors": report.errors,
         }
-        click.echo(json.dumps(value, ensure_ascii=False))
+        click.echo(json_text(value))
         if report.end not in {GameEnd.RESULT, GameEnd.LEFT}:
             raise click.exceptions.Exit(EXIT_FAILURE)
     elif report.end in {GameEnd.RESULT, GameEnd.LEFT}:

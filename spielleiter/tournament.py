@@ -173,9 +173,9 @@ def _write_table(folder: Path, table: Sequence[Rank]) -> None:
             f"{results.wins} | {results.draws} | {results.losses} | {line.faults} |"
         )
     try:
-        (folder / "table.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        (folder / "table.md").write_text("\n".join(lines) + "\n", encoding="utf-8", errors="backslashreplace")
         text = json.dumps([line.to_json() for line in table], indent=2, ensure_ascii=False)
-        (folder / "table.json").write_text(text + "\n", encoding="utf-8")
+        (folder / "table.json").write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise JournalError(f"{folder}: cannot be written to ({error.strerror or error})") from None
 

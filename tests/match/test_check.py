@@ -9,7 +9,9 @@ import pytest
 import trio
 
 from client.editions import DEFAULT_GAME_TYPE
-from match.check import CheckSetup, Status, StepResult, check_program
+from game.api import Outcome
+from game.blokus.state import BlokusState
+from match.check import CheckSetup, Status, StepResult, check_program, is_fit
 from match.errors import SetupError
 from match.processes import MARK, find_processes
 from match.setup import Patience
@@ -102,6 +104,71 @@ async def test_a_program_that_does_not_end_itself_fails_wherever_a_game_ends(tmp
     bad = failed(results)
     assert bad == [result.title for result in results[10:]]
     assert results[-1].came.startswith("does not end: it still ran 0.2 s after the end of the game")
+
+
+_STRICT = """
+import sys
+from client import transport
+
+read = transport.Transport._read
+
+
+async def read_strictly(self):
+    data = await read(self)
+    if b"unknownElement" in data:
+        sys.exit("this element is not known here")
+    return data
+
+
+transport.Transport._read = read_strictly
+from spielleiter.cli import main
+
+main()
+"""
+"""A player that ends at the first element it does not know, as some packages for players do."""
+
+
+@pytest.mark.slow
+async def test_what_the_official_server_never_does_is_only_a_warning(tmp_path: Path) -> None:
+    bot = tmp_path / "strict.py"
+    bot.write_text(_STRICT, encoding="utf-8")
+    results = await check(tmp_path, f"{sys.executable} {bot} play -s first")
+    assert [result.title for result in results if result.status is not Status.PASSED] == ["unknown elements"]
+    warning = next(result for result in results if result.status is Status.WARNING)
+    assert "the process ended with exit code 1" in warning.came
+    assert "this element is not known here" in warning.stderr
+    assert "the official server sends no unknown elements" in warning.remark
+    assert [result.remark for result in results if result.status is not Status.WARNING] == [""] * (STEPS - 1)
+    assert is_fit(results)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("plies", [1, 2, 5])
+async def test_a_game_may_end_after_a_few_moves(plies: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(BlokusState, "outcome", lambda self: Outcome(0, "points") if self.turn >= plies else None)
+    results = await check(tmp_path, "builtin:first")
+    assert [(result.title, result.came) for result in results if result.status is not Status.PASSED] == []
+    came = {result.title: result.came for result in results}
+    moves = plies // 2  # of the second player
+    assert came["fragmented packets"].startswith(f"{moves} moves, ")
+    assert came["fragmented packets"].endswith("; then the game was over")
+    assert came["a whole game by the script"].startswith(f"{moves} moves, ")
+    is_cut_short = came["the end: the opponent leaves"].startswith("the game was over by the rules before")
+    assert is_cut_short == (plies == 1)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "fit"),
+    [
+        ((), True),
+        ((Status.PASSED, Status.WARNING), True),
+        ((Status.PASSED, Status.WARNING, Status.FAILED), False),
+        ((Status.PASSED, Status.NOT_TRIED), False),
+    ],
+)
+def test_warnings_leave_a_program_fit(statuses: tuple[Status, ...], fit: bool) -> None:
+    results = [StepResult(number, "step", "", status) for number, status in enumerate(statuses, 1)]
+    assert is_fit(results) == fit
 
 
 async def test_a_command_that_is_none_is_refused(tmp_path: Path) -> None:

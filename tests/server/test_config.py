@@ -183,7 +183,7 @@ def test_loopback_is_known_by_its_address(host: str, expected: bool) -> None:
             "edition.a = ",
             "1: edition.a: 'a=' cannot be used, expected gameType=edition (several with commas between them)",
         ),
-        ("password =", "1: password: cannot be used, expected a text that is not empty"),
+        ("password =", "1: password: cannot be used, expected a text in UTF-8 that is not empty"),
         ("a = \\u00zz", "1: '\\\\u00zz' is not an escape, expected \\u and four digits"),
     ],
 )

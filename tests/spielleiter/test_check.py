@@ -15,6 +15,9 @@ from tests.spielleiter.background import run
 
 PASSED = StepResult(1, "starts", "it starts", Status.PASSED, "connected")
 FAILED = StepResult(2, "plays", "a <move>", Status.FAILED, "no\x01 move & nothing", "first line\nsecond line")
+WARNING = StepResult(
+    2, "is lenient", "no <end>", Status.WARNING, "it\x02 ended", "last words", "nobody demands this\x03"
+)
 NOT_TRIED = StepResult(3, "ends", "the end", Status.NOT_TRIED)
 
 
@@ -71,6 +74,32 @@ def test_the_steps_are_a_suite_of_tests(steps: list[StepResult], tmp_path: Path)
     assert suite[1][0].get("message") == "no\ufffd move & nothing"
     assert suite[1][0].text == "expected: a <move>"
     assert suite[1][1].text == "first line\nsecond line"
+
+
+def test_a_warning_is_told_and_changes_nothing(steps: list[StepResult], tmp_path: Path) -> None:
+    steps.append(WARNING)
+    done = run("check", "bot", "--junit", str(tmp_path / "check.xml"))
+    assert done.exit_code == 0
+    assert done.stdout.splitlines()[1:] == [
+        " 2  warning    is lenient",
+        "        expected: no <end>",
+        "        came:     it\x02 ended",
+        "        stderr:   last words",
+        "        remark:   nobody demands this\x03",
+        "fit: 1 of 2 steps passed, 1 warning",
+    ]
+    suite = etree.parse(tmp_path / "check.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("2", "0", "1")
+    assert [child.tag for child in suite[1]] == ["skipped", "system-out", "system-err"]
+    assert suite[1][0].get("message") == "warning: it\ufffd ended (nobody demands this\ufffd)"
+    assert [child.text for child in suite[1]] == [None, "expected: no <end>", "last words"]
+
+
+def test_a_warning_beside_a_failure_is_counted(steps: list[StepResult]) -> None:
+    steps += [FAILED, WARNING, WARNING]
+    done = run("check", "bot")
+    assert done.exit_code == 3
+    assert done.stdout.splitlines()[-1] == "not fit: 1 of 4 steps not passed, first 2, plays, 2 warnings"
 
 
 @pytest.mark.parametrize(
