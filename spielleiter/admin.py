@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from client.defaults import DEFAULT_PASSWORD
-from spielleiter.commands import Failure, run_async, show_help_alone
+from spielleiter.commands import SUBCOMMANDS, Failure, run_async, show_help_alone
 from spielleiter.encoding import PASSWORD, TEXT, json_text
 from spielleiter.options import chosen_edition, edition_options, json_option, server_options
 
@@ -86,7 +86,7 @@ def _echo_json(**value: Any) -> None:
     click.echo(json_text(value))
 
 
-@click.group(invoke_without_command=True)
+@click.group(invoke_without_command=True, subcommand_metavar=SUBCOMMANDS)
 @click.pass_context
 def admin(context: click.Context) -> None:
     """Prepare, watch, pause, step and cancel games of a running server, and see how it does.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import click
 
-from spielleiter.commands import LazyGroup, show_help_alone
+from spielleiter.commands import SUBCOMMANDS, LazyGroup, show_help_alone
 from spielleiter.encoding import prepare_streams
 
 COMMANDS = {
@@ -28,6 +28,7 @@ COMMANDS = {
     cls=LazyGroup,
     lazy=COMMANDS,
     invoke_without_command=True,
+    subcommand_metavar=SUBCOMMANDS,
     epilog=(
         "Completion of commands and options by the Tab key: put "
         '`eval "$(_SPIELLEITER_COMPLETE=bash_source spielleiter)"` into ~/.bashrc '

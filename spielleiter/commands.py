@@ -16,6 +16,9 @@ import click
 
 T = TypeVar("T")
 
+SUBCOMMANDS = "[COMMAND] [ARGS]..."
+"""What a group's usage shows; click's own text differs between its versions, and the man page is made from it."""
+
 EXIT_FAILURE = 1
 EXIT_MISUSE = 2
 EXIT_INTERRUPTED = 130
