@@ -7,8 +7,8 @@ import trio
 from trio.testing import MockClock
 
 from client.errors import ConnectionLostError, RequestRefusedError, ServerProtocolError
-from client.player import GameEnd, GameReport, Player, Strategy, choosing
-from client.strategies import make_strategy
+from client.player import GameEnd, GameReport, Player, Responder, respond_with
+from client.strategies import make_responder
 from game.api import Move, State
 from protocol.messages import (
     Cause,
@@ -32,10 +32,14 @@ def _first(state: State) -> Move:
     return next(iter(state.generate_legal_moves()))
 
 
-PLAYS_FIRST = choosing(_first)
+async def _first_async(state: State) -> Move:
+    return _first(state)
 
 
-async def _game(serves: Callable[[FakeServer], Awaitable[None]], strategy: Strategy = PLAYS_FIRST) -> GameReport:
+PLAYS_FIRST = respond_with(_first_async)
+
+
+async def _game(serves: Callable[[FakeServer], Awaitable[None]], responder: Responder = PLAYS_FIRST) -> GameReport:
     """Join and play against a server that does what `serves` says from the first position on."""
     transport, server = connected()
     player = Player(transport)
@@ -43,7 +47,7 @@ async def _game(serves: Callable[[FakeServer], Awaitable[None]], strategy: Strat
 
     async def plays() -> None:
         await player.join("swc_2021_blokus")
-        reports.append(await player.play(strategy))
+        reports.append(await player.play_with(responder))
         await transport.aclose()
 
     async def runs() -> None:
@@ -210,7 +214,7 @@ async def test_the_end_of_the_game_stops_a_strategy_that_still_thinks(autojump_c
         await server.says(Left(ROOM))
         await server.hears_a_goodbye()
 
-    report = await _game(serves, make_strategy("silent"))
+    report = await _game(serves, make_responder("silent"))
     assert (report.end, report.cause, report.moves_played) == (GameEnd.RESULT, Cause.HARD_TIMEOUT, 0)
 
 
@@ -222,7 +226,7 @@ async def test_a_second_request_while_an_answer_is_on_its_way_is_not_answered_tw
         await trio.sleep(100)
         await server.stream.aclose()
 
-    assert (await _game(serves, make_strategy("slow", seed=1))).moves_played == 1
+    assert (await _game(serves, make_responder("slow", seed=1))).moves_played == 1
 
 
 async def test_the_next_request_may_come_while_the_strategy_still_tidies_up() -> None:
@@ -246,7 +250,7 @@ async def test_a_player_that_vanishes_knows_it() -> None:
         await server.asks(START)
         await server.hears_the_end()
 
-    assert (await _game(serves, make_strategy("crash"))).end is GameEnd.ABANDONED
+    assert (await _game(serves, make_responder("crash"))).end is GameEnd.ABANDONED
 
 
 async def test_a_connection_that_breaks_while_answering_is_lost() -> None:
@@ -294,7 +298,7 @@ async def test_a_request_without_a_position_is_the_servers_fault() -> None:
     player = Player(transport)
     await player.join()
     with pytest.raises(ServerProtocolError, match="asked for a move before it had sent a position"):
-        await player.play(PLAYS_FIRST)
+        await player.play(_first_async)
 
 
 async def test_connecting_says_goodbye_in_the_end() -> None:

@@ -12,7 +12,7 @@ import trio
 
 from client.admin import AdminClient
 from client.player import GameReport, Player
-from client.strategies import make_strategy
+from client.strategies import make_responder
 from protocol.messages import Memento, Result
 from server import events
 from server.config import load_config
@@ -40,7 +40,7 @@ async def _plays_one_game(server: Serving, edition: Edition) -> tuple[list[GameR
     async def play(code: str, place: int) -> None:
         async with Player.connect(port=server.port, dialect=edition.dialect) as player:
             await player.join_prepared(code)
-            reports.append(await player.play(make_strategy("greedy", seed=place)))
+            reports.append(await player.play_with(make_responder("greedy", seed=place)))
 
     async with AdminClient.connect(port=server.port, dialect=edition.dialect) as admin:
         room = await admin.prepare(edition.game_type, ["Eins", "Zwei"])
