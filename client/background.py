@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import Final, Generic, TypeVar
 
 import trio
@@ -68,13 +68,13 @@ class Background(Generic[_C]):
             else:
                 self._calls.start_soon(run)
 
-        if not self._soon(start):
-            raise ConnectionLostError(_CLOSED)
         try:
+            self._soon(start)
             return _result(future)
         except BaseException:
             if not future.done():  # interrupted
-                self._soon(scope.cancel)
+                with suppress(ConnectionLostError):
+                    self._soon(scope.cancel)
             raise
 
     def close(self) -> None:
@@ -94,17 +94,17 @@ class Background(Generic[_C]):
         self._leaving.set()
 
     def _stop(self, how: Callable[[], object]) -> None:
-        self._soon(how)
+        with suppress(ConnectionLostError):
+            self._soon(how)
         _wait(self._ended)
         self._thread.join()
 
-    def _soon(self, function: Callable[[], object]) -> bool:
-        """Call `function` in the background; whether that still runs."""
+    def _soon(self, function: Callable[[], object]) -> None:
+        """Call `function` in the background. Raises ConnectionLostError if that has ended."""
         try:
             _result(self._begun).run_sync_soon(function)
         except trio.RunFinishedError:
-            return False
-        return True
+            raise ConnectionLostError(_CLOSED) from None
 
     # -- in the background ------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ never in an exception group.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from functools import update_wrapper
 from types import TracebackType
@@ -129,11 +129,13 @@ class SyncAdminClient:
         self._background = Background(opening)
 
     def __enter__(self) -> Self:
+        """The client itself."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        """Close the connection, as `close` does; an error of the block itself comes first."""
         try:
             self.close()
         except ClientError:
@@ -169,11 +171,10 @@ class SyncAdminClient:
         return self._background.call(function)
 
 
-class SyncObservation(Iterator[ObserverEvent]):
+class SyncObservation:
     """The events of one game, in order: Memento (a position), Result, ErrorMessage or Paused.
 
-    `SyncAdminClient.observe` makes one. Iterating waits for the next event and ends when the game is over. It raises
-    ClientError if the connection ends first. `room_id` is the room that is watched.
+    `SyncAdminClient.observe` makes one, for a `for` loop. `room_id` is the room that is watched.
     """
 
     def __init__(self, observation: Observation, background: Background[AdminClient]) -> None:
@@ -182,7 +183,11 @@ class SyncObservation(Iterator[ObserverEvent]):
         self._observation = observation
         self._background = background
 
+    def __iter__(self) -> Self:
+        return self
+
     def __next__(self) -> ObserverEvent:
+        """Wait for the next event. Raises StopIteration when the game is over, ClientError if the connection is."""
         event = self._background.call(lambda _client: anext(self._observation, None))
         if event is None:
             raise StopIteration

@@ -18,7 +18,14 @@ import trio
 from client.asking import Strategy, ask
 from client.defaults import DEFAULT_HOST, DEFAULT_PORT
 from client.editions import DEFAULT_DIALECT
-from client.errors import ConnectionLostError, NotAMoveError, ServerProtocolError, UnspeakableError, refusal
+from client.errors import (
+    ConnectionLostError,
+    NotAMoveError,
+    ServerProtocolError,
+    StrategyError,
+    UnspeakableError,
+    refusal,
+)
 from client.transport import CLOSE_TIMEOUT, Transport, open_transport
 from game.api import Move, Seat, State
 from protocol.dialect import Dialect
@@ -98,8 +105,8 @@ class Player:
 
         trio.run(main)
 
-    `play_game` does the same without trio. Attributes, all None before the game has begun: `room_id`, `seat` (0 or 1),
-    `state` (the last position the server sent). `moves_played` counts the moves that were sent.
+    `play_game` does the same without trio. `room_id`, `seat` (0 or 1) and `state` (the last position the server sent)
+    are those of the game that is played, None while they are not known. `moves_played` counts the moves that were sent.
     """
 
     def __init__(self, transport: Transport) -> None:
@@ -194,7 +201,8 @@ class Player:
 
         `responder` is called as `await responder(player, state)` and answers with `player.send_move`. It is for tests
         of servers: a responder may also stay silent, send broken bytes, or break the connection. Use `play` for
-        anything else. Raises what `play` raises.
+        anything else. Raises what `play` raises, and StrategyError if the responder returns anything, as a strategy
+        does.
         """
         failures: list[Exception] = []
         end = GameEnd.LOST
@@ -203,7 +211,7 @@ class Player:
 
             async def answer(state: State) -> None:
                 try:
-                    await responder(self, state)
+                    _refuse_return_value(await responder(self, state))  # type: ignore[func-returns-value]
                 except ConnectionLostError:
                     pass  # the reader sees it too, after everything that was sent before
                 except Exception as error:  # kept, so that it does not come out wrapped in a group
@@ -299,7 +307,7 @@ class Player:
 
 
 Responder: TypeAlias = Callable[[Player, State], Awaitable[None]]
-"""Is called for each request for a move, with the player and the position, and answers with `player.send_move`."""
+"""Is called for each request for a move, with the player and the position; answers with `player.send_move`."""
 
 
 def respond_with(strategy: Strategy) -> Responder:
@@ -310,3 +318,12 @@ def respond_with(strategy: Strategy) -> Responder:
         await player.send_move(answer.move, answer.hints)
 
     return respond
+
+
+def _refuse_return_value(value: object) -> None:
+    """A responder that returns its move would lose by the time limit without a word."""
+    if value is not None:
+        raise StrategyError(
+            f"the responder returned a {type(value).__name__}, which nobody sends; "
+            "for a function that returns its move, use Player.play"
+        )
