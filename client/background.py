@@ -40,11 +40,12 @@ class Background(Generic[_C]):
         self._calls: trio.Nursery
         # a daemon, so that a connection nobody has closed does not keep the program from ending
         self._thread = threading.Thread(target=self._run, name="spielleiter client", daemon=True)
-        self._thread.start()
         try:
+            self._thread.start()
             self._client = _result(self._opened)
         except BaseException:
-            self._stop(self._scope.cancel)
+            if self._thread in threading.enumerate():  # else it was interrupted before it was started
+                self._stop(self._scope.cancel)
             raise
 
     def call(self, function: Callable[[_C], Awaitable[_T]]) -> _T:

@@ -61,31 +61,34 @@ class GameEnd(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class GameReport:
-    """One game as its player saw it."""
+    """One game as its player saw it.
+
+    `end` says how it ended, `result` is the server's result or None. `seat` (0 or 1) is None if the game never began.
+    `state` is the last position that was seen. `moves_played` counts the moves that were sent, accepted or not.
+    `errors` has what the server said about moves and requests it did not accept, in order.
+    """
 
     end: GameEnd
     room_id: str | None
     seat: Seat | None
-    """None if the game never began."""
     result: Result | None
     state: State | None
-    """The last position that was seen."""
     moves_played: int
-    """Moves that were sent, accepted or not."""
     errors: tuple[str, ...] = ()
-    """What the server said about moves and requests it did not accept, in order."""
 
     @property
     def cause(self) -> Cause | None:
-        """Why the game ended for this player."""
+        """How this player fared, such as Cause.REGULAR or Cause.SOFT_TIMEOUT; None without a result."""
         return self.result.scores[self.seat].cause if self.result and self.seat is not None else None
 
     @property
     def has_won(self) -> bool:
+        """Whether this player alone has won."""
         return self.result is not None and self.result.winners == (self.seat,)
 
     @property
     def is_draw(self) -> bool:
+        """Whether the result is a draw."""
         return self.result is not None and len(self.result.winners) == 2
 
 
@@ -186,7 +189,7 @@ class Player:
         """Play the game that was joined to its end, and report how it ended.
 
         `strategy` is a function that takes a position and returns a move. It may be a plain function, which runs in a
-        worker thread, or an `async def` one; `help("client.asking")` has the details. Its move is sent as it is: one
+        worker thread, or an `async def` one; `help("client.asking")` has the details. The move is sent as it is: one
         against the rules loses the game, as with any client.
 
         However the game ends is reported, not raised, and so is a connection that breaks. Raises NotAMoveError if the
