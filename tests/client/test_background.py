@@ -151,13 +151,13 @@ async def is_interrupted():
     try:
         await trio.sleep_forever()
     finally:
-        print("cancelled")
+        print("cancelled\\n", end="")  # in one piece, whatever the other thread writes
 
 try:
     background = Background(opening)
     background.call(lambda _: is_interrupted())
 except KeyboardInterrupt:
-    print("interrupted")
+    print("interrupted\\n", end="")
 {then}
 """
 
