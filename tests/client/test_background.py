@@ -146,11 +146,14 @@ async def opening():
     {opening}
     yield
 
+cancelled = trio.Event()
+
 async def is_interrupted():
     os.kill(os.getpid(), signal.SIGINT)
     try:
         await trio.sleep_forever()
     finally:
+        cancelled.set()
         print("cancelled\\n", end="")  # in one piece, whatever the other thread writes
 
 try:
@@ -166,7 +169,7 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize(
     ("opening", "then"),
     [
-        ("pass", "background.close()"),
+        ("pass", "background.call(lambda _: cancelled.wait()); background.close()"),
         ("await is_interrupted()", "import threading; assert threading.active_count() == 1"),
     ],
 )
