@@ -1,1 +1,94 @@
-"""The other side of the wire: administrators, players and built-in strategies."""
+"""The other side of the wire: players, administrators and built-in strategies.
+
+In a plain script or at Python's prompt:
+
+- `play_game` plays one game with a function of yours that takes a position and returns a move.
+- `connect_admin` prepares, watches, pauses, steps and cancels games.
+
+In a program that runs trio: `Player` and `AdminClient`. Whatever goes wrong with the server or the connection is a
+`ClientError`.
+
+Invariant: a name is imported from its module when it is first used, so that `import client` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from client.admin import AdminClient, Observation, ObserverEvent, PreparedRoom
+    from client.asking import Strategy
+    from client.blocking import SyncAdminClient, SyncObservation, connect_admin, play_game
+    from client.errors import (
+        AuthenticationError,
+        CannotConnectError,
+        ClientError,
+        ConnectionLostError,
+        NoStatusError,
+        NotAMoveError,
+        RequestRefusedError,
+        ServerProtocolError,
+        StrategyError,
+        UnspeakableError,
+    )
+    from client.player import GameEnd, GameReport, Player, Responder
+    from client.strategies import STRATEGIES, make_responder
+    from protocol.messages import Cause, ErrorMessage, Memento, MoveData, Paused, Result, Slot
+
+__all__ = [
+    "STRATEGIES",
+    "AdminClient",
+    "AuthenticationError",
+    "CannotConnectError",
+    "Cause",
+    "ClientError",
+    "ConnectionLostError",
+    "ErrorMessage",
+    "GameEnd",
+    "GameReport",
+    "Memento",
+    "MoveData",
+    "NoStatusError",
+    "NotAMoveError",
+    "Observation",
+    "ObserverEvent",
+    "Paused",
+    "Player",
+    "PreparedRoom",
+    "RequestRefusedError",
+    "Responder",
+    "Result",
+    "ServerProtocolError",
+    "Slot",
+    "Strategy",
+    "StrategyError",
+    "SyncAdminClient",
+    "SyncObservation",
+    "UnspeakableError",
+    "connect_admin",
+    "make_responder",
+    "play_game",
+]
+
+_MODULES = {
+    "client.admin": ("AdminClient", "Observation", "ObserverEvent", "PreparedRoom"),
+    "client.asking": ("Strategy",),
+    "client.blocking": ("SyncAdminClient", "SyncObservation", "connect_admin", "play_game"),
+    "client.player": ("GameEnd", "GameReport", "Player", "Responder"),
+    "client.strategies": ("STRATEGIES", "make_responder"),
+    "protocol.messages": ("Cause", "ErrorMessage", "Memento", "MoveData", "Paused", "Result", "Slot"),
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+_MODULE_OF |= {name: "client.errors" for name in __all__ if name.endswith("Error")}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_MODULE_OF[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,9 +1,10 @@
 """An administrator: prepares rooms, watches, pauses, steps and cancels games.
 
-Law: one task reads everything the server sends and hands it to whoever waits; answers and refusals go to requests of
-their kind in the order in which those were sent. The protocol answers a password, `pause`, `step` and `cancel` with
-silence when it accepts them; that one was refused is raised once, by whatever waits or is called next, at the latest by
-leaving the connection. Some editions end the connection behind a refusal, and then nothing else can be asked.
+Invariants: one task reads everything the server sends and hands it to whoever waits; answers and refusals go to
+requests of their kind in the order in which those were sent. The protocol answers a password, `pause`, `step` and
+`cancel` with silence when it accepts them. A refusal of one of these is raised once, by whatever waits or is called
+next, at the latest by leaving the connection. Some editions end the connection after a refusal, and then nothing else
+can be asked.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
@@ -66,24 +67,31 @@ ObserverEvent: TypeAlias = Memento | Result | ErrorMessage | Paused
 _Answer = TypeVar("_Answer", Prepared, Observed, Testing, PlayerScore, Status)
 
 STATUS_TIMEOUT = 10.0
-"""Seconds for which an answer to the request for the status is awaited; servers that do not know it may say nothing."""
+"""Seconds to wait for the answer to a request for the status; servers that do not know it may say nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedRoom:
-    """A room that waits for its players; `reservations` in the order of the slots that are reserved."""
+    """A room that waits for its players.
+
+    `reservations` has a code for each reserved slot, in the order of the slots; a player takes the seat with
+    `join_prepared`, or with `spielleiter play --reservation CODE`.
+    """
 
     room_id: str
     reservations: tuple[str, ...]
 
 
 class Observation:
-    """The events of one game, in order; ends once the game is over. Raises ClientError if the connection ends first.
+    """The events of one game, in order: Memento (a position), Result, ErrorMessage or Paused.
 
-    Events nobody has taken yet are kept: a game has a few hundred at most.
+    `AdminClient.observe` makes one. `async for` ends when the game is over and raises ClientError if the connection
+    ends first. Events that nobody has taken yet are kept: a game has a few hundred at most. `room_id` is the room that
+    is watched.
     """
 
     def __init__(self, room_id: str, lose: Callable[[], ClientError]) -> None:
+        """`lose` gives the error for a connection that ended while the room `room_id` was watched."""
         self.room_id = room_id
         self._lose = lose
         self._is_over = False
@@ -99,6 +107,10 @@ class Observation:
             if self._is_over:
                 raise StopAsyncIteration from None
             raise self._lose() from None
+
+
+class _Feed(Observation):
+    """An observation as the client sees it."""
 
     def put_nowait(self, event: ObserverEvent) -> None:
         self._send.send_nowait(event)
@@ -131,13 +143,30 @@ class _Pending:
 
 
 class AdminClient:
-    """An authenticated connection. Methods may be called from several tasks at a time."""
+    """An authenticated connection of an administrator, who prepares, watches, pauses, steps and cancels games.
+
+    Methods may be called from several tasks at a time:
+
+        async def main():
+            async with AdminClient.connect() as admin:
+                room = await admin.prepare("swc_2027_blokus", ["Alice", "Bob"])
+                print(*room.reservations)
+                async for event in await admin.observe(room.room_id):
+                    print(event)
+
+        trio.run(main)
+
+    `connect_admin` gives the same without trio. A request may be refused late, since the protocol does not confirm
+    `pause`, `resume`, `step`, `cancel` and the password: a call whose own request was fine may raise
+    RequestRefusedError because of an earlier one. Its `request` says which one.
+    """
 
     def __init__(self, transport: Transport) -> None:
+        """Administer over `transport`; `AdminClient.connect` opens one over TCP and closes it again."""
         self._transport = transport
         self._send_lock = trio.Lock()
         self._pending: list[_Pending] = []
-        self._observations: list[Observation] = []
+        self._observations: list[_Feed] = []
         self._failure: ClientError | None = None
         """Why the connection has ended."""
         self._is_failure_told = False
@@ -148,8 +177,7 @@ class AdminClient:
         self._has_read_all = trio.Event()
 
     @classmethod
-    @asynccontextmanager
-    async def connect(
+    def connect(
         cls,
         host: str = DEFAULT_HOST,
         port: int = DEFAULT_PORT,
@@ -158,19 +186,30 @@ class AdminClient:
         dialect: Dialect = DEFAULT_DIALECT,
         wait_timeout: float = 0.0,
         tap: Tap | None = None,
-    ) -> AsyncIterator[AdminClient]:
-        """An administrator's connection; leaving says goodbye and raises a refusal nobody has been told of.
+    ) -> AbstractAsyncContextManager[AdminClient]:
+        """Connect to the server at `host` and `port`: `async with AdminClient.connect() as admin:`.
 
-        Raises CannotConnectError; a wrong password shows itself later, as AuthenticationError. `wait_timeout`: seconds
-        for which a server that is not there yet is waited for. `tap` is handed every byte that is received.
+        A wrong `password` shows itself at the next call, as AuthenticationError. `dialect` is the edition to speak; the
+        one in season unless told otherwise. `wait_timeout` is for how many seconds to go on trying while nobody listens
+        there. `tap` is called with all bytes that are received.
+
+        Raises CannotConnectError. Leaving says goodbye and raises RequestRefusedError if a request was refused and no
+        call has raised that yet.
         """
+        return cls._connected(host, port, password, dialect, wait_timeout, tap)
+
+    @classmethod
+    @asynccontextmanager
+    async def _connected(
+        cls, host: str, port: int, password: str, dialect: Dialect, wait_timeout: float, tap: Tap | None
+    ) -> AsyncIterator[AdminClient]:
         transport = await open_transport(host, port, dialect, wait_timeout=wait_timeout, tap=tap)
         async with cls(transport).running(password) as admin:
             yield admin
 
     @asynccontextmanager
     async def running(self, password: str) -> AsyncIterator[AdminClient]:
-        """Authenticate on the transport and keep reading it; for streams other than TCP."""
+        """Authenticate with `password` and read what comes, until the block is left; for streams other than TCP."""
         failure: Exception | None = None
         try:
             async with trio.open_nursery() as nursery:
@@ -198,50 +237,75 @@ class AdminClient:
             raise self._failure
 
     async def prepare(self, game_type: str, slots: Sequence[Slot | str], *, pause: bool = False) -> PreparedRoom:
-        """Open a room with these slots (a text is the display name of a slot with the usual settings).
+        """Open a room for two players and return its id and reservation codes.
 
-        `pause`: no moves are asked for until the game is resumed or stepped. Raises ClientError.
+        `game_type` is the season's name on the wire, such as ``swc_2027_blokus``. `slots` are the two seats, each a
+        Slot or just a display name. `pause`: ask for no moves until the game is resumed or stepped. Raises
+        RequestRefusedError, for example for a game that the server does not have, and other ClientErrors.
         """
         full = tuple(Slot(slot) if isinstance(slot, str) else slot for slot in slots)
         prepared = await self._ask(PrepareRequest(game_type, full, pause), Prepared)
         return PreparedRoom(prepared.room_id or "", prepared.reservations)
 
     async def observe(self, room_id: str) -> Observation:
-        """Watch a room; if its game has begun, the first event may be its current position. Raises ClientError."""
-        observation = Observation(room_id, self._told_failure)
+        """Watch the room `room_id`; an `async for` loop over the result gives the events of its game.
+
+        If the game has begun, the first event may be its current position. Raises RequestRefusedError if there is no
+        such room, and other ClientErrors.
+        """
+        observation = _Feed(room_id, self._told_failure)
         self._observations.append(observation)
         await self._ask(ObserveRequest(room_id), Observed, lambda observed: observed.room_id == room_id)
         return observation
 
     async def pause(self, room_id: str) -> None:
-        """Ask for no more moves; one that is asked for already is still accepted. Raises ClientError."""
+        """Ask for no more moves in the room `room_id`; one that is asked for already is still accepted.
+
+        Returns as soon as the request is sent. Raises ClientError.
+        """
         await self._send(PauseRequest(room_id, is_paused=True))
 
     async def resume(self, room_id: str) -> None:
-        """Let a paused game go on. Raises ClientError."""
+        """Let the paused game in the room `room_id` go on.
+
+        Returns as soon as the request is sent. Raises ClientError.
+        """
         await self._send(PauseRequest(room_id, is_paused=False))
 
     async def step(self, room_id: str, *, forced: bool = False) -> None:
-        """Ask for one move of a paused game. Raises ClientError."""
+        """Ask for one move in the room `room_id`, whose game is paused.
+
+        `forced` sets the request's attribute of this name. Returns as soon as the request is sent. Raises ClientError.
+        """
         await self._send(StepRequest(room_id, forced))
 
     async def cancel(self, room_id: str) -> None:
-        """End a game at once; its season says whether anybody wins then. Raises ClientError."""
+        """End the game in the room `room_id`; its season says whether anybody wins then.
+
+        Returns as soon as the request is sent. Raises ClientError.
+        """
         await self._send(CancelRequest(room_id))
 
     async def enable_test_mode(self, *, is_enabled: bool = True) -> bool:
-        """Keep a score sheet, or stop it; what holds now. Raises ClientError."""
+        """Begin a score sheet of finished games, or end it if not `is_enabled`; return whether there is one now.
+
+        Raises UnspeakableError if the edition has no test mode, and other ClientErrors.
+        """
         return (await self._ask(TestModeRequest(is_enabled), Testing)).is_enabled
 
     async def score_for_player(self, display_name: str) -> PlayerScore:
-        """What a player has earned since the score sheet was begun. Raises ClientError."""
+        """Return what the player called `display_name` has earned since the score sheet was begun.
+
+        Raises RequestRefusedError if nobody of that name has played, UnspeakableError if the edition has no test mode,
+        and other ClientErrors.
+        """
         return await self._ask(ScoreForPlayerRequest(display_name), PlayerScore)
 
     async def status(self) -> dict[str, Any]:
-        """What there is on the server: rooms, connections, and how the last ones ended; the README names the fields.
+        """Return the state of the server: rooms, connections, and how the last ones ended; the README names the fields.
 
-        Raises NoStatusError where the server does not know this request, which only spielleiter answers; other
-        ClientErrors as usual.
+        Only spielleiter answers this request. Raises NoStatusError for another server, or one that has said nothing for
+        10 seconds, and other ClientErrors.
         """
         self._transport.accept(REPORT_FROM_SERVER)
         why = f"no answer for {STATUS_TIMEOUT:g} s"

@@ -1,11 +1,14 @@
 """What can go wrong on the client's side, one class for each reason.
 
-Law: whatever the packages below raise because of the peer or the network leaves this package as a ClientError, whose
-text is one line for people. Bugs of ours are not among them.
+Invariants: whatever the packages below raise because of the peer or the network leaves this package as a ClientError,
+whose text is one line for people. Bugs of this program are not among them.
 """
 
 from __future__ import annotations
 
+import reprlib
+
+from game.api import State
 from protocol.messages import AuthenticateRequest, Message
 
 
@@ -47,6 +50,25 @@ class NoStatusError(ClientError):
 
 class StrategyError(ClientError):
     """A strategy has no answer to a position."""
+
+
+class NotAMoveError(StrategyError):
+    """A strategy returned, or a responder sent, something that is not a move of the game that is played.
+
+    `value` is what it was. A move against the rules is not among them: it is sent, and the server judges it.
+    """
+
+    def __init__(self, value: object, state: State | None = None) -> None:
+        """`state`: the position that was asked about; the message names a type of move that is possible there."""
+        if value is None:
+            text = "None is not a move; a strategy has to return its move (is a return statement missing?)"
+        else:
+            text = f"{reprlib.repr(value)} of type {type(value).__name__} cannot be sent as a move of this game"
+        example = next(iter(state.generate_legal_moves()), None) if state is not None else None
+        if example is not None:
+            text += f"; expected a {type(example).__name__}, such as those of state.generate_legal_moves()"
+        super().__init__(text)
+        self.value = value
 
 
 def refusal(message: str, request: Message | None) -> RequestRefusedError:

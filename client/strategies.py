@@ -1,8 +1,8 @@
 """The built-in strategies by name: good ones to play against, and bad ones to test a server or a match runner with.
 
-Law: a strategy knows of a game only what `game.api` tells, and draws from nothing but the generator it is made with:
-the same seed and the same positions give the same moves. The bad ones misbehave on the wire and then wait for what
-the server has to say.
+Invariants: a strategy knows only what `game.api` says about a game, and draws from nothing but the generator it is made
+with: the same seed and the same positions give the same moves. The bad ones misbehave on the wire and then wait for
+what the server has to say; they need the player for this, so all of them are made as responders.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import trio
 
 from client.errors import StrategyError
 from client.evaluation import GAMES_OF_STRATEGIES, evaluation_of
-from client.player import Player, Strategy, choosing
+from client.player import Player, Responder, respond_with
 from game.api import Game, Move, State
 
 DEFAULT_DELAY: Final = 3.0
@@ -27,8 +27,8 @@ DEFAULT_DELAY: Final = 3.0
 GARBAGE: Final = b'\n  <room roomId="<<<">\n    <data class=>&nothing;\n  </moor>'
 
 
-Maker: TypeAlias = Callable[[random.Random, float], Strategy]
-"""Makes a strategy of the generator it may draw from and the delay of late answers in seconds."""
+Maker: TypeAlias = Callable[[random.Random, float], Responder]
+"""Makes a responder from the generator it may draw from and the delay of late answers in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,25 +85,28 @@ def illegal_move(state: State, _rng: random.Random) -> Move:
 
 
 def _choosing(choose: Callable[[State, random.Random], Move]) -> Maker:
-    def make(rng: random.Random, _delay: float) -> Strategy:
-        return choosing(lambda state: choose(state, rng))
+    def make(rng: random.Random, _delay: float) -> Responder:
+        async def strategy(state: State) -> Move:  # a millisecond's work, for which a thread would not pay
+            return choose(state, rng)
+
+        return respond_with(strategy)
 
     return make
 
 
-def _acting(strategy: Strategy) -> Maker:
-    def make(_rng: random.Random, _delay: float) -> Strategy:
-        return strategy
+def _acting(responder: Responder) -> Maker:
+    def make(_rng: random.Random, _delay: float) -> Responder:
+        return responder
 
     return make
 
 
-def _make_slow(rng: random.Random, delay: float) -> Strategy:
-    async def answer(player: Player, state: State) -> None:
+def _make_slow(rng: random.Random, delay: float) -> Responder:
+    async def strategy(state: State) -> Move:
         await trio.sleep(delay)
-        await player.send_move(random_move(state, rng))
+        return random_move(state, rng)
 
-    return answer
+    return respond_with(strategy)
 
 
 async def _crash(player: Player, _state: State) -> None:
@@ -143,6 +146,10 @@ STRATEGIES: Final[Mapping[str, StrategyKind]] = MappingProxyType({kind.name: kin
 """By name; the good ones first."""
 
 
-def make_strategy(name: str, *, seed: int | None = None, delay: float = DEFAULT_DELAY) -> Strategy:
-    """The strategy of this name. `seed` None: different in every run. Raises KeyError for an unknown name."""
+def make_responder(name: str, *, seed: int | None = None, delay: float = DEFAULT_DELAY) -> Responder:
+    """The built-in strategy called `name`, to be handed to `Player.play_with`.
+
+    `seed`: the same moves in every run; None: different ones. `delay`: the seconds after which `slow` answers. Raises
+    KeyError for an unknown name.
+    """
     return STRATEGIES[name].make(random.Random(seed), delay)

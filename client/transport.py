@@ -51,15 +51,23 @@ class Transport:
         """Whatever keeps to these limits is read from now on."""
         self._connection.limits = limits
 
-    async def send(self, message: Message) -> None:
-        """Send one packet. Raises ConnectionLostError, and UnspeakableError if this edition has no such packet."""
+    @property
+    def is_closed(self) -> bool:
+        """Whether this side has said goodbye or vanished; then nothing more may be sent."""
+        return self._is_closed
+
+    def encode(self, message: Message) -> bytes:
+        """The bytes of one packet, to be sent next. Raises UnspeakableError if this edition has no such packet."""
         try:
-            packet = self._connection.send(message)
+            return self._connection.send(message)
         except LocalProtocolError as error:
             raise UnspeakableError(str(error)) from error
         except UnicodeEncodeError as error:
             raise UnspeakableError("text that is not UTF-8 cannot be sent, expected no lone surrogates") from error
-        await self.send_bytes(packet)
+
+    async def send(self, message: Message) -> None:
+        """Send one packet. Raises ConnectionLostError, and UnspeakableError if this edition has no such packet."""
+        await self.send_bytes(self.encode(message))
 
     async def send_bytes(self, data: bytes) -> None:
         """Send bytes as they are, whatever they mean. Raises ConnectionLostError."""

@@ -72,7 +72,7 @@ def _no_details(_state: State) -> tuple[object, object]:
     return None, None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Dialect:
     """How one edition reads and writes every packet. Pure: the same input gives the same output."""
 
@@ -109,6 +109,10 @@ class Dialect:
             entries = getattr(self, table)
             if not isinstance(entries, MappingProxyType):
                 object.__setattr__(self, table, MappingProxyType(dict(entries)))
+
+    def __repr__(self) -> str:
+        """Short, since it stands in the signatures that `help` shows."""
+        return f"<Dialect {self.name}>"
 
     def evolve(self, **changes: Any) -> Dialect:
         """The same dialect but for `changes` (field name to value).

@@ -35,7 +35,7 @@ def demo(game: str | None, edition: str | None, seed: int | None, first: str, se
     from client.admin import AdminClient
     from client.errors import ClientError
     from client.player import GameReport, Player
-    from client.strategies import STRATEGIES, make_strategy
+    from client.strategies import STRATEGIES, make_responder
     from server.config import Config
     from server.errors import StartError
     from server.listener import serve
@@ -57,7 +57,7 @@ def demo(game: str | None, edition: str | None, seed: int | None, first: str, se
         async with Player.connect(port=port, dialect=chosen.dialect) as player:
             await player.join_prepared(reservation)
             player_seed = None if seed is None else seed + place
-            reports[place] = await player.play(make_strategy(names[place], seed=player_seed))
+            reports[place] = await player.play_with(make_responder(names[place], seed=player_seed))
 
     async def main() -> None:
         stop = trio.Event()

@@ -87,7 +87,7 @@ def play(
 
     from client.errors import ClientError
     from client.player import GameEnd, GameReport, Player
-    from client.strategies import DEFAULT_DELAY, STRATEGIES, make_strategy
+    from client.strategies import DEFAULT_DELAY, STRATEGIES, make_responder
     from spielleiter.refusals import failure_text
     from spielleiter.words import outcome_word, report_line, result_points
 
@@ -105,8 +105,8 @@ def play(
             else:
                 joined = await player.join(chosen.game_type)
             click.echo(f"room {joined}", err=True)
-            return await player.play(
-                make_strategy(strategy, seed=seed, delay=DEFAULT_DELAY if delay is None else delay)
+            return await player.play_with(
+                make_responder(strategy, seed=seed, delay=DEFAULT_DELAY if delay is None else delay)
             )
 
     try:

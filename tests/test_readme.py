@@ -111,6 +111,9 @@ class Shell:
         }
         (tiny,) = blocks("README.md", "python", "A client in ten lines")
         (folder / "tiny.py").write_text(tiny.text.replace("13050", str(server.port)), encoding="utf-8")
+        (mine,) = blocks("README.md", "python", "A player as a Python function")
+        text = mine.text.replace("play_game(strategy)", f"play_game(strategy, port={server.port})")
+        (folder / "my_player.py").write_text(text, encoding="utf-8")
 
     def start(self, script: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -205,6 +208,15 @@ def test_the_ten_lines_play_a_whole_game(tmp_path: Path) -> None:
     assert {10} < {points for each in ended for _, points in each["parts"]}
 
 
+@pytest.mark.slow
+def test_the_function_plays_a_whole_game(tmp_path: Path) -> None:
+    with shell(tmp_path, seed=1) as (here, server):
+        server.add_player("random", seed=1)
+        server.wait_for("player_joined")  # so that the game is the same in every run
+        output = here.run("python3 my_player.py")
+    assert re.fullmatch(r"(?:not )?won result \d\d\n", output)
+
+
 @pytest.mark.parametrize("shape", BLOKUS_2027.rules.start_shapes)
 def test_the_ten_lines_know_every_start_piece(shape: Shape) -> None:
     """All four colours, and a fifth stone's place is not asked for."""
@@ -268,11 +280,16 @@ def test_the_script_plays_a_prepared_game(tmp_path: Path) -> None:
     assert "command_ignored" not in events
 
 
+ADMINISTRATORS = {"connect_admin()": "connect_admin(port={})", "AdminClient.connect()": "AdminClient.connect(port={})"}
+
+
 @pytest.mark.slow
-def test_an_administrator_in_python(tmp_path: Path) -> None:
-    (script,) = blocks("README.md", "python", "Administer games")
+@pytest.mark.parametrize("number", [0, 1])
+def test_an_administrator_in_python(number: int, tmp_path: Path) -> None:
+    scripts = blocks("README.md", "python", "Administer games")
+    (connecting,) = [each for each in ADMINISTRATORS if each in scripts[number].text]
     with shell(tmp_path) as (here, server):
-        text = script.text.replace("AdminClient.connect()", f"AdminClient.connect(port={server.port})")
+        text = scripts[number].text.replace(connecting, ADMINISTRATORS[connecting].format(server.port))
         (tmp_path / "admin.py").write_text(text, encoding="utf-8")
         watching = here.start("python3 admin.py")
         assert watching.stdout

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
-from client.errors import AuthenticationError, ClientError, RequestRefusedError, refusal
+import random
+
+from client.errors import AuthenticationError, ClientError, NotAMoveError, RequestRefusedError, refusal
+from game.hase_und_igel.ruleset import HASE_UND_IGEL_2018
 from protocol.messages import AuthenticateRequest, JoinRequest
 
 
@@ -16,3 +19,18 @@ def test_any_other_refusal_keeps_text_and_request() -> None:
         assert type(error) is RequestRefusedError
         assert isinstance(error, ClientError)
         assert error.request == request
+
+
+def test_a_value_that_is_no_move_is_named_shortly() -> None:
+    error = NotAMoveError(["a move"] * 1000)
+    assert str(error) == (
+        "['a move', 'a move', 'a move', 'a move', 'a move', 'a move', ...] of type list "
+        "cannot be sent as a move of this game"
+    )
+    assert len(error.value) == 1000  # type: ignore[arg-type]
+
+
+def test_moves_that_are_possible_are_named_where_there_are_any() -> None:
+    state = HASE_UND_IGEL_2018.new_state(random.Random(1))
+    expected = "; expected a HaseUndIgelMove, such as those of state.generate_legal_moves()"
+    assert str(NotAMoveError(None, state)).endswith(expected)

@@ -1,15 +1,21 @@
 from __future__ import annotations
 
+import threading
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 import trio
 from trio.testing import MockClock
 
-from client.errors import ConnectionLostError, RequestRefusedError, ServerProtocolError
-from client.player import GameEnd, GameReport, Player, Strategy, choosing
-from client.strategies import make_strategy
+from client.asking import Strategy
+from client.errors import ConnectionLostError, NotAMoveError, RequestRefusedError, ServerProtocolError, StrategyError
+from client.player import GameEnd, GameReport, Player, Responder, respond_with
+from client.strategies import make_responder
 from game.api import Move, State
+from game.blokus.move import SetMove
+from game.blokus.polyomino import Color, Rotation, Shape
+from game.hase_und_igel import HaseUndIgelMove
 from protocol.messages import (
     Cause,
     CloseConnection,
@@ -19,6 +25,7 @@ from protocol.messages import (
     JoinRequest,
     Left,
     Memento,
+    MoveData,
     MoveRequest,
     Paused,
     Result,
@@ -32,10 +39,14 @@ def _first(state: State) -> Move:
     return next(iter(state.generate_legal_moves()))
 
 
-PLAYS_FIRST = choosing(_first)
+async def _first_async(state: State) -> Move:
+    return _first(state)
 
 
-async def _game(serves: Callable[[FakeServer], Awaitable[None]], strategy: Strategy = PLAYS_FIRST) -> GameReport:
+PLAYS_FIRST = respond_with(_first_async)
+
+
+async def _game(serves: Callable[[FakeServer], Awaitable[None]], responder: Responder = PLAYS_FIRST) -> GameReport:
     """Join and play against a server that does what `serves` says from the first position on."""
     transport, server = connected()
     player = Player(transport)
@@ -43,7 +54,7 @@ async def _game(serves: Callable[[FakeServer], Awaitable[None]], strategy: Strat
 
     async def plays() -> None:
         await player.join("swc_2021_blokus")
-        reports.append(await player.play(strategy))
+        reports.append(await player.play_with(responder))
         await transport.aclose()
 
     async def runs() -> None:
@@ -210,7 +221,7 @@ async def test_the_end_of_the_game_stops_a_strategy_that_still_thinks(autojump_c
         await server.says(Left(ROOM))
         await server.hears_a_goodbye()
 
-    report = await _game(serves, make_strategy("silent"))
+    report = await _game(serves, make_responder("silent"))
     assert (report.end, report.cause, report.moves_played) == (GameEnd.RESULT, Cause.HARD_TIMEOUT, 0)
 
 
@@ -222,7 +233,7 @@ async def test_a_second_request_while_an_answer_is_on_its_way_is_not_answered_tw
         await trio.sleep(100)
         await server.stream.aclose()
 
-    assert (await _game(serves, make_strategy("slow", seed=1))).moves_played == 1
+    assert (await _game(serves, make_responder("slow", seed=1))).moves_played == 1
 
 
 async def test_the_next_request_may_come_while_the_strategy_still_tidies_up() -> None:
@@ -246,7 +257,7 @@ async def test_a_player_that_vanishes_knows_it() -> None:
         await server.asks(START)
         await server.hears_the_end()
 
-    assert (await _game(serves, make_strategy("crash"))).end is GameEnd.ABANDONED
+    assert (await _game(serves, make_responder("crash"))).end is GameEnd.ABANDONED
 
 
 async def test_a_connection_that_breaks_while_answering_is_lost() -> None:
@@ -287,6 +298,164 @@ async def test_an_error_of_the_strategy_comes_out_as_it_is() -> None:
     assert group.group_contains(LookupError, match="no idea", depth=1)
 
 
+# -- strategies -----------------------------------------------------------------------------------------------------
+
+
+async def _play(
+    strategy: Strategy, serves: Callable[[FakeServer], Awaitable[None]] | None = None
+) -> GameReport | Exception:
+    """Like `_game`, with a strategy; the error, if that ended it. The server waits for a goodbye at least."""
+    transport, server = connected()
+    outcomes: list[GameReport | Exception] = []
+
+    async def plays() -> None:
+        player = Player(transport)
+        await player.join()
+        try:
+            outcomes.append(await player.play(strategy))
+        except Exception as error:
+            outcomes.append(error)
+            await server.hears("\n  <sc.protocol.CloseConnection/>\n</protocol>")  # while the connection is still open
+            await server.ends()
+        await transport.aclose()
+
+    async def runs() -> None:
+        await server.hears("<protocol>\n  <join/>")
+        await server.says(Joined(ROOM))
+        await server.asks(START)
+        if serves:
+            await serves(server)
+
+    await together(plays, runs)
+    return outcomes[0]
+
+
+async def test_a_plain_function_is_a_strategy() -> None:
+    async def serves(server: FakeServer) -> None:
+        await _hears_move(server)
+        await server.says(Left(ROOM))
+        await server.hears_a_goodbye()
+
+    report = await _play(_first, serves)
+    assert isinstance(report, GameReport)
+    assert (report.end, report.moves_played) == (GameEnd.LEFT, 1)
+
+
+async def test_hints_are_sent_along() -> None:
+    async def serves(server: FakeServer) -> None:
+        await server.hears(f'\n  <room roomId="{ROOM}">\n    <data class="sc.plugin2021.SetMove">')
+        await server.hears(
+            '\n      <piece color="BLUE" kind="PENTO_V" rotation="NONE" isFlipped="false">'
+            '\n        <position x="0" y="0"/>\n      </piece>\n      <hint content="depth 3"/>\n    </data>\n  </room>'
+        )
+        await server.says(Left(ROOM))
+        await server.hears_a_goodbye()
+
+    assert isinstance(await _play(lambda _state: MoveData(MOVE, ("depth 3",)), serves), GameReport)
+
+
+async def test_a_move_against_the_rules_is_sent_and_left_to_the_server() -> None:
+    async def serves(server: FakeServer) -> None:
+        await server.hears(f'\n  <room roomId="{ROOM}">\n    <data class="sc.plugin2021.SetMove">')
+        await server.hears(
+            '\n      <piece color="RED" kind="MONO" rotation="NONE" isFlipped="false">'
+            '\n        <position x="7" y="-7"/>\n      </piece>\n    </data>\n  </room>'
+        )
+        await server.says_in_room(ErrorMessage("no"), result((1,)))
+        await server.says(Left(ROOM))
+        await server.hears_a_goodbye()
+
+    report = await _play(lambda _state: SetMove(Color.RED, Shape.MONO, Rotation.NONE, False, 7, -7), serves)
+    assert isinstance(report, GameReport)
+    assert report.errors == ("no",)
+
+
+CAUGHT = "; expected a SetMove, such as those of state.generate_legal_moves()"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "None is not a move; a strategy has to return its move (is a return statement missing?)" + CAUGHT),
+        ("pass", "'pass' of type str cannot be sent as a move of this game" + CAUGHT),
+        ([MOVE], "of type list cannot be sent as a move of this game" + CAUGHT),
+        (HaseUndIgelMove(()), "of type HaseUndIgelMove cannot be sent as a move of this game" + CAUGHT),
+        (SetMove("BLUE", Shape.MONO, Rotation.NONE, False, 0, 0), "of type SetMove cannot be sent"),  # type: ignore[arg-type]
+        (MoveData(None), "None is not a move"),
+        (MoveData(MOVE, (1,)), "cannot be sent as a move of this game"),  # type: ignore[arg-type]
+    ],
+    ids=["nothing", "text", "list", "other game", "wrong value in it", "nothing with hints", "wrong hint"],
+)
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_what_is_no_move_is_an_error_at_once_and_gives_up_the_seat(value: Any, text: str, is_async: bool) -> None:
+    async def answers(_state: State) -> Any:
+        return value
+
+    error = await _play(answers if is_async else lambda _state: value)
+    assert isinstance(error, NotAMoveError)
+    assert text in str(error)
+    assert error.value is (value.move if isinstance(value, MoveData) else value)
+
+
+async def test_a_strategy_that_fails_gives_up_its_seat() -> None:
+    def fails(_state: State) -> Move:
+        raise LookupError("no idea")
+
+    assert isinstance(await _play(fails), LookupError)
+
+
+async def test_a_responder_in_place_of_a_strategy_is_an_error_at_once() -> None:
+    async def responds(player: Player, state: State) -> None:
+        await player.send_move(MOVE)
+
+    error = await _play(responds)  # type: ignore[arg-type]
+    assert isinstance(error, TypeError)
+    assert "missing 1 required positional argument: 'state'" in str(error)
+
+
+async def test_a_responder_that_returns_its_move_is_an_error_at_once() -> None:
+    async def returns(player: Player, state: State) -> Move:
+        return MOVE
+
+    async def serves(server: FakeServer) -> None:
+        await server.asks(START)
+        await server.hears_a_goodbye()
+
+    with pytest.raises(ExceptionGroup) as group:  # the test's own nursery
+        await _game(serves, returns)  # type: ignore[arg-type]
+    assert group.group_contains(StrategyError, match=r"returned a SetMove, .* use Player\.play$", depth=1)
+
+
+async def test_the_end_of_the_game_is_noticed_while_a_plain_function_computes() -> None:
+    computing, going_on = trio.Event(), threading.Event()
+
+    def thinks(state: State) -> Move:
+        trio.from_thread.run_sync(computing.set)
+        assert going_on.wait(60)
+        return MOVE
+
+    async def serves(server: FakeServer) -> None:
+        await computing.wait()
+        await server.says_in_room(result((1,), causes=(Cause.HARD_TIMEOUT, Cause.REGULAR)))
+        await server.says(Left(ROOM))
+        await server.hears_a_goodbye()
+
+    try:
+        report = await _play(thinks, serves)
+    finally:
+        going_on.set()
+    assert isinstance(report, GameReport)
+    assert (report.cause, report.moves_played) == (Cause.HARD_TIMEOUT, 0)
+
+
+async def test_a_player_that_has_left_can_send_no_move() -> None:
+    transport, _ = connected()
+    player = Player(transport)
+    await player.abort()
+    with pytest.raises(ConnectionLostError, match="has left already"):
+        await player.send_move(MOVE)
+
+
 async def test_a_request_without_a_position_is_the_servers_fault() -> None:
     transport, server = connected()
     await server.says(Joined(ROOM))
@@ -294,7 +463,7 @@ async def test_a_request_without_a_position_is_the_servers_fault() -> None:
     player = Player(transport)
     await player.join()
     with pytest.raises(ServerProtocolError, match="asked for a move before it had sent a position"):
-        await player.play(PLAYS_FIRST)
+        await player.play(_first_async)
 
 
 async def test_connecting_says_goodbye_in_the_end() -> None:

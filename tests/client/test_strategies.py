@@ -9,7 +9,7 @@ from trio.testing import MockClock
 
 from client.errors import StrategyError
 from client.player import Player
-from client.strategies import GARBAGE, STRATEGIES, first_move, greedy_move, illegal_move, make_strategy, random_move
+from client.strategies import GARBAGE, STRATEGIES, first_move, greedy_move, illegal_move, make_responder, random_move
 from game.api import State
 from game.blokus.move import SetMove
 from game.blokus.polyomino import SIZES
@@ -112,7 +112,7 @@ def test_the_table_names_them_all_good_ones_first() -> None:
     assert list(STRATEGIES) == good + bad
     assert [kind.is_bad for kind in STRATEGIES.values()] == [False] * len(good) + [True] * len(bad)
     with pytest.raises(KeyError):
-        make_strategy("clever")
+        make_responder("clever")
 
 
 FIRST_MOVE = (
@@ -127,7 +127,7 @@ async def test_a_good_one_answers_with_its_move() -> None:
     player = Player(transport)
 
     async def plays() -> None:
-        await make_strategy("first")(player, START)
+        await make_responder("first")(player, START)
 
     async def serves() -> None:
         await server.hears("<protocol>" + FIRST_MOVE)
@@ -141,7 +141,7 @@ async def test_slow_answers_late(autojump_clock: MockClock) -> None:
     started = trio.current_time()
 
     async def plays() -> None:
-        await make_strategy("slow", seed=1, delay=3.5)(Player(transport), START)
+        await make_responder("slow", seed=1, delay=3.5)(Player(transport), START)
 
     async def serves() -> None:
         await server.hears("<protocol>\n  <room>")
@@ -154,7 +154,7 @@ async def test_crash_is_gone_without_a_goodbye() -> None:
     transport, server = connected()
 
     async def plays() -> None:
-        await make_strategy("crash")(Player(transport), START)
+        await make_responder("crash")(Player(transport), START)
 
     await together(plays, server.hears_the_end)
 
@@ -163,7 +163,7 @@ async def test_garbage_is_what_it_sends() -> None:
     transport, server = connected()
 
     async def plays() -> None:
-        await make_strategy("garbage")(Player(transport), START)
+        await make_responder("garbage")(Player(transport), START)
 
     async def serves() -> None:
         await server.hears(GARBAGE)
@@ -174,7 +174,7 @@ async def test_garbage_is_what_it_sends() -> None:
 async def test_silent_never_answers(autojump_clock: MockClock) -> None:
     transport, _ = connected()
     with trio.move_on_after(1000) as waited:
-        await make_strategy("silent")(Player(transport), START)
+        await make_responder("silent")(Player(transport), START)
     assert waited.cancelled_caught
 
 

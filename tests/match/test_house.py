@@ -9,7 +9,7 @@ import trio
 
 from client.editions import DEFAULT_GAME_TYPE
 from client.player import Player
-from client.strategies import make_strategy
+from client.strategies import make_responder
 from match.house import SERVER_LOG, WIRE_LOG, House, open_house, own_config
 from match.plan import Opening, PlannedGame
 from match.setup import Entrant, MatchSetup
@@ -33,7 +33,7 @@ async def play(house: House, strategies: tuple[str, str] = ("illegal", "first"))
         host, port = house.addresses[program]
         async with Player.connect(host, port, dialect=house.dialect) as player:
             await player.join_prepared(room.reservations[1 - program])
-            await player.play(make_strategy(strategies[program], seed=1))
+            await player.play_with(make_responder(strategies[program], seed=1))
 
     with trio.fail_after(PATIENCE):
         async with trio.open_nursery() as nursery:

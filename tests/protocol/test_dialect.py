@@ -48,6 +48,11 @@ def test_a_dialect_never_changes() -> None:
             table["x"] = None  # type: ignore[index]
 
 
+def test_a_dialect_is_short_to_read() -> None:
+    """It is the default of arguments, which `help` shows."""
+    assert repr(BLOKUS_2021_R3) == "<Dialect blokus-2021-r3>"
+
+
 def test_a_dialect_can_be_a_key() -> None:
     assert len({BLOKUS_2021_R3: 1, BLOKUS_2021_R3.evolve(): 2}) == 2
 

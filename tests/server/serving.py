@@ -14,8 +14,8 @@ from typing import Any
 import trio
 
 from client.admin import AdminClient
-from client.player import GameReport, Player, Strategy
-from client.strategies import make_strategy
+from client.player import GameReport, Player, Responder
+from client.strategies import make_responder
 from server.config import Config
 from server.editions import EDITIONS
 from server.listener import Listening, serve
@@ -46,12 +46,12 @@ class Serving:
     def admin(self, tap: Any = None) -> Any:
         return AdminClient.connect(port=self.port, password=PASSWORD, dialect=DIALECT, tap=tap)
 
-    async def play(self, code: str, strategy: Strategy | str, reports: dict[str, GameReport]) -> None:
+    async def play(self, code: str, strategy: Responder | str, reports: dict[str, GameReport]) -> None:
         """Redeem a reservation and play; the report is kept under the code."""
-        chosen = make_strategy(strategy, seed=1, delay=0.08) if isinstance(strategy, str) else strategy
+        chosen = make_responder(strategy, seed=1, delay=0.08) if isinstance(strategy, str) else strategy
         async with Player.connect(port=self.port, dialect=DIALECT) as player:
             await player.join_prepared(code)
-            reports[code] = await player.play(chosen)
+            reports[code] = await player.play_with(chosen)
 
     def logged(self, name: str) -> list[dict[str, Any]]:
         """The lines of the log about this kind of event."""

@@ -11,8 +11,8 @@ import pytest
 import trio
 
 from client.admin import AdminClient
-from client.player import GameReport, Player, Strategy
-from client.strategies import make_strategy
+from client.player import GameReport, Player, Responder
+from client.strategies import make_responder
 from game.api import State
 from protocol.messages import Memento, MoveData, Result
 from protocol.writer import typed_element
@@ -48,14 +48,14 @@ class _Meeting:
         self._missing = games
         self._are_all_here = trio.Event()
 
-    def holding(self, strategy: Strategy) -> Strategy:
+    def holding(self, responder: Responder) -> Responder:
         async def answer(player: Player, state: State) -> None:
             if state.turn == 0:
                 self._missing -= 1
                 if self._missing == 0:
                     self._are_all_here.set()
             await self._are_all_here.wait()
-            await strategy(player, state)
+            await responder(player, state)
 
         return answer
 
@@ -70,7 +70,7 @@ async def _plays_one_game(
     async def play(code: str, place: int) -> None:
         async with Player.connect(port=server.port, dialect=edition.dialect) as player:
             await player.join_prepared(code)
-            reports.append(await player.play(meeting.holding(make_strategy("greedy", seed=place))))
+            reports.append(await player.play_with(meeting.holding(make_responder("greedy", seed=place))))
 
     async with AdminClient.connect(port=server.port, dialect=edition.dialect) as admin:
         room = await admin.prepare(edition.game_type, ["Eins", "Zwei"])

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 
 from client.admin import AdminClient
 from client.player import Player
-from client.strategies import make_strategy
+from client.strategies import make_responder
 from server.config import Config
 from server.editions import EDITIONS
 from server.listener import Listening, serve
@@ -82,7 +82,7 @@ class BackgroundServer:
         async def play() -> None:
             async with Player.connect(port=self.port, dialect=chosen.dialect) as player:
                 await (player.join(chosen.game_type) if reservation is None else player.join_prepared(reservation))
-                await player.play(make_strategy(strategy, seed=seed))
+                await player.play_with(make_responder(strategy, seed=seed))
 
         self._start(play)
 

@@ -1,0 +1,155 @@
+"""A thread that runs trio for a program without an event loop, and keeps one client open in it.
+
+Invariants: whatever is called in the background ends: with its result, its error, or ConnectionLostError once the
+client is closed. A call that is interrupted (Ctrl-C) is cancelled, so that it takes nothing from the next one. Errors
+come out as they are, never in an exception group. After `close` the thread is gone.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from contextlib import AbstractAsyncContextManager, suppress
+from typing import Final, Generic, TypeVar
+
+import trio
+
+from client.errors import ConnectionLostError
+
+_C = TypeVar("_C")
+_T = TypeVar("_T")
+
+_WAIT: Final = 0.1 if sys.platform == "win32" else None
+"""Seconds for which a thread waits at a stretch: on Windows, Ctrl-C is only noticed between two waits."""
+
+_CLOSED: Final = "the connection has been closed"
+
+
+class Background(Generic[_C]):
+    """A thread that runs trio and keeps a client open in it. Raises what opening the client raises."""
+
+    def __init__(self, opening: Callable[[], AbstractAsyncContextManager[_C]]) -> None:
+        self._opening = opening
+        self._scope = trio.CancelScope()
+        self._begun: Future[trio.lowlevel.TrioToken] = Future()
+        self._opened: Future[_C] = Future()
+        self._ended: Future[None] = Future()
+        self._leaving: trio.Event
+        self._calls: trio.Nursery
+        # a daemon, so that a connection nobody has closed does not keep the program from ending
+        self._thread = threading.Thread(target=self._run, name="spielleiter client", daemon=True)
+        try:
+            self._thread.start()
+            self._client = _result(self._opened)
+        except BaseException:
+            if self._thread in threading.enumerate():  # else it was interrupted before it was started
+                self._stop(self._scope.cancel)
+            raise
+
+    def call(self, function: Callable[[_C], Awaitable[_T]]) -> _T:
+        """What `function` gives for the client, run in the background. Raises what it raises."""
+        future: Future[_T] = Future()
+        scope = trio.CancelScope()
+
+        async def run() -> None:
+            try:
+                with scope:
+                    future.set_result(await function(self._client))
+            except Exception as error:
+                future.set_exception(error)
+            finally:
+                if not future.done():  # cancelled
+                    future.set_exception(ConnectionLostError(_CLOSED))
+
+        def start() -> None:
+            if self._leaving.is_set():
+                future.set_exception(ConnectionLostError(_CLOSED))
+            else:
+                self._calls.start_soon(run)
+
+        try:
+            self._soon(start)
+            return _result(future)
+        except BaseException:
+            if not future.done():  # interrupted
+                with suppress(ConnectionLostError):
+                    self._soon(scope.cancel)
+            raise
+
+    def close(self) -> None:
+        """Leave the client, end the thread, and raise what leaving raises; nothing the second time."""
+        if not self._thread.is_alive():
+            return
+        try:
+            self._stop(self._leave)
+        except BaseException:
+            self._stop(self._scope.cancel)  # interrupted: without a goodbye, then
+            raise
+        error = self._ended.exception()
+        if error is not None:
+            raise error
+
+    def _leave(self) -> None:
+        self._leaving.set()
+
+    def _stop(self, how: Callable[[], object]) -> None:
+        with suppress(ConnectionLostError):
+            self._soon(how)
+        _wait(self._ended)
+        self._thread.join()
+
+    def _soon(self, function: Callable[[], object]) -> None:
+        """Call `function` in the background. Raises ConnectionLostError if that has ended."""
+        try:
+            _result(self._begun).run_sync_soon(function)
+        except trio.RunFinishedError:
+            raise ConnectionLostError(_CLOSED) from None
+
+    # -- in the background ------------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        try:
+            trio.run(self._main)
+        except BaseException as error:
+            outcome = single(error)
+            if self._opened.done():
+                self._ended.set_exception(outcome)
+            else:
+                self._opened.set_exception(outcome)
+                self._ended.set_result(None)
+        else:
+            self._ended.set_result(None)
+
+    async def _main(self) -> None:
+        self._leaving = trio.Event()
+        self._begun.set_result(trio.lowlevel.current_trio_token())
+        with self._scope:
+            async with self._opening() as client, trio.open_nursery() as self._calls:
+                self._opened.set_result(client)
+                await self._leaving.wait()
+                self._calls.cancel_scope.cancel()
+
+
+def _wait(future: Future[_T]) -> None:
+    """Wait until `future` is done, open to Ctrl-C on every system."""
+    while not future.done():
+        try:
+            future.exception(_WAIT)
+        except TimeoutError:
+            continue
+
+
+def _result(future: Future[_T]) -> _T:
+    _wait(future)
+    return future.result()
+
+
+def single(error: BaseException) -> BaseException:
+    """The error that nurseries wrapped into groups, or Ctrl-C if that is among several."""
+    if isinstance(error, BaseExceptionGroup) and error.subgroup(KeyboardInterrupt):
+        return KeyboardInterrupt()
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error

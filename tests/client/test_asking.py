@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+import trio
+
+from client.asking import Strategy, ask
+from game.api import Move, State
+from protocol.messages import MoveData
+from tests.client.fake import START
+
+MOVE = next(START.generate_legal_moves())
+
+
+def plain(state: State) -> Move:
+    return next(iter(state.generate_legal_moves()))
+
+
+async def asynchronous(state: State) -> Move:
+    await trio.lowlevel.checkpoint()
+    return plain(state)
+
+
+class Plain:
+    def __call__(self, state: State) -> Move:
+        return plain(state)
+
+
+class Asynchronous:
+    async def __call__(self, state: State) -> Move:
+        return await asynchronous(state)
+
+
+def with_option(state: State, *, depth: int) -> Move:
+    return plain(state)
+
+
+async def asynchronous_with_option(state: State, *, depth: int) -> Move:
+    return await asynchronous(state)
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [
+        plain,
+        asynchronous,
+        Plain(),
+        Asynchronous(),
+        partial(with_option, depth=3),
+        partial(asynchronous_with_option, depth=3),
+        lambda state: asynchronous(state),  # noqa: PLW0108 - a plain function that gives a coroutine
+    ],
+)
+async def test_whatever_can_be_called_with_a_position_is_a_strategy(strategy: Strategy) -> None:
+    assert await ask(strategy, START) == MoveData(MOVE)
+
+
+async def test_hints_may_come_with_the_move() -> None:
+    assert await ask(lambda _state: MoveData(MOVE, ("depth 3",)), START) == MoveData(MOVE, ("depth 3",))
+
+
+async def test_what_is_returned_is_not_judged_here() -> None:
+    assert (await ask(lambda _state: None, START)).move is None
+
+
+def _thread_of(seen: list[threading.Thread]) -> tuple[Callable[[State], Move], Callable[[State], object]]:
+    def here(state: State) -> Move:
+        seen.append(threading.current_thread())
+        return plain(state)
+
+    async def here_async(state: State) -> Move:
+        return here(state)
+
+    return here, here_async
+
+
+async def test_a_plain_function_computes_in_another_thread_and_an_async_one_in_this() -> None:
+    seen: list[threading.Thread] = []
+    for each in _thread_of(seen):
+        await ask(each, START)
+    assert [each is threading.current_thread() for each in seen] == [False, True]
+
+
+async def test_a_plain_function_that_computes_holds_up_nobody_and_is_left_when_cancelled() -> None:
+    going_on = threading.Event()
+    computing = trio.Event()
+
+    def thinks(state: State) -> Move:
+        trio.from_thread.run_sync(computing.set)
+        assert going_on.wait(60)
+        return plain(state)
+
+    try:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(ask, thinks, START)
+            await computing.wait()
+            nursery.cancel_scope.cancel()
+    finally:
+        going_on.set()
+
+
+async def test_calls_that_were_left_do_not_delay_others() -> None:
+    """Nor do more players at a time than trio has worker threads by default."""
+    count = int(trio.to_thread.current_default_thread_limiter().total_tokens) + 1
+    together = threading.Barrier(count)
+
+    def meets(state: State) -> Move:
+        together.wait(60)
+        return plain(state)
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(count):
+            nursery.start_soon(ask, meets, START)
+
+
+@pytest.mark.parametrize("kind", ["plain", "async"])
+async def test_what_a_strategy_raises_comes_out_as_it_is(kind: str) -> None:
+    def fails(state: State) -> Move:
+        raise LookupError("no idea")
+
+    async def fails_async(state: State) -> Move:
+        return fails(state)
+
+    with pytest.raises(LookupError, match="no idea"):
+        await ask(fails if kind == "plain" else fails_async, START)

@@ -1,0 +1,294 @@
+"""The client without an event loop, against a real server in another thread; Ctrl-C in a process of its own."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+
+import pytest
+import trio
+
+from client.admin import AdminClient
+from client.blocking import SyncAdminClient, connect_admin, play_game
+from client.errors import (
+    AuthenticationError,
+    CannotConnectError,
+    ConnectionLostError,
+    NotAMoveError,
+    RequestRefusedError,
+)
+from client.player import GameEnd
+from game.api import Move, State
+from protocol.messages import Cause, ErrorMessage, Memento, Paused, Result, Slot
+from server.editions import EDITIONS
+from tests.documents import ROOT
+from tests.spielleiter.background import BackgroundServer, background_server
+
+EDITION = next(iter(EDITIONS.values()))
+GAME_TYPE = EDITION.game_type
+PATIENCE = 60.0  # seconds that nothing takes unless it hangs
+
+
+@pytest.fixture
+def server() -> Iterator[BackgroundServer]:
+    with background_server(soft_timeout=PATIENCE, hard_timeout=PATIENCE) as server:
+        yield server
+
+
+def first(state: State) -> Move:
+    return next(iter(state.generate_legal_moves()))
+
+
+def client_threads() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "spielleiter client"]
+
+
+# -- administrators -------------------------------------------------------------------------------------------------
+
+
+def test_a_game_is_prepared_and_watched_in_a_plain_loop(server: BackgroundServer) -> None:
+    with connect_admin(port=server.port) as admin:
+        room = admin.prepare(GAME_TYPE, ["Alice", Slot("Bob")], pause=True)
+        observation = admin.observe(room.room_id)
+        assert observation.room_id == room.room_id
+        for code in room.reservations:
+            server.add_player("illegal", reservation=code)
+        events = iter(observation)
+        assert isinstance(next(events), Memento)
+        admin.resume(room.room_id)
+        assert [type(event) for event in events] == [Paused, Memento, ErrorMessage, Result]
+        assert list(observation) == []
+    assert client_threads() == []
+
+
+def test_the_other_requests_wait_for_their_answers(server: BackgroundServer) -> None:
+    with connect_admin(port=server.port) as admin:
+        room = admin.prepare(GAME_TYPE, ["Alice", "Bob"], pause=True)
+        for code in room.reservations:
+            server.add_player(reservation=code)
+        observation = admin.observe(room.room_id)
+        assert isinstance(next(observation), Memento)
+        admin.step(room.room_id)
+        assert isinstance(next(observation), Memento)
+        assert admin.status()["roomCounts"]["paused"] == 1
+        admin.pause(room.room_id)
+        admin.cancel(room.room_id)
+        *_, last = observation
+        assert isinstance(last, Result)
+
+
+def test_it_can_be_used_and_closed_without_a_with_block(server: BackgroundServer) -> None:
+    admin = connect_admin(port=server.port)
+    assert len(client_threads()) == 1
+    assert admin.status()["rooms"] == []
+    admin.close()
+    assert client_threads() == []
+    admin.close()
+    with pytest.raises(ConnectionLostError, match="has been closed"):
+        admin.status()
+
+
+def test_several_threads_may_call_at_a_time(server: BackgroundServer) -> None:
+    with connect_admin(port=server.port) as admin:
+        rooms: list[str] = []
+        threads = [
+            threading.Thread(target=lambda: rooms.append(admin.prepare(GAME_TYPE, ["Alice", "Bob"]).room_id))
+            for _ in range(5)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(PATIENCE)
+        assert {each["roomId"] for each in admin.status()["rooms"]} == set(rooms)
+        assert len(rooms) == 5
+
+
+def test_a_call_in_another_thread_ends_when_the_connection_is_closed(server: BackgroundServer) -> None:
+    admin = connect_admin(port=server.port)
+    observation = admin.observe(admin.prepare(GAME_TYPE, ["Alice", "Bob"]).room_id)
+    errors: list[Exception] = []
+
+    def watches() -> None:
+        try:
+            next(observation)
+        except ConnectionLostError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=watches)
+    thread.start()
+    admin.close()
+    thread.join(PATIENCE)
+    assert [str(error) for error in errors] == ["the connection has been closed"]
+
+
+def test_refusals_are_raised_as_they_are(server: BackgroundServer) -> None:
+    with connect_admin(port=server.port) as admin:
+        with pytest.raises(RequestRefusedError, match="chess"):
+            admin.prepare("chess", ["Alice", "Bob"])
+        with pytest.raises(RequestRefusedError):
+            admin.observe("nowhere")
+
+
+def test_a_wrong_password_is_raised_by_the_next_call(server: BackgroundServer) -> None:
+    with connect_admin(port=server.port, password="wrong") as admin, pytest.raises(AuthenticationError):
+        admin.prepare(GAME_TYPE, ["Alice", "Bob"])
+
+
+def test_a_wrong_password_is_raised_when_leaving_at_the_latest(server: BackgroundServer) -> None:
+    with pytest.raises(AuthenticationError), connect_admin(port=server.port, password="wrong"):
+        pass
+    assert client_threads() == []
+
+
+def test_an_error_of_the_block_comes_before_those_of_leaving(server: BackgroundServer) -> None:
+    with pytest.raises(LookupError, match="mine"), connect_admin(port=server.port, password="wrong"):
+        raise LookupError("mine")
+    assert client_threads() == []
+
+
+async def _free_port() -> int:
+    (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    async with listener:
+        port: int = listener.socket.getsockname()[1]
+        return port
+
+
+def test_nobody_there_is_an_error_at_once() -> None:
+    port = trio.run(_free_port)
+    with pytest.raises(CannotConnectError, match="nobody listens there"):
+        connect_admin(port=port)
+    with pytest.raises(CannotConnectError, match="nobody listens there"):
+        play_game(first, port=port)
+    assert client_threads() == []
+
+
+@pytest.mark.parametrize("name", [name for name in vars(AdminClient) if not name.startswith("_")])
+def test_the_blocking_form_has_what_the_asynchronous_one_has(name: str) -> None:
+    if name in {"connect", "running"}:  # `connect_admin` in their place
+        assert not hasattr(SyncAdminClient, name)
+        return
+    asynchronous, blocking = getattr(AdminClient, name), getattr(SyncAdminClient, name)
+    assert (blocking.__module__, blocking.__qualname__) == ("client.blocking", f"SyncAdminClient.{name}")
+    assert inspect.signature(blocking).parameters == inspect.signature(asynchronous).parameters
+    assert not inspect.iscoroutinefunction(blocking)
+
+
+# -- players --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_a_function_plays_a_whole_game(server: BackgroundServer) -> None:
+    server.add_player("random")
+    report = play_game(first, port=server.port)
+    assert (report.end, report.cause) == (GameEnd.RESULT, Cause.REGULAR)
+    assert report.moves_played > 10
+
+
+@pytest.mark.parametrize("way", ["room_id", "reservation_code"])
+def test_a_seat_may_be_a_certain_one(way: str, server: BackgroundServer) -> None:
+    with connect_admin(port=server.port) as admin:
+        room = admin.prepare(GAME_TYPE, [Slot("Alice", is_reserved=way != "room_id"), Slot("Bob")])
+    server.add_player("illegal", reservation=room.reservations[-1])
+    seat = {"room_id": room.room_id, "reservation_code": room.reservations[0]}[way]
+    report = play_game(first, port=server.port, **{way: seat})  # type: ignore[arg-type]
+    assert (report.room_id, report.end) == (room.room_id, GameEnd.RESULT)
+
+
+def test_two_seats_are_one_too_many() -> None:
+    with pytest.raises(TypeError, match="room_id and reservation_code name two seats"):
+        play_game(first, room_id="room", reservation_code="code")
+
+
+def test_a_forgotten_return_is_an_error_at_once_and_the_opponent_wins_at_once(server: BackgroundServer) -> None:
+    def forgets(state: State) -> None:
+        first(state)
+
+    with connect_admin(port=server.port) as admin:
+        room = admin.prepare(GAME_TYPE, ["Alice", "Bob"])
+        observation = admin.observe(room.room_id)
+        server.add_player("first", reservation=room.reservations[1])
+        with pytest.raises(NotAMoveError, match="is a return statement missing") as caught:
+            play_game(forgets, port=server.port, reservation_code=room.reservations[0])
+        *_, last = observation
+    assert caught.value.value is None
+    assert isinstance(last, Result)
+    assert [score.cause for score in last.scores] == [Cause.LEFT, Cause.REGULAR]
+    assert last.winners == (1,)
+
+
+@pytest.mark.parametrize("kind", [LookupError, SystemExit])
+def test_what_the_function_raises_comes_out_as_it_is(kind: type[BaseException], server: BackgroundServer) -> None:
+    def fails(state: State) -> Move:
+        raise kind("no idea")
+
+    server.add_player("first")
+    with pytest.raises(kind, match="no idea"):
+        play_game(fails, port=server.port)
+
+
+# -- Ctrl-C ---------------------------------------------------------------------------------------------------------
+
+
+def interrupted(script: str, server: BackgroundServer, event: str) -> tuple[int, str, str]:
+    """Run a script and press Ctrl-C once the server has logged `event`: exit code, output and errors."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", script.format(port=server.port)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        server.wait_for(event)
+        assert process.stdout
+        assert process.stdout.readline() == "waiting\n"
+        os.kill(process.pid, signal.SIGINT)
+        output, errors = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+        process.wait()
+    return process.returncode, output, errors
+
+
+OBSERVING = f"""\
+from client import connect_admin
+with connect_admin(port={{port}}) as admin:
+    room = admin.prepare("{GAME_TYPE}", ["Alice", "Bob"])
+    observation = admin.observe(room.room_id)
+    try:
+        print("waiting", flush=True)
+        next(observation)
+    except KeyboardInterrupt:
+        print(len(admin.status()["rooms"]))
+        admin.cancel(room.room_id)
+        print([type(event).__name__ for event in observation])
+"""
+
+
+@pytest.mark.slow
+def test_ctrl_c_interrupts_a_call_and_the_connection_can_still_be_used(server: BackgroundServer) -> None:
+    assert interrupted(OBSERVING, server, "observer_joined") == (0, "1\n['Result']\n", "")
+
+
+PLAYING = """\
+import time
+from client import play_game
+def thinks(state):
+    print("waiting", flush=True)
+    time.sleep(1000)
+play_game(thinks, port={port})
+"""
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_a_game_though_the_function_still_computes(server: BackgroundServer) -> None:
+    server.add_player("first")
+    code, output, errors = interrupted(PLAYING, server, "game_started")
+    assert (code, output) == (-signal.SIGINT, "")
+    assert errors.endswith("\nKeyboardInterrupt\n")
+    assert "ExceptionGroup" not in errors

@@ -1,0 +1,134 @@
+"""What `from client import ...` gives, and what `help` says about it."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import pydoc
+import re
+import subprocess
+import sys
+import types
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import client
+from client import errors
+
+FOLDER = Path(client.__file__).parent
+PUBLIC: dict[str, Any] = {name: getattr(client, name) for name in client.__all__}
+OURS = {
+    name: value
+    for name, value in PUBLIC.items()
+    if isinstance(value, type | types.FunctionType) and value.__module__.startswith("client.")
+}
+
+
+def imported_for_type_checkers() -> dict[str, str]:
+    """The module of each name, as a type checker reads it from the package's file."""
+    tree = ast.parse((FOLDER / "__init__.py").read_text(encoding="utf-8"))
+    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
+    return {
+        alias.name: str(node.module) for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+
+
+def test_names_are_where_type_checkers_look_for_them() -> None:
+    found = imported_for_type_checkers()
+    assert sorted(found) == sorted(client.__all__)
+    for name, module in found.items():
+        assert PUBLIC[name] is getattr(sys.modules[module], name)
+
+
+def test_every_error_is_public() -> None:
+    assert [name for name in vars(errors) if name.endswith("Error") and name not in client.__all__] == []
+
+
+def test_a_name_that_is_not_there_is_told() -> None:
+    with pytest.raises(AttributeError, match=r"^module 'client' has no attribute 'play'$"):
+        client.play  # noqa: B018 - not there
+    assert set(client.__all__) <= set(dir(client))
+
+
+def test_importing_the_package_alone_imports_nothing_of_it() -> None:
+    code = "import sys, client; print([name for name in sys.modules if name.startswith(('client.', 'trio', 'lxml'))])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=FOLDER.parent, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+# -- help -----------------------------------------------------------------------------------------------------------
+
+
+def _documented() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Functions, and public methods of classes, each once; those that a class has from elsewhere are not ours."""
+    for name, value in OURS.items():
+        if isinstance(value, types.FunctionType):
+            yield name, value
+            continue
+        for method_name, method in vars(value).items():
+            function = method.__func__ if isinstance(method, classmethod | staticmethod) else method
+            if isinstance(function, types.FunctionType) and not method_name.startswith("_"):
+                yield f"{name}.{method_name}", function
+
+
+DOCUMENTED = dict(_documented())
+TALKING = [name for name in DOCUMENTED if "Client" in name or "Player" in name]
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_the_docstring_names_every_parameter(name: str) -> None:
+    function = DOCUMENTED[name]
+    text = inspect.getdoc(function) or ""
+    parameters = [each for each in inspect.signature(function).parameters if each not in {"self", "cls"}]
+    assert re.match(r"[A-Z].*[.:]", text.partition("\n\n")[0], re.DOTALL), "a first paragraph of one sentence"
+    assert [each for each in parameters if f"`{each}`" not in text] == []
+
+
+@pytest.mark.parametrize("name", TALKING)
+def test_the_docstring_of_whatever_talks_to_a_server_says_what_it_raises(name: str) -> None:
+    raised = set(re.findall(r"\b[A-Z]\w+Error\b", inspect.getdoc(DOCUMENTED[name]) or ""))
+    assert raised or name in {"Player.abort", "AdminClient.running"}
+    assert raised <= {*client.__all__, "TypeError", "KeyError"}
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_classes_and_functions_have_docstrings_of_their_own(name: str) -> None:
+    text = OURS[name].__doc__ or ""
+    assert text
+    assert not text.startswith(f"{name}(")  # what dataclasses write
+
+
+@pytest.mark.parametrize("name", ["AdminClient", "Player", "SyncAdminClient", "SyncObservation", "Observation"])
+def test_the_help_shows_no_internals(name: str) -> None:
+    shown = pydoc.plain(pydoc.render_doc(PUBLIC[name]))
+    assert " at 0x" not in shown
+    assert "See help(type(self))" not in shown
+    assert "Dialect(" not in shown
+    assert re.findall(r"^ \|  (?:async )?(_(?!_)\w+|put_nowait|end)\(", shown, re.MULTILINE) == []
+    assert max(len(line) for line in shown.splitlines() if " -> " not in line) <= 120
+
+
+@pytest.mark.parametrize("name", ["AdminClient", "Player"])
+def test_connecting_shows_its_arguments_and_gives_a_context_manager(name: str) -> None:
+    signature = inspect.signature(PUBLIC[name].connect)
+    assert list(signature.parameters)[:2] == ["host", "port"]
+    assert signature.return_annotation == f"AbstractAsyncContextManager[{name}]"
+
+
+def test_examples_are_python_and_use_what_there_is() -> None:
+    """Indented blocks of docstrings; each attribute they ask a client for is there."""
+    examples = [
+        (name, inspect.cleandoc("\n" + block))
+        for name, value in OURS.items()
+        for block in re.findall(r"(?:^ {4}.+\n|^\n(?= {4}))+", (inspect.getdoc(value) or "") + "\n", re.MULTILINE)
+    ]
+    assert {"AdminClient", "Player", "SyncAdminClient", "play_game", "connect_admin"} <= {name for name, _ in examples}
+    asked = {"admin": client.SyncAdminClient, "player": client.Player, "report": client.GameReport}
+    for _, text in examples:
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in asked:
+                kind = asked[node.value.id]
+                assert hasattr(kind, node.attr) or node.attr in kind.__annotations__
