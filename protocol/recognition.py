@@ -49,6 +49,11 @@ class Recogniser:
         """The dialect of this room; None while nothing has been read that tells."""
         return self._chosen.get(room_id)
 
+    @property
+    def has_recognised(self) -> bool:
+        """Whether anything has been read that tells a room's dialect."""
+        return bool(self._chosen)
+
     def _read_room(self, packet: Element, reading: Reading) -> Message:
         room_id = packet.get("roomId")
         chosen = self._chosen.get(room_id)

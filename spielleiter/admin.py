@@ -17,11 +17,20 @@ import click
 
 from client.defaults import DEFAULT_PASSWORD
 from spielleiter.commands import Failure, run_async, show_help_alone
-from spielleiter.options import chosen_edition, edition_options, json_option, server_options
+from spielleiter.options import (
+    board_option,
+    chosen_edition,
+    edition_options,
+    explained,
+    json_option,
+    recogniser,
+    server_options,
+)
 
 if TYPE_CHECKING:
     from client.admin import AdminClient, ObserverEvent
     from client.transport import Tap
+    from game.api import State
     from server.policy import Edition
 
 
@@ -34,22 +43,29 @@ class _Server:
     wait: float
     password: str
     edition: Edition
+    is_game_named: bool = False
+    """The user said which game it is."""
+    is_edition_named: bool = False
+    """The user said which edition it is."""
 
     def run(self, act: Callable[[AdminClient], Awaitable[None]], tap: Tap | None = None) -> None:
         """Connect, `act`, and leave; whatever is refused on the way is a Failure."""
         from client.admin import AdminClient
         from client.errors import ClientError
 
+        seasons = recogniser(self.edition, is_sure=self.is_edition_named)
+
         async def main() -> None:
             async with AdminClient.connect(
-                self.host, self.port, self.password, dialect=self.edition.dialect, wait_timeout=self.wait, tap=tap
+                self.host, self.port, self.password, dialect=seasons.dialect, wait_timeout=self.wait, tap=tap
             ) as admin:
                 await act(admin)
 
         try:
             run_async(main)
         except ClientError as error:
-            raise Failure(str(error)) from error
+            is_known = self.is_game_named or self.is_edition_named or seasons.has_recognised
+            raise Failure(explained(error, is_known=is_known)) from error
 
 
 def _admin_command(function: Callable[..., None]) -> Callable[..., None]:
@@ -70,7 +86,8 @@ def _admin_command(function: Callable[..., None]) -> Callable[..., None]:
     def command(
         host: str, port: int, wait: float, password: str, game: str | None, edition: str | None, **options: Any
     ) -> None:
-        function(_Server(host, port, wait, password, chosen_edition(game, edition)), **options)
+        chosen = chosen_edition(game, edition)
+        function(_Server(host, port, wait, password, chosen, game is not None, edition is not None), **options)
 
     return command
 
@@ -126,18 +143,27 @@ def prepare(
 @_admin_command
 @click.argument("room")
 @click.option("--raw", is_flag=True, help="Write the bytes that the server sends, exactly.")
-def observe(server: _Server, room: str, raw: bool, as_json: bool) -> None:
+@board_option
+def observe(server: _Server, room: str, raw: bool, board: bool | None, as_json: bool) -> None:
     """Watch a game and write a line for each position and for the result; ends with the game.
+
+    The season is that of the room. The exit code is 1 if the room is closed without a result.
 
     With --json each line is an object with event and roomId: event "state" with turn, round, points (by seat),
     lastMove (or null), names; "result" with winners (seats), points, causes, reasons, names; "paused" with paused;
     "error" with message; at the end "left".
     """
     from protocol.messages import Memento, Result
+    from spielleiter.screen import Screen
 
+    form = "--raw" if raw else "--json"
     if raw and as_json:
         raise click.UsageError("--raw and --json exclude each other, expected one of them")
+    if board and (raw or as_json):
+        raise click.UsageError(f"--board and {form} exclude each other, expected one of them")
     out = sys.stdout.buffer
+    results: list[Result] = []
+    screen = Screen(board=False if raw or as_json else board)
 
     def write_raw(data: bytes) -> None:
         out.write(data)
@@ -145,17 +171,32 @@ def observe(server: _Server, room: str, raw: bool, as_json: bool) -> None:
 
     async def act(client: AdminClient) -> None:
         names = ("", "")
+        last: State | None = None
         async for event in await client.observe(room):
             if isinstance(event, Memento | Result):  # some editions name players here, others there
                 names = event.names[0] or names[0], event.names[1] or names[1]
+            if isinstance(event, Result):
+                results.append(event)
             if as_json:
                 _echo_json(**_event_value(room, event, names))
-            elif not raw:
-                click.echo(_event_line(event, names))
+                continue
+            if raw or (isinstance(event, Memento) and event.state == last):
+                continue  # a position is sent anew when a move is asked for
+            screen.say(_event_line(event, names), below=isinstance(event, Result))
+            if isinstance(event, Memento):
+                last = event.state
+                screen.show(last, names)
         if as_json:
             _echo_json(event="left", roomId=room)
 
-    server.run(act, write_raw if raw else None)
+    async def watch(client: AdminClient) -> None:
+        async with screen.running():
+            await act(client)
+
+    server.run(watch, write_raw if raw else None)
+    if not results:
+        sure = f" that {server.edition.name} can read; leave out --edition" if server.is_edition_named else ""
+        raise Failure(f"room {room} was closed without a result{sure}")
 
 
 def _event_line(event: ObserverEvent, names: tuple[str, str]) -> str:

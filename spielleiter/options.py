@@ -13,10 +13,14 @@ from click.core import ParameterSource
 from client.defaults import DEFAULT_HOST, DEFAULT_PORT
 
 if TYPE_CHECKING:
+    from client.errors import ClientError
+    from protocol.dialect import Dialect
+    from protocol.recognition import Recogniser
     from server.policy import Edition
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
+_SEASON_HINT: Final = "if this server plays another season, name it with --game or --edition"
 _RUNNING_SEASON: Final = "[default: that of the season that runs]"
 
 
@@ -205,6 +209,45 @@ def chosen_edition(
     if game not in {None, chosen.game_type}:
         raise click.UsageError(f"--game {game} --edition {edition}: that edition is of {chosen.game_type}")
     return chosen
+
+
+def recogniser(edition: Edition, *, is_sure: bool) -> Recogniser:
+    """What a client speaks with a server: `edition`, and in each room the form in which the server writes there.
+
+    `is_sure`: the user named the edition itself, so no other one is thought of.
+    """
+    from protocol.recognition import Recogniser
+    from server.editions import EDITIONS
+
+    others = [] if is_sure else [each.dialect for each in EDITIONS.values() if each is not edition]
+    return Recogniser([edition.dialect, *others])
+
+
+def edition_of(dialect: Dialect) -> Edition:
+    """The edition that a recogniser has found out."""
+    from server.editions import EDITIONS
+
+    return next(edition for edition in EDITIONS.values() if edition.dialect is dialect)
+
+
+def explained(error: ClientError, *, is_known: bool) -> str:
+    """The error in one line, with what to try where the server may be another season's.
+
+    `is_known`: the user said which season it is, or the server did.
+    """
+    from client.errors import ConnectionLostError, ServerProtocolError
+
+    is_strange = isinstance(error, ConnectionLostError | ServerProtocolError)
+    return f"{error}; {_SEASON_HINT}" if is_strange and not is_known else str(error)
+
+
+def board_option(command: Decorated) -> Decorated:
+    """Whether the board is drawn while the game goes on: `board`, None where the user leaves it to the terminal."""
+    return click.option(
+        "--board/--no-board",
+        default=None,
+        help="Draw the board while the game goes on.  [default: if the output is a terminal]",
+    )(command)
 
 
 def why_without_effect(edition: Edition, name: str, value: str) -> str | None:

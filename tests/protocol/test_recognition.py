@@ -116,14 +116,17 @@ def test_what_is_no_position_settles_nothing_and_is_read_all_the_same() -> None:
 
 
 def test_what_no_season_says_is_unreadable() -> None:
-    message = read(Recogniser(DIALECTS), '<room roomId="r"><data class="weather"/></room>')
+    recogniser = Recogniser(DIALECTS)
+    message = read(recogniser, '<room roomId="r"><data class="weather"/></room>')
     assert isinstance(message, RoomMessage)
     assert isinstance(message.data, UnreadableData)
+    assert not recogniser.has_recognised
 
 
 def test_each_room_has_its_own_season_for_good() -> None:
     recogniser = Recogniser(DIALECTS)
     read(recogniser, start("hase-und-igel-2018", "a"))
+    assert recogniser.has_recognised
     read(recogniser, start("blokus-2021-r2", "b"))
     message = read(recogniser, start("blokus-2021-r2", "a"))
     assert isinstance(message, RoomMessage)
