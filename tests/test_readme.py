@@ -178,7 +178,7 @@ def test_what_is_run_elsewhere_is_still_shown() -> None:
 
 
 def masked(text: str) -> list[str]:
-    """The lines without what differs from game to game, sorted; who starts late has somebody wait for it."""
+    """The lines without what differs from game to game, sorted. How late the second player starts is the machine's affair."""
     text = re.sub(r"\b(?:won|lost|a draw)\b", "RESULT", re.sub(r"\d+", "N", UUID.sub("ID", text)))
     return sorted(line for line in text.splitlines() if not line.startswith("waiting for an opponent in room "))
 
