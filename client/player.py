@@ -43,6 +43,7 @@ from protocol.messages import (
     MoveData,
     MoveRequest,
     Result,
+    RoomData,
     RoomMessage,
     WelcomeMessage,
 )
@@ -117,6 +118,8 @@ class Player:
         self._transport = transport
         self._send_lock = trio.Lock()
         self._is_abandoned = False
+        self.watch: Callable[[RoomData], None] | None = None
+        """Is told at once of everything that the game's room says; must return at once, since the player waits."""
         self._reset(None)
 
     def _reset(self, room_id: str | None) -> None:
@@ -280,6 +283,8 @@ class Player:
         end = GameEnd.ENDED
         try:
             async for message in self._transport:
+                if self.watch is not None and isinstance(message, RoomMessage) and message.data is not None:
+                    self.watch(message.data)
                 match message:
                     case RoomMessage(data=MoveRequest()):
                         if self.state is None:

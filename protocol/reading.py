@@ -41,6 +41,8 @@ class Element(Protocol):
     @overload
     def get(self, key: str, default: str) -> str: ...
 
+    def items(self) -> Iterable[tuple[str, str]]: ...
+
     def __iter__(self) -> Iterator[Element]: ...
 
     def __len__(self) -> int: ...
@@ -63,6 +65,10 @@ class Reading:
     def __init__(self, dialect: Dialect, note: Callable[[str], None]) -> None:
         self.dialect = dialect
         self._note = note
+
+    def in_dialect(self, dialect: Dialect) -> Reading:
+        """The reading of the same packet in another dialect."""
+        return Reading(dialect, self._note)
 
     def skip(self, child: Element, parent: Element) -> None:
         """Pass over a child that means nothing here. Raises UnreadableError in a strict dialect."""

@@ -18,11 +18,19 @@ import click
 from client.defaults import DEFAULT_PASSWORD
 from spielleiter.commands import SUBCOMMANDS, Failure, run_async, show_help_alone
 from spielleiter.encoding import PASSWORD, TEXT, json_text
-from spielleiter.options import chosen_edition, edition_options, json_option, server_options
+from spielleiter.options import (
+    board_option,
+    chosen_edition,
+    edition_options,
+    json_option,
+    recogniser,
+    server_options,
+)
 
 if TYPE_CHECKING:
     from client.admin import AdminClient, ObserverEvent
     from client.transport import Tap
+    from game.api import State
     from server.policy import Edition
 
 
@@ -37,15 +45,21 @@ class _Server:
     edition: Edition
     keeps_words: bool
     """Whether a refusal is told in the server's own words, whole, as scripts want it."""
+    is_game_named: bool = False
+    """The user said which game it is."""
+    is_edition_named: bool = False
+    """The user said which edition it is."""
 
     def run(self, act: Callable[[AdminClient], Awaitable[None]], tap: Tap | None = None) -> None:
         """Connect, `act`, and leave; whatever is refused on the way is a Failure."""
         from client.admin import AdminClient
         from client.errors import ClientError
 
+        seasons = recogniser(self.edition, is_sure=self.is_edition_named)
+
         async def main() -> None:
             async with AdminClient.connect(
-                self.host, self.port, self.password, dialect=self.edition.dialect, wait_timeout=self.wait, tap=tap
+                self.host, self.port, self.password, dialect=seasons.dialect, wait_timeout=self.wait, tap=tap
             ) as admin:
                 await act(admin)
 
@@ -54,7 +68,9 @@ class _Server:
         except ClientError as error:
             from spielleiter.refusals import failure_text
 
-            raise Failure(failure_text(error, keeps_words=self.keeps_words)) from error
+            is_known = self.is_game_named or self.is_edition_named or seasons.has_recognised
+            text = failure_text(error, keeps_words=self.keeps_words, is_season_known=is_known)
+            raise Failure(text) from error
 
 
 def _admin_command(function: Callable[..., None]) -> Callable[..., None]:
@@ -76,7 +92,8 @@ def _admin_command(function: Callable[..., None]) -> Callable[..., None]:
     def command(
         host: str, port: int, wait: float, password: str, game: str | None, edition: str | None, **options: Any
     ) -> None:
-        server = _Server(host, port, wait, password, chosen_edition(game, edition), options["as_json"])
+        chosen = chosen_edition(game, edition)
+        server = _Server(host, port, wait, password, chosen, options["as_json"], game is not None, edition is not None)
         function(server, **options)
 
     return command
@@ -138,18 +155,27 @@ def prepare(
 @_admin_command
 @click.argument("room", type=TEXT)
 @click.option("--raw", is_flag=True, help="Write the bytes that the server sends, exactly.")
-def observe(server: _Server, room: str, raw: bool, as_json: bool) -> None:
+@board_option
+def observe(server: _Server, room: str, raw: bool, board: bool | None, as_json: bool) -> None:
     """Watch a game and write a line for each position and for the result; ends with the game.
+
+    The season is that of the room. The exit code is 1 if the room is closed without a result.
 
     With --json each line is an object with event and roomId: event "state" with turn, round, points (by seat),
     lastMove (or null), names; "result" with winners (seats), points, causes, reasons, names; "paused" with paused;
     "error" with message; at the end "left".
     """
     from protocol.messages import Memento, Result
+    from spielleiter.screen import Screen
 
+    form = "--raw" if raw else "--json"
     if raw and as_json:
         raise click.UsageError("--raw and --json exclude each other, expected one of them")
+    if board and (raw or as_json):
+        raise click.UsageError(f"--board and {form} exclude each other, expected one of them")
     out = sys.stdout.buffer
+    results: list[Result] = []
+    screen = Screen(board=False if raw or as_json else board)
 
     def write_raw(data: bytes) -> None:
         out.write(data)
@@ -157,17 +183,32 @@ def observe(server: _Server, room: str, raw: bool, as_json: bool) -> None:
 
     async def act(client: AdminClient) -> None:
         names = ("", "")
+        last: State | None = None
         async for event in await client.observe(room):
             if isinstance(event, Memento | Result):  # some editions name players here, others there
                 names = event.names[0] or names[0], event.names[1] or names[1]
+            if isinstance(event, Result):
+                results.append(event)
             if as_json:
                 _echo_json(**_event_value(room, event, names))
-            elif not raw:
-                click.echo(_event_line(event, names))
+                continue
+            if raw or (isinstance(event, Memento) and event.state == last):
+                continue  # a position is sent anew when a move is asked for
+            screen.say(_event_line(event, names), below=isinstance(event, Result))
+            if isinstance(event, Memento):
+                last = event.state
+                screen.show(last, names)
         if as_json:
             _echo_json(event="left", roomId=room)
 
-    server.run(act, write_raw if raw else None)
+    async def watch(client: AdminClient) -> None:
+        async with screen.running():
+            await act(client)
+
+    server.run(watch, write_raw if raw else None)
+    if not results:
+        sure = f" that {server.edition.name} can read; leave out --edition" if server.is_edition_named else ""
+        raise Failure(f"room {room} was closed without a result{sure}")
 
 
 def _event_line(event: ObserverEvent, names: tuple[str, str]) -> str:

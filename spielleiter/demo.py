@@ -6,7 +6,7 @@ import click
 
 from spielleiter.commands import Failure, run_async
 from spielleiter.completion import complete_strategies
-from spielleiter.options import chosen_edition, edition_options
+from spielleiter.options import board_option, chosen_edition, edition_options
 
 
 @click.command()
@@ -28,19 +28,25 @@ from spielleiter.options import chosen_edition, edition_options
     shell_complete=complete_strategies,
     help="The second player's strategy.",
 )
-def demo(game: str | None, edition: str | None, seed: int | None, first: str, second: str) -> None:
-    """Start a server on a free port, let two built-in players play one game, show board and result."""
+@board_option
+def demo(game: str | None, edition: str | None, seed: int | None, first: str, second: str, board: bool | None) -> None:
+    """Start a server on a free port, let two built-in players play one game, show board and result.
+
+    Where the output is no terminal, only the last position is drawn.
+    """
     import trio
 
     from client.admin import AdminClient
     from client.errors import ClientError
     from client.player import GameReport, Player
     from client.strategies import STRATEGIES, make_responder
+    from protocol.messages import Memento, RoomData
     from server.config import Config
     from server.errors import StartError
     from server.listener import serve
     from spielleiter.refusals import refusal_text
-    from spielleiter.words import board_text, report_line, result_line
+    from spielleiter.screen import Screen
+    from spielleiter.words import report_line, result_line
 
     chosen = chosen_edition(game, edition)
     names = (first, second)
@@ -52,16 +58,23 @@ def demo(game: str | None, edition: str | None, seed: int | None, first: str, se
     editions = {chosen.game_type: chosen.name}
     config = Config(port=0, seed=seed, log_level="warning", log_format="console", editions=editions)
     reports: dict[int, GameReport] = {}
+    screen = Screen(board=board)
+
+    def watch(data: RoomData) -> None:
+        if isinstance(data, Memento):
+            screen.show(data.state, names)
 
     async def play(port: int, reservation: str, place: int) -> None:
         async with Player.connect(port=port, dialect=chosen.dialect) as player:
+            if place == 0:
+                player.watch = watch
             await player.join_prepared(reservation)
             player_seed = None if seed is None else seed + place
             reports[place] = await player.play_with(make_responder(names[place], seed=player_seed))
 
     async def main() -> None:
         stop = trio.Event()
-        async with trio.open_nursery() as nursery:
+        async with screen.running(), trio.open_nursery() as nursery:
 
             async def run_server(task_status: trio.TaskStatus[int]) -> None:
                 async with trio.open_nursery() as serving:
@@ -71,19 +84,20 @@ def demo(game: str | None, edition: str | None, seed: int | None, first: str, se
                     task_status.started(listening.addresses[0][1])
 
             port = await nursery.start(run_server)
-            click.echo(f"server on 127.0.0.1:{port}; {first} against {second}")
+            screen.say(f"server on 127.0.0.1:{port}; {first} against {second}")
             async with AdminClient.connect(port=port, password=config.password, dialect=chosen.dialect) as admin:
                 room = await admin.prepare(chosen.game_type, names)
             async with trio.open_nursery() as players:
                 for place, reservation in enumerate(room.reservations):
                     players.start_soon(play, port, reservation, place)
             stop.set()
+            last = reports[0].state
+            if board is None and last is not None:
+                screen.show(last, names, always=True)
 
     try:
         run_async(main)
     except (ClientError, StartError) as error:
         raise Failure(refusal_text(str(error))) from error
     report = reports[0]
-    if report.state is not None and (board := board_text(report.state)):
-        click.echo(board)
     click.echo(result_line(report.result, names) if report.result else report_line(report))

@@ -15,6 +15,8 @@ from server.setting import MAX_SECONDS, MAX_WHOLE_NUMBER, suggestion
 from spielleiter.completion import completing, editions, game_types
 
 if TYPE_CHECKING:
+    from protocol.dialect import Dialect
+    from protocol.recognition import Recogniser
     from server.policy import Edition
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -206,6 +208,34 @@ def chosen_edition(
     if game not in {None, chosen.game_type}:
         raise click.UsageError(f"--game {game} --edition {edition}: that edition is of {chosen.game_type}")
     return chosen
+
+
+def recogniser(edition: Edition, *, is_sure: bool) -> Recogniser:
+    """What a client speaks with a server: `edition`, and in each room the form in which the server writes there.
+
+    `is_sure`: the user named the edition itself, so no other one is thought of.
+    """
+    from protocol.recognition import Recogniser
+    from server.editions import EDITIONS
+
+    others = [] if is_sure else [each.dialect for each in EDITIONS.values() if each is not edition]
+    return Recogniser([edition.dialect, *others])
+
+
+def edition_of(dialect: Dialect) -> Edition:
+    """The edition that a recogniser has found out."""
+    from server.editions import EDITIONS
+
+    return next(edition for edition in EDITIONS.values() if edition.dialect is dialect)
+
+
+def board_option(command: Decorated) -> Decorated:
+    """Whether the board is drawn while the game goes on: `board`, None where the user leaves it to the terminal."""
+    return click.option(
+        "--board/--no-board",
+        default=None,
+        help="Draw the board while the game goes on.  [default: if the output is a terminal]",
+    )(command)
 
 
 def why_without_effect(edition: Edition, name: str, value: str) -> str | None:

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from server.setting import MAX_SECONDS, suggestion
-from spielleiter.commands import EXIT_FAILURE, Failure, run_async
+from spielleiter.commands import Failure, run_async
 from spielleiter.completion import complete_strategies
 from spielleiter.encoding import TEXT, json_text
-from spielleiter.options import chosen_edition, edition_options, json_option, server_options
+from spielleiter.options import (
+    board_option,
+    chosen_edition,
+    edition_of,
+    edition_options,
+    json_option,
+    recogniser,
+    server_options,
+)
+
+if TYPE_CHECKING:
+    from game.api import Seat
+    from protocol.messages import RoomData
+    from server.policy import Edition
 
 
 def _known_strategy(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
@@ -35,6 +50,14 @@ class _PlayCommand(click.Command):
         super().format_epilog(ctx, formatter)
 
 
+def _sides(names: tuple[str, str], seat: Seat | None) -> tuple[str, str]:
+    """How the board calls the two players, so that the user sees which one plays here."""
+    if seat is None:
+        return names
+    own, other = (f"you ({names[seat]})" if names[seat] else "you"), names[1 - seat] or "opponent"
+    return (own, other) if seat == 0 else (other, own)
+
+
 @click.command(cls=_PlayCommand)
 @click.option(
     "-s",
@@ -57,6 +80,7 @@ class _PlayCommand(click.Command):
     metavar="SECONDS",
     help="How late the strategy slow answers.  [default: 3]",
 )
+@board_option
 @json_option
 def play(
     strategy: str,
@@ -69,15 +93,17 @@ def play(
     edition: str | None,
     seed: int | None,
     delay: float | None,
+    board: bool | None,
     as_json: bool,
 ) -> None:
     """Play one game and say how it ended.
 
-    Without --reservation or --room the player joins any open game, or waits in a new one for its opponent. The room's
-    id goes to standard error.
+    Without --reservation or --room the player joins any open game, or waits in a new one for its opponent. With one
+    of them it plays whatever season the room plays. The room's id, what is waited for and the board go to standard
+    error.
 
     The exit code is 0 for a game that was played to its end, also when it was lost; 1 when the connection or the
-    server failed. -h is --host, as for every client of the contest.
+    server failed, or the room was closed without a result. -h is --host, as for every client of the contest.
 
     With --json one object is written: outcome (won, lost, draw, none), seat (0, 1 or null), roomId, end (result,
     left, refused, ended, lost, abandoned), cause, reason, points (by seat, or null), movesPlayed, errors.
@@ -85,34 +111,73 @@ def play(
     if reservation is not None and room is not None:
         raise click.UsageError("--reservation and --room name two seats, expected one of them")
 
+    import trio
+
     from client.errors import ClientError
     from client.player import GameEnd, GameReport, Player
     from client.strategies import DEFAULT_DELAY, STRATEGIES, make_responder
+    from protocol.messages import Memento, Result
     from spielleiter.refusals import failure_text
+    from spielleiter.screen import Screen
+    from spielleiter.waiting import Waiting
     from spielleiter.words import outcome_word, report_line, result_points
 
     kind = STRATEGIES[strategy]
-    chosen = chosen_edition(game, edition, lambda each: kind.plays(each.game))
-    if not kind.plays(chosen.game):
+    has_room = reservation is not None or room is not None
+    chosen = chosen_edition(game, edition, lambda each: has_room or kind.plays(each.game))
+    if not kind.plays(chosen.game) and not (has_room and game is None and edition is None):
         raise click.UsageError(f"the strategy {strategy} does not play {chosen.game_type}")
+    seasons = recogniser(chosen, is_sure=edition is not None)
+    screen = Screen(board=False if as_json and board is None else board, err=True)
 
-    async def main() -> GameReport:
-        async with Player.connect(host, port, dialect=chosen.dialect, wait_timeout=wait) as player:
+    async def play_with(player: Player) -> GameReport:
+        def season() -> Edition:
+            return edition_of(seasons.of_room(player.room_id) or chosen.dialect)
+
+        def watch(data: RoomData) -> None:
+            if isinstance(data, Memento):
+                if not kind.plays(season().game):
+                    raise Failure(f"the strategy {strategy} does not play {season().game_type}, the game of this room")
+                screen.show(data.state, _sides(data.names, player.seat))
+            elif isinstance(data, Result):
+                screen.hurry()
+            waiting.note(data)
+
+        def say(line: str) -> None:
+            if screen.is_in_foreground:  # in the background it would be written across another player's board
+                screen.say(line)
+
+        def whom() -> str:
+            if reservation is not None:
+                return "the other reserved seat"
+            return "an opponent" if player.room_id is None else f"an opponent in room {player.room_id}"
+
+        waiting = Waiting(say, lambda: season().dialect.team_names)
+        player.watch = watch
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(waiting.run, whom)
             if reservation is not None:
                 joined = await player.join_prepared(reservation)
             elif room is not None:
                 joined = await player.join_room(room)
             else:
                 joined = await player.join(chosen.game_type)
-            click.echo(f"room {joined}", err=True)
-            return await player.play_with(
+            screen.say(f"room {joined}")
+            report = await player.play_with(
                 make_responder(strategy, seed=seed, delay=DEFAULT_DELAY if delay is None else delay)
             )
+            nursery.cancel_scope.cancel()
+        return report
+
+    async def main() -> GameReport:
+        async with screen.running(), Player.connect(host, port, dialect=seasons.dialect, wait_timeout=wait) as player:
+            return await play_with(player)
 
     try:
         report = run_async(main)
     except ClientError as error:
-        raise Failure(failure_text(error, keeps_words=as_json)) from error
+        is_known = game is not None or edition is not None or seasons.has_recognised
+        raise Failure(failure_text(error, keeps_words=as_json, is_season_known=is_known)) from error
     if as_json:
         result, seat = report.result, report.seat
         score = result.scores[seat] if result and seat is not None else None
@@ -128,9 +193,7 @@ def play(
             "errors": report.errors,
         }
         click.echo(json_text(value))
-        if report.end not in {GameEnd.RESULT, GameEnd.LEFT}:
-            raise click.exceptions.Exit(EXIT_FAILURE)
-    elif report.end in {GameEnd.RESULT, GameEnd.LEFT}:
-        click.echo(report_line(report))
-    else:
+    if report.end is not GameEnd.RESULT:
         raise Failure(report_line(report))
+    if not as_json:
+        click.echo(report_line(report))

@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from client.errors import ClientError, RequestRefusedError
+from client.errors import ClientError, ConnectionLostError, RequestRefusedError, ServerProtocolError
 from client.refusals import plain_text
+
+_SEASON_HINT: Final = "if this server plays another season, name it with --game or --edition"
 
 _ADVICE: Final = (
     (
@@ -50,6 +52,12 @@ def refusal_text(message: str) -> str:
     return text
 
 
-def failure_text(error: ClientError, *, keeps_words: bool) -> str:
-    """One line for what made a command fail; `keeps_words`: a server's refusal is not touched, for scripts."""
-    return str(error) if keeps_words and isinstance(error, RequestRefusedError) else refusal_text(str(error))
+def failure_text(error: ClientError, *, keeps_words: bool, is_season_known: bool = True) -> str:
+    """One line for what made a command fail.
+
+    `keeps_words`: a server's refusal is not touched, for scripts. `is_season_known`: the user or the server said which
+    season is played; if not, a server that cannot be understood may be of another one, and the line says what to try.
+    """
+    text = str(error) if keeps_words and isinstance(error, RequestRefusedError) else refusal_text(str(error))
+    is_strange = isinstance(error, ConnectionLostError | ServerProtocolError)
+    return f"{text}; {_SEASON_HINT}" if is_strange and not is_season_known else text

@@ -1,43 +1,17 @@
 """Positions and results in words, for people and for scripts.
 
-Law: nothing here knows a game but through `game.api`; only how a board is drawn is looked up by the type of the
-position. Players are named by their display name, or by their place at the table.
+Invariants: nothing here knows a game but through `game.api`. Players are named by their display name, or by their
+place at the table. Positions are drawn in `spielleiter.board`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import Any, Final
-
-import click
+from typing import Final
 
 from client.player import GameEnd, GameReport
 from game.api import Seat, State
-from game.blokus.bitboard import SIZE
-from game.blokus.polyomino import Color
-from game.blokus.state import BlokusState
 from protocol.messages import Cause, Memento, Result
 from spielleiter.refusals import refusal_text
-
-_STYLES: Final = {Color.BLUE: "blue", Color.YELLOW: "yellow", Color.RED: "red", Color.GREEN: "green"}
-
-
-def _blokus_board(state: BlokusState) -> str:
-    def cell(x: int, y: int) -> str:
-        color = state.color_at(x, y)
-        return "·" if color is None else click.style(color.name[0], fg=_STYLES[color])
-
-    return "\n".join(" ".join(cell(x, y) for x in range(SIZE)) for y in range(SIZE))
-
-
-_BOARDS: Final[Mapping[type, Callable[[Any], str]]] = MappingProxyType({BlokusState: _blokus_board})
-
-
-def board_text(state: State) -> str:
-    """The board as lines of text, in colours; empty for a game nobody has drawn a board for."""
-    draw = _BOARDS.get(type(state))
-    return draw(state) if draw else ""
 
 
 def points_text(parts: tuple[tuple[int, ...], tuple[int, ...]]) -> str:

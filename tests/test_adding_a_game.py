@@ -20,10 +20,10 @@ from typing import Any
 import pytest
 
 from tests.documents import ROOT, Block, blocks
+from tests.patience import PATIENCE
 
 PAGE = "docs/adding-a-game.md"
 GAME = ("--game", "tic_tac_toe")
-PATIENCE = 100.0  # seconds that nothing takes unless it hangs; less than pytest's own limit, which tells nothing
 NOT_COPIED = shutil.ignore_patterns(".*_cache", ".coverage*", ".git", ".hypothesis", ".venv*", "__pycache__", "venv*")
 RELAYED = ("PYTEST_", "COV_CORE_", "COVERAGE_", "SPIELLEITER_", "PYTHON")
 """What the surrounding test run says to its own processes."""

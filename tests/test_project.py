@@ -325,7 +325,7 @@ TABLES_OF_GAMES = {
     "client/editions.py",
     "client/evaluation.py",
     "client/strategies.py",
-    "spielleiter/words.py",
+    "spielleiter/board.py",
 }
 RULES_AND_WIRE_FORMS = ("game/", "protocol/")
 SCRIPTED = ("bench/",)  # whole games as bytes, for which there must be some game

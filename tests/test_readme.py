@@ -185,9 +185,9 @@ def test_what_is_run_elsewhere_is_still_shown() -> None:
 
 
 def masked(text: str) -> list[str]:
-    """The lines without what differs from game to game, sorted."""
+    """The lines without what differs from game to game, sorted; the second player may start late or not."""
     text = re.sub(r"\b(?:won|lost|a draw)\b", "RESULT", re.sub(r"\d+", "N", UUID.sub("ID", text)))
-    return sorted(text.splitlines())
+    return sorted(line for line in text.splitlines() if not line.startswith("waiting for an opponent in room "))
 
 
 @pytest.mark.slow

@@ -29,6 +29,9 @@ from protocol.messages import (
     MoveRequest,
     Paused,
     Result,
+    RoomData,
+    RoomMessage,
+    WelcomeMessage,
 )
 from tests.client.fake import DIALECT, ROOM, START, FakeServer, connected, result, together
 
@@ -125,6 +128,29 @@ async def test_a_whole_game_is_reported() -> None:
     report = await _game(serves)
     assert report == GameReport(GameEnd.RESULT, ROOM, 0, result((0,)), after, 1)
     assert (report.has_won, report.is_draw, report.cause) == (True, False, Cause.REGULAR)
+
+
+async def test_whoever_watches_is_told_of_everything_the_room_says() -> None:
+    transport, server = connected()
+    player = Player(transport)
+    told: list[RoomData] = []
+    player.watch = told.append
+
+    async def plays() -> None:
+        await player.join()
+        await player.play_with(PLAYS_FIRST)
+
+    async def serves() -> None:
+        await server.hears("<protocol>\n  <join/>")
+        await server.says(Joined(ROOM))
+        await server.asks(START)
+        await _hears_move(server)
+        await server.says(RoomMessage(ROOM, None))
+        await server.says_in_room(result((0,)))
+        await server.says(Left(ROOM))
+
+    await together(plays, serves)
+    assert told == [WelcomeMessage(0), Memento(START), MoveRequest(), result((0,))]
 
 
 async def test_a_game_can_be_lost_or_drawn() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import queue
+import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -21,6 +22,8 @@ from server.editions import EDITIONS
 from server.listener import Listening, serve
 from spielleiter.cli import cli
 from tests.patience import PATIENCE
+
+END = "</protocol>"
 
 
 class _Log(io.StringIO):
@@ -98,6 +101,36 @@ class BackgroundServer:
     def run(self, *arguments: str) -> Result:
         """`spielleiter ARGUMENTS --port ...` to its end."""
         return run(*arguments, "--port", str(self.port))
+
+
+@contextmanager
+def scripted_server(*said: str, after: str = "<protocol>") -> Iterator[int]:
+    """The port of a server that says this, on one connection after the other, as soon as it hears `after`.
+
+    What is said may hold the end of the stream; else that comes after the client's.
+    """
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        for packets in said:
+            connection, _address = listener.accept()
+            with connection:
+                heard = b""
+                while after.encode() not in heard:
+                    heard += connection.recv(4096)
+                connection.sendall(f"<protocol>{packets}".encode())
+                while END not in packets and END.encode() not in heard and (piece := connection.recv(4096)):
+                    heard += piece
+                connection.sendall(b"" if END in packets else END.encode())
+                connection.shutdown(socket.SHUT_WR)
+                while connection.recv(4096):
+                    pass
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    with listener:
+        yield listener.getsockname()[1]
+        thread.join(timeout=10)
 
 
 def run(*arguments: str, **more: Any) -> Result:

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from client.admin import AdminClient
+from protocol.messages import Memento
 from server.editions import EDITIONS
 from spielleiter.admin import admin
-from tests.spielleiter.background import BackgroundServer, background_server, run
+from tests.spielleiter.background import BackgroundServer, background_server, run, scripted_server
 
 
 def _prepare(server: BackgroundServer, *arguments: str) -> tuple[str, list[str]]:
@@ -133,6 +134,110 @@ def test_every_edition_is_administered(edition: str) -> None:
     assert again.exit_code == 1
 
 
+@pytest.mark.parametrize("form", ["", "--json"])
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_the_season_of_a_room_need_not_be_named(edition: str, form: str) -> None:
+    with background_server(editions={EDITIONS[edition].game_type: edition}) as server:
+        room, codes = _prepare(server, "--slot", "Alice", "--slot", "Bob", "--pause", "--edition", edition)
+        server.add_player("first", reservation=codes[0], edition=edition)
+        server.add_player("illegal", reservation=codes[1], edition=edition)
+        server.wait_for("game_started")
+        server.when("observer_joined", lambda: server.administer(lambda admin: admin.resume(room)))
+        watched = server.run("admin", "observe", room, *([form] if form else []))
+    assert (watched.exit_code, watched.stderr) == (0, "")
+    if form:
+        events = _events(watched.stdout)
+        assert [event["event"] for event in events][-2:] == ["result", "left"]
+        assert events[-2]["winners"] == [0]
+    else:
+        assert watched.stdout.splitlines()[-1].startswith("over: Alice wins ")
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_game_of_any_season_is_stopped_stepped_and_ended(edition: str) -> None:
+    with background_server(editions={EDITIONS[edition].game_type: edition}) as server:
+        room, codes = _prepare(server, "--edition", edition)
+        for code in codes:
+            server.add_player("silent", reservation=code, edition=edition)
+        server.wait_for("game_started")
+        told = [server.run("admin", command, room) for command in ("pause", "step", "resume", "cancel")]
+        assert [(each.exit_code, each.output) for each in told] == [(0, "")] * 4
+        server.wait_for("game_ended")
+
+
+@pytest.mark.parametrize("form", ["", "--json", "--raw"])
+def test_a_room_that_is_closed_without_a_result_is_a_failure(form: str) -> None:
+    with scripted_server('<observed roomId="r"/><left roomId="r"/>', after="<observe") as port:
+        result = run("admin", "observe", "r", "-p", str(port), *([form] if form else []))
+    assert result.exit_code == 1
+    assert result.stderr == "spielleiter: room r was closed without a result\n"
+    if form == "--json":
+        assert _events(result.stdout) == [{"event": "left", "roomId": "r"}]
+
+
+def test_a_season_that_was_named_wrongly_is_told() -> None:
+    with background_server() as server:
+        room, codes = _prepare(server)
+        server.add_player("first", reservation=codes[0])
+        server.when("observer_joined", lambda: server.add_player("illegal", reservation=codes[1]))
+        result = server.run("admin", "observe", room, "--edition", "hase-und-igel-2018")
+    assert result.exit_code == 1
+    assert result.stderr == (
+        f"spielleiter: room {room} was closed without a result that hase-und-igel-2018 can read; leave out --edition\n"
+    )
+
+
+def test_a_server_that_says_goodbye_may_be_another_seasons() -> None:
+    """As release 18.2.6 does, which knows no attribute password."""
+    with scripted_server(*["<sc.protocol.responses.CloseConnection/>"] * 2) as port:
+        told = [
+            run("admin", "cancel", "r", "-p", str(port), *more).stderr
+            for more in ((), ("--game", "swc_2018_hase_und_igel"))
+        ]
+    line = "spielleiter: the server said goodbye without giving a reason"
+    assert told == [f"{line}; if this server plays another season, name it with --game or --edition\n", f"{line}\n"]
+
+
+def test_a_position_is_listed_once() -> None:
+    """A step sends the position anew, with the request; who lists events as JSON is told of all of them."""
+    with background_server() as server:
+        room, codes = _prepare(server, "--pause")
+        told: list[int] = []
+        for code in codes:
+            server.add_player("first", reservation=code)
+        server.wait_for("game_started")
+
+        async def step(admin: AdminClient) -> None:
+            events = await admin.observe(room)
+            for _ in range(2):
+                await admin.step(room)
+                turn = None
+                async for event in events:
+                    if isinstance(event, Memento):
+                        told.append(event.state.turn)
+                        if turn not in {None, event.state.turn}:
+                            break
+                        turn = event.state.turn
+            await admin.cancel(room)
+
+        server.when("observer_joined", lambda: server.administer(step))
+        result = server.run("admin", "observe", room)
+    lines = [line for line in result.stdout.splitlines() if line.startswith("turn")]
+    assert len(told) > len(set(told))
+    assert [int(line.split()[1]) for line in lines] == sorted(set(told))
+
+
+def test_every_position_is_drawn_where_it_is_asked_for() -> None:
+    with background_server() as server:
+        room, codes = _prepare(server, "--slot", "Alice", "--slot", "Bob")
+        server.add_player("first", reservation=codes[0])
+        server.when("observer_joined", lambda: server.add_player("illegal", reservation=codes[1]))
+        result = server.run("admin", "observe", room, "--board")
+    lines = result.stdout.splitlines()
+    assert [line[43:].strip() for line in lines if line.startswith(" 0 ")] == ["turn 0, round 1", "turn 1, round 1"]
+    assert lines[-1].startswith("over: Alice wins 5:0")
+
+
 def test_a_season_that_reserves_every_seat_has_no_open_ones() -> None:
     result = run("admin", "prepare", "--open", "--game", "swc_2018_hase_und_igel")
     assert result.exit_code == 2
@@ -188,6 +293,15 @@ def test_nobody_there_is_a_failure() -> None:
             "spielleiter: cannot connect to 127.0.0.1:1 (nobody listens there); "
             "start a server with `spielleiter serve --port 1`, or name another place with --host and --port\n"
         ),
+    )
+
+
+@pytest.mark.parametrize("form", ["--json", "--raw"])
+def test_a_board_is_for_people(form: str) -> None:
+    result = run("admin", "observe", "x", form, "--board")
+    assert (result.exit_code, result.stderr) == (
+        2,
+        f"spielleiter admin observe: --board and {form} exclude each other, expected one of them\n",
     )
 
 

@@ -18,8 +18,8 @@ def test_a_game_is_played_and_its_board_shown() -> None:
     assert result.exit_code == 0
     first, *board, last = result.stdout.splitlines()
     assert first.startswith("server on 127.0.0.1:")
-    assert len(board) == SIZE
-    assert "".join(board).count("B") == 5
+    assert len(board) == SIZE + 1
+    assert "".join(row[3:43] for row in board).count("B") == 2 * 5
     assert last.startswith("first wins 5:0; illegal: RULE_VIOLATION ")
 
 
@@ -35,13 +35,25 @@ def test_any_edition_can_be_shown() -> None:
     assert result.stdout.splitlines()[-1].startswith("first wins 5:0; illegal: RULE_VIOLATION ")
 
 
-def test_a_game_without_a_drawn_board_is_shown_by_its_result() -> None:
+def test_another_game_is_drawn_as_well() -> None:
     game = ("--game", "swc_2018_hase_und_igel")
     result = run("demo", *game, "--first", "hui-random", "--second", "crash", "--seed", "1")
     assert result.exit_code == 0
-    first, last = result.stdout.splitlines()
+    first, *board, last = result.stdout.splitlines()
     assert first.endswith("hui-random against crash")
+    assert any(line.startswith("R hui-random: field ") for line in board)
     assert last.startswith("hui-random wins ")
+
+
+@pytest.mark.parametrize(("option", "boards"), [("--board", 2), ("--no-board", 0)])
+def test_every_position_is_drawn_or_none(option: str, boards: int) -> None:
+    result = run("demo", "--first", "first", "--second", "illegal", "--seed", "1", option)
+    assert result.exit_code == 0
+    assert len(result.stdout.splitlines()) == 2 + boards * (SIZE + 1)
+    assert [line[43:].strip() for line in result.stdout.splitlines() if "round" in line] == [
+        "turn 0, round 1",
+        "turn 1, round 1",
+    ][:boards]
 
 
 def test_a_strategy_for_another_game_is_one_line() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from server.editions import EDITIONS, choose_editions
 from tests.patience import PATIENCE
-from tests.spielleiter.background import background_server, run
+from tests.spielleiter.background import END, BackgroundServer, background_server, run, scripted_server
 
 ROOT = Path(__file__).parents[2]
 
@@ -29,7 +29,10 @@ def test_the_room_is_told_apart_from_the_outcome(form: list[str]) -> None:
         server.add_player("illegal")
         result = server.run("play", *form)
         (room,) = {event["room"] for event in map(json.loads, server.log.splitlines()) if "room" in event}
-    assert result.stderr == f"room {room}\n"
+    assert [line for line in result.stderr.splitlines() if not line.startswith("waiting ")] == [
+        f"room {room}",
+        "the game begins: you are player ONE (BLUE, RED)",
+    ]
     assert len(result.stdout.splitlines()) == 1
 
 
@@ -58,6 +61,103 @@ def test_every_edition_is_played(edition: str) -> None:
     assert result.stdout.startswith("won as player ")
 
 
+def _prepare(server: BackgroundServer, edition: str) -> tuple[str, list[str]]:
+    value = json.loads(server.run("admin", "prepare", "--json", "--edition", edition).stdout)
+    return value["roomId"], value["reservations"]
+
+
+BEGINNINGS = {"hase-und-igel-2018": "RED"}
+"""Others than `ONE (BLUE, RED)`."""
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_the_season_of_a_reserved_seat_need_not_be_named(edition: str) -> None:
+    with background_server(editions={EDITIONS[edition].game_type: edition}) as server:
+        _, codes = _prepare(server, edition)
+        server.add_player("illegal", reservation=codes[1], edition=edition)
+        result = server.run("play", "-s", "first", "-r", codes[0])
+    assert result.exit_code == 0
+    assert result.stdout.startswith("won as player 1")
+    assert result.stderr.splitlines()[-1] == (
+        f"the game begins: you are player {BEGINNINGS.get(edition, 'ONE (BLUE, RED)')}"
+    )
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_the_season_of_a_room_need_not_be_named(edition: str) -> None:
+    with background_server(editions={EDITIONS[edition].game_type: edition}) as server:
+        server.add_player("illegal", edition=edition)
+        server.wait_for("room_opened")
+        (room,) = {event["room"] for event in map(json.loads, server.log.splitlines()) if "room" in event}
+        result = server.run("play", "-s", "first", "--room", room)
+    assert result.exit_code == 0
+    assert result.stdout.startswith("won as player 2")
+
+
+def test_a_strategy_that_does_not_play_the_game_of_its_room_is_told() -> None:
+    with background_server() as server:
+        _, codes = _prepare(server, "blokus-2021-r3")
+        server.add_player("first", reservation=codes[1], edition="blokus-2021-r3")
+        result = server.run("play", "-s", "hui-greedy", "-r", codes[0])
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[-1] == (
+        "spielleiter: the strategy hui-greedy does not play swc_2021_blokus, the game of this room"
+    )
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_a_room_that_is_closed_without_a_result_is_a_failure(as_json: bool) -> None:
+    with scripted_server('<joined roomId="r"/><left roomId="r"/>') as port:
+        result = run("play", "-p", str(port), *(["--json"] if as_json else []))
+    assert result.exit_code == 1
+    assert result.stderr.splitlines() == ["room r", "spielleiter: the room was closed without a result"]
+    if as_json:
+        value = json.loads(result.stdout)
+        assert (value["outcome"], value["end"], value["roomId"]) == ("none", "left", "r")
+
+
+def test_a_server_that_says_goodbye_may_be_another_seasons() -> None:
+    with scripted_server(END, END) as port:
+        told = [run("play", "-p", str(port), *more).stderr for more in ((), ("--edition", "blokus-2021-r1"))]
+    line = "spielleiter: the server ended the connection instead of giving a seat"
+    assert told == [f"{line}; if this server plays another season, name it with --game or --edition\n", f"{line}\n"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seat", ["join", "room", "reservation"])
+def test_waiting_is_told(seat: str) -> None:
+    """The opponent comes only when the player has said whom it waits for."""
+    with background_server() as server:
+        options: list[str] = []
+        code = None
+        if seat == "reservation":
+            _, (first_code, code) = _prepare(server, "blokus-2027")
+            options = ["-r", first_code]
+        elif seat == "room":
+            prepared = server.run("admin", "prepare", "--json", "--open")
+            options = ["--room", json.loads(prepared.stdout)["roomId"]]
+        command = [sys.executable, "-m", "spielleiter", "play", "-s", "first", "-p", str(server.port), *options]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) as player:
+            assert player.stderr
+            first, second = player.stderr.readline(), player.stderr.readline()
+            server.add_player("illegal", reservation=code)
+            out, rest = player.communicate(timeout=60)
+    assert first.startswith("room ")
+    whom = "the other reserved seat" if seat == "reservation" else f"an opponent in {first.strip()}"
+    assert second == f"waiting for {whom}\n"
+    assert rest == "the game begins: you are player ONE (BLUE, RED)\n"
+    assert out.startswith("won as player 1")
+
+
+def test_a_board_is_drawn_where_it_is_asked_for() -> None:
+    with background_server() as server:
+        server.add_player("illegal")
+        result = server.run("play", "-s", "first", "--board")
+    assert "you: 0 points" in result.stderr
+    assert "opponent: 0 points" in result.stderr
+    assert len(result.stdout.splitlines()) == 1
+
+
 def test_a_strategy_for_one_game_plays_that_game() -> None:
     with background_server() as server:
         server.add_player("illegal", edition="hase-und-igel-2018")
@@ -83,7 +183,7 @@ def test_a_connection_that_broke_is_a_failure(as_json: bool) -> None:
     if as_json:
         assert json.loads(result.stdout)["end"] == "abandoned"
     else:
-        assert result.stderr.splitlines()[1:] == ["spielleiter: this player broke the connection itself"]
+        assert result.stderr.splitlines()[-1] == "spielleiter: this player broke the connection itself"
 
 
 @pytest.mark.parametrize(

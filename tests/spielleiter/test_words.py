@@ -1,18 +1,13 @@
 from __future__ import annotations
 
-import random
-
-import click
 import pytest
 
 from client.player import GameEnd, GameReport
 from game.blokus.polyomino import Shape
 from game.blokus.rulesets import RULES_2021
 from game.blokus.state import BlokusState
-from game.hase_und_igel.ruleset import HASE_UND_IGEL_2018
 from protocol.messages import Cause, Memento, Result, Score
 from spielleiter.words import (
-    board_text,
     last_move_text,
     outcome_word,
     points_text,
@@ -34,19 +29,6 @@ def _result(winners: tuple[int, ...], *causes: Cause) -> Result:
 
 def _report(result: Result | None, *, end: GameEnd = GameEnd.RESULT, seat: int | None = 0) -> GameReport:
     return GameReport(end, "r", seat, result, None, 3, ("first\n word", "last\n word"))
-
-
-def test_a_board_is_drawn_in_letters_and_colours() -> None:
-    after = START.play(next(START.generate_legal_moves()))
-    rows = click.unstyle(board_text(after)).splitlines()
-    assert len(rows) == 20
-    assert all(len(row) == 39 for row in rows)
-    assert sum(row.count("B") for row in rows) == 5
-    assert "\x1b[34mB" in board_text(after)
-
-
-def test_a_game_without_a_drawing_has_none() -> None:
-    assert board_text(HASE_UND_IGEL_2018.new_state(random.Random(0))) == ""
 
 
 def test_points_are_told_by_seat_and_part() -> None:

@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+import random
+from typing import cast
+
+import pytest
+from lxml import etree
+
+from protocol.dialect import Dialect
+from protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
+from protocol.dialects.blokus_2027 import BLOKUS_2027
+from protocol.dialects.hase_und_igel_2018 import HASE_UND_IGEL_2018
+from protocol.messages import (
+    CloseConnection,
+    ErrorPacket,
+    Left,
+    Memento,
+    Message,
+    MoveData,
+    MoveRequest,
+    Paused,
+    Result,
+    RoomData,
+    RoomMessage,
+    UnreadableData,
+    WelcomeMessage,
+)
+from protocol.reading import Element
+from protocol.recognition import Recogniser
+from server.editions import EDITIONS
+from tests.protocol.seasons import samples
+
+DIALECTS = [edition.dialect for edition in EDITIONS.values()]
+RELEASES = {
+    "blokus-2027": BLOKUS_2027,
+    "blokus-2021": BLOKUS_2021_R3,
+    "blokus-2021-r1": EDITIONS["blokus-2021-r1"].dialect,
+    "hase-und-igel-2018": HASE_UND_IGEL_2018,
+}
+PACKETS = [
+    pytest.param(RELEASES[release], packet, id=f"{release} {name}")
+    for release in RELEASES
+    for name, packet in samples(release).items()
+    if name.startswith("memento")
+]
+RESULTS = [
+    pytest.param(RELEASES[release], packet, id=f"{release} {name}")
+    for release in ("blokus-2027", "blokus-2021", "hase-und-igel-2018")  # r1's results are r3's
+    for name, packet in samples(release).items()
+    if name.startswith("result")
+]
+
+
+def read(recogniser: Recogniser, packet: bytes | str) -> Message:
+    return recogniser.dialect.decode(cast("Element", etree.fromstring(packet)))
+
+
+def room_of(packet: bytes | str) -> str | None:
+    return etree.fromstring(packet).get("roomId")
+
+
+def start(edition: str, room_id: str = "r") -> bytes:
+    state = EDITIONS[edition].game.new_state(random.Random(1))
+    return EDITIONS[edition].dialect.encode(RoomMessage(room_id, Memento(state, ("Alice", "Bob"))))
+
+
+@pytest.mark.parametrize(("dialect", "packet"), PACKETS + RESULTS)
+def test_the_releases_own_packets_tell_their_season(dialect: Dialect, packet: bytes) -> None:
+    recogniser = Recogniser(DIALECTS)
+    message = read(recogniser, packet)
+    assert isinstance(message, RoomMessage)
+    assert isinstance(message.data, Memento | Result)
+    assert recogniser.of_room(room_of(packet)) is dialect
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_position_of_ours_tells_its_season(edition: str) -> None:
+    recogniser = Recogniser(DIALECTS)
+    message = read(recogniser, start(edition))
+    assert isinstance(message, RoomMessage)
+    assert isinstance(message.data, Memento)
+    chosen = recogniser.of_room("r")
+    assert chosen is not None
+    assert chosen.encode(message) == start(edition)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'turn="0"', b'turn="0" weather="fine"'),
+        (b"<board/>", b"<board/><clock>12</clock>"),
+        (b"\n", b" "),
+    ],
+)
+def test_a_server_that_says_a_little_more_is_recognised(old: bytes, new: bytes) -> None:
+    packet = start("blokus-2021-r1")
+    assert old in packet
+    recogniser = Recogniser(DIALECTS)
+    read(recogniser, packet.replace(old, new))
+    assert recogniser.of_room("r") is EDITIONS["blokus-2021-r1"].dialect
+
+
+def test_what_is_no_position_settles_nothing_and_is_read_all_the_same() -> None:
+    recogniser = Recogniser(DIALECTS)
+    told: list[tuple[str, RoomData | None]] = [
+        ('<room roomId="r"><data class="welcomeMessage" color="blue"/></room>', WelcomeMessage(1)),
+        ('<room roomId="r"><data class="welcomeMessage" color="two"/></room>', WelcomeMessage(1)),
+        ('<room roomId="r"><data class="sc.framework.plugins.protocol.MoveRequest"/></room>', MoveRequest()),
+        ('<room roomId="r"><data class="moveRequest"/></room>', MoveRequest()),
+        ('<room roomId="r"><data class="paused" paused="true"/></room>', Paused(is_paused=True)),
+        ('<room roomId="r"/>', None),
+    ]
+    for packet, data in told:
+        assert read(recogniser, packet) == RoomMessage("r", data)
+    assert recogniser.of_room("r") is None
+
+
+def test_what_no_season_says_is_unreadable() -> None:
+    recogniser = Recogniser(DIALECTS)
+    message = read(recogniser, '<room roomId="r"><data class="weather"/></room>')
+    assert isinstance(message, RoomMessage)
+    assert isinstance(message.data, UnreadableData)
+    assert not recogniser.has_recognised
+
+
+def test_each_room_has_its_own_season_for_good() -> None:
+    recogniser = Recogniser(DIALECTS)
+    read(recogniser, start("hase-und-igel-2018", "a"))
+    assert recogniser.has_recognised
+    read(recogniser, start("blokus-2021-r2", "b"))
+    message = read(recogniser, start("blokus-2021-r2", "a"))
+    assert isinstance(message, RoomMessage)
+    assert isinstance(message.data, UnreadableData)
+    assert recogniser.of_room("a") is HASE_UND_IGEL_2018
+    assert recogniser.of_room("b") is EDITIONS["blokus-2021-r2"].dialect
+    assert recogniser.of_room("c") is None
+
+
+def test_moves_and_the_goodbye_are_written_as_the_room_has_them() -> None:
+    recogniser = Recogniser(DIALECTS)
+    move = next(iter(EDITIONS["blokus-2021-r3"].game.new_state(random.Random(1)).generate_legal_moves()))
+    message = RoomMessage("r", MoveData(move))
+    assert recogniser.dialect.encode(message) == BLOKUS_2027.encode(message)
+    assert recogniser.dialect.encode(CloseConnection()) == BLOKUS_2027.encode(CloseConnection())
+    read(recogniser, start("blokus-2021-r3"))
+    assert recogniser.dialect.encode(message) == BLOKUS_2021_R3.encode(message)
+    assert recogniser.dialect.encode(CloseConnection()) == BLOKUS_2021_R3.encode(CloseConnection())
+
+
+def test_packets_of_any_season_around_rooms_are_understood() -> None:
+    recogniser = Recogniser(DIALECTS)
+    assert read(recogniser, '<error message="no"/>') == ErrorPacket("no")
+    assert read(recogniser, '<errorpacket message="no"/>') == ErrorPacket("no")
+    assert read(recogniser, '<left roomId="r"/>') == Left("r")
+    assert read(recogniser, "<close/>") == CloseConnection()
+    assert read(recogniser, "<sc.protocol.responses.CloseConnection/>") == CloseConnection()
+
+
+def test_one_dialect_alone_is_not_guessed_at() -> None:
+    recogniser = Recogniser([BLOKUS_2021_RELEASE])
+    read(recogniser, start("blokus-2021-r3"))
+    assert recogniser.of_room("r") is BLOKUS_2021_RELEASE
+    recogniser = Recogniser([HASE_UND_IGEL_2018])
+    message = read(recogniser, start("blokus-2021-r3"))
+    assert isinstance(message, RoomMessage)
+    assert isinstance(message.data, UnreadableData)
+    assert recogniser.of_room("r") is None
