@@ -285,7 +285,7 @@ def test_an_administrator_in_python(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_make_serve_and_make_demo(tmp_path: Path) -> None:
     """As they are, but for preparing an environment: the one of the tests is used."""
-    environment = Path(sys.prefix)
+    environment = os.path.relpath(sys.prefix, ROOT)  # make takes no path with blanks
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
 
     def make(target: str, arguments: str) -> subprocess.Popen[str]:
