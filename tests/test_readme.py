@@ -323,6 +323,7 @@ def test_the_log_looks_as_shown() -> None:
     (shown,) = blocks("README.md", "text", "Logs")
     with background_server(log_format="console") as server:
         server.add_player("illegal")
+        server._log.wait_for("player_joined")  # it has the first seat
         server.run("play")
     for line in shown.text.splitlines():
         assert re.search("^" + re.escape(line).replace("…", ".*") + "$", server.log, re.MULTILINE), line
