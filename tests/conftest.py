@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import threading
+
 from hypothesis import HealthCheck, settings
 
 from tests.effort import FACTOR
@@ -14,3 +17,8 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("project")
+
+# A shell without job control starts what it puts in the background with SIGINT ignored, and everybody inherits that. A
+# signal that is caught here is the default again in the programs that tests start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -304,7 +304,7 @@ def test_an_administrator_in_python(number: int, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_make_serve_and_make_demo(tmp_path: Path) -> None:
     """As they are, but for preparing an environment: the one of the tests is used."""
-    environment = Path(sys.prefix)
+    environment = os.path.relpath(sys.prefix, ROOT)  # make takes no path with blanks
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
 
     def make(target: str, arguments: str) -> subprocess.Popen[str]:
@@ -342,6 +342,7 @@ def test_the_log_looks_as_shown() -> None:
     (shown,) = blocks("README.md", "text", "Logs")
     with background_server(log_format="console") as server:
         server.add_player("illegal")
+        server._log.wait_for("player_joined")  # it has the first seat
         server.run("play")
     for line in shown.text.splitlines():
         assert re.search("^" + re.escape(line).replace("…", ".*") + "$", server.log, re.MULTILINE), line
