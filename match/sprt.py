@@ -1,17 +1,19 @@
 """When to stop: the sequential probability ratio test over pairs of games.
 
-Law: a decision is a pure function of the pairs so far, and it may be asked for after each of them: that is what the
+Invariants: a decision is a pure function of the pairs so far. It may be asked for after each of them; that is what the
 error rates hold for. H0 says that program 0 is `elo0` better (or less), H1 that it is `elo1` better (or more).
 
-Sources, by name:
+The model says which Elo these are. *logistic*: the mean score of a pair is 1 / (1 + 10^(-Elo / 400)). *normalized*: the
+mean score is so many standard deviations of a pair above 1/2, √2 Elo ln(10) / 800; so the bounds mean the same number
+of games whether a game is drawn often or never.
+
+Sources:
 
 - A. Wald (1945), Sequential Tests of Statistical Hypotheses: the bounds ln(beta / (1 - alpha)) and
   ln((1 - beta) / alpha).
-- M. Van den Bergh, A Practical Introduction to the GSPRT, and Fishtest: the generalised likelihood ratio of the five
-  kinds of pairs, each hypothesis with its likeliest distribution of the given mean, Elo being logistic; kinds that did
-  not occur count as a thousandth of a pair.
-- A. B. Owen (1988), Empirical Likelihood: that distribution is q_i = p_i / (1 + t (a_i - mean)), with the t for which
-  the mean comes out.
+- M. Van den Bergh, A Practical Introduction to the GSPRT; Normalized Elo; and Fishtest: the generalised likelihood
+  ratio of the five kinds of pairs, each hypothesis with its likeliest distribution; kinds that did not occur count as
+  a thousandth of a pair.
 """
 
 from __future__ import annotations
@@ -20,11 +22,19 @@ import enum
 import math
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from match.statistics import PAIR_SCORES, PairCounts, score_of_elo
+from match.intervals import NORMALIZED_UNIT
+from match.likelihood import find_multiplier
+from match.significance import PairCounts
+from match.statistics import PAIR_SCORES, score_of_elo
+
+MODELS: Final = ("logistic", "normalized")
+"""The Elo that a test may be about; the first one unless another is named."""
 
 _UNSEEN: Final = 1e-3
+_ROUNDS: Final = 60
+_PRECISION: Final = 1e-11
 
 
 class SprtError(Exception):
@@ -46,8 +56,11 @@ class Sprt:
     elo1: float
     alpha: float = 0.05
     beta: float = 0.05
+    model: str = MODELS[0]
 
     def __post_init__(self) -> None:
+        if self.model not in MODELS:
+            raise SprtError(f"SPRT: model={self.model}: expected {' or '.join(MODELS)}")
         if not all(map(math.isfinite, (self.elo0, self.elo1, self.alpha, self.beta))):
             raise SprtError("SPRT: every parameter must be finite")
         if self.elo0 >= self.elo1:
@@ -57,12 +70,20 @@ class Sprt:
 
     @classmethod
     def parse(cls, text: str) -> Sprt:
-        """The test written as ``elo0=0 elo1=50 alpha=0.05 beta=0.05``; commas separate as well. Raises SprtError."""
-        values: dict[str, float] = {}
+        """The test written as ``elo0=0 elo1=50 alpha=0.05 beta=0.05 model=normalized``. Raises SprtError.
+
+        Commas separate as well as blanks. `alpha` and `beta` are 0.05 and `model` is logistic unless given.
+        """
+        values: dict[str, Any] = {}
         for word in re.split(r"[\s,]+", text.strip()):
             name, _, value = word.partition("=")
             if name not in cls.__slots__ or name in values:
-                raise SprtError(f"SPRT: {word!r} where one of elo0=, elo1=, alpha=, beta= was expected, each once")
+                raise SprtError(
+                    f"SPRT: {word!r} where one of elo0=, elo1=, alpha=, beta=, model= was expected, each once"
+                )
+            if name == "model":
+                values[name] = value
+                continue
             try:
                 values[name] = float(value)
             except ValueError:
@@ -73,7 +94,7 @@ class Sprt:
         return cls(**values)
 
     def __str__(self) -> str:
-        return " ".join(f"{name}={getattr(self, name):g}" for name in ("elo0", "elo1", "alpha", "beta"))
+        return f"elo0={self.elo0:g} elo1={self.elo1:g} alpha={self.alpha:g} beta={self.beta:g} model={self.model}"
 
     @property
     def lower(self) -> float:
@@ -90,13 +111,8 @@ class Sprt:
         if not any(counts):
             return 0.0
         weights = [float(count) or _UNSEEN for count in counts]
-        tilts: list[list[float]] = []
-        for elo in (self.elo0, self.elo1):
-            mean = score_of_elo(elo)
-            deviations = [score - mean for score in PAIR_SCORES]
-            multiplier = _solve(weights, deviations)
-            tilts.append([1 + multiplier * deviation for deviation in deviations])
-        zeros, ones = tilts
+        tilt = _normalized_tilt if self.model == "normalized" else _logistic_tilt
+        zeros, ones = tilt(weights, self.elo0), tilt(weights, self.elo1)
         return sum(weight * math.log(zero / one) for weight, zero, one in zip(weights, zeros, ones, strict=True))
 
     def decide(self, counts: PairCounts) -> Decision | None:
@@ -109,29 +125,35 @@ class Sprt:
         return None
 
 
-def _solve(weights: list[float], deviations: list[float]) -> float:
-    """The root t of sum w d / (1 + t d): it falls strictly between the two poles that leave every 1 + t d positive.
+def _logistic_tilt(weights: list[float], elo: float) -> list[float]:
+    """By what each result's share is divided in the likeliest distribution with this mean."""
+    mean = score_of_elo(elo)
+    deviations = [score - mean for score in PAIR_SCORES]
+    multiplier = find_multiplier(weights, deviations)
+    return [1 + multiplier * deviation for deviation in deviations]
 
-    Newton's steps, halved where they would leave the bracket.
+
+def _normalized_tilt(weights: list[float], elo: float) -> list[float]:
+    """The same for the likeliest distribution whose mean is `ratio` standard deviations above 1/2.
+
+    That condition is not linear in the distribution. It is replaced by its tangent at the distribution found before,
+    again and again until nothing changes. The first one, of pairs won and lost only, meets the condition exactly; as
+    the standard deviation is concave, every later tangent has deviations of both signs.
     """
-    low, high = -1 / max(deviations), -1 / min(deviations)
-    t = following = 0.0
-    pairs = list(zip(weights, deviations, strict=True))
-    for _ in range(200):
-        t = following
-        value = slope = 0.0
-        for weight, deviation in pairs:  # one plain loop: this is asked after every pair of a match
-            ratio = deviation / (1 + t * deviation)
-            weighted = weight * ratio
-            value += weighted
-            slope += weighted * ratio
-        if value > 0:
-            low = t
-        else:
-            high = t
-        following = t + value / slope
-        if not low < following < high:
-            following = (low + high) / 2
-        if abs(following - t) <= 1e-12 * (1 + abs(t)):
+    ratio = math.sqrt(2) * elo / NORMALIZED_UNIT
+    won = 0.5 + 0.5 * ratio / math.sqrt(1 + ratio**2)
+    shares = [1 - won, 0.0, 0.0, 0.0, won]
+    total = sum(weights)
+    tilt = [1.0] * len(weights)
+    for _ in range(_ROUNDS):
+        mean = sum(share * score for share, score in zip(shares, PAIR_SCORES, strict=True))
+        spread = math.sqrt(sum(share * (score - mean) ** 2 for share, score in zip(shares, PAIR_SCORES, strict=True)))
+        deviations = [score - 0.5 - ratio * spread / 2 * (1 + ((score - mean) / spread) ** 2) for score in PAIR_SCORES]
+        multiplier = find_multiplier(weights, deviations)
+        tilt = [1 + multiplier * deviation for deviation in deviations]
+        following = [weight / total / each for weight, each in zip(weights, tilt, strict=True)]
+        change = max(abs(new - old) for new, old in zip(following, shares, strict=True))
+        shares = following
+        if change < _PRECISION:
             break
-    return following
+    return tilt

@@ -1,16 +1,15 @@
-"""Who is better, and how sure that is.
+"""What the games of a match come to: results, pairs, points, and the conversion between scores and Elo.
 
-Law: pure functions of games that were counted, always seen from program 0. What belongs together is not taken for
-independent: the unit of every interval is the pair of games with the sides swapped, never the single game. What
-cannot be said from the games there are is None, and no number is made up for it.
+Invariants: pure functions of the counted games, seen from program 0. The unit is the pair of games with the sides
+swapped, never the single game, because the two games of a pair have their start in common. What cannot be said
+from the games there are is None; no number is made up for it.
 
-Sources, by name:
+Sources:
 
 - *Logistic Elo*: A. Elo, The Rating of Chessplayers, in its logistic form: s = 1 / (1 + 10^(-Elo / 400)).
 - *Pentanomial*: M. Van den Bergh, Normalized Elo, and the statistics of Fishtest: the variance is that of the pairs'
   scores 0, 1/4 ... 1.
-- *Wilks*: S. S. Wilks (1938), The large-sample distribution of the likelihood ratio.
-- *Student's t*: M. Abramowitz and I. Stegun, Handbook of Mathematical Functions, 26.7.3 and 26.7.4.
+- *Student's t*: M. Abramowitz and I. Stegun, Handbook of Mathematical Functions, 26.7.3 to 26.7.5.
 """
 
 from __future__ import annotations
@@ -19,13 +18,12 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist, fmean, variance
-from typing import Final, TypeAlias
+from typing import Final
 
 from match.records import LEFTOVER_VERDICTS, GameRecord, Verdict
-
-PairCounts: TypeAlias = tuple[int, int, int, int, int]
-"""How many pairs brought program 0 no point, a half, one, one and a half, two."""
+from match.significance import PairCounts
 
 PAIR_SCORES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 """What a pair counts, a game in the middle: the mean of its two games."""
@@ -34,8 +32,6 @@ PLAYED_OUT: Final = LEFTOVER_VERDICTS | {Verdict.REGULAR}
 """Verdicts on games that came to the end the rules have; only their points say how well a program plays."""
 
 CONFIDENCE: Final = 0.95
-NORMAL_QUANTILE: Final = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
-"""1.96: half the width of the interval in standard errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,49 +114,6 @@ def mean_and_variance(counts: PairCounts) -> tuple[float, float]:
     return mean, spread / pairs
 
 
-def estimate_score(counts: PairCounts) -> Estimate | None:
-    """The expected score of a game; None without a pair.
-
-    Pairs that all ended alike have no variance, and the usual interval would have no width, however few they are.
-    The bounds are then those of the multinomial likelihood (Wilks). With all N pairs at `a`, the likeliest way to a
-    mean below is to put the rest at 0, with the likelihood (mean / a)^N, and it is rejected where
-    -2 N ln(mean / a) > 1.96^2; above likewise with the rest at 1.
-    """
-    pairs = sum(counts)
-    if not pairs:
-        return None
-    mean, spread = mean_and_variance(counts)
-    if max(counts) == pairs:
-        shrink = math.exp(-(NORMAL_QUANTILE**2) / (2 * pairs))
-        return Estimate(mean, mean * shrink, 1 - (1 - mean) * shrink)
-    error = NORMAL_QUANTILE * math.sqrt(spread / pairs)
-    return Estimate(mean, mean - error, mean + error)
-
-
-def estimate_elo(counts: PairCounts) -> Estimate | None:
-    """How much better program 0 is, with the interval of the score carried over; None without a pair."""
-    score = estimate_score(counts)
-    if score is None:
-        return None
-    return Estimate(elo_of_score(score.value), elo_of_score(score.low), elo_of_score(score.high))
-
-
-def likelihood_of_superiority(counts: PairCounts) -> float | None:
-    """One less the p-value of "program 0 is not better"; None without a pair.
-
-    The normal test of the mean score against 1/2. Where all pairs ended alike it is the signed root of the
-    likelihood ratio instead (Wilks; see `estimate_score`).
-    """
-    pairs = sum(counts)
-    if not pairs:
-        return None
-    mean, spread = mean_and_variance(counts)
-    if max(counts) == pairs:
-        distance = math.sqrt(2 * pairs * math.log(2 * max(mean, 1 - mean)))
-        return NormalDist().cdf(math.copysign(distance, mean - 0.5))
-    return NormalDist().cdf((mean - 0.5) / math.sqrt(spread / pairs))
-
-
 # -- points -----------------------------------------------------------------------------------------------------
 
 
@@ -195,8 +148,14 @@ def _estimate_mean(values: Sequence[float]) -> Estimate | None:
     return Estimate(mean, mean - error, mean + error)
 
 
+@lru_cache(maxsize=1024)
 def student_quantile(probability: float, freedom: int) -> float:
     """Where Student's t with `freedom` degrees (1 or more) reaches `probability` (above 1/2)."""
+    if freedom > 100:
+        # 26.7.5, whose next term is below 1e-7 here; the series of the distribution function grows long
+        z = NormalDist().inv_cdf(probability)
+        terms = ((z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96, (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384)
+        return z + math.fsum(term / freedom**power for power, term in enumerate(terms, 1))
     low, high = 0.0, 1.0
     while _student_cdf(high, freedom) < probability:
         low, high = high, high * 2
@@ -207,9 +166,6 @@ def student_quantile(probability: float, freedom: int) -> float:
 
 def _student_cdf(t: float, freedom: int) -> float:
     """The finite series of 26.7.3 (odd) and 26.7.4 (even), for t >= 0."""
-    if freedom > 1000:
-        # the series grows long, and the normal distribution is three digits near
-        return NormalDist().cdf(t)
     angle = math.atan2(t, math.sqrt(freedom))
     sine, square = math.sin(angle), math.cos(angle) ** 2
     is_odd = freedom % 2

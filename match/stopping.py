@@ -1,6 +1,7 @@
 """When a match is decided before its last game.
 
-Law: the same records give the same answer; a match without a test is decided by nothing but its last game.
+Invariants: the same records give the same answer; a match without a test is decided by its last game only. Both tests
+may be asked after every game and keep their error rates all the same.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from match.errors import SetupError
 from match.records import GameRecord
 from match.runner import never
 from match.setup import MatchSetup
+from match.significance import better_by_evidence
 from match.sprt import Sprt, SprtError
-from match.statistics import count_pairs, count_results, likelihood_of_superiority
+from match.statistics import count_pairs, count_results
 
 
 def sprt_of(setup: MatchSetup) -> Sprt | None:
@@ -36,7 +38,6 @@ def stop_rule(setup: MatchSetup) -> Callable[[Sequence[GameRecord]], bool]:
         pairs = count_pairs(records)
         if sprt is not None and sprt.decide(pairs) is not None:
             return True
-        likelihood = likelihood_of_superiority(pairs)
-        return significance is not None and likelihood is not None and min(likelihood, 1 - likelihood) <= significance
+        return significance is not None and better_by_evidence(pairs, significance) is not None
 
     return is_decided

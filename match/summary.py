@@ -1,8 +1,8 @@
 """What a match came to: everything that the reports show, worked out once.
 
-Law: a summary is made from the records alone, so that it can be made again from a journal at any time, with the same
-numbers. `to_json` gives what `summary.json` holds (docs/match.md has its schema); infinite Elo is null there, since
-JSON has no word for it.
+Invariants: a summary is made from the records and the match's tests alone, so that it can be made again from a journal
+at any time, with the same numbers. `to_json` gives what `summary.json` holds (docs/match.md has its schema); infinite
+Elo is null there, since JSON has no infinity.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Final
 
+from match.intervals import better_program, estimate_elo, estimate_normalized_elo
 from match.records import (
     BAD_MESSAGE_VERDICTS,
     CRASH_VERDICTS,
@@ -26,18 +27,16 @@ from match.records import (
     GameRecord,
     Verdict,
 )
+from match.significance import FEWEST_PAIRS, PairCounts, better_by_evidence, likelihood_of_superiority, log_evidence
 from match.sprt import Sprt
 from match.statistics import (
     PLAYED_OUT,
     Estimate,
-    PairCounts,
     Tally,
     count_pairs,
     count_results,
-    estimate_elo,
     estimate_point_difference,
     estimate_points,
-    likelihood_of_superiority,
     quantile,
 )
 
@@ -117,11 +116,23 @@ class SprtSummary:
     elo1: float
     alpha: float
     beta: float
+    model: str
+    """``"logistic"`` or ``"normalized"``: the Elo that `elo0` and `elo1` are."""
     log_likelihood_ratio: float
     lower: float
     upper: float
     decision: str | None
     """``"H0"``, ``"H1"`` or None: undecided."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignificanceSummary:
+    """Where the test stands that may be asked after every game."""
+
+    risk: float
+    log_evidence: float
+    upper: float
+    """At or above this logarithm of the evidence the match is decided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,14 +148,23 @@ class Summary:
     results: Tally
     pairs: PairCounts
     elo: Estimate | None
+    normalized_elo: Estimate | None
     likelihood_of_superiority: float | None
     point_difference: Estimate | None
     sprt: SprtSummary | None
+    significance: SignificanceSummary | None
+    better: int | None
+    """The program that is better: with 95 % confidence, or with the risk of `significance`; None: not decided."""
     programs: tuple[ProgramSummary, ProgramSummary]
     verdicts: tuple[tuple[str, int], ...]
     """Every kind that occurred, with the number of games, in the order of VERDICTS."""
     starts: tuple[StartSummary, ...]
     incidents: tuple[Incident, ...]
+
+    @property
+    def has_enough_pairs(self) -> bool:
+        """False: too few pairs to call anybody better, however they ended."""
+        return sum(self.pairs) >= FEWEST_PAIRS
 
     @property
     def uncounted(self) -> int:
@@ -165,8 +185,12 @@ def summarise(
     names: tuple[str, str] | None = None,
     planned: int | None = None,
     sprt: Sprt | None = None,
+    significance: float | None = None,
 ) -> Summary:
-    """The summary of one match's records, in any order. `names` are needed only where there may be no record."""
+    """The summary of one match's records, in any order.
+
+    `names` are needed only where there may be no record. `sprt` and `significance` are the tests of the match.
+    """
     games = sorted(records, key=lambda record: record.game)
     names = names or (games[0].names if games else ("player1", "player2"))
     pairs = count_pairs(games)
@@ -180,9 +204,14 @@ def summarise(
         results=count_results(games),
         pairs=pairs,
         elo=estimate_elo(pairs),
+        normalized_elo=estimate_normalized_elo(pairs),
         likelihood_of_superiority=likelihood_of_superiority(pairs),
         point_difference=estimate_point_difference(games),
         sprt=None if sprt is None else _state_of(sprt, pairs),
+        significance=None
+        if significance is None
+        else SignificanceSummary(significance, log_evidence(pairs), -math.log(significance)),
+        better=better_program(pairs) if significance is None else better_by_evidence(pairs, significance),
         programs=(_of_program(games, 0, names), _of_program(games, 1, names)),
         verdicts=tuple((kind, kinds[kind]) for kind in VERDICTS if kinds[kind]),
         starts=_of_starts(games),
@@ -201,6 +230,7 @@ def _state_of(sprt: Sprt, pairs: PairCounts) -> SprtSummary:
         elo1=sprt.elo1,
         alpha=sprt.alpha,
         beta=sprt.beta,
+        model=sprt.model,
         log_likelihood_ratio=sprt.log_likelihood_ratio(pairs),
         lower=sprt.lower,
         upper=sprt.upper,

@@ -28,7 +28,6 @@ def exit_code(
 ) -> int:
     """What a script is told; the first that holds of interrupted, machine, fault, worse, done."""
     from match.records import Verdict
-    from match.reports.words import SURE
     from match.runner import End
 
     if end is End.INTERRUPTED:
@@ -37,10 +36,10 @@ def exit_code(
         return EXIT_MACHINE
     if any(record.verdict in fail_on for record in records):
         return EXIT_FAULT
-    likelihood = summary.likelihood_of_superiority
-    if require == "better" and (likelihood is None or likelihood < SURE):
+    if require == "better" and summary.better != 0:
         return EXIT_FAILURE
-    if require == "not-worse" and likelihood is not None and likelihood <= 1 - SURE:
+    # with too few pairs nobody could be found to be worse, and a green result would stand on nothing
+    if require == "not-worse" and (summary.better == 1 or not summary.has_enough_pairs):
         return EXIT_FAILURE
     if summary.sprt is not None and summary.sprt.decision == "H0":
         return EXIT_FAILURE

@@ -121,13 +121,14 @@ _MIN_TESTS = 20
 @click.option(
     "--sprt",
     metavar="TEXT",
-    help='Stop as soon as the sequential test has decided: "elo0=0 elo1=50 alpha=0.05 beta=0.05".',
+    help='Stop as soon as the sequential test has decided: "elo0=0 elo1=50 alpha=0.05 beta=0.05"; '
+    "model=normalized for normalized Elo.",
 )
 @click.option(
     "--significance",
     type=click.FloatRange(0, 0.5, min_open=True),
     metavar="P",
-    help="Stop as soon as one program is better with this probability of error.",
+    help="Stop as soon as one program is better; equal programs are told apart in at most this share of matches.",
 )
 @click.option(
     "--min-tests",
@@ -148,6 +149,12 @@ _MIN_TESTS = 20
     "--require",
     type=click.Choice(["not-worse", "better"]),
     help=f"Exit with {EXIT_FAILURE} if player 1 is worse (or not better), with 95 % confidence.",
+)
+@click.option(
+    "--report-every",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Show results, Elo and the sequential test's state after every N games.",
 )
 @click.option("--pin", is_flag=True, help="A processor core for each program.")
 @folder_option("--out", "The folder for everything; a new one with date and time if not given.")
@@ -197,25 +204,41 @@ def match_command(context: click.Context, /, resume: Path | None, **options: Any
             setup = _setup(context, options)
             folder = options["out"] or Path(f"match-{datetime.now().astimezone():%Y-%m-%d_%H-%M-%S}")
         check_setup(setup)
+        if options["require"] is not None:
+            _check_requirement(setup, options["require"])
         if resume is None:
             save_setup(folder, setup.to_json())
     except (SetupError, JournalError) as error:
         raise Misuse(str(error)) from None
     try:
-        end, records, summary = _play(setup, folder, conditions)
+        end, records, summary = _play(setup, folder, conditions, options["report_every"])
     except MatchError as error:
         click.echo(f"spielleiter match: {error}", err=True)
         raise click.exceptions.Exit(EXIT_MACHINE) from None
     raise click.exceptions.Exit(exit_code(end, records, summary, fail_on, options["require"]))
 
 
-def _play(setup: MatchSetup, folder: Path, conditions: Conditions) -> tuple[End, tuple[GameRecord, ...], Summary]:
+def _check_requirement(setup: MatchSetup, require: str) -> None:
+    """Refuse what could not be found out, whatever happens in the games. Raises SetupError."""
+    from match.errors import SetupError
+    from match.significance import FEWEST_PAIRS
+
+    if setup.games < 2 * FEWEST_PAIRS:
+        raise SetupError(
+            f"--require {require}: from {setup.games} games it cannot be told which program is better, "
+            f"expected at least -n {2 * FEWEST_PAIRS}"
+        )
+
+
+def _play(
+    setup: MatchSetup, folder: Path, conditions: Conditions, report_every: int | None
+) -> tuple[End, tuple[GameRecord, ...], Summary]:
     from match.journal import open_journal
     from match.reports import write_reports
     from match.runner import count_cores, play_match
     from match.stopping import sprt_of, stop_rule
     from match.summary import summarise
-    from spielleiter.progress import showing_progress
+    from spielleiter.progress import Interim, showing_progress
 
     cores = count_cores()
     if conditions.concurrency > cores:
@@ -230,11 +253,12 @@ def _play(setup: MatchSetup, folder: Path, conditions: Conditions) -> tuple[End,
     click.echo(f"{setup.names[0]} against {setup.names[1]}, {games}, seed {setup.seed}, into {folder}")
     with open_journal(folder) as journal:
         try:
-            with showing_progress(setup.games, tuple(journal.records.values())) as progress:
+            interim = Interim(sprt_of(setup), report_every)
+            with showing_progress(setup.games, tuple(journal.records.values()), interim=interim) as progress:
                 end = run_async(lambda: play_match(setup, folder, journal, progress, conditions, stop_rule(setup)))
         finally:
             records = tuple(journal.records.values())
-            summary = summarise(records, setup.names, setup.games, sprt_of(setup))
+            summary = summarise(records, setup.names, setup.games, sprt_of(setup), setup.significance)
             write_reports(folder, summary, records)
     _show(summary, folder, end)
     return end, records, summary
@@ -242,12 +266,13 @@ def _play(setup: MatchSetup, folder: Path, conditions: Conditions) -> tuple[End,
 
 def _show(summary: Summary, folder: Path, end: End) -> None:
     from match.reports.words import (
-        elo_text,
+        both_elo_text,
         estimate_text,
         games_text,
         headline,
         percent_text,
         seconds_text,
+        significance_text,
         sprt_text,
     )
     from match.runner import End
@@ -273,9 +298,9 @@ def _show(summary: Summary, folder: Path, end: End) -> None:
             f"{count_text(program.leftovers, 'time')} left running after the game"
         )
     click.echo(
-        f"Elo {elo_text(summary.elo)}, likelihood of superiority {percent_text(summary.likelihood_of_superiority)}"
+        f"Elo {both_elo_text(summary)}, likelihood of superiority {percent_text(summary.likelihood_of_superiority)}"
     )
-    if text := sprt_text(summary):
+    for text in filter(None, (sprt_text(summary), significance_text(summary))):
         click.echo(text)
     click.echo(f"report: {folder / 'report.html'}")
 

@@ -12,15 +12,18 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, TextIO
 
 import click
 
+from match.intervals import estimate_elo
 from match.plan import PlannedGame
 from match.records import GameRecord, Verdict
 from match.runner import Progress
-from match.statistics import count_pairs, count_results, estimate_elo
+from match.sprt import Sprt
+from match.statistics import count_pairs, count_results
 
 _STOPPING: Final = "finishing the games that are being played; once more (Ctrl-C) cuts them off"
 _ERASE_LINE: Final = "\r\033[K"
@@ -45,12 +48,13 @@ def game_line(record: GameRecord) -> str:
     return text
 
 
-def standing(records: Sequence[GameRecord]) -> str:
-    """``+57 =3 -40  Elo +59.6 [+10.2, +109.0]``."""
-    from match.reports.words import elo_text
+def standing(records: Sequence[GameRecord], sprt: Sprt | None = None) -> str:
+    """``+57 =3 -40  LLR +1.20 (-2.94, +2.94)  Elo +59.6 [+10.2, +109.0]``; LLR with its bounds only with a test."""
+    from match.reports.words import elo_text, ratio_text
 
-    tally = count_results(records)
-    return f"+{tally.wins} ={tally.draws} -{tally.losses}  Elo {elo_text(estimate_elo(count_pairs(records)))}"
+    tally, pairs = count_results(records), count_pairs(records)
+    test = "" if sprt is None else f"  {ratio_text(sprt.log_likelihood_ratio(pairs), sprt.lower, sprt.upper)}"
+    return f"+{tally.wins} ={tally.draws} -{tally.losses}{test}  Elo {elo_text(estimate_elo(pairs))}"
 
 
 def time_text(seconds: float) -> str:
@@ -58,16 +62,37 @@ def time_text(seconds: float) -> str:
     return str(timedelta(seconds=int(seconds)))
 
 
+@dataclass(frozen=True, slots=True)
+class Interim:
+    """What is told of a match that goes on."""
+
+    sprt: Sprt | None = None
+    """The test whose likelihood ratio belongs to the standing."""
+    every: int | None = None
+    """After so many games each a line with the standing; None: none."""
+
+    def line(self, records: Sequence[GameRecord]) -> str:
+        """The line after these games, ``after 40 games: …``; empty where none is due."""
+        if self.every is None or len(records) % self.every:
+            return ""
+        return f"after {len(records)} game{'' if len(records) == 1 else 's'}: {standing(records, self.sprt)}"
+
+
 class PlainProgress:
     """A line for each game, as it is finished."""
 
-    def __init__(self, screen: TextIO) -> None:
+    def __init__(self, screen: TextIO, records: Sequence[GameRecord] = (), interim: Interim = Interim()) -> None:
         self._screen = screen
+        self._records = list(records)
+        self._interim = interim
 
     def game_started(self, planned: PlannedGame) -> None: ...
 
     def game_finished(self, record: GameRecord) -> None:
+        self._records.append(record)
         self._tell(game_line(record))
+        if line := self._interim.line(self._records):
+            self._tell(line)
 
     def stopping(self) -> None:
         self._tell(_STOPPING)
@@ -90,7 +115,9 @@ class LiveProgress:
         planned: int,
         records: Sequence[GameRecord],
         clock: Callable[[], float] = time.monotonic,
+        interim: Interim = Interim(),
     ) -> None:
+        self._interim = interim
         self._screen = screen
         self._records = list(records)
         self._resumed = len(self._records)
@@ -116,7 +143,8 @@ class LiveProgress:
     def game_finished(self, record: GameRecord) -> None:
         self._records.append(record)
         self._bar.pos = len(self._records)
-        self._draw("" if record.verdict == Verdict.REGULAR else game_line(record))
+        fault = "" if record.verdict == Verdict.REGULAR else game_line(record)
+        self._draw("\n".join(filter(None, (fault, self._interim.line(self._records)))))
 
     def stopping(self) -> None:
         self._bar.label = "stopping  "
@@ -129,7 +157,7 @@ class LiveProgress:
 
     def _draw(self, line_above: str = "") -> None:
         """Draw the bar anew, which is always another one where there is a line above it."""
-        text = "  ".join(filter(None, (self._time(), standing(self._records))))
+        text = "  ".join(filter(None, (self._time(), standing(self._records, self._interim.sprt))))
         before = f"{self._bar.label}[]  {self._bar.format_pos()}  "
         self._text = text[: max(0, shutil.get_terminal_size().columns - len(before))]
         with suppress(OSError):
@@ -146,13 +174,15 @@ class LiveProgress:
 
 
 @contextmanager
-def showing_progress(planned: int, records: Sequence[GameRecord], screen: TextIO | None = None) -> Iterator[Progress]:
+def showing_progress(
+    planned: int, records: Sequence[GameRecord], screen: TextIO | None = None, interim: Interim = Interim()
+) -> Iterator[Progress]:
     """The display for `planned` games of which `records` are finished already, on `screen` or standard error."""
     screen = sys.stderr if screen is None else screen
     if not screen.isatty() or os.environ.get("TERM") == "dumb":  # which has no way back to the start of a line
-        yield PlainProgress(screen)
+        yield PlainProgress(screen, records, interim)
         return
-    live = LiveProgress(screen, planned, records)
+    live = LiveProgress(screen, planned, records, interim=interim)
     try:
         yield live
     finally:

@@ -17,7 +17,7 @@ from spielleiter.options import TIMEOUTS, place_of_server
 if TYPE_CHECKING:
     from match.setup import MatchSetup
 
-FREE: Final = frozenset({"concurrency", "pin", "fail_fast", "fail_on", "require", "password"})
+FREE: Final = frozenset({"concurrency", "pin", "fail_fast", "fail_on", "require", "password", "report_every"})
 """Options that may be others each time."""
 
 _SERVER: Final = ("start_server", "server", "host", "port")

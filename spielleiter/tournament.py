@@ -1,7 +1,7 @@
 """`spielleiter tournament`: every program of a file against every other, and a table.
 
-Law: the exit codes are those of `spielleiter match`; the table is written again after each match, so that what has been
-played is always seen.
+Invariants: the exit codes are those of `spielleiter match`. The table is written after as many matches as there are
+programs, and at the end, however the tournament ends.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import secrets
 import tomllib
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,9 +24,10 @@ from spielleiter.match import check_setup
 from spielleiter.options import MAX_CONCURRENCY, folder_option, game_option, is_given
 
 if TYPE_CHECKING:
+    from match.ratings import Rank
     from match.records import GameRecord
     from match.runner import End
-    from match.tournament import Rank, Tournament
+    from match.tournament import Tournament
 
 _COPY = "tournament.toml"
 
@@ -61,6 +63,7 @@ def tournament(
     \b
     kind = "round-robin"    # or "gauntlet": the first program against each other one
     games = 20              # of each pairing, in pairs with the sides swapped
+    sprt = "elo0=0 elo1=50" # ends a pairing that is decided before, as of `match`
     [[program]]
     name = "new"
     command = "./new"       # as of `match`
@@ -122,37 +125,43 @@ def _keep(file: Path, folder: Path, game_type: str) -> None:
 
 def _play(described: Tournament, folder: Path, concurrency: int) -> tuple[End, list[GameRecord]]:
     from match.journal import SETUP, load_setup, open_journal, save_setup
+    from match.ratings import rank
     from match.reports import write_reports
     from match.runner import Conditions, End, play_match
     from match.setup import MatchSetup
+    from match.stopping import sprt_of, stop_rule
     from match.summary import summarise
-    from match.tournament import rank
-    from spielleiter.progress import showing_progress
+    from spielleiter.progress import Interim, showing_progress
 
     names = [entrant.name for entrant in described.entrants]
     matches: dict[tuple[int, int], Sequence[GameRecord]] = {}
     end = End.DONE
-    for pairing in described.pairings():
-        place = folder / described.folder_of(pairing)
-        if (place / SETUP).exists():
-            setup = MatchSetup.from_json(load_setup(place))
-        else:
-            setup = described.match_of(pairing, secrets.token_hex(8))
-            save_setup(place, setup.to_json())
-        click.echo(f"{setup.names[0]} against {setup.names[1]}, {count_text(setup.games, 'game')}")
-        with open_journal(place) as journal:
-            try:
-                with showing_progress(setup.games, tuple(journal.records.values())) as progress:
-                    end = run_async(
-                        lambda: play_match(setup, place, journal, progress, Conditions(concurrency))  # noqa: B023
-                    )
-            finally:
-                matches[pairing] = tuple(journal.records.values())
-                write_reports(place, summarise(matches[pairing], setup.names, setup.games), matches[pairing])
+    try:
+        for pairing in described.pairings():
+            place = folder / described.folder_of(pairing)
+            if (place / SETUP).exists():
+                setup = MatchSetup.from_json(load_setup(place))
+            else:
+                setup = described.match_of(pairing, secrets.token_hex(8))
+                save_setup(place, setup.to_json())
+            click.echo(f"{setup.names[0]} against {setup.names[1]}, {count_text(setup.games, 'game')}")
+            test, is_decided = sprt_of(setup), stop_rule(setup)
+            with open_journal(place) as journal:
+                try:
+                    known = tuple(journal.records.values())
+                    with showing_progress(setup.games, known, interim=Interim(test)) as progress:
+                        play = partial(play_match, setup, place, journal, progress, Conditions(concurrency), is_decided)
+                        end = run_async(play)
+                finally:
+                    matches[pairing] = records = tuple(journal.records.values())
+                    write_reports(place, summarise(records, setup.names, setup.games, test), records)
+            if end not in {End.DONE, End.DECIDED}:
+                click.echo(f"{end.value}; --resume {folder} goes on")
+                break
+            if len(matches) % len(names) == 0:
                 _write_table(folder, rank(names, matches))
-        if end is not End.DONE:
-            click.echo(f"{end.value}; --resume {folder} goes on")
-            break
+    finally:
+        _write_table(folder, rank(names, matches))
     click.echo()
     click.echo((folder / "table.md").read_text(encoding="utf-8"), nl=False)
     return end, [record for records in matches.values() for record in records]
@@ -161,23 +170,39 @@ def _play(described: Tournament, folder: Path, concurrency: int) -> tuple[End, l
 def _write_table(folder: Path, table: Sequence[Rank]) -> None:
     from match.errors import JournalError
 
+    try:
+        (folder / "table.md").write_text(_render_table(table), encoding="utf-8", errors="backslashreplace")
+        text = json.dumps([line.to_json() for line in table], indent=2, ensure_ascii=False)
+        (folder / "table.json").write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise JournalError(f"{folder}: cannot be written to ({error.strerror or error})") from None
+
+
+def _render_table(table: Sequence[Rank]) -> str:
+    """The ratings, and below them each program's results against each other one: won, drawn, lost."""
     lines = [
         "| | program | rating | 95 % | games | won | drawn | lost | faults |",
         "|--:|---|--:|---|--:|--:|--:|--:|--:|",
     ]
     for place, line in enumerate(table, 1):
-        name = line.name.replace("\\", "\\\\").replace("|", "\\|")
         rating, results = line.rating, line.results
         lines.append(
-            f"| {place} | {name} | {rating.value:+.0f} | [{rating.low:+.0f}, {rating.high:+.0f}] | {results.games} | "
-            f"{results.wins} | {results.draws} | {results.losses} | {line.faults} |"
+            f"| {place} | {_cell(line.name)} | {rating.value:+.0f} | [{rating.low:+.0f}, {rating.high:+.0f}] | "
+            f"{results.games} | {results.wins} | {results.draws} | {results.losses} | {line.faults} |"
         )
-    try:
-        (folder / "table.md").write_text("\n".join(lines) + "\n", encoding="utf-8", errors="backslashreplace")
-        text = json.dumps([line.to_json() for line in table], indent=2, ensure_ascii=False)
-        (folder / "table.json").write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
-    except OSError as error:
-        raise JournalError(f"{folder}: cannot be written to ({error.strerror or error})") from None
+    lines += ["", f"| against | {' | '.join(_cell(line.name) for line in table)} |", "|---" + "|--:" * len(table) + "|"]
+    for line in table:
+        met = dict(line.opponents)
+        cells = [
+            f"+{tally.wins} ={tally.draws} -{tally.losses}" if (tally := met.get(other.name)) else "–"
+            for other in table
+        ]
+        lines.append(f"| {_cell(line.name)} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("|", "\\|")
 
 
 def _exit_code(end: End, records: Sequence[GameRecord], kinds: frozenset[str]) -> int:

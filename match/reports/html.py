@@ -1,7 +1,7 @@
 """report.html: a match on one page, with plots, for a browser.
 
-Law: one file and nothing else: no script, nothing fetched, and a policy in its head that forbids both. Whatever a
-program is called or has caused is escaped. Links lead into the games' folders beside it.
+Invariants: one file and nothing else: no script, nothing fetched, and a policy in its head that forbids both. Whatever
+a program is called or has caused is escaped. Links lead into the games' folders beside it.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from statistics import median
 from typing import Final
 from urllib.parse import quote
 
+from match.course import CoursePoint, course_of
 from match.records import GameRecord, Verdict
-from match.reports.svg import Band, Bar, Dot, histogram, scatter, stacked_bars
+from match.reports.svg import Band, Bar, Dot, Step, course, histogram, scatter, stacked_bars
 from match.reports.words import (
     FAULT_COLUMNS,
     NOTHING,
@@ -28,10 +29,14 @@ from match.reports.words import (
     percent_text,
     result_text,
     seconds_text,
+    significance_text,
     sprt_text,
 )
+from match.sprt import Sprt
 from match.statistics import PLAYED_OUT
 from match.summary import HISTOGRAM_EDGES, Summary
+
+_WIDEST: Final = 1000.0  # Elo in a plot
 
 _STYLE: Final = """
 :root { color-scheme: light dark; --ink: #1b1b1b; --page: #fff; --line: #ccc; --p0: #0072b2; --p1: #d55e00;
@@ -46,6 +51,8 @@ th:first-child, td:first-child, td.text { text-align: left; } td.text { overflow
 svg { width: 100%; height: auto; font-size: 12px; fill: var(--ink); } figure { margin: 1.5em 0; }
 figcaption { font-weight: 600; } .p0 { fill: var(--p0); } .p1 { fill: var(--p1); } .draw { fill: var(--draw); }
 circle { fill-opacity: .7; } .band { fill: var(--p0); opacity: .12; } line { stroke: var(--line); }
+polyline.course { fill: none; stroke: var(--p0); stroke-width: 2; }
+line.bound { stroke: var(--ink); stroke-dasharray: 6 4; }
 line.zero { stroke: var(--ink); } line.mean { stroke: var(--p0); stroke-width: 2; }
 .key { display: inline-block; width: .8em; height: .8em; margin: 0 .3em 0 1em; } .key.p0 { background: var(--p0); }
 .key.p1 { background: var(--p1); } .key.draw { background: var(--draw); } details { margin: 1em 0; }
@@ -56,8 +63,8 @@ a { color: inherit; }
 def render_html(summary: Summary, records: Sequence[GameRecord]) -> str:
     """The file's text."""
     first, second = map(escape, summary.names)
-    test = sprt_text(summary)
-    facts = [f"{games_text(summary)}.", *([f"SPRT: {test}."] if test else [])]
+    tests = (("SPRT", sprt_text(summary)), ("Significance", significance_text(summary)))
+    facts = [f"{games_text(summary)}.", *(f"{name}: {text}." for name, text in tests if text)]
     body = [
         f"<h1>{escape(headline(summary))}</h1>",
         *(f"<p>{escape(fact)}</p>" for fact in facts),
@@ -110,6 +117,7 @@ def _comparison(summary: Summary) -> str:
         [
             ("Score", percent_text(summary.results.score)),
             ("Elo, 95 %", elo_text(summary.elo)),
+            ("Normalized Elo, 95 %", elo_text(summary.normalized_elo)),
             ("Likelihood of superiority", likelihood_text(summary.likelihood_of_superiority)),
             ("Point difference, 95 %", estimate_text(summary.point_difference)),
             ("Pairs with 0, ½, 1, 1½, 2 points", ", ".join(map(str, summary.pairs))),
@@ -180,13 +188,44 @@ def _link(place: str, text: str) -> str:
 
 
 def _figures(summary: Summary, records: Sequence[GameRecord]) -> list[str]:
+    points = course_of(records, _test_of(summary))
     figures = [
+        ("Elo by game, with 95 % interval", _elo_course(points)),
+        ("Log-likelihood ratio by game; at a dashed line the test decides", _ratio_course(summary, points)),
         ("Points: difference by game, with mean and 95 % interval", _points(summary, records)),
         ("Result by start and side", _starts(summary)),
         ("Think times", _histogram(summary)),
         ("Think time by answer: median over the games", _think_course(summary, records)),
     ]
     return [f"<figure><figcaption>{title}</figcaption>{plot}</figure>" for title, plot in figures if plot]
+
+
+def _test_of(summary: Summary) -> Sprt | None:
+    test = summary.sprt
+    return None if test is None else Sprt(test.elo0, test.elo1, test.alpha, test.beta, test.model)
+
+
+def _elo_course(points: Sequence[CoursePoint]) -> str | None:
+    if len(points) < 2:
+        return None
+    steps = [
+        Step(each.games, each.elo.value, each.elo.low, each.elo.high, f"After {each.games} games: {elo_text(each.elo)}")
+        for each in points
+    ]
+    # the first intervals are so wide that nothing else would be seen
+    late = steps[len(steps) // 4 :]
+    shown = [end for step in late for end in (step.low, step.value, step.high) if abs(end) <= _WIDEST]
+    return course(steps, "games", "Elo", (min(shown, default=-_WIDEST), max(shown, default=_WIDEST)))
+
+
+def _ratio_course(summary: Summary, points: Sequence[CoursePoint]) -> str | None:
+    test = summary.sprt
+    ratios = [(each.games, each.log_likelihood_ratio) for each in points if each.log_likelihood_ratio is not None]
+    if test is None or len(ratios) < 2:
+        return None
+    steps = [Step(games, ratio, ratio, ratio, f"After {games} games: {ratio:+.2f}") for games, ratio in ratios]
+    heights = [test.lower, test.upper, *(ratio for _, ratio in ratios)]
+    return course(steps, "games", "LLR", (min(heights), max(heights)), (test.lower, test.upper))
 
 
 def _points(summary: Summary, records: Sequence[GameRecord]) -> str | None:

@@ -56,10 +56,13 @@ def _properties(summary: Summary) -> list[tuple[str, str]]:
         ("player2", summary.names[1]),
         ("wins-draws-losses", f"{results.wins}-{results.draws}-{results.losses}"),
         ("elo", elo_text(summary.elo)),
+        ("normalized_elo", elo_text(summary.normalized_elo)),
         ("likelihood_of_superiority", likelihood_text(summary.likelihood_of_superiority)),
     ]
     if summary.sprt is not None:
         values.append(("sprt", summary.sprt.decision or "undecided"))
+    if summary.significance is not None:
+        values.append(("significance", "undecided" if summary.better is None else summary.names[summary.better]))
     return values
 
 

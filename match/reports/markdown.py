@@ -20,6 +20,7 @@ from match.reports.words import (
     likelihood_text,
     percent_text,
     seconds_text,
+    significance_text,
     sprt_text,
 )
 from match.summary import Summary
@@ -41,16 +42,17 @@ def render_markdown(summary: Summary) -> str:
             ("Mean points", *(estimate_text(program.points) for program in programs)),
         ],
     )
-    test = sprt_text(summary)
+    tests = (("SPRT", sprt_text(summary)), ("Significance", significance_text(summary)))
     lines += _table(
         (f"{summary.names[0]} against {summary.names[1]}", ""),
         [
             ("Score", percent_text(results.score)),
             ("Elo, 95 %", elo_text(summary.elo)),
+            ("Normalized Elo, 95 %", elo_text(summary.normalized_elo)),
             ("Likelihood of superiority", likelihood_text(summary.likelihood_of_superiority)),
             ("Point difference, 95 %", estimate_text(summary.point_difference)),
             ("Pairs with 0, ½, 1, 1½, 2 points", ", ".join(map(str, summary.pairs))),
-            *([("SPRT", test)] if test else []),
+            *((name, text) for name, text in tests if text),
         ],
     )
     lines += _table(

@@ -1,7 +1,7 @@
 """Plots as SVG, to stand inside an HTML page.
 
-Law: a plot is text made of numbers and escaped words, and no two of its numbers need more than two decimals. Colours
-are classes (`p0`, `p1`, `draw`, `grid` …) that the page's style sheet knows, so that it can be light or dark.
+Invariants: a plot is text made of numbers and escaped words, and no number has more than two decimals. Colours are
+classes (`p0`, `p1`, `draw`, `grid` …) that the page's style sheet knows, so that it can be light or dark.
 """
 
 from __future__ import annotations
@@ -46,6 +46,44 @@ class Bar:
     label: str
     parts: tuple[tuple[str, float], ...]
     title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One point of a course: a value, the ends of its interval (they may be infinite), and words for it."""
+
+    x: float
+    value: float
+    low: float
+    high: float
+    title: str
+
+
+def course(
+    steps: Sequence[Step], x_label: str, y_label: str, limits: tuple[float, float], bounds: Sequence[float] = ()
+) -> str:
+    """A line with the band of its intervals around it, cut off at the limits, and dashed lines at the bounds.
+
+    The line y = 0 is always in it.
+    """
+    x_ticks = ticks(min(step.x for step in steps), max(step.x for step in steps), least=1)
+    y_ticks = ticks(min(0.0, limits[0]), max(0.0, limits[1]))
+    x_scale, y_scale = _horizontal(x_ticks), _vertical(y_ticks)
+
+    def place(x: float, y: float) -> str:
+        return f"{_n(x_scale(x))},{_n(y_scale(min(max(y, y_ticks[0]), y_ticks[-1])))}"
+
+    edge = [place(step.x, step.high) for step in steps] + [place(step.x, step.low) for step in reversed(steps)]
+    parts = [_axes(x_ticks, y_ticks, x_label, y_label), f'<polygon class="band" points="{" ".join(edge)}"/>']
+    parts += [_line("bound", LEFT, y_scale(bound), WIDTH - RIGHT, y_scale(bound)) for bound in bounds]
+    inside = [place(step.x, step.value) for step in steps]
+    parts.append(f'<polyline class="course" points="{" ".join(inside)}"/>')
+    parts += [
+        f'<circle class="p0" cx="{at.partition(",")[0]}" cy="{at.partition(",")[2]}" r="2">'
+        f"<title>{escape(step.title)}</title></circle>"
+        for step, at in zip(steps, inside, strict=True)
+    ]
+    return _svg(f"{y_label} by {x_label}", parts)
 
 
 def scatter(dots: Sequence[Dot], x_label: str, y_label: str, band: Band | None = None) -> str:

@@ -9,14 +9,13 @@ import math
 from typing import Final
 
 from match.records import GameRecord
+from match.significance import FEWEST_PAIRS
 from match.statistics import Estimate
 from match.summary import ProgramSummary, Summary
 from server.counting import count_text
 
 NOTHING: Final = "–"
 FAULT_COLUMNS: Final = ("Crashes", "Timeouts", "Illegal moves", "Bad messages", "Left running")
-SURE: Final = 0.975
-"""From this likelihood of superiority on somebody is called better: the 95 % interval of Elo leaves 0 out."""
 
 
 def headline(summary: Summary) -> str:
@@ -25,14 +24,16 @@ def headline(summary: Summary) -> str:
     test = summary.sprt
     if test is not None and test.decision is not None:
         accepted, other = (test.elo1, test.elo0) if test.decision == "H1" else (test.elo0, test.elo1)
-        return f"{first} against {second}: {accepted:+g} Elo rather than {other:+g} (SPRT accepted {test.decision})"
-    likelihood = summary.likelihood_of_superiority
-    if likelihood is None:
+        unit = "nElo" if test.model == "normalized" else "Elo"
+        return f"{first} against {second}: {accepted:+g} {unit} rather than {other:+g} (SPRT accepted {test.decision})"
+    pairs = sum(summary.pairs)
+    if not pairs:
         return f"{first} against {second}: no pair of games is complete, nothing can be said"
-    if likelihood >= SURE:
-        return f"{first} is better than {second}"
-    if likelihood <= 1 - SURE:
-        return f"{second} is better than {first}"
+    if summary.better is not None:
+        return f"{summary.names[summary.better]} is better than {summary.names[1 - summary.better]}"
+    if not summary.has_enough_pairs:
+        complete = f"{count_text(pairs, 'complete pair')}, at least {FEWEST_PAIRS} are needed"
+        return f"{first} against {second}: too few pairs to tell ({complete})"
     return f"Not decided between {first} and {second}: more games are needed"
 
 
@@ -47,6 +48,12 @@ def _signed(value: float) -> str:
     if math.isinf(value):
         return "+∞" if value > 0 else "−∞"
     return f"{value:+.1f}".replace("-", "−")
+
+
+def both_elo_text(summary: Summary) -> str:
+    """``+55.6 [+27.9, +83.4], nElo +57.9 [+29.3, +86.4]``; nElo is left out where it has no value."""
+    normalized = summary.normalized_elo
+    return elo_text(summary.elo) + ("" if normalized is None else f", nElo {elo_text(normalized)}")
 
 
 def estimate_text(estimate: Estimate | None) -> str:
@@ -88,14 +95,28 @@ def seconds_text(seconds: float | None) -> str:
 
 
 def sprt_text(summary: Summary) -> str | None:
-    """``LLR 1.23 in (−2.94, +2.94), elo0=0 elo1=50: undecided``; None without a test."""
+    """``LLR 1.23 in (−2.94, +2.94), elo0=0 elo1=50 …: undecided``; None without a test."""
     test = summary.sprt
     if test is None:
         return None
     state = f"{test.decision} accepted" if test.decision else "undecided"
-    bounds = f"({test.lower:+.2f}, {test.upper:+.2f})"
-    parameters = f"elo0={test.elo0:g} elo1={test.elo1:g} alpha={test.alpha:g} beta={test.beta:g}"
-    return f"LLR {test.log_likelihood_ratio:+.2f} {bounds}, {parameters}: {state}"
+    parameters = f"elo0={test.elo0:g} elo1={test.elo1:g} alpha={test.alpha:g} beta={test.beta:g} model={test.model}"
+    return f"{ratio_text(test.log_likelihood_ratio, test.lower, test.upper)}, {parameters}: {state}"
+
+
+def ratio_text(ratio: float, lower: float, upper: float) -> str:
+    """``LLR +1.23 (-2.94, +2.94)``: the logarithm of the likelihood ratio in its bounds."""
+    return f"LLR {ratio:+.2f} ({lower:+.2f}, {upper:+.2f})"
+
+
+def significance_text(summary: Summary) -> str | None:
+    """``evidence 3.2 of 20 (--significance 0.05): undecided``; None without a test."""
+    test = summary.significance
+    if test is None:
+        return None
+    evidence = math.exp(min(test.log_evidence, 700.0))
+    state = "undecided" if summary.better is None else f"{summary.names[summary.better]} is better"
+    return f"evidence {evidence:.3g} of {1 / test.risk:.3g}, risk {test.risk:g}: {state}"
 
 
 def games_text(summary: Summary) -> str:

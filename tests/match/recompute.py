@@ -65,15 +65,10 @@ def _check_pairs(games: list[dict[str, Any]], summary: dict[str, Any]) -> None:
     scores = [sum(pair) / 2 for pair in pairs.values() if len(pair) == 2]
     assert summary["pairs"] == [scores.count(kind / 4) for kind in range(5)]
     if len(set(scores)) > 1:
-        error = statistics.pstdev(scores) / math.sqrt(len(scores))
-        mean = statistics.fmean(scores)
-        expected = [_elo(mean), _elo(mean - 1.959964 * error), _elo(mean + 1.959964 * error)]
-        for name, value in zip(("value", "low", "high"), expected, strict=True):
-            found = summary["elo"][name]
-            assert (found is None) == math.isinf(value)
-            assert found is None or math.isclose(found, value, rel_tol=1e-5, abs_tol=1e-3)
-        likelihood = 0.5 * math.erfc(-(mean - 0.5) / error / math.sqrt(2))
-        assert math.isclose(summary["likelihood_of_superiority"], likelihood, rel_tol=1e-6, abs_tol=1e-9)
+        _check_elo(scores, summary)
+    if scores:
+        above, exactly = _sign_flips(scores)
+        assert math.isclose(summary["likelihood_of_superiority"], 1 - above - exactly / 2, rel_tol=1e-6, abs_tol=1e-9)
     if summary["sprt"] is not None and scores:
         test = summary["sprt"]
         bounds = math.log(test["beta"] / (1 - test["alpha"])), math.log((1 - test["beta"]) / test["alpha"])
@@ -81,6 +76,54 @@ def _check_pairs(games: list[dict[str, Any]], summary: dict[str, Any]) -> None:
         assert math.isclose(test["log_likelihood_ratio"], ratio, rel_tol=1e-4, abs_tol=1e-4)
         decision = "H1" if ratio >= bounds[1] else "H0" if ratio <= bounds[0] else None
         assert test["decision"] == decision
+
+
+def _check_elo(scores: list[float], summary: dict[str, Any]) -> None:
+    """Each end of the interval is the outermost one of Student's t, the likelihood, and 1/2 where nobody is better."""
+    pairs, mean = len(scores), statistics.fmean(scores)
+    error = statistics.stdev(scores) / math.sqrt(pairs)
+    above, exactly = _sign_flips(scores)
+    wanted = summary["elo"]
+    assert wanted["value"] is None or math.isclose(wanted["value"], _elo(mean), rel_tol=1e-5, abs_tol=1e-3)
+    for name, sign, chance in (("low", -1, above + exactly), ("high", 1, 1 - above)):
+        elo = sign * math.inf if wanted[name] is None else wanted[name]
+        bound = 1 / (1 + 10 ** (-elo / 400))
+        distance = (bound - mean) * sign
+        is_student = abs(_student(distance / error, pairs - 1) - 0.975) < 1e-4
+        quantile = _student_quantile(pairs - 1)
+        threshold = pairs * math.log1p(quantile**2 / (pairs - 1)) / 2
+        is_likelihood = 0 < bound < 1 and abs(_best_tilt(scores, elo, 0.0) - threshold) < 1e-3
+        is_even = chance > 0.025 and abs(bound - 0.5) < 1e-9
+        is_end = bound in {0.0, 1.0}
+        assert is_student or is_likelihood or is_even or is_end, (name, scores)
+        assert distance >= quantile * error - 1e-6 or is_end
+    better = 0 if wanted["low"] is not None and wanted["low"] > 1e-9 else None
+    better = 1 if wanted["high"] is not None and wanted["high"] < -1e-9 else better
+    assert summary["significance"] is not None or summary["better"] == better
+    spread = statistics.pstdev(scores) * math.sqrt(2)
+    nelo = (mean - 0.5) / spread * 800 / math.log(10)
+    assert math.isclose(summary["normalized_elo"]["value"], nelo, rel_tol=1e-9, abs_tol=1e-9)
+
+
+def _sign_flips(scores: list[float]) -> tuple[float, float]:
+    """The chances of a greater sum and of the same sum when every pair's difference has either sign, pair by pair."""
+    chances = {0: 1.0}
+    for score in scores:
+        step, following = round(abs(4 * score - 2)), defaultdict[int, float](float)
+        for total, chance in chances.items():
+            following[total + step] += chance / 2
+            following[total - step] += chance / 2
+        chances = following
+    own = round(sum(4 * score - 2 for score in scores))
+    return sum(chance for total, chance in chances.items() if total > own), chances[own]
+
+
+def _student_quantile(freedom: int) -> float:
+    low, high = 0.0, 20.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _student(middle, freedom) < 0.975 else (low, middle)
+    return high
 
 
 def _check_points(games: list[dict[str, Any]], summary: dict[str, Any]) -> None:
@@ -137,10 +180,10 @@ def _elo(score: float) -> float:
     return -math.inf if score <= 0 else math.inf if score >= 1 else 400 * math.log10(score / (1 - score))
 
 
-def _best_tilt(scores: list[float], elo: float) -> float:
+def _best_tilt(scores: list[float], elo: float, unseen: float = 1e-3) -> float:
     """The greatest value of sum n ln(1 + t (a - s)), by trisection: what a mean of s costs in likelihood."""
     mean = 1 / (1 + 10 ** (-elo / 400))
-    counts = [scores.count(kind / 4) or 1e-3 for kind in range(5)]
+    counts = [scores.count(kind / 4) or unseen for kind in range(5)]
     low, high = -1 / (1 - mean) * (1 - 1e-12), 1 / mean * (1 - 1e-12)
 
     def value(t: float) -> float:

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from match.significance import PairCounts
 from match.sprt import Decision, Sprt, SprtError
-from match.statistics import PairCounts, score_of_elo
+from match.statistics import score_of_elo
 
 COUNTS = st.tuples(*[st.integers(0, 300)] * 5)
 
@@ -30,6 +31,41 @@ COUNTS = st.tuples(*[st.integers(0, 300)] * 5)
 )
 def test_others_publish_the_same_ratio(sprt: Sprt, counts: PairCounts, ratio: float, digits: float) -> None:
     assert sprt.log_likelihood_ratio(counts) == pytest.approx(ratio, abs=digits)
+
+
+# fastchess' own tests of its normalized pentanomial model; it publishes them with a tolerance of 1 %
+@pytest.mark.parametrize(
+    ("elo0", "elo1", "counts", "ratio"),
+    [
+        (0, 2, (365, 16618, 36229, 16974, 390), 2.25),
+        (-1.75, 0.25, (127, 4883, 10712, 5150, 104), 3.01),
+        (0, 5, (0, 0, 0, 0, 5550), 111.82),
+    ],
+)
+def test_others_publish_the_same_normalized_ratio(elo0: float, elo1: float, counts: PairCounts, ratio: float) -> None:
+    found = Sprt(elo0, elo1, model="normalized").log_likelihood_ratio(counts)
+    assert found == pytest.approx(ratio, rel=2e-3)
+
+
+@pytest.mark.parametrize("elo", [-700, -231, 0, 10, 300, 2000])
+@pytest.mark.parametrize("counts", [(0, 0, 0, 0, 9), (9, 0, 0, 0, 0), (0, 0, 9, 0, 0), (3, 4, 5, 6, 9)])
+def test_normalized_ratios_are_finite_for_every_hypothesis(elo: float, counts: PairCounts) -> None:
+    mirrored = (counts[4], counts[3], counts[2], counts[1], counts[0])
+    ratio = Sprt(elo, elo + 50, model="normalized").log_likelihood_ratio(counts)
+    assert math.isfinite(ratio)
+    other = Sprt(-elo - 50, -elo, model="normalized").log_likelihood_ratio(mirrored)
+    assert ratio == pytest.approx(-other, abs=1e-4, rel=1e-4)
+
+
+@pytest.mark.parametrize("counts", [(2400, 0, 10000, 0, 2600), (7400, 0, 0, 0, 7580), (0, 4900, 400, 5100, 0)])
+def test_the_normalized_ratio_is_that_of_the_effect(counts: PairCounts) -> None:
+    """For small effects it is N (t1 - t0) (t - (t0 + t1) / 2), whether pairs are even often or never."""
+    pairs = sum(counts)
+    mean = sum(count * kind / 4 for kind, count in enumerate(counts)) / pairs
+    effect = (mean - 0.5) / math.sqrt(sum(count * (kind / 4 - mean) ** 2 for kind, count in enumerate(counts)) / pairs)
+    bound = math.sqrt(2) * 5 / 347.43559
+    expected = pairs * bound * (effect - bound / 2)
+    assert Sprt(0, 5, model="normalized").log_likelihood_ratio(counts) == pytest.approx(expected, rel=0.02, abs=0.02)
 
 
 def test_the_bounds_are_those_of_wald() -> None:
@@ -102,13 +138,13 @@ def test_decisions(counts: PairCounts, decision: Decision | None) -> None:
 @pytest.mark.parametrize(
     ("truth", "wrong", "risk"), [(0.0, Decision.H1, 0.05), (50.0, Decision.H0, 0.05)], ids=["alpha", "beta"]
 )
-def test_error_rates_over_a_thousand_runs(truth: float, wrong: Decision, risk: float) -> None:
+def test_error_rates_over_simulated_matches(truth: float, wrong: Decision, risk: float) -> None:
     """At the edge of either hypothesis, asked after every pair."""
     rng = random.Random(2021)
     sprt = Sprt(0, 50, alpha=0.05, beta=0.05)
     shift = score_of_elo(truth) - 0.5
     chances = (0.25 - shift, 0.1, 0.3, 0.1, 0.25 + shift)
-    runs, errors, lengths = 1000, 0, []
+    runs, errors, lengths = 400, 0, []
     for _ in range(runs):
         counts = [0, 0, 0, 0, 0]
         decision = None
@@ -134,12 +170,13 @@ def test_error_rates_over_a_thousand_runs(truth: float, wrong: Decision, risk: f
 @pytest.mark.parametrize(
     ("text", "values"),
     [
-        ("elo0=0 elo1=50 alpha=0.05 beta=0.05", (0, 50, 0.05, 0.05)),
-        ("elo1=5,elo0=-2.5", (-2.5, 5, 0.05, 0.05)),
-        (" alpha=0.1, elo0=0\telo1=1 ", (0, 1, 0.1, 0.05)),
+        ("elo0=0 elo1=50 alpha=0.05 beta=0.05", (0, 50, 0.05, 0.05, "logistic")),
+        ("elo1=5,elo0=-2.5", (-2.5, 5, 0.05, 0.05, "logistic")),
+        (" alpha=0.1, elo0=0\telo1=1 ", (0, 1, 0.1, 0.05, "logistic")),
+        ("elo0=0 elo1=5 model=normalized", (0, 5, 0.05, 0.05, "normalized")),
     ],
 )
-def test_parameters_are_read(text: str, values: tuple[float, ...]) -> None:
+def test_parameters_are_read(text: str, values: tuple[object, ...]) -> None:
     sprt = Sprt.parse(text)
     assert astuple(sprt) == values
     assert Sprt.parse(str(sprt)) == sprt
@@ -158,6 +195,7 @@ def test_parameters_are_read(text: str, values: tuple[float, ...]) -> None:
         ("elo0=0 elo1=5 alpha=0", "above 0"),
         ("elo0=0 elo1=5 alpha=0.5 beta=0.5", "below 1 together"),
         ("elo0=0 elo1=inf", "finite"),
+        ("elo0=0 elo1=5 model=bayesian", "model=bayesian: expected logistic or normalized"),
         ("elo0=nan elo1=5", "finite"),
     ],
 )

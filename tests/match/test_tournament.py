@@ -1,30 +1,14 @@
 from __future__ import annotations
 
-import json
-import math
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from match.errors import SetupError
-from match.records import GameRecord, Verdict
 from match.setup import Entrant, Patience
-from match.tournament import Kind, Tournament, rank, read_tournament
-from tests.match.games import fault, game
+from match.tournament import Kind, Tournament, read_tournament
 
 ENTRANTS = tuple(Entrant(name, f"./{name}") for name in ("a", "b", "c d/e"))
-
-
-def results(wins: int, draws: int, losses: int) -> list[GameRecord]:
-    """Games of program 0, in whole pairs."""
-    winners = [0] * wins + [None] * draws + [1] * losses
-    return [game(number, winner) for number, winner in enumerate(winners, 1)]
-
-
-def ratings(*names: str, **matches: list[GameRecord]) -> dict[str, float]:
-    table = rank(names, {(names.index(pair[0]), names.index(pair[1])): games for pair, games in matches.items()})
-    return {line.name: line.rating.value for line in table}
 
 
 def test_everybody_meets_everybody_once() -> None:
@@ -51,76 +35,6 @@ def test_each_match_has_a_folder_of_its_own_and_the_same_starts() -> None:
 def test_what_is_no_tournament_is_refused(entrants: tuple[Entrant, ...], problem: str) -> None:
     with pytest.raises(SetupError, match=problem):
         Tournament(entrants)
-
-
-# -- ratings --------------------------------------------------------------------------------------------------------
-
-
-def test_many_games_give_the_elo_of_their_score() -> None:
-    rated = ratings("a", "b", ab=results(1500, 0, 500))
-    assert rated["a"] - rated["b"] == pytest.approx(400 * math.log10(3), abs=1)
-    assert rated["a"] + rated["b"] == pytest.approx(0)
-
-
-def test_draws_count_as_half_a_win() -> None:
-    assert ratings("a", "b", ab=results(0, 4, 0)) == pytest.approx({"a": 0, "b": 0})
-    assert ratings("a", "b", ab=results(2, 4, 0)) == pytest.approx(ratings("a", "b", ab=results(4, 0, 2)))
-
-
-def test_ratings_carry_over_a_common_opponent() -> None:
-    rated = ratings("a", "b", "c", ab=results(30, 0, 10), bc=results(30, 0, 10))
-    assert rated["a"] > rated["b"] > rated["c"]
-    assert rated["a"] - rated["b"] == pytest.approx(rated["b"] - rated["c"], rel=0.05)
-
-
-def test_whoever_wins_every_game_has_a_finite_rating() -> None:
-    rated = ratings("a", "b", ab=results(10, 0, 0))
-    assert 100 < rated["a"] < 1000
-
-
-def test_without_games_all_are_equal() -> None:
-    assert ratings("a", "b") == {"a": 0.0, "b": 0.0}
-
-
-def test_the_table_counts_for_each_what_it_did() -> None:
-    games = [*results(2, 1, 1), fault(5, 1, Verdict.CRASH), game(6, None, is_counted=False)]
-    first, second = rank(["a", "b"], {(0, 1): games})
-    assert (first.name, first.results.wins, first.results.draws, first.results.losses, first.faults) == (
-        "a",
-        3,
-        1,
-        1,
-        0,
-    )
-    assert (second.name, second.results.wins, second.results.losses, second.faults) == ("b", 1, 3, 1)
-    assert first.rating.low <= first.rating.value <= first.rating.high
-    assert json.loads(json.dumps(first.to_json()))["games"] == 5
-
-
-def test_the_intervals_are_the_same_in_every_run_and_narrow_with_games() -> None:
-    few, many = results(6, 0, 4), results(600, 0, 400)
-    widths = []
-    for games in (few, many):
-        lines = [rank(["a", "b"], {(0, 1): games}) for _ in range(2)]
-        assert lines[0] == lines[1]
-        widths.append(lines[0][0].rating.high - lines[0][0].rating.low)
-    assert widths[1] < widths[0] / 3
-
-
-@pytest.mark.parametrize("games", [results(2, 0, 0), results(0, 0, 2), results(0, 2, 0), results(6, 0, 0)])
-def test_few_pairs_that_ended_alike_are_not_taken_for_certainty(games: list[GameRecord]) -> None:
-    for line in rank(["a", "b"], {(0, 1): games}):
-        assert line.rating.low <= line.rating.value <= line.rating.high
-        assert line.rating.high - line.rating.low > 100
-
-
-def test_the_more_pairs_ended_alike_the_surer_is_the_rating() -> None:
-    widths = [
-        line.rating.high - line.rating.value
-        for games in (results(0, 2, 0), results(0, 20, 0), results(0, 200, 0))
-        for line in rank(["a", "b"], {(0, 1): games})[:1]
-    ]
-    assert widths[0] > 2 * widths[1] > 4 * widths[2] > 0
 
 
 # -- files ----------------------------------------------------------------------------------------------------------
@@ -176,6 +90,8 @@ def test_programs_are_enough(tmp_path: Path) -> None:
         (("seed = 7", "seeds = 7"), "seeds: there is no such key"),
         (("seed = 7", 'seed = "7"'), "seed '7'"),
         (("seed = 7", "seed = true"), "seed True"),
+        (("seed = 7", 'sprt = "elo0=5"'), "SPRT: elo1= is missing"),
+        (("seed = 7", "sprt = 5"), "sprt 5: expected a text"),
         (('"gauntlet"', '"swiss"'), "kind 'swiss': expected round-robin or gauntlet"),
         (("timeout = false", "timeout = 0"), "timeout 0"),
         (
@@ -211,8 +127,3 @@ def test_programs_are_tables(text: str, tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="cannot be read"):
         read_tournament(tmp_path / "t.toml", "chess")
-
-
-def test_rank_json_has_no_infinity() -> None:
-    value: dict[str, Any] = rank(["a", "b"], {(0, 1): results(2, 0, 0)})[0].to_json()
-    assert all(math.isfinite(number) for number in value["rating"].values())

@@ -237,7 +237,34 @@ def test_the_exit_code_says_who_is_better(
         assert "SPRT accepted" in done.stdout
         assert "decided before all games were played" in done.stdout
     else:
-        assert played == (10 if "--significance" in options else 200)
+        assert played == (16 if "--significance" in options else 200)
+
+
+@pytest.mark.parametrize("requirement", ["better", "not-worse"])
+def test_what_so_few_games_cannot_tell_is_not_required(
+    requirement: str, games: dict[int, GameRecord], tmp_path: Path
+) -> None:
+    games |= {number: game(number, 0) for number in range(1, 13)}
+    refused = play(tmp_path, "--require", requirement, games=11)
+    assert refused.exit_code == 2
+    assert "from 11 games it cannot be told which program is better, expected at least -n 12" in refused.stderr
+    assert not (tmp_path / "out").exists()
+    assert play(tmp_path, "--require", requirement, games=12).exit_code == 0
+
+
+def test_a_requirement_is_not_met_where_too_few_games_count(games: dict[int, GameRecord], tmp_path: Path) -> None:
+    games |= {number: game(number, 0) for number in range(1, 12)}
+    games[12] = game(12, None, is_counted=False, verdict=Verdict.OVERLOAD)
+    done = play(tmp_path, "--require", "not-worse", games=12)
+    assert done.exit_code == 1
+    assert "too few pairs to tell (5 complete pairs, at least 6 are needed)" in done.stdout
+
+
+def test_every_so_many_games_the_standing_is_told(games: dict[int, GameRecord], tmp_path: Path) -> None:
+    games |= {number: game(number, 0) for number in range(1, 7)}
+    done = play(tmp_path, "--report-every", "4", "--sprt", "elo0=0 elo1=5 model=normalized", games=6)
+    told = [line for line in done.stderr.splitlines() if line.startswith("after ")]
+    assert told == ["after 4 games: +4 =0 -0  LLR +0.04 (-2.94, +2.94)  Elo +∞ [−427.9, +∞]"]
 
 
 def test_a_machine_that_fails_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import io
+import re
 
 import pytest
 
 from match.plan import plan_games
 from match.records import GameRecord, Verdict
-from spielleiter.progress import LiveProgress, PlainProgress, game_line, showing_progress, standing, time_text
+from match.sprt import Sprt
+from spielleiter.progress import Interim, LiveProgress, PlainProgress, game_line, showing_progress, standing, time_text
 from tests.match.games import fault, game
 
 
@@ -38,6 +40,21 @@ def test_the_standing_is_the_first_programs() -> None:
     assert standing([]) == "+0 =0 -0  Elo –"
     told = standing([game(1, 0), game(2, 0), game(3, 1), game(4, None)])
     assert told.startswith("+2 =1 -1  Elo +")
+
+
+def test_the_standing_shows_the_sequential_test_in_its_bounds() -> None:
+    told = standing([game(number, 0) for number in range(1, 9)], Sprt(0, 50))
+    assert told.startswith("+8 =0 -0  LLR +0.53 (-2.94, +2.94)  Elo +")
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_an_interim_line_comes_every_so_many_games(is_terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Screen, "isatty", lambda _: is_terminal)
+    screen = Screen()
+    with showing_progress(9, [game(1, 0)], screen, Interim(Sprt(0, 50), 3)) as progress:
+        for number in range(2, 8):
+            progress.game_finished(game(number, 0))
+    assert re.findall(r"after \d+ games: \+\d", screen.getvalue()) == ["after 3 games: +3", "after 6 games: +6"]
 
 
 class Screen(io.StringIO):

@@ -48,7 +48,14 @@ def test_everybody_plays_everybody_and_is_rated(file: str, tmp_path: Path) -> No
     assert done.exit_code == 0, done.stderr
     table = (out / "table.md").read_text()
     assert done.stdout.endswith(table)
-    assert [line.split(" | ")[1] for line in table.splitlines()[2:]] == ["a\\|b", "b", "c"]
+    assert [line.split(" | ")[1] for line in table.splitlines()[2:5]] == ["a\\|b", "b", "c"]
+    assert table.splitlines()[6:] == [
+        "| against | a\\|b | b | c |",
+        "|---|--:|--:|--:|",
+        "| a\\|b | – | +4 =0 -0 | +4 =0 -0 |",
+        "| b | +0 =0 -4 | – | +4 =0 -0 |",
+        "| c | +0 =0 -4 | +0 =0 -4 | – |",
+    ]
     assert [(line["name"], line["wins"], line["losses"]) for line in json.loads((out / "table.json").read_text())] == [
         ("a|b", 8, 0),
         ("b", 4, 4),
@@ -70,6 +77,19 @@ def test_a_tournament_that_was_interrupted_goes_on(file: str, faults: dict[str, 
     assert done.exit_code == 4  # what is in the journal stays there
     assert sorted(journal.read_text().splitlines(keepends=True)) == sorted(before)
     assert done.stderr.count("game ") == 2
+
+
+@pytest.mark.usefixtures("faults")
+def test_each_pairing_ends_where_the_sequential_test_decides(tmp_path: Path) -> None:
+    text = FILE.replace("games = 4", 'games = 200\nsprt = "elo0=0 elo1=200"')
+    (tmp_path / "t.toml").write_text(text)
+    done = run("tournament", str(tmp_path / "t.toml"), "--out", str(tmp_path / "out"))
+    assert done.exit_code == 0, done.stderr
+    folders = sorted((tmp_path / "out" / "matches").iterdir())
+    assert len(folders) == 3
+    for folder in folders:
+        assert 10 < len(read_journal(folder)) < 60
+        assert json.loads((folder / "summary.json").read_text())["sprt"]["decision"] == "H1"
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ from lxml import html as lxml_html
 
 from match.records import Verdict
 from match.reports.html import render_html
+from match.reports.words import elo_text
 from match.sprt import Sprt
 from match.summary import summarise
 from tests.match.games import fault, game, whole_match
@@ -25,11 +26,15 @@ def test_tables_plots_and_games_are_there() -> None:
     records = whole_match(12)
     summary = summarise(records, sprt=Sprt(0, 50))
     root = parse(render_html(summary, records))
+    elo, ratio = root.findall(".//figure")[:2]
+    assert [len(each.findall(".//circle")) for each in (elo, ratio)] == [12, 12]
+    assert len(ratio.findall(".//line[@class='bound']")) == 2
+    assert elo.findall(".//title")[-1].text == f"After 24 games: {elo_text(summary.elo)}"
     assert words(root, ".//caption") == ["Results", "greedy against random", "Faults", "Times"]
-    assert len(root.findall(".//figure")) == 4
-    assert len(root.findall(".//svg")) == 4
+    assert len(root.findall(".//figure")) == 6
+    assert len(root.findall(".//svg")) == 6
     assert len(root.findall(".//circle[@class='draw']")) == sum(record.winner is None for record in records)
-    by_winner = [len(root.findall(f".//figure[1]//circle[@class='p{program}']")) for program in (0, 1)]
+    by_winner = [len(root.findall(f".//figure[3]//circle[@class='p{program}']")) for program in (0, 1)]
     assert by_winner == [sum(record.winner == program for record in records) for program in (0, 1)]
     assert len(root.findall(".//details//tr")) == 25
     assert [link.get("href") for link in root.findall(".//details//a")[:2]] == [
@@ -80,11 +85,11 @@ def test_games_broken_off_have_no_point_in_the_plot_but_a_line() -> None:
         game(4, points=(None, 3)),
     ]
     root = parse(render_html(summarise(records), records))
-    assert len(root.findall(".//figure[1]//circle")) == 2
+    assert len(root.findall(".//figure[2]//circle")) == 2
     assert "hangs: silence" in words(root, ".//details//td")
     assert words(root, ".//li")[0] == "Game 2: random, hangs: silence"
     assert len(root.findall(".//details//a")) == 7
-    assert "greedy first" in words(root, ".//figure[2]//text")
+    assert "greedy first" in words(root, ".//figure[3]//text")
 
 
 def test_long_names_are_cut_in_plots_only() -> None:

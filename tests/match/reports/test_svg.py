@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from itertools import pairwise
 
@@ -20,6 +21,8 @@ from match.reports.svg import (
     Band,
     Bar,
     Dot,
+    Step,
+    course,
     histogram,
     scatter,
     stacked_bars,
@@ -128,3 +131,20 @@ def test_words_are_escaped_and_numbers_short() -> None:
     for text in texts:
         assert word in [each.text for each in parse(text).iter()]
         assert not re.search(r'"-?\d+\.\d{3,}"', text)
+
+
+def test_a_course_is_cut_off_at_its_limits() -> None:
+    """Infinite ends of an interval lie on the edge of the plot, and a bound where its value is."""
+    steps = [Step(2, math.inf, -math.inf, math.inf, "a & b"), Step(4, 10, -20, 40, "later")]
+    root = parse(course(steps, "games", "Elo", (-20, 40), (-20,)))
+    band, line = root.find(f"{SVG}polygon"), root.find(f"{SVG}polyline")
+    assert band is not None
+    assert line is not None
+    heights = [float(place.split(",")[1]) for place in (band.get("points") or "").split()]
+    assert heights == [TOP, TOP, HEIGHT - BOTTOM, HEIGHT - BOTTOM]
+    first, last = [[float(each) for each in place.split(",")] for place in (line.get("points") or "").split()]
+    assert first[1] == TOP
+    assert last[1] == pytest.approx(HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) / 2)
+    (bound,) = [each for each in root.iter(f"{SVG}line") if each.get("class") == "bound"]
+    assert number(bound, "y1") == number(bound, "y2") == HEIGHT - BOTTOM
+    assert [each.text for each in root.iter(f"{SVG}title")] == ["a & b", "later"]

@@ -28,12 +28,18 @@ from tests.match.games import game
     [
         ([], None, "greedy against random: no pair of games is complete, nothing can be said"),
         ([0], None, "greedy against random: no pair of games is complete, nothing can be said"),
-        ([0, 0], None, "Not decided between greedy and random: more games are needed"),
-        ([0] * 10, None, "greedy is better than random"),
-        ([1] * 10, None, "random is better than greedy"),
+        ([0, 0], None, "greedy against random: too few pairs to tell (1 complete pair, at least 6 are needed)"),
+        ([0] * 10, None, "greedy against random: too few pairs to tell (5 complete pairs, at least 6 are needed)"),
+        ([0] * 12, None, "greedy is better than random"),
+        ([1] * 12, None, "random is better than greedy"),
         ([0, 1] * 20, None, "Not decided between greedy and random: more games are needed"),
-        ([0] * 10, Sprt(0, 5), "greedy is better than random"),
+        ([0] * 12, Sprt(0, 5), "greedy is better than random"),
         ([0] * 80, Sprt(0, 50), "greedy against random: +50 Elo rather than +0 (SPRT accepted H1)"),
+        (
+            [0] * 80,
+            Sprt(0, 50, model="normalized"),
+            "greedy against random: +50 nElo rather than +0 (SPRT accepted H1)",
+        ),
         ([0, 1] * 40, Sprt(0, 50), "greedy against random: +0 Elo rather than +50 (SPRT accepted H0)"),
     ],
 )
@@ -94,7 +100,7 @@ def test_the_state_of_the_sequential_test() -> None:
     assert sprt_text(summarise([game(1)])) is None
     assert (
         sprt_text(summarise([game(1)], sprt=Sprt(0, 50)))
-        == "LLR +0.00 (-2.94, +2.94), elo0=0 elo1=50 alpha=0.05 beta=0.05: undecided"
+        == "LLR +0.00 (-2.94, +2.94), elo0=0 elo1=50 alpha=0.05 beta=0.05 model=logistic: undecided"
     )
     won = summarise([game(number) for number in range(1, 81)], sprt=Sprt(0, 50))
     assert str(sprt_text(won)).endswith(": H1 accepted")
