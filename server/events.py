@@ -162,21 +162,25 @@ class MovePlayed(Happening, frozen=True):
 
 
 class MoveRefused(Happening, frozen=True):
+    """`ply` is as in MovePlayed; `turn` is that of the position, from which a replay can be started."""
+
     room: str
     seat: Seat
     name: str
     ply: int
+    turn: int
     fault: Fault
     text: str
 
 
 class TimeVerdict(Happening, frozen=True):
-    """A player was too slow. `loop_lag`: how late the server itself was when it judged."""
+    """A player was too slow. `ply` and `turn` as in MoveRefused; `loop_lag`: how late the server itself was."""
 
     room: str
     seat: Seat
     name: str
     ply: int
+    turn: int
     think_time: float
     limit: float
     is_hard: bool

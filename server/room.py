@@ -234,9 +234,8 @@ class Room:
         limit = limits.hard_timeout if is_hard else limits.soft_timeout
         assert limit is not None
         source = arrival.source.value
-        self._publish(
-            events.TimeVerdict(self.id, chair.seat, chair.name, self.ply, think_time, limit, is_hard, source, loop_lag)
-        )
+        where = (self.id, chair.seat, chair.name, self.ply, self.state.turn)
+        self._publish(events.TimeVerdict(*where, think_time, limit, is_hard, source, loop_lag))
         cause = policy.hard_timeout_cause if is_hard else Cause.SOFT_TIMEOUT
         reason = texts.hard_timeout_reason(limit) if is_hard else texts.soft_timeout_reason(limit)
         winners = (1 - chair.seat,) if policy.timeout_winner is TimeoutWinner.OPPONENT else leaders(self.state)
@@ -279,7 +278,7 @@ class Room:
         raise RequestError(fault, refusal.packet or refusal.reason, is_answered=refusal.packet is not None)
 
     def _publish_refused(self, chair: Chair, fault: Fault, text: str) -> None:
-        self._publish(events.MoveRefused(self.id, chair.seat, chair.name, self.ply, fault, text))
+        self._publish(events.MoveRefused(self.id, chair.seat, chair.name, self.ply, self.state.turn, fault, text))
 
     # -- what administrators do -------------------------------------------------------------------------------------
 

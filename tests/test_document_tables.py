@@ -17,7 +17,8 @@ from server.events import Happening
 from spielleiter.admin import admin
 from tests.documents import ROOT, Block, blocks, column, read, rows
 
-DOCUMENTS = ("README.md", "README.de.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))))
+PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
+DOCUMENTS = ("README.md", "README.de.md", *PAGES)
 
 # -- tables ---------------------------------------------------------------------------------------------------------
 

@@ -12,12 +12,9 @@ import json
 import os
 import random
 import re
-import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +28,8 @@ from protocol.messages import Memento, MoveData, MoveRequest, RoomMessage
 from server.editions import EDITIONS
 from tests.documents import ROOT, Block, blocks
 from tests.patience import PATIENCE
-from tests.spielleiter.background import BackgroundServer, background_server
+from tests.shell import end_of, shell
+from tests.spielleiter.background import background_server
 
 READMES = ("README.md", "README.de.md")
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -40,7 +38,6 @@ ELSEWHERE = {
     "make serve": "test_make_serve_and_make_demo, test_project.py",
     ". .venv/bin/activate": "test_make_serve_and_make_demo: it is where `make serve` puts the command",
     "pipx install .": "test_docker.py builds the wheel and starts what is in it",
-    "pip install .": "the same",
     "python3 -m venv .venv": "the same",
     "uvx --from . spielleiter serve": "test_uvx_finds_the_command",
     "docker build -f docker/Dockerfile -t spielleiter .": "test_docker.py",
@@ -51,6 +48,7 @@ ELSEWHERE = {
     "spielleiter play --reservation CODE-1": "the same",
     "spielleiter play --strategy random --reservation CODE-2": "the same",
     "spielleiter admin step ROOM": "the same",
+    "spielleiter check builtin:greedy": "test_check.py: built-in players are fit",
 }
 """Blocks by their first line, without its comment."""
 
@@ -61,93 +59,6 @@ def first_line(block: Block) -> str:
 
 COMMANDS = [block for name in READMES for language in ("sh", "bash") for block in blocks(name, language)]
 RUN = {block.text: block for block in COMMANDS if first_line(block) not in ELSEWHERE}  # each once
-
-SPIELLEITER = """\
-#!/bin/bash
-# spielleiter, for the server beside; serve alone is stopped as soon as it listens
-real=({python} -m spielleiter)
-case "$1 $*" in
-serve\\ *--port*) exec "${{real[@]}}" "$@" ;;
-serve\\ *)
-    shift
-    ports={folder}/listening.$$
-    "${{real[@]}}" serve --port 0 --port-file "$ports" "$@" &
-    until [[ -s $ports ]]; do kill -0 $! || exit 9; sleep 0.05; done
-    kill $!
-    wait $!
-    ;;
-play\\ *) shift; exec "${{real[@]}}" play --port {port} "$@" ;;
-admin\\ *) name=$2; shift 2; exec "${{real[@]}}" admin "$name" --port {port} "$@" ;;
-esac
-"""
-
-JQ = """\
-import functools, json, re, sys
-value = json.load(sys.stdin)
-for key, index in re.findall(r"\\.(\\w+)|\\[(\\d+)\\]", sys.argv[-1]):
-    value = value[key or int(index)]
-print(value if isinstance(value, str) else json.dumps(value))
-"""
-
-
-class Shell:
-    """Runs what the documents show, beside a server."""
-
-    def __init__(self, folder: Path, server: BackgroundServer) -> None:
-        self.folder = folder
-        programs = folder / "programs"
-        programs.mkdir()
-        values = {"python": shlex.quote(sys.executable), "folder": shlex.quote(str(programs)), "port": server.port}
-        (programs / "jq.py").write_text(JQ)
-        run_jq = 'exec {python} {folder}/jq.py "$@"\n'
-        for name, text in {"spielleiter": SPIELLEITER, "jq": run_jq, "python3": 'exec {python} "$@"\n'}.items():
-            lead = "" if text.startswith("#!") else "#!/bin/sh\n"
-            (programs / name).write_text(lead + text.format(**values))
-            (programs / name).chmod(0o755)
-        self.environment = {
-            **{name: value for name, value in os.environ.items() if not name.startswith("SPIELLEITER_")},
-            "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
-            "PYTHONPATH": str(ROOT),
-        }
-        (tiny,) = blocks("README.md", "python", "A client in ten lines")
-        (folder / "tiny.py").write_text(tiny.text.replace("13050", str(server.port)), encoding="utf-8")
-        (mine,) = blocks("README.md", "python", "A player as a Python function")
-        text = mine.text.replace("play_game(strategy)", f"play_game(strategy, port={server.port})")
-        (folder / "my_player.py").write_text(text, encoding="utf-8")
-
-    def start(self, script: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            ["bash", "-euo", "pipefail", "-c", script + "\nwait\n"],
-            cwd=self.folder,
-            env=self.environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
-
-    def run(self, script: str) -> str:
-        """The script's output, errors and all; it must succeed."""
-        started = self.start(script)
-        output = end_of(started)
-        assert started.returncode == 0, output
-        return output
-
-
-def end_of(started: subprocess.Popen[str]) -> str:
-    """The output of what was started, once it has ended; a process that hangs is ended with all it has started."""
-    try:
-        return started.communicate(timeout=PATIENCE)[0]
-    except subprocess.TimeoutExpired:
-        os.killpg(started.pid, signal.SIGKILL)
-        return started.communicate()[0]
-
-
-@contextmanager
-def shell(folder: Path, **settings: object) -> Iterator[tuple[Shell, BackgroundServer]]:
-    with background_server(**settings) as server:
-        yield Shell(folder, server), server
-
 
 # -- commands -----------------------------------------------------------------------------------------------------
 

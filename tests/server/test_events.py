@@ -42,7 +42,7 @@ def test_whoever_wants_to_hear_of_some_kinds_hears_of_no_others() -> None:
     ("happening", "reason"),
     [
         (events.RequestRefused("c1", Fault.ROOM_FULL, "no"), "room_full"),
-        (events.MoveRefused("room", 0, "Ada", 3, Fault.ILLEGAL_MOVE, "no"), "illegal_move"),
+        (events.MoveRefused("room", 0, "Ada", 3, 3, Fault.ILLEGAL_MOVE, "no"), "illegal_move"),
         (events.ProtocolBroken("c1", "packet_timeout", "no"), "packet_timeout"),
         (events.ConnectionRefused("host:1", "connections", "no more than 7"), "connections"),
         (events.PeerTooSlow("c1", "outbox_bytes", 9, "too much"), "outbox_bytes"),

@@ -60,8 +60,8 @@ def test_what_happened() -> None:
         events.ConnectionOpened("c1", "host:1"),
         moved(0.02),
         moved(0.3),
-        events.TimeVerdict("room", 0, "Ada", 2, 2.5, 2.0, False, "kernel", 0.0),
-        events.TimeVerdict("room", 1, "Bo", 2, 10.5, 10.0, True, "monotonic", 0.0),
+        events.TimeVerdict("room", 0, "Ada", 2, 2, 2.5, 2.0, False, "kernel", 0.0),
+        events.TimeVerdict("room", 1, "Bo", 2, 2, 10.5, 10.0, True, "monotonic", 0.0),
         ended,
     ):
         figures.stream.publish(happening)
@@ -90,8 +90,8 @@ def test_refusals_are_told_by_what_was_refused_and_why() -> None:
     figures = Figures()
     for happening in (
         events.RequestRefused("c1", Fault.ROOM_FULL, "no"),
-        events.MoveRefused("room", 0, "Ada", 3, Fault.ILLEGAL_MOVE, "no"),
-        events.MoveRefused("room", 0, "Ada", 3, Fault.ILLEGAL_MOVE, "no"),
+        events.MoveRefused("room", 0, "Ada", 3, 3, Fault.ILLEGAL_MOVE, "no"),
+        events.MoveRefused("room", 0, "Ada", 3, 3, Fault.ILLEGAL_MOVE, "no"),
         events.ProtocolBroken("c1", "packet_timeout", "no"),
         events.ConnectionRefused("host:1", "connections", "no"),
         events.PeerTooSlow("c1", "outbox_bytes", 9, "no"),

@@ -1,0 +1,135 @@
+"""A shell in which the commands of the documents are run as they are shown.
+
+`spielleiter` there is the real command, told the port of a server that runs beside; `java`, `jq` and `python3` are
+there on every machine.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.documents import ROOT, Block, blocks
+from tests.patience import PATIENCE
+from tests.spielleiter.background import BackgroundServer, background_server
+
+SPIELLEITER = """\
+#!/bin/bash
+# spielleiter, for the server beside; serve alone is stopped as soon as it listens, matches have two games, and a busy
+# machine reaches no time limit
+real=({python} -m spielleiter)
+case "$1 $*" in
+serve\\ *--port*) exec "${{real[@]}}" "$@" ;;
+serve\\ *)
+    shift
+    ports={folder}/listening.$$
+    "${{real[@]}}" serve --port 0 --port-file "$ports" "$@" &
+    until [[ -s $ports ]]; do kill -0 $! || exit 9; sleep 0.05; done
+    kill $!
+    wait $!
+    ;;
+play\\ *) shift; exec "${{real[@]}}" play --port {port} "$@" ;;
+admin\\ *) name=$2; shift 2; exec "${{real[@]}}" admin "$name" --port {port} "$@" ;;
+match\\ *--resume*) exec "${{real[@]}}" "$@" ;;
+match\\ *) exec "${{real[@]}}" "$@" -n 2 {patient} ;;
+check\\ *) exec "${{real[@]}}" "$@" --start-timeout {patience} {patient} ;;
+demo\\ *|tournament\\ *|--version\\ *) exec "${{real[@]}}" "$@" ;;
+esac
+"""
+
+JQ = """\
+import functools, json, re, sys
+value = json.load(sys.stdin)
+for key, index in re.findall(r"\\.(\\w+)|\\[(\\d+)\\]", sys.argv[-1]):
+    value = value[key or int(index)]
+print(value if isinstance(value, str) else json.dumps(value))
+"""
+
+
+JAVA = """\
+# java -jar NAME.jar, with whatever a match adds
+shift 2
+exec spielleiter play --strategy first "$@"
+"""
+
+
+class Shell:
+    """Runs what the documents show, beside a server, in `folder`, which holds the files that the documents speak of."""
+
+    def __init__(self, folder: Path, server: BackgroundServer) -> None:
+        self.folder = folder
+        programs = folder / "programs"
+        programs.mkdir()
+        limit = round(PATIENCE * 1000)
+        values = {
+            "python": shlex.quote(sys.executable),
+            "folder": shlex.quote(str(programs)),
+            "port": server.port,
+            "patience": PATIENCE,
+            "patient": f"--soft-timeout {limit} --hard-timeout {limit}",
+        }
+        (programs / "jq.py").write_text(JQ)
+        run_jq = 'exec {python} {folder}/jq.py "$@"\n'
+        run_python = 'exec {python} "$@"\n'
+        for name, text in {"spielleiter": SPIELLEITER, "jq": run_jq, "python3": run_python, "java": JAVA}.items():
+            lead = "" if text.startswith("#!") else "#!/bin/sh\n"
+            (programs / name).write_text(lead + text.format(**values))
+            (programs / name).chmod(0o755)
+        self.environment = {
+            **{name: value for name, value in os.environ.items() if not name.startswith("SPIELLEITER_")},
+            "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+            "PYTHONPATH": str(ROOT),
+        }
+        (tiny,) = blocks("README.md", "python", "A client in ten lines")
+        (folder / "tiny.py").write_text(tiny.text.replace("13050", str(server.port)), encoding="utf-8")
+        (mine,) = blocks("README.md", "python", "A player as a Python function")
+        text = mine.text.replace("play_game(strategy)", f"play_game(strategy, port={server.port})")
+        (folder / "my_player.py").write_text(text, encoding="utf-8")
+        (programs_file,) = blocks("README.de.md", "toml")
+        self.write_tournament(programs_file)
+
+    def write_tournament(self, block: Block) -> None:
+        """The programs of a tournament, for a few games without time limits that could be reached."""
+        limit = round(PATIENCE * 1000)
+        few = re.sub(r"games = \d+", f"games = 2\nsoft_timeout = {limit}\nhard_timeout = {limit}", block.text)
+        (self.folder / "programme.toml").write_text(few, encoding="utf-8")
+
+    def start(self, script: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            ["bash", "-euo", "pipefail", "-c", script + "\nwait\n"],
+            cwd=self.folder,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def run(self, script: str) -> str:
+        """The script's output, errors and all; it must succeed."""
+        started = self.start(script)
+        output = end_of(started)
+        assert started.returncode == 0, output
+        return output
+
+
+def end_of(started: subprocess.Popen[str]) -> str:
+    """The output of what was started, once it has ended; a process that hangs is ended with all it has started."""
+    try:
+        return started.communicate(timeout=PATIENCE)[0]
+    except subprocess.TimeoutExpired:
+        os.killpg(started.pid, signal.SIGKILL)
+        return started.communicate()[0]
+
+
+@contextmanager
+def shell(folder: Path, **settings: object) -> Iterator[tuple[Shell, BackgroundServer]]:
+    with background_server(**settings) as server:
+        yield Shell(folder, server), server

@@ -1,0 +1,72 @@
+"""What the German pages show can be done as shown, page by page, from top to bottom."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.documents import ROOT, blocks
+from tests.shell import shell
+from tests.spielleiter.background import background_server
+
+PAGES = sorted(f"docs/de/{path.name}" for path in (ROOT / "docs" / "de").glob("*.md"))
+INSTALLING = "python3 -m venv .venv"  # test_docker.py builds the wheel and starts what is in it
+
+
+@pytest.fixture(scope="module")
+def replay(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A whole game, saved."""
+    folder = tmp_path_factory.mktemp("replay")
+    with background_server(replay_directory=folder) as server:
+        server.add_player()
+        server.run("play", "-s", "first")
+        server.wait_for("replay_saved")
+    (path,) = folder.glob("*.xml")
+    return path.read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES)
+def test_the_commands_of_a_page_work_in_order(page: str, tmp_path: Path, replay: bytes) -> None:
+    (tmp_path / "replays").mkdir()
+    (tmp_path / "replays" / "NAME.xml").write_bytes(replay)
+    with shell(tmp_path) as (here, server):
+        for block in blocks(page, "toml"):
+            here.write_tournament(block)
+        for block in blocks(page, "sh"):
+            if block.text.startswith(INSTALLING):
+                continue
+            if block.text.startswith(("spielleiter play", "java")):
+                server.add_player("random")
+            output = here.run(block.text)
+            assert "Traceback" not in output
+            if "spielleiter serve" in block.text:
+                assert "server_started" in output
+
+
+def test_every_page_is_reached_from_the_german_readme() -> None:
+    linked = re.findall(r"\]\((docs/de/[^)#]+)", (ROOT / "README.de.md").read_text("utf-8"))
+    assert set(linked) == set(PAGES)
+    assert PAGES
+
+
+@pytest.mark.parametrize("document", ["README.de.md", *PAGES])
+def test_windows_is_shown_no_background_and_no_posix_path(document: str) -> None:
+    for block in blocks(document, "bat"):
+        assert not re.search(r"&|\bpython3\b|bin/", block.text)
+
+
+@pytest.mark.slow
+def test_the_log_names_the_turn_to_start_from(replay: bytes, tmp_path: Path) -> None:
+    """As `warum-verloren.md` says, whatever turn the game itself began at."""
+    path = tmp_path / "game.xml"
+    path.write_bytes(replay)
+    with background_server(load_game_file=path, turn=10) as server:
+        server.add_player("illegal")
+        server.run("play", "-s", "illegal")
+        server.wait_for("game_ended")
+        (told,) = (json.loads(line) for line in server.log.splitlines() if '"event": "move_refused"' in line)
+    assert (told["ply"], told["turn"]) == (0, 10)
