@@ -38,7 +38,7 @@ DEVELOPMENT: list[str] = [each for each in PYPROJECT["dependency-groups"]["dev"]
 TARGETS = dict(
     re.findall(r"^([a-z-]+):.*?## (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
 )
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 CONFIGURATION = [
     ROOT / "Makefile",
     ROOT / "pyproject.toml",
