@@ -9,15 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import random
-import secrets
 import socket
 import sys
-import uuid
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -29,6 +25,7 @@ from server import events
 from server.alarms import Alarms
 from server.archive import Archive
 from server.binding import listen, notice_vanished
+from server.chance import id_source, start_source
 from server.clock import TimeLimits
 from server.config import DEFAULT_PASSWORD, Config, is_loopback
 from server.descriptors import connections_possible
@@ -85,7 +82,8 @@ class Server:
             default_edition,
             self.stream,
             self.alarms,
-            *_chance(config.seed),
+            id_source(config.seed, seeds_ids=config.seeds_ids),
+            start_source(config.seed),
             starting_states=starting_states,
             scores=self.scores,
             report=self._report,
@@ -341,16 +339,3 @@ def _lobby_settings(config: Config) -> LobbySettings:
         observers_per_room=config.observers_per_room,
         reservation_timeout=config.reservation_timeout,
     )
-
-
-def _chance(seed: int | None) -> tuple[Callable[[], str], Callable[[], random.Random]]:
-    """Where ids and games get their chance from: the operating system, or the seed and the count of what was drawn."""
-    if seed is None:
-        return lambda: str(uuid.UUID(bytes=secrets.token_bytes(16), version=4)), random.SystemRandom
-    ids = random.Random(f"{seed} ids")
-    games = random.Random(f"{seed} games")
-    return lambda: str(uuid.UUID(int=ids.getrandbits(128), version=4)), partial(_next_rng, games)
-
-
-def _next_rng(games: random.Random) -> random.Random:
-    return random.Random(games.getrandbits(64))
