@@ -39,6 +39,7 @@ from server.log import LogFile, log_events, logged_kinds
 from server.policy import Edition
 from server.replay import load_starting_states
 from server.scores import ScoreSheet
+from server.seat_port import SeatPort
 from server.session import Session
 from server.setting import shown_address
 from server.status import StatusBoard
@@ -159,11 +160,18 @@ class Server:
             self.stream.publish(events.AdminsExcluded(NO_ADMINS))
         self.stream.publish(events.ServerStarted(tuple(shown_address(each) for each in addresses)))
 
-    async def serve_wire(self, wire: Wire, address: str) -> None:
-        """Serve one connection, whatever it is made of."""
+    async def serve_wire(
+        self, wire: Wire, address: str, *, label: str | None = None, seat_port: SeatPort | None = None
+    ) -> None:
+        """Serve one connection, whatever it is made of.
+
+        `label` is its name in the log (None: the next number), `seat_port` the one seat it is for (None: everything).
+        """
         self._connection_count += 1
-        label = f"c{self._connection_count}"
-        session = Session(label, address, wire, self.lobby, self.stream, self.config, self._guard, self._turnstile)
+        label = label or f"c{self._connection_count}"
+        session = Session(
+            label, address, wire, self.lobby, self.stream, self.config, self._guard, self._turnstile, seat_port
+        )
         self._sessions[session] = None
         if self._is_winding_up:  # accepted in the last moment
             session.end(STOPPING, LAST_GOODBYE)
