@@ -17,6 +17,7 @@ from typing import Final, Protocol
 
 import trio
 
+from match.arena import Arena, open_arena
 from match.errors import MatchError, SetupError
 from match.journal import Journal
 from match.plan import PlannedGame
@@ -109,6 +110,8 @@ async def play_match(
         if ours is None or others is not None:
             raise
         raise _first(ours) from None
+    finally:
+        kill_processes(find_processes(f"{setup.run_id}/"))  # what was becoming another program when it was looked for
 
 
 class _Runner:
@@ -136,18 +139,22 @@ class _Runner:
         games = iter([each for each in self._setup.plan() if each.game not in self._journal.records])
         async with trio.open_nursery() as nursery:
             await nursery.start(self._watch_signals, nursery.cancel_scope)
-            async with trio.open_nursery() as workers:
+            async with open_arena(self._setup) as arena, trio.open_nursery() as workers:
                 for cores in places(self._conditions):
-                    workers.start_soon(self._work, games, cores, nursery.cancel_scope)
+                    workers.start_soon(self._work, games, cores, arena, nursery.cancel_scope)
             nursery.cancel_scope.cancel()
         return self._end or End.DONE
 
     async def _work(
-        self, games: Iterator[PlannedGame], cores: tuple[int | None, int | None], scope: trio.CancelScope
+        self,
+        games: Iterator[PlannedGame],
+        cores: tuple[int | None, int | None],
+        arena: Arena,
+        scope: trio.CancelScope,
     ) -> None:
         while self._end is None and (planned := next(games, None)) is not None:
             self._progress.game_started(planned)
-            record = await play_game(self._setup, planned, self._folder, cores)
+            record = await play_game(self._setup, planned, self._folder, cores, arena)
             self._journal.append(record)
             self._progress.game_finished(record)
             self._consider(record, scope)

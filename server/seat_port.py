@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from game.api import Seat
 from protocol.messages import AuthenticateRequest, JoinPreparedRequest, JoinRequest, JoinRoomRequest
+from server import events
 from server.errors import Fault, RequestError
 from server.room import Phase, Room
 
@@ -68,6 +69,8 @@ def take_own_seat(lobby: Lobby, peer: Peer, request: JoinRequest | JoinRoomReque
             pass
     if chair.reservation is None or room.phase is not Phase.OPEN:
         raise RequestError(Fault.ROOM_FULL, texts.room_full(room.id))
+    if isinstance(request, JoinRequest):
+        lobby.publish(events.SeatTakenPlainly(room.id, peer.label))
     lobby.redeem(peer, room, chair)
 
 

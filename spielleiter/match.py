@@ -314,8 +314,8 @@ def _setup(context: click.Context, options: dict[str, Any]) -> MatchSetup:
 
 def check_setup(setup: MatchSetup) -> None:
     """Find out before the first game what cannot be. Raises SetupError."""
+    from match.arena import own_config
     from match.errors import SetupError
-    from match.house import own_config
     from match.stopping import sprt_of
     from server.editions import choose_editions
 

@@ -12,8 +12,8 @@ import trio
 
 import match.referee
 from client.editions import DEFAULT_GAME_TYPE
+from match.arena import SERVER_LOG, WIRE_LOG
 from match.errors import MachineError
-from match.house import SERVER_LOG, WIRE_LOG
 from match.processes import Usage, find_processes
 from match.records import GameRecord, Verdict
 from match.referee import REPLAY, VERDICT, play_game
@@ -74,8 +74,8 @@ def shell(script: str) -> str:
 @pytest.mark.slow
 async def test_a_program_that_does_not_start_loses(command: str, verdict: str, reason: str, tmp_path: Path) -> None:
     record = await play(tmp_path, f"{BUILTIN} -s first", command)
-    assert (record.verdict, record.offender, record.winner, record.reason) == (verdict, 1, 0, reason)
-    assert record.is_counted
+    assert (record.verdict, record.offender, record.winner, record.reason) == (verdict, 1, None, reason)
+    assert not record.is_counted
     assert (record.points, record.causes, record.plies, record.replay) == ((None, None), ("", ""), 0, None)
 
 
@@ -113,14 +113,14 @@ async def test_a_program_that_does_not_take_its_seat_loses(
 ) -> None:
     command = NONSENSE.replace("WHAT", what).replace("THEN", then)
     record = await play(tmp_path, command, f"{BUILTIN} -s first", patience=Patience(start=3))
-    assert (record.verdict, record.offender, record.winner) == (verdict, 0, 1)
+    assert (record.verdict, record.offender, record.winner) == (verdict, 0, None)
     assert record.reason.startswith(reason)
 
 
 @pytest.mark.slow
 async def test_whoever_does_not_even_connect_is_not_waited_for_for_ever(tmp_path: Path) -> None:
     command = shell("trap : TERM INT HUP; setsid sleep 500 & sleep 500 & wait; sleep 500")
-    record = await play(tmp_path, f"{BUILTIN} -s first", command, patience=Patience(start=2))
+    record = await play(tmp_path, "builtin:first", command, patience=Patience(start=2))
     assert (record.verdict, record.offender, record.reason) == (Verdict.NEVER_JOINS, 1, "it did not connect")
 
 
@@ -139,7 +139,9 @@ async def test_a_whole_game_leaves_a_folder(tmp_path: Path) -> None:
     assert record.points[0] > record.points[1] > 20
     assert record.causes == ("REGULAR", "REGULAR")
     assert record.start is not None
-    assert len(record.think_times[0]) + len(record.think_times[1]) >= record.plies > 20
+    assert len(record.think_times[0]) + len(record.think_times[1]) == record.plies > 20
+    assert record.exit_codes == (0, 0)
+    assert record.remarks == ((), ())
     assert all(0 < seconds < 10 for seconds in record.cpu_seconds)
     folder = tmp_path / record.folder
     assert sorted(path.name for path in folder.iterdir()) == sorted(
@@ -259,14 +261,43 @@ async def test_a_loss_on_time_by_waiting_for_a_processor_is_nobodys(
     assert record.reason.startswith("new: 1.")
 
 
-async def test_a_bug_of_the_server_is_nobodys_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.slow
+async def test_what_a_program_sends_is_its_own_affair_even_if_it_finds_a_bug(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: object) -> None:
         raise ZeroDivisionError("oh")
 
-    monkeypatch.setattr("server.room.Room.observe", fail)
-    record = await play(tmp_path, REST, REST, patience=Patience(start=0.1))
-    assert (record.verdict, record.is_counted) == (Verdict.SERVER_FAILED, False)
-    assert record.reason == "a bug of the server: ZeroDivisionError: oh"
+    monkeypatch.setattr("server.room.Room._play", fail)
+    record = await play(tmp_path, f"{BUILTIN} -s first", f"{BUILTIN} -s first")
+    assert (record.verdict, record.offender, record.winner, record.is_counted) == (Verdict.BAD_MESSAGE, 0, 1, True)
+    assert record.reason == "the server could not deal with what it sent: ZeroDivisionError: oh"
+    assert '"internal_error"' in (tmp_path / record.folder / SERVER_LOG).read_text()
+
+
+@pytest.mark.slow
+async def test_who_has_taken_its_seat_is_not_blamed_for_an_opponent_that_never_comes(tmp_path: Path) -> None:
+    record = await play(tmp_path, "builtin:first", REST)
+    assert (record.verdict, record.offender, record.winner) == (Verdict.NO_START, 1, None)
+    assert record.reason.startswith("ended with exit code 1 and had not connected")
+    assert not record.is_counted
+
+
+@pytest.mark.slow
+async def test_a_plain_join_takes_the_programs_own_seat(tmp_path: Path) -> None:
+    plain = f"{sys.executable} -m spielleiter play --seed 1 -s first -h {{host}} -p {{port}}"
+    record = await play(tmp_path, f"{plain} --game {DEFAULT_GAME_TYPE}", plain)
+    assert (record.verdict, record.offender) == (Verdict.REGULAR, None)
+    assert record.remarks == (("took its seat by a plain join; the contest wants joinPrepared",),) * 2
+
+
+@pytest.mark.slow
+async def test_a_program_of_another_season_hears_at_once_what_is_played(tmp_path: Path) -> None:
+    other = f"{sys.executable} -m spielleiter play --game swc_2018_hase_und_igel -h {{host}} -p {{port}}"
+    record = await play(tmp_path, f"{BUILTIN} -s first", other, patience=Patience(start=25))
+    assert (record.verdict, record.offender, record.is_counted) == (Verdict.NEVER_JOINS, 1, False)
+    assert f"{DEFAULT_GAME_TYPE} is played here, not swc_2018_hase_und_igel" in record.reason
+    assert record.wall_seconds < 25
 
 
 async def test_a_folder_that_cannot_be_is_the_machines_fault(tmp_path: Path) -> None:

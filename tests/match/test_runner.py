@@ -59,7 +59,12 @@ class House:
         return game(planned.game)
 
     async def _play_game(
-        self, _setup: MatchSetup, planned: PlannedGame, folder: Path, cores: tuple[int | None, int | None]
+        self,
+        _setup: MatchSetup,
+        planned: PlannedGame,
+        folder: Path,
+        cores: tuple[int | None, int | None],
+        _arena: object,
     ) -> GameRecord:
         assert folder == self.folder
         self.cores.append(cores)

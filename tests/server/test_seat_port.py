@@ -70,6 +70,8 @@ async def test_its_owner_takes_the_seat_with_the_code_or_without(request_of: obj
         assert arena.room.phase is Phase.RUNNING
         await (other, caller)[arena.room.state.seat_on_turn].says(legal_move(arena.room))
         assert arena.room.ply == 1
+        plain = [each.connection for each in house.happened(events.SeatTakenPlainly)]
+        assert plain == [other.label] if "joinPrepared" in request_of(arena.room) else [caller.label, other.label]
 
 
 @pytest.mark.parametrize(

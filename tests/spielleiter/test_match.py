@@ -35,7 +35,7 @@ def games(monkeypatch: pytest.MonkeyPatch) -> dict[int, GameRecord]:
     """Games by number that are not played but taken from here; the first program wins all others."""
     made_up: dict[int, GameRecord] = {}
 
-    async def play_game(setup: MatchSetup, planned: PlannedGame, _folder: Path, _cores: object) -> GameRecord:
+    async def play_game(setup: MatchSetup, planned: PlannedGame, _folder: Path, *_more: object) -> GameRecord:
         record = made_up.get(planned.game) or game(planned.game, 0)
         return dataclasses.replace(record, names=setup.names, seats=planned.seats, pair=planned.pair)
 

@@ -26,7 +26,7 @@ def faults(monkeypatch: pytest.MonkeyPatch) -> dict[str, GameRecord]:
     """The stronger program wins; but a program's first game is what stands here under its name."""
     made_up: dict[str, GameRecord] = {}
 
-    async def play_game(setup: MatchSetup, planned: PlannedGame, _folder: Path, _cores: object) -> GameRecord:
+    async def play_game(setup: MatchSetup, planned: PlannedGame, _folder: Path, *_more: object) -> GameRecord:
         first, second = setup.names
         record = made_up.pop(first, None) or game(planned.game, 0 if STRENGTH[first] > STRENGTH[second] else 1)
         return dataclasses.replace(record, game=planned.game, names=setup.names, pair=planned.pair, seats=planned.seats)
