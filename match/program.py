@@ -267,16 +267,19 @@ async def _copy(stream: IO[bytes], path: Path, started: float) -> None:
                 file.flush()
 
 
+def last_lines(file: Path, count: int) -> list[str]:
+    """The last lines of a file of outputs that are not blank, without their times."""
+    with contextlib.suppress(OSError), file.open("rb") as opened:
+        opened.seek(max(0, opened.seek(0, os.SEEK_END) - _TAIL))
+        lines = opened.read().decode(errors="replace").splitlines()
+        said = [line[_STAMP_LENGTH:].rstrip() for line in lines]
+        return [line[:_LAST_WORDS_LENGTH] for line in said if line.strip()][-count:]
+    return []
+
+
 def last_words(*files: Path) -> str:
     """The last line of the first of these files of outputs that has one."""
-    for path in files:
-        with contextlib.suppress(OSError), path.open("rb") as file:
-            file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
-            lines = file.read().decode(errors="replace").splitlines()
-            words = [line[_STAMP_LENGTH:].strip() for line in lines]
-            if said := [line for line in words if line]:
-                return said[-1][:_LAST_WORDS_LENGTH]
-    return ""
+    return next((lines[0].strip() for file in files if (lines := last_lines(file, 1))), "")
 
 
 @contextlib.contextmanager

@@ -19,6 +19,7 @@ import trio
 
 from match.arena import Arena, open_arena
 from match.errors import MatchError, SetupError
+from match.fitness import unfit_programs
 from match.journal import Journal
 from match.plan import PlannedGame
 from match.processes import find_processes, kill_processes
@@ -28,6 +29,8 @@ from match.setup import MatchSetup
 
 MACHINE_FAILURES: Final = 3
 """So many games in a row that server or machine spoilt end the match."""
+GAMES_PER_CORE: Final = 4
+"""With more games at a time, programs wait for a processor for longer than they think."""
 
 
 class End(enum.Enum):
@@ -38,6 +41,7 @@ class End(enum.Enum):
     FAULT = "a program failed"
     INTERRUPTED = "interrupted"
     MACHINE = "server or machine failed"
+    UNFIT = "a program cannot play"
 
 
 class Progress(Protocol):
@@ -75,6 +79,19 @@ def count_cores() -> int:
 
 def usable_cores() -> list[int]:
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
+
+
+def fair_concurrency(wanted: int) -> tuple[int, str | None]:
+    """How many games at a time can be judged fairly, `wanted` at most; and why that is fewer, if it is."""
+    cores = count_cores()
+    most = GAMES_PER_CORE * cores
+    if wanted <= most:
+        return wanted, None
+    have = f"{cores} processor core{'s' if cores > 1 else ''}"
+    return most, (
+        f"{wanted} games at a time are too many for {have}: {most} are played at a time, since programs that mostly "
+        "wait for a processor cannot be judged"
+    )
 
 
 def places(conditions: Conditions) -> list[tuple[int | None, int | None]]:
@@ -167,6 +184,8 @@ class _Runner:
             scope.cancel()
         elif self._failures >= MACHINE_FAILURES:
             self._end = End.MACHINE
+        elif unfit_programs(self._journal.records.values()):
+            self._end = self._end or End.UNFIT
         elif self._conditions.is_fail_fast and record.offender is not None:
             self._end = self._end or End.FAULT
 

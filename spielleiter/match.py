@@ -1,13 +1,15 @@
 """`spielleiter match`: two programs, many games, one answer.
 
 Law: the exit code is the answer for scripts: 0 done (or SPRT accepted H1), 1 player 1 is worse where that was asked,
-2 misuse, 3 a program failed where --fail-on says so, 4 server or machine failed, 130 interrupted. Options of the
-official test client mean here what they mean there.
+2 misuse, 3 a program failed where --fail-on says so, 4 server or machine failed or nothing was found out since
+a program cannot play, 130 interrupted. Options of the official test client mean here what they mean there.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import secrets
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -156,8 +158,8 @@ def match_command(context: click.Context, /, resume: Path | None, **options: Any
     Ctrl-C lets the games that are being played finish, a second one cuts them off; --resume goes on.
 
     The exit code is 0 when all games are played or SPRT accepted H1; 1 when player 1 is worse and --require or --sprt
-    asked; 2 for misuse; 3 when a program failed and --fail-on says so; 4 when server or machine failed; 130 when
-    interrupted.
+    asked; 2 for misuse; 3 when a program failed and --fail-on says so; 4 when server or machine failed, when a program
+    cannot play at all, or when no game counts; 130 when interrupted.
     """
     from match.errors import JournalError, MatchError, SetupError
     from match.journal import load_setup, save_setup
@@ -193,11 +195,12 @@ def _play(setup: MatchSetup, folder: Path, conditions: Conditions) -> tuple[End,
     from match.journal import open_journal
     from match.reports import write_reports
     from match.reports.words import count_text
-    from match.runner import count_cores, play_match
+    from match.runner import End, count_cores, play_match
     from match.stopping import sprt_of, stop_rule
     from match.summary import summarise
     from spielleiter.progress import showing_progress
 
+    conditions = dataclasses.replace(conditions, concurrency=lower_concurrency(conditions.concurrency))
     cores = count_cores()
     if conditions.concurrency > cores:
         click.echo(
@@ -218,7 +221,28 @@ def _play(setup: MatchSetup, folder: Path, conditions: Conditions) -> tuple[End,
             summary = summarise(records, setup.names, setup.games, sprt_of(setup))
             write_reports(folder, summary, records)
     _show(summary, folder, end)
+    if end is End.UNFIT:
+        show_unfit(setup, folder, records)
     return end, records, summary
+
+
+def lower_concurrency(wanted: int) -> int:
+    """As many games at a time as can be judged fairly; says so if those are fewer than were asked for."""
+    from match.runner import fair_concurrency
+
+    concurrency, why = fair_concurrency(wanted)
+    if why is not None:
+        click.echo(why, err=True)
+    return concurrency
+
+
+def show_unfit(setup: MatchSetup, folder: Path, records: Sequence[GameRecord]) -> None:
+    """Say which program cannot play, what was tried, and what it wrote."""
+    from match.fitness import unfit_programs, why_unfit
+
+    for program in unfit_programs(records):
+        for line in why_unfit(records, program, setup.entrants[program].command, folder):
+            click.echo(line, err=True)
 
 
 def _show(summary: Summary, folder: Path, end: End) -> None:

@@ -121,11 +121,13 @@ def _play(described: Tournament, folder: Path, concurrency: int) -> tuple[End, l
     from match.setup import MatchSetup
     from match.summary import summarise
     from match.tournament import rank
+    from spielleiter.match import lower_concurrency, show_unfit
     from spielleiter.progress import showing_progress
 
     names = [entrant.name for entrant in described.entrants]
     matches: dict[tuple[int, int], Sequence[GameRecord]] = {}
-    end = End.DONE
+    end, unfit = End.DONE, False
+    concurrency = lower_concurrency(concurrency)
     for pairing in described.pairings():
         place = folder / described.folder_of(pairing)
         if (place / SETUP).exists():
@@ -144,11 +146,16 @@ def _play(described: Tournament, folder: Path, concurrency: int) -> tuple[End, l
                 matches[pairing] = tuple(journal.records.values())
                 write_reports(place, summarise(matches[pairing], setup.names, setup.games), matches[pairing])
                 _write_table(folder, rank(names, matches))
-        if end is not End.DONE:
+        if end is End.UNFIT:  # the others can still play each other
+            unfit = True
+            show_unfit(setup, place, matches[pairing])
+        elif end is not End.DONE:
             click.echo(f"{end.value}; --resume {folder} goes on")
             break
     click.echo()
     click.echo((folder / "table.md").read_text(encoding="utf-8"), nl=False)
+    if unfit and end in {End.DONE, End.UNFIT}:
+        end = End.UNFIT
     return end, [record for records in matches.values() for record in records]
 
 
@@ -180,6 +187,8 @@ def _exit_code(end: End, records: Sequence[GameRecord], kinds: frozenset[str]) -
 
     if end is End.INTERRUPTED:
         return EXIT_INTERRUPTED
-    if end is End.MACHINE or any(record.verdict == Verdict.SERVER_FAILED for record in records):
+    if end in {End.MACHINE, End.UNFIT} or not any(record.is_counted for record in records):
+        return EXIT_MACHINE
+    if any(record.verdict == Verdict.SERVER_FAILED for record in records):
         return EXIT_MACHINE
     return EXIT_FAULT if any(record.verdict in kinds for record in records) else 0
