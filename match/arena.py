@@ -19,6 +19,7 @@ from typing import Final, TypeAlias
 import trio
 
 from game.api import State
+from match.builtin import InnerPlayer, Workers, open_workers
 from match.plan import PlannedGame
 from match.setup import MatchSetup
 from match.wire_log import LoggedWire, WireLog
@@ -74,8 +75,9 @@ def own_config(setup: MatchSetup) -> Config:
 class Arena:
     """Opens rooms for the games of a match, one or many at a time; see `open_arena`."""
 
-    def __init__(self, setup: MatchSetup, nursery: trio.Nursery) -> None:
+    def __init__(self, setup: MatchSetup, nursery: trio.Nursery, workers: Workers) -> None:
         self._setup = setup
+        self._workers = workers
         self._nursery = nursery
         self._server: Server | None = None
         self._openings: dict[tuple[str, int], State] = {}
@@ -126,6 +128,12 @@ class Arena:
             states = load_starting_states(Path(opening.path), opening.turn, {edition.game_type: edition})
             self._openings[key] = states[edition.name]
         return self._openings[key]
+
+    async def new_player(self, own: OwnRoom, program: int, strategy: str, seed: int) -> InnerPlayer:
+        """A built-in player for the seat of `program` that needs no connection. Raises OSError."""
+        assert self._server is not None
+        thinker = await self._workers.new_player(strategy, seed)
+        return InnerPlayer(self._server, own.room, own.seats.index(program), thinker, f"program{program + 1}")
 
     # -- connections ------------------------------------------------------------------------------------------------
 
@@ -225,8 +233,8 @@ class OwnRoom:
 async def open_arena(setup: MatchSetup) -> AsyncIterator[Arena]:
     """The closed server of a match. Nothing is loaded before the first game."""
     with tamed_collector():
-        async with trio.open_nursery() as nursery:
-            yield Arena(setup, nursery)
+        async with open_workers() as workers, trio.open_nursery() as nursery:
+            yield Arena(setup, nursery, workers)
             nursery.cancel_scope.cancel()
 
 

@@ -18,6 +18,7 @@ import trio
 
 from client.errors import ClientError
 from match.arena import Arena, OwnRoom, open_arena, own_config
+from match.builtin import InnerPlayer, inner_strategy
 from match.errors import MachineError, NotStartedError
 from match.evidence import Evidence, start_name
 from match.house import ForeignRoom, open_foreign_room
@@ -74,7 +75,8 @@ class _Referee:
         self._evidence = Evidence(planned.seats, setup.names, own_config(setup).soft_timeout)
         self._evidence.start = planned.opening.name if planned.opening else None
         self._facts = self._evidence.facts
-        self._programs: list[Program | None] = [None, None]
+        self._programs: list[Program | InnerPlayer | None] = [None, None]
+        self._arena: Arena | None = None
         self._meter = WaitingMeter(1 if cores[0] is not None else os.cpu_count() or 1)
         self._evidence.on_request = self._meter.mark
         self._evidence.seconds_waiting = self._meter.seconds_waiting
@@ -109,6 +111,7 @@ class _Referee:
 
     async def _play_in(self, arena: Arena) -> str | None:
         async with arena.open_room(self._planned, self._folder, self._evidence.hear) as own:
+            self._arena = arena
             self._evidence.start = self._evidence.start or start_name(own.state)
             await self._play(own)
             return self._save_replay(own)
@@ -159,16 +162,24 @@ class _Referee:
         return any(failed) and all(failed[each] or facts.programs[each].has_joined for each in (0, 1))
 
     async def _start_program(self, index: int, room: OwnRoom | ForeignRoom, nursery: trio.Nursery) -> None:
+        command, seed = self._setup.entrants[index].command, self._planned.program_seed(index)
+        strategy = inner_strategy(command)
+        if strategy is not None and isinstance(room, OwnRoom):
+            assert self._arena is not None
+            player = self._programs[index] = await self._arena.new_player(room, index, strategy, seed)
+            await nursery.start(player.run)
+            nursery.start_soon(self._follow_process, index, player)
+            return
         host, port = room.addresses[index]
         places = {
             "host": host,
             "port": str(port),
             "reservation": room.reservations[index],
-            "seed": str(self._planned.program_seed(index)),
+            "seed": str(seed),
             "game": self._setup.game_type,
         }
         program = Program(
-            Command.parse(self._setup.entrants[index].command).arguments(places),
+            Command.parse(command).arguments(places),
             f"{self._setup.run_id}/{self._planned.game}/{index + 1}",
             self._output(index, "stdout"),
             self._output(index, "stderr"),
@@ -182,11 +193,13 @@ class _Referee:
         self._programs[index] = program
         nursery.start_soon(self._follow_process, index, program)
 
-    async def _follow_process(self, index: int, program: Program) -> None:
+    async def _follow_process(self, index: int, program: Program | InnerPlayer) -> None:
         await program.exited.wait()
         known = self._facts.programs[index]
         if not program.was_ended and not self._evidence.is_called_off:
             known.last_words = self._last_words(index)
+            if isinstance(program, InnerPlayer):
+                known.last_words = program.problem
             known.returncode = program.returncode
         self._evidence.note()
         await program.gone.wait()
@@ -275,11 +288,11 @@ class _Referee:
         return "; ".join(text for text in texts if text)
 
 
-def _cpu_seconds(program: Program | None) -> float:
+def _cpu_seconds(program: Program | InnerPlayer | None) -> float:
     return 0.0 if program is None else round(program.cpu_seconds, 6)
 
 
-def _exit_code(program: Program | None) -> int | None:
+def _exit_code(program: Program | InnerPlayer | None) -> int | None:
     return None if program is None or program.was_ended else program.returncode
 
 

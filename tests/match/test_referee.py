@@ -131,7 +131,7 @@ async def test_whoever_does_not_even_connect_is_not_waited_for_for_ever(tmp_path
 async def test_a_whole_game_leaves_a_folder(tmp_path: Path) -> None:
     (tmp_path / "games" / "0002").mkdir(parents=True)
     (tmp_path / "games" / "0002" / "of a run that was cut off").touch()
-    record = await play(tmp_path, "builtin:greedy", "builtin:first", game=2)
+    record = await play(tmp_path, f"{BUILTIN} -s greedy", f"{BUILTIN} -s first", game=2)
     assert (record.verdict, record.offender, record.reason, record.winner) == (Verdict.REGULAR, None, "", 0)
     assert record.seats == (1, 0)
     assert record.points[0] is not None
