@@ -7,19 +7,21 @@ connection it happened; its logs hold nothing of other games and are bounded.
 
 from __future__ import annotations
 
+import gc
 import gzip
 import io
 import secrets
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 import trio
 
 from game.api import State
 from match.builtin import InnerPlayer, Workers, open_workers
+from match.owners import has_socket, inode_of_peer
 from match.plan import PlannedGame
 from match.setup import MatchSetup
 from match.wire_log import LoggedWire, WireLog
@@ -47,6 +49,9 @@ MOST_CONNECTIONS: Final = 4
 """Connections of one program at a time; it needs one."""
 MOST_CALLS: Final = 64
 """Connections of one program in one game; then its port is closed."""
+
+GAMES_PER_COLLECTION: Final = 50
+"""After so many games the garbage collector looks at everything that came since the start."""
 
 _HOST: Final = "127.0.0.1"
 _BACKLOG: Final = 16
@@ -80,6 +85,7 @@ class Arena:
         self._workers = workers
         self._nursery = nursery
         self._server: Server | None = None
+        self._games = 0
         self._openings: dict[tuple[str, int], State] = {}
         self._rooms: dict[str, OwnRoom] = {}
         self._callers: dict[str, tuple[OwnRoom, int]] = {}
@@ -112,6 +118,13 @@ class Arena:
             finally:
                 own.cancel()
                 del self._rooms[room.id]
+                self._tidy_up()
+
+    def _tidy_up(self) -> None:
+        """Collect what refers to itself now and then: while games are played, nobody else does for minutes."""
+        self._games += 1
+        if self._games % GAMES_PER_COLLECTION == 0:
+            gc.collect()
 
     def _start(self) -> Server:
         server = self._server = Server(own_config(self._setup), _Nowhere())
@@ -156,6 +169,11 @@ class Arena:
         for number in range(1, MOST_CALLS + 1):
             sock, address = await _accepted(listening)
             shown = f"{address[0]}:{address[1]}"
+            thief = await self._thief(own, program, sock)
+            if thief is not None:
+                thief[0].refuse(thief[1], shown, "it connected to a port that is not its own")
+                sock.close()
+                continue
             if open_count >= MOST_CONNECTIONS:
                 own.refuse(program, shown, f"a program has no more than {MOST_CONNECTIONS} connections at a time")
                 sock.close()
@@ -167,6 +185,21 @@ class Arena:
             await trio.lowlevel.checkpoint()
         own.refuse(program, "", f"a program connects no more than {MOST_CALLS} times in a game; its port is closed")
         listening.close()
+
+    async def _thief(self, own: OwnRoom, program: int, sock: socket.socket) -> tuple[OwnRoom, int] | None:
+        """Whose connection this is, if it is known to be another program's of this match than that of the port."""
+        inode = inode_of_peer(sock)
+        if inode is None or has_socket(own.members[program].pids, inode):
+            return None
+        everybody = [(each, other) for each in self._rooms.values() for other in (0, 1)]
+        others = [each for each in everybody if each != (own, program)]
+        for room, other in others:
+            if has_socket(room.members[other].pids, inode):
+                return room, other
+        for room, other in [(own, program), *others]:  # what has left its session bears its mark
+            if has_socket(await trio.to_thread.run_sync(room.members[other].find_all), inode):
+                return None if (room, other) == (own, program) else (room, other)
+        return None
 
     # -- events -----------------------------------------------------------------------------------------------------
 
@@ -180,6 +213,26 @@ class Arena:
         elif isinstance(happening, events.InternalError):
             for each in self._rooms.values():
                 each.hear(happening, None)
+
+
+class Family(Protocol):
+    """The processes of one program."""
+
+    @property
+    def pids(self) -> Collection[int]:
+        """Those that are found at once."""
+        ...
+
+    def find_all(self) -> Collection[int]:
+        """All that can be found; takes a while and is called in a thread."""
+        ...
+
+
+class _Nobody:
+    pids: tuple[int, ...] = ()
+
+    def find_all(self) -> tuple[int, ...]:
+        return ()
 
 
 class OwnRoom:
@@ -200,6 +253,8 @@ class OwnRoom:
         self.wire_log = wire_log
         self._log = log_events(log_file, "json", "debug")
         self._listener = listener
+        self.members: list[Family] = [_Nobody(), _Nobody()]
+        """By program: its processes, once it has any."""
         codes = {seats[chair.seat]: chair.reservation or "" for chair in room.chairs}
         self.reservations = codes[0], codes[1]
         """By program."""

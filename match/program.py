@@ -185,6 +185,10 @@ class Program:
         """The process and what it has started so far in its session."""
         return () if self._popen is None else session_members(self._popen.pid)
 
+    def find_all(self) -> tuple[int, ...]:
+        """... and what has left the session but bears its mark. Reads a file of every process of this machine."""
+        return self.pids + tuple(process.pid for process in find_processes(self._mark))
+
     def _spawn(self) -> subprocess.Popen[bytes]:
         with _on_core(self._core):
             return subprocess.Popen(  # noqa: S603 - to run it is what we are for

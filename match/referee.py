@@ -191,6 +191,8 @@ class _Referee:
             self._facts.programs[index].not_started = str(error)
             return
         self._programs[index] = program
+        if isinstance(room, OwnRoom):
+            room.members[index] = program
         nursery.start_soon(self._follow_process, index, program)
 
     async def _follow_process(self, index: int, program: Program | InnerPlayer) -> None:
