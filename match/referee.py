@@ -23,7 +23,7 @@ from match.errors import MachineError, NotStartedError
 from match.evidence import Evidence, start_name
 from match.house import ForeignRoom, open_foreign_room
 from match.plan import PlannedGame
-from match.program import Command, Program, last_words
+from match.program import BUILTIN, Command, Program, last_words
 from match.records import GameRecord
 from match.setup import MatchSetup
 from match.verdict import Judgement, has_failed_to_start, judge
@@ -178,8 +178,11 @@ class _Referee:
             "seed": str(seed),
             "game": self._setup.game_type,
         }
+        arguments = Command.parse(command).arguments(places)
+        if command.startswith(BUILTIN) and self._setup.edition is not None:
+            arguments += ["--edition", self._setup.edition]
         program = Program(
-            Command.parse(command).arguments(places),
+            arguments,
             f"{self._setup.run_id}/{self._planned.game}/{index + 1}",
             self._output(index, "stdout"),
             self._output(index, "stderr"),

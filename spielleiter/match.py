@@ -20,8 +20,9 @@ from client.defaults import DEFAULT_PASSWORD
 from spielleiter.commands import EXIT_FAILURE, Misuse, run_async
 from spielleiter.exit_codes import EXIT_FAULT, EXIT_MACHINE, FAULTS, exit_code, fault_kinds
 from spielleiter.options import (
+    chosen_edition,
+    edition_options,
     folder_option,
-    game_option,
     is_given,
     place_of_server,
     timeout_options,
@@ -63,7 +64,7 @@ _MIN_TESTS = 20
     metavar="N",
     help="How many games are played at a time.",
 )
-@game_option
+@edition_options
 @click.option("--seed", type=click.IntRange(0), metavar="N", help="Makes the plan the same in every run.")
 @click.option(
     "--openings",
@@ -168,6 +169,7 @@ def match_command(context: click.Context, /, resume: Path | None, **options: Any
     from spielleiter.resume import refuse_other_plan
 
     fail_on = fault_kinds(options["fail_on"])
+    chosen = chosen_edition(options["game"], options["edition"])
     conditions = Conditions(options["concurrency"], options["fail_fast"], options["pin"])
     try:
         places(conditions)
@@ -176,7 +178,7 @@ def match_command(context: click.Context, /, resume: Path | None, **options: Any
             setup = MatchSetup.from_json(load_setup(folder), options["password"])
             refuse_other_plan(folder, setup, {name: options[name] for name in options if is_given(context, name)})
         else:
-            setup = _setup(context, options)
+            setup = _setup(context, {**options, "game": chosen.game_type})
             folder = options["out"] or Path(f"match-{datetime.now().astimezone():%Y-%m-%d_%H-%M-%S}")
         check_setup(setup)
         if resume is None:
@@ -312,6 +314,7 @@ def _setup(context: click.Context, options: dict[str, Any]) -> MatchSetup:
             options["opening_turn"],
             options["game"],
             {name: value for name, value in game_options.items() if value is not None},
+            {} if options["edition"] is None else {options["game"]: options["edition"]},
         )
         if options["openings"]
         else ()
@@ -333,6 +336,7 @@ def _setup(context: click.Context, options: dict[str, Any]) -> MatchSetup:
         sprt=options["sprt"],
         significance=options["significance"],
         min_games=options["min_tests"] if options["significance"] is not None else 0,
+        edition=options["edition"],
     )
 
 
@@ -348,7 +352,7 @@ def check_setup(setup: MatchSetup) -> None:
         given = own_config(setup).game_options
     except TypeError as error:
         raise SetupError(str(error)) from None
-    edition = choose_editions({}, {})[setup.game_type]
+    edition = choose_editions(setup.editions, {})[setup.game_type]
     for name, value in given.items():
         if problem := why_without_effect(edition, name, value):
             raise SetupError(problem)

@@ -321,3 +321,12 @@ async def test_a_disk_that_is_full_in_the_middle_of_a_game_is_told(
 
 async def _see_something(referee: Any, _house: Any) -> None:
     referee._facts.has_begun = True
+
+
+@pytest.mark.slow
+async def test_another_edition_can_be_played(tmp_path: Path) -> None:
+    setup = setup_of(
+        "builtin:first", "builtin:illegal", game_type="swc_2021_blokus", edition="blokus-2021-r1", run_id=str(tmp_path)
+    )
+    record = await play_game(setup, setup.plan()[0], tmp_path)
+    assert (record.verdict, record.offender) == (Verdict.ILLEGAL_MOVE, 1)

@@ -362,3 +362,15 @@ def test_the_second_signal_does_not_wait(tmp_path: Path) -> None:
         assert process.wait(30) == 130
     assert read_journal(out) == ()
     assert processes_of(out) == []
+
+
+def test_an_edition_names_its_game(games: dict[int, GameRecord], tmp_path: Path) -> None:
+    assert play(tmp_path, "--edition", "blokus-2021-r1").exit_code == 0
+    setup = setup_of(tmp_path)
+    assert (setup["game_type"], setup["edition"]) == ("swc_2021_blokus", "blokus-2021-r1")
+    refused = play(tmp_path / "other", "--edition", "blokus-2021-r1", "--game", "swc_2027_blokus")
+    assert refused.exit_code == 2
+    assert "that edition is of swc_2021_blokus" in refused.stderr
+    again = run(*MATCH, "--resume", str(tmp_path / "out"), "--edition", "blokus-2021-r2")
+    assert again.exit_code == 2
+    assert "--edition blokus-2021-r2 (begun with blokus-2021-r1)" in again.stderr
