@@ -26,7 +26,7 @@ from match.plan import PlannedGame
 from match.program import BUILTIN, Command, Program, last_words
 from match.records import GameRecord
 from match.setup import MatchSetup
-from match.verdict import Judgement, has_failed_to_start, judge
+from match.verdict import Judgement, ProgramFacts, has_failed_to_start, judge
 from match.waiting import WaitingMeter
 from protocol.messages import Cause
 from server.errors import StartError
@@ -36,6 +36,7 @@ REPLAY: Final = "replay.xml"
 VERDICT: Final = "verdict.json"
 GAMES: Final = "games"
 
+_LAST_BREATH: Final = 1.0  # seconds for a process to end that has left the game
 _LAST_WORD: Final = 5.0  # seconds for a server to give the result of a game that was called off
 
 
@@ -132,6 +133,9 @@ class _Referee:
                 with trio.move_on_after(self._setup.patience.game) as game_time:
                     await evidence.until(lambda: evidence.is_over)
                 self._facts.is_game_over = game_time.cancelled_caught
+            else:
+                await self._let_end(self._facts.programs)
+                evidence.call_off()
             if not evidence.is_over:
                 await self._call_off(room)
             async with trio.open_nursery() as ending:
@@ -140,6 +144,16 @@ class _Referee:
             # the programs' tasks end by themselves now that the processes have
             await evidence.until(lambda: all(each is None or each.gone.is_set() for each in self._programs))
             nursery.cancel_scope.cancel()
+
+    async def _let_end(self, programs: Sequence[ProgramFacts]) -> None:
+        """Wait a moment for programs that left before the game began: how they end belongs to the verdict."""
+        with trio.move_on_after(_LAST_BREATH):
+            await self._evidence.until(
+                lambda: all(
+                    each is None or each.exited.is_set() or not known.has_left
+                    for each, known in zip(self._programs, programs, strict=True)
+                )
+            )
 
     async def _call_off(self, room: OwnRoom | ForeignRoom) -> None:
         """End a game that will not end by itself."""

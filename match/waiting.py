@@ -6,6 +6,7 @@ before that is not counted. Measuring looks at the program's own processes only,
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import Final, Protocol
 
@@ -14,6 +15,8 @@ import trio
 from match.processes import Usage
 
 INTERVAL: Final = 0.25  # seconds between two looks
+LOOKS_PER_SEARCH: Final = 4
+"""New processes of a program are searched for once in so many looks."""
 _LATE: Final = 0.05  # seconds by which a loop may be late that has something to do
 
 
@@ -28,6 +31,7 @@ class WaitingMeter:
     def __init__(self, cores: int) -> None:
         self._cores = cores
         self._programs: Sequence[Watched | None] = (None, None)
+        self._pids: list[tuple[int, ...]] = [(), ()]
         self._last: list[Usage] = []
         self._since: list[Usage] = []
         self._late = 0.0
@@ -36,7 +40,9 @@ class WaitingMeter:
     async def run(self, programs: Sequence[Watched | None]) -> None:
         """Look at `programs` again and again."""
         self._programs = programs
-        while True:
+        for count in itertools.count():
+            if count % LOOKS_PER_SEARCH == 0:
+                self._search()
             self._last = self._look()
             wake = trio.current_time() + INTERVAL
             await trio.sleep_until(wake)
@@ -47,6 +53,7 @@ class WaitingMeter:
     def mark(self) -> None:
         """One of the programs begins to think."""
         if not self._last:
+            self._search()
             self._last = self._look()
         self._since, self._late_before = self._last, self._late
 
@@ -58,5 +65,8 @@ class WaitingMeter:
         lost = usage.seconds_lost(self._since[program], think_time, self._cores)
         return max(lost, min(think_time, self._late - self._late_before))
 
+    def _search(self) -> None:
+        self._pids = [() if each is None else tuple(each.pids) for each in self._programs]
+
     def _look(self) -> list[Usage]:
-        return [Usage({}) if each is None else Usage.of(each.pids) for each in self._programs]
+        return [Usage.of(pids) for pids in self._pids]

@@ -323,6 +323,24 @@ async def _see_something(referee: Any, _house: Any) -> None:
     referee._facts.has_begun = True
 
 
+LEAVER = f"""{sys.executable} -c "
+import socket, sys
+s = socket.create_connection((sys.argv[1], int(sys.argv[2])))
+s.sendall(b'<protocol><join/>')
+s.recv(1)
+s.close()
+sys.exit(3)" {{host}} {{port}}"""
+
+
+@pytest.mark.slow
+async def test_who_takes_its_seat_and_ends_before_the_game_has_lost_by_that(tmp_path: Path) -> None:
+    waiting = shell("trap : TERM; sleep 500 & wait")
+    record = await play(tmp_path, LEAVER, waiting)
+    assert (record.verdict, record.offender, record.winner) == (Verdict.CRASH, 0, 1)
+    assert record.reason == "ended with exit code 3"
+    assert record.exit_codes == (3, None)
+
+
 @pytest.mark.slow
 async def test_another_edition_can_be_played(tmp_path: Path) -> None:
     setup = setup_of(
