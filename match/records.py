@@ -38,7 +38,7 @@ class Verdict:
     ILLEGAL_MOVE: Final = "illegal move"
     """The rules refuse its move."""
     BAD_MESSAGE: Final = "bad message"
-    """What it sent during the game cannot be read as a move."""
+    """What it sent during the game cannot be read as a move, came out of turn, or was refused."""
     NEVER_ENDS: Final = "does not end"
     """The game was played to its end and counts, but the program ran on after the time it had to end itself."""
     LEFTOVERS: Final = "leaves processes behind"

@@ -244,6 +244,33 @@ def test_a_machine_that_fails_is_one_line(tmp_path: Path, monkeypatch: pytest.Mo
     assert (tmp_path / "out" / "summary.json").exists()
 
 
+@pytest.mark.parametrize("absent", [0, 1])
+def test_nothing_is_won_against_a_program_that_cannot_play(
+    absent: int, games: dict[int, GameRecord], tmp_path: Path
+) -> None:
+    reason = "/nowhere/bot: there is no such program"
+    games |= {
+        number: fault(number, absent, Verdict.NO_START, is_counted=False, reason=reason) for number in range(1, 11)
+    }
+    done = play(tmp_path, "--require", "not-worse", games=10)
+    assert done.exit_code == 4
+    assert len(read_journal(tmp_path / "out")) == 2
+    name = ("greedy", "random")[absent]
+    assert f"{name} cannot play: does not start in game 2 (/nowhere/bot: there is no such program)" in done.stderr
+    assert f"it was started as: builtin:{name}" in done.stderr
+
+
+def test_a_match_in_which_nothing_counts_is_no_success(games: dict[int, GameRecord], tmp_path: Path) -> None:
+    games |= {number: game(number, None, verdict=Verdict.OVERLOAD, is_counted=False) for number in range(1, 5)}
+    assert play(tmp_path, "--require", "not-worse").exit_code == 4
+
+
+def test_more_games_at_a_time_than_can_be_judged_are_not_played(games: dict[int, GameRecord], tmp_path: Path) -> None:
+    done = play(tmp_path, "-j", "10000")
+    assert done.exit_code == 0
+    assert done.stderr.startswith("10000 games at a time are too many for ")
+
+
 # -- going on -------------------------------------------------------------------------------------------------------
 
 

@@ -72,6 +72,23 @@ def test_a_tournament_that_was_interrupted_goes_on(file: str, faults: dict[str, 
     assert done.stderr.count("game ") == 2
 
 
+def test_one_program_that_cannot_play_keeps_the_others_from_nothing(
+    file: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async def play_game(setup: MatchSetup, planned: PlannedGame, _folder: Path, *_more: object) -> GameRecord:
+        record = game(planned.game, 0)
+        if "b" in setup.names:
+            record = fault(planned.game, setup.names.index("b"), Verdict.NO_START, is_counted=False)
+        return dataclasses.replace(record, names=setup.names, pair=planned.pair, seats=planned.seats)
+
+    monkeypatch.setattr(match.runner, "play_game", play_game)
+    done = run("tournament", file, "--out", str(tmp_path / "out"))
+    assert done.exit_code == 4
+    assert done.stderr.count("b cannot play: does not start") == 2
+    played = [len(read_journal(folder)) for folder in sorted((tmp_path / "out" / "matches").iterdir())]
+    assert played == [2, 4, 2]
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("faults")
 def test_a_tournament_goes_on_with_the_game_it_was_begun_with(file: str, tmp_path: Path) -> None:
