@@ -14,6 +14,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import trio
@@ -32,6 +33,7 @@ from server.room import Room
 
 _HEAD: Final = struct.Struct("!I")
 _READ: Final = 64 * 1024
+_HOME: Final = str(Path(__file__).resolve().parents[1])
 
 
 def inner_strategy(command: str) -> str | None:
@@ -120,7 +122,8 @@ class _Worker:
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         process = self._process = await trio.lowlevel.open_process(
-            [sys.executable, "-m", "match.thinking"],
+            [sys.executable, "-P", "-m", "match.thinking"],  # a folder of programs may hold a game.py of its own
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (_HOME, os.environ.get("PYTHONPATH"))))},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,  # a signal from the terminal is for the match, which ends its workers itself

@@ -50,6 +50,18 @@ async def test_a_player_keeps_its_luck_whoever_else_thinks() -> None:
 
 
 @pytest.mark.slow
+async def test_players_think_in_a_folder_that_holds_modules_of_the_same_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("game", "match", "client"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit(1)\n")
+    monkeypatch.chdir(tmp_path)
+    async with open_workers() as workers:
+        player = await workers.new_player("first", 1)
+        assert (await player.think(STATE)).move is not None
+
+
+@pytest.mark.slow
 async def test_a_strategy_that_fails_says_why() -> None:
     async with open_workers() as workers:
         player = await workers.new_player("silent", 1)
