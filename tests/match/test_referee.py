@@ -112,7 +112,7 @@ async def test_a_program_that_does_not_take_its_seat_loses(
     what: str, then: str, verdict: str, reason: str, tmp_path: Path
 ) -> None:
     command = NONSENSE.replace("WHAT", what).replace("THEN", then)
-    record = await play(tmp_path, command, f"{BUILTIN} -s first", patience=Patience(start=3))
+    record = await play(tmp_path, command, "builtin:first", patience=Patience(start=3))
     assert (record.verdict, record.offender, record.winner) == (verdict, 0, None)
     assert record.reason.startswith(reason)
 
