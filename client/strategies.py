@@ -27,6 +27,9 @@ DEFAULT_DELAY: Final = 3.0
 GARBAGE: Final = b'\n  <room roomId="<<<">\n    <data class=>&nothing;\n  </moor>'
 
 
+Choose: TypeAlias = Callable[[State, random.Random], Move]
+"""Chooses a move, drawing from nothing but the generator."""
+
 Maker: TypeAlias = Callable[[random.Random, float], Responder]
 """Makes a responder from the generator it may draw from and the delay of late answers in seconds."""
 
@@ -41,6 +44,8 @@ class StrategyKind:
     is_bad: bool = False
     position: type = object
     """The type of the positions it knows how to play."""
+    choose: Choose | None = None
+    """What makes its moves; None for a strategy that does something else on the connection."""
 
     def plays(self, game: Game) -> bool:
         """Whether it knows how to play this game."""
@@ -84,7 +89,7 @@ def illegal_move(state: State, _rng: random.Random) -> Move:
     return next(illegal, legal[0])
 
 
-def _choosing(choose: Callable[[State, random.Random], Move]) -> Maker:
+def _choosing(choose: Choose) -> Maker:
     def make(rng: random.Random, _delay: float) -> Responder:
         async def strategy(state: State) -> Move:  # a millisecond's work, for which a thread would not pay
             return choose(state, rng)
@@ -109,6 +114,12 @@ def _make_slow(rng: random.Random, delay: float) -> Responder:
     return respond_with(strategy)
 
 
+def _chooser(
+    name: str, description: str, choose: Choose, *, is_bad: bool = False, position: type = object
+) -> StrategyKind:
+    return StrategyKind(name, description, _choosing(choose), is_bad, position, choose)
+
+
 async def _crash(player: Player, _state: State) -> None:
     await player.abort()
 
@@ -122,20 +133,20 @@ async def _say_nothing(_player: Player, _state: State) -> None:
 
 
 _KINDS = (
-    StrategyKind("first", "always the first legal move", _choosing(first_move)),
-    StrategyKind("random", "any legal move", _choosing(random_move)),
-    StrategyKind(
+    _chooser("first", "always the first legal move", first_move),
+    _chooser("random", "any legal move", random_move),
+    _chooser(
         "greedy",
         "the move that looks best at first sight (Blokus: the largest stone, with the most corners to go on from; "
         "Hase und Igel: the shortest way to the goal that the carrots pay for)",
-        _choosing(greedy_move),
+        greedy_move,
     ),
     *(
-        StrategyKind(f"{prefix}-{name}", f"{name}, of this one game alone", _choosing(choose), position=position)
+        _chooser(f"{prefix}-{name}", f"{name}, of this one game alone", choose, position=position)
         for prefix, position in GAMES_OF_STRATEGIES.items()
         for name, choose in (("random", random_move), ("greedy", greedy_move))
     ),
-    StrategyKind("illegal", "a move against the rules", _choosing(illegal_move), is_bad=True),
+    _chooser("illegal", "a move against the rules", illegal_move, is_bad=True),
     StrategyKind("slow", "any legal move, too late", _make_slow, is_bad=True),
     StrategyKind("crash", "vanishes without a goodbye when asked", _acting(_crash), is_bad=True),
     StrategyKind("garbage", "answers with broken XML", _acting(_send_garbage), is_bad=True),
@@ -153,3 +164,15 @@ def make_responder(name: str, *, seed: int | None = None, delay: float = DEFAULT
     KeyError for an unknown name.
     """
     return STRATEGIES[name].make(random.Random(seed), delay)
+
+
+def make_chooser(name: str, *, seed: int | None = None) -> Callable[[State], Move]:
+    """The built-in strategy called `name` as a plain function, without a connection.
+
+    `seed` as for `make_responder`. Raises KeyError for an unknown name, and ValueError for a strategy that does more
+    than to choose moves.
+    """
+    choose, rng = STRATEGIES[name].choose, random.Random(seed)
+    if choose is None:
+        raise ValueError(f"the strategy {name} needs a connection")
+    return lambda state: choose(state, rng)

@@ -10,6 +10,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from match.errors import SetupError
 from server.editions import choose_editions
@@ -59,15 +60,23 @@ def _planned(game: int, seed: int, openings: Sequence[Opening]) -> PlannedGame:
     )
 
 
-def load_openings(place: Path, turn: int, game_type: str, game_options: Mapping[str, str]) -> tuple[Opening, ...]:
+def load_openings(
+    place: Path,
+    turn: int,
+    game_type: str,
+    game_options: Mapping[str, str],
+    editions: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[Opening, ...]:
     """The openings at `place`: a replay, or a folder with replays, in the order of their names.
+
+    `editions` by gameType: in which form replays are written, if it is not the usual one.
 
     Each is read and must hold a position of this game, at `turn` or later, from which a game can be played.
     Raises SetupError.
     """
     files = find_replays(place)
     try:
-        edition = choose_editions({}, game_options)[game_type]
+        edition = choose_editions(editions, game_options)[game_type]
         for file in files:
             load_starting_states(file, turn, {game_type: edition})
     except StartError as error:

@@ -1,7 +1,9 @@
-"""The processes of this machine that belong to a program, found by a mark in their environment.
+"""The processes of this machine that belong to a program, found by their session or by a mark in their environment.
 
-Law: whatever a program starts inherits its mark, however it hides from the process group; what has ended is not found.
-Where the system has no /proc, nothing is found, and the process group is all there is.
+Invariants: what has ended is not found. The members of a session cost one system call a process and are found at once;
+looking for a mark reads a file of every process and belongs in a thread. A child inherits session and mark, and has to
+give up both to be found by neither. Where the system has no /proc, nothing is found, and the process group is all there
+is.
 """
 
 from __future__ import annotations
@@ -33,6 +35,31 @@ def find_processes(mark: str) -> tuple[ProcessInfo, ...]:
     wanted = f"{MARK}={mark}".encode()
     pids = sorted(int(name) for name in _entries(_PROC) if name.isdecimal() and _has_variable(name, wanted))
     return tuple(ProcessInfo(pid, _name(pid)) for pid in pids)
+
+
+def session_members(session: int) -> tuple[int, ...]:
+    """The ids of all processes of a session, those included that have ended and were not waited for."""
+    return tuple(int(name) for name in _entries(_PROC) if name.isdecimal() and _is_in(int(name), session))
+
+
+def _is_in(pid: int, session: int) -> bool:
+    try:
+        return os.getsid(pid) == session
+    except OSError:  # it has ended meanwhile
+        return False
+
+
+def living(pids: Iterable[int]) -> tuple[ProcessInfo, ...]:
+    """Those of these processes that have not ended."""
+    return tuple(ProcessInfo(pid, _name(pid)) for pid in pids if not _has_ended(pid))
+
+
+def _has_ended(pid: int) -> bool:
+    try:
+        state = (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()[0]
+    except (OSError, IndexError):
+        return True
+    return state in {b"Z", b"X"}
 
 
 def kill_processes(processes: Iterable[ProcessInfo]) -> None:

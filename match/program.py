@@ -24,7 +24,7 @@ import trio
 
 from client.strategies import STRATEGIES
 from match.errors import NotStartedError, SetupError
-from match.processes import MARK, ProcessInfo, find_processes, kill_processes
+from match.processes import MARK, ProcessInfo, Usage, find_processes, kill_processes, living, session_members
 
 BUILTIN: Final = "builtin:"
 PLACES: Final = ("host", "port", "reservation", "seed", "game")
@@ -35,6 +35,9 @@ OUTPUT_LIMIT: Final = 8 * 1024 * 1024
 
 _PLACE: Final = re.compile(r"(?<!\$)\{(\w+)\}")  # but not the shell's ${name}
 _CHUNK: Final = 64 * 1024
+_STAMP_LENGTH: Final = 11  # of the time before each line of a program's output
+_LAST_WORDS_LENGTH: Final = 200
+_TAIL: Final = 4096
 _POLL: Final = 0.02  # seconds between looks at processes that nobody tells us about
 _FAREWELL: Final = 0.5  # seconds in which children may end that outlive their parent
 _KILLED: Final = 5.0  # seconds after which we no longer believe that a kill works
@@ -142,8 +145,7 @@ class Program:
         """
         if self._popen is None:
             return
-        with trio.move_on_after(patience):
-            await self.exited.wait()
+        if await self._ends_within(patience):
             return
         self.was_ended = True
         self._signal_group(signal.SIGTERM)
@@ -153,10 +155,39 @@ class Program:
         await self._kill()
         await self.exited.wait()
 
+    async def _ends_within(self, patience: float) -> bool:
+        """Whether it ends by itself in so many seconds; those that it spends waiting for a processor are added once."""
+        before = Usage.of(self.pids) if patience else Usage({})
+        with trio.move_on_after(patience):
+            await self.exited.wait()
+            return True
+        if patience:
+            with trio.move_on_after(Usage.of(self.pids).seconds_lost(before, patience, os.cpu_count() or 1)):
+                await self.exited.wait()
+                return True
+        if self._has_ended():  # and this process had no time to notice
+            await self.exited.wait()
+            return True
+        return False
+
+    def _has_ended(self) -> bool:
+        """Whether the process has ended by itself, noticed or not."""
+        if self.exited.is_set():
+            return True
+        assert self._popen is not None
+        try:
+            return os.waitid(os.P_PID, self._popen.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        except (AttributeError, OSError):
+            return False
+
     @property
     def pids(self) -> tuple[int, ...]:
-        """The process and what it has started so far."""
-        return tuple(process.pid for process in find_processes(self._mark))
+        """The process and what it has started so far in its session."""
+        return () if self._popen is None else session_members(self._popen.pid)
+
+    def find_all(self) -> tuple[int, ...]:
+        """... and what has left the session but bears its mark. Reads a file of every process of this machine."""
+        return self.pids + tuple(process.pid for process in find_processes(self._mark))
 
     def _spawn(self) -> subprocess.Popen[bytes]:
         with _on_core(self._core):
@@ -206,12 +237,10 @@ class Program:
             await trio.sleep(_POLL)
 
     async def _alive(self) -> tuple[ProcessInfo, ...]:
-        """What bears the mark. A process that is becoming another program bears none for a moment, so look twice."""
-        alive = find_processes(self._mark)
-        if not alive:
-            await trio.sleep(_POLL)
-            alive = find_processes(self._mark)
-        return alive
+        """What is left of its session, or else bears its mark."""
+        assert self._popen is not None
+        left = [pid for pid in self.pids if pid != self._popen.pid or not self.exited.is_set()]
+        return living(left) or await trio.to_thread.run_sync(find_processes, self._mark)
 
     def _signal_group(self, number: signal.Signals) -> None:
         assert self._popen is not None
@@ -240,6 +269,21 @@ async def _copy(stream: IO[bytes], path: Path, started: float) -> None:
                     text += b"\n(the rest was not kept)\n"
                 file.write(text)
                 file.flush()
+
+
+def last_lines(file: Path, count: int) -> list[str]:
+    """The last lines of a file of outputs that are not blank, without their times."""
+    with contextlib.suppress(OSError), file.open("rb") as opened:
+        opened.seek(max(0, opened.seek(0, os.SEEK_END) - _TAIL))
+        lines = opened.read().decode(errors="replace").splitlines()
+        said = [line[_STAMP_LENGTH:].rstrip() for line in lines]
+        return [line[:_LAST_WORDS_LENGTH] for line in said if line.strip()][-count:]
+    return []
+
+
+def last_words(*files: Path) -> str:
+    """The last line of the first of these files of outputs that has one."""
+    return next((lines[0].strip() for file in files if (lines := last_lines(file, 1))), "")
 
 
 @contextlib.contextmanager

@@ -38,7 +38,7 @@ class Verdict:
     ILLEGAL_MOVE: Final = "illegal move"
     """The rules refuse its move."""
     BAD_MESSAGE: Final = "bad message"
-    """What it sent during the game cannot be read as a move."""
+    """What it sent during the game cannot be read as a move, came out of turn, or was refused."""
     NEVER_ENDS: Final = "does not end"
     """The game was played to its end and counts, but the program ran on after the time it had to end itself."""
     LEFTOVERS: Final = "leaves processes behind"
@@ -112,6 +112,10 @@ class GameRecord:
     """The game's folder, relative to the match's."""
     replay: str | None
     """The replay's file name in that folder; None where there is none."""
+    exit_codes: tuple[int | None, int | None] = (None, None)
+    """By program: how its process ended by itself, negative for a signal; None if it was ended or never started."""
+    remarks: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    """By program: what else it did that is worth knowing and changed nothing, such as refused attempts."""
 
     @property
     def is_draw(self) -> bool:
@@ -148,6 +152,8 @@ class GameRecord:
                 started_at=_is(value["started_at"], str),
                 folder=_is(value["folder"], str),
                 replay=_optional(value["replay"], str),
+                exit_codes=_two_optional(value.get("exit_codes", [None, None])),
+                remarks=_remarks(value.get("remarks", [[], []])),
             )
         except KeyError as error:
             raise RecordError(f"a game's record without {error.args[0]}") from None
@@ -187,6 +193,11 @@ def _two_optional(value: Any) -> tuple[int | None, int | None]:
 def _two_floats(value: Any) -> tuple[float, float]:
     first, second = _is(value, list)
     return _float(first), _float(second)
+
+
+def _remarks(value: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    first, second = _is(value, list)
+    return tuple(_is(text, str) for text in _is(first, list)), tuple(_is(text, str) for text in _is(second, list))
 
 
 def _times(value: Any) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -17,7 +17,9 @@ from typing import Final, Protocol
 
 import trio
 
+from match.arena import Arena, open_arena
 from match.errors import MatchError, SetupError
+from match.fitness import unfit_programs
 from match.journal import Journal
 from match.plan import PlannedGame
 from match.processes import find_processes, kill_processes
@@ -27,6 +29,8 @@ from match.setup import MatchSetup
 
 MACHINE_FAILURES: Final = 3
 """So many games in a row that server or machine spoilt end the match."""
+GAMES_PER_CORE: Final = 4
+"""With more games at a time, programs wait for a processor for longer than they think."""
 
 
 class End(enum.Enum):
@@ -37,6 +41,7 @@ class End(enum.Enum):
     FAULT = "a program failed"
     INTERRUPTED = "interrupted"
     MACHINE = "server or machine failed"
+    UNFIT = "a program cannot play"
 
 
 class Progress(Protocol):
@@ -76,6 +81,19 @@ def usable_cores() -> list[int]:
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
 
 
+def fair_concurrency(wanted: int) -> tuple[int, str | None]:
+    """How many games at a time can be judged fairly, `wanted` at most; and why that is fewer, if it is."""
+    cores = count_cores()
+    most = GAMES_PER_CORE * cores
+    if wanted <= most:
+        return wanted, None
+    have = f"{cores} processor core{'s' if cores > 1 else ''}"
+    return most, (
+        f"{wanted} games at a time are too many for {have}: {most} are played at a time, since programs that mostly "
+        "wait for a processor cannot be judged"
+    )
+
+
 def places(conditions: Conditions) -> list[tuple[int | None, int | None]]:
     """For each game at a time, the cores of its programs; None: any. Raises SetupError if there are not enough."""
     count = conditions.concurrency
@@ -109,6 +127,8 @@ async def play_match(
         if ours is None or others is not None:
             raise
         raise _first(ours) from None
+    finally:
+        kill_processes(find_processes(f"{setup.run_id}/"))  # what was becoming another program when it was looked for
 
 
 class _Runner:
@@ -136,18 +156,22 @@ class _Runner:
         games = iter([each for each in self._setup.plan() if each.game not in self._journal.records])
         async with trio.open_nursery() as nursery:
             await nursery.start(self._watch_signals, nursery.cancel_scope)
-            async with trio.open_nursery() as workers:
+            async with open_arena(self._setup) as arena, trio.open_nursery() as workers:
                 for cores in places(self._conditions):
-                    workers.start_soon(self._work, games, cores, nursery.cancel_scope)
+                    workers.start_soon(self._work, games, cores, arena, nursery.cancel_scope)
             nursery.cancel_scope.cancel()
         return self._end or End.DONE
 
     async def _work(
-        self, games: Iterator[PlannedGame], cores: tuple[int | None, int | None], scope: trio.CancelScope
+        self,
+        games: Iterator[PlannedGame],
+        cores: tuple[int | None, int | None],
+        arena: Arena,
+        scope: trio.CancelScope,
     ) -> None:
         while self._end is None and (planned := next(games, None)) is not None:
             self._progress.game_started(planned)
-            record = await play_game(self._setup, planned, self._folder, cores)
+            record = await play_game(self._setup, planned, self._folder, cores, arena)
             self._journal.append(record)
             self._progress.game_finished(record)
             self._consider(record, scope)
@@ -160,6 +184,8 @@ class _Runner:
             scope.cancel()
         elif self._failures >= MACHINE_FAILURES:
             self._end = End.MACHINE
+        elif unfit_programs(self._journal.records.values()):
+            self._end = self._end or End.UNFIT
         elif self._conditions.is_fail_fast and record.offender is not None:
             self._end = self._end or End.FAULT
 

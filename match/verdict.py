@@ -1,8 +1,8 @@
 """What is said of a finished game, from what is known of it.
 
-Law: nothing here waits or looks; the same facts give the same verdict. What the server said comes first, since it alone
-saw the wire; how a process ended says more exactly what "left" means. Whoever is at fault has lost, unless the server
-said otherwise.
+Invariants: nothing here waits or looks; the same facts give the same verdict. What the server said comes first, since
+it alone saw the wire; how a process ended says more exactly what "left" means. Whoever is at fault has lost, unless the
+server said otherwise; but a game in which a program never took its seat was not played and does not count.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ class ProgramFacts:
     """The last line it wrote to standard error, or else to standard output."""
     refusal: str | None = None
     """What the server said to a request that it refused."""
+    plays_another_game: bool = False
+    """Whether that request was for a game that is not played here."""
     nonsense: str | None = None
     """What was wrong with bytes that the server could not understand."""
     bad_message: str | None = None
@@ -61,6 +63,8 @@ class GameFacts:
     """Whether the time to take a seat is over."""
     is_game_over: bool = False
     """Whether the time for the whole game is over."""
+    is_cut_short: bool = False
+    """Whether there is a result though the rules had not ended the game."""
     machine_problem: str | None = None
     """How the server or this machine failed."""
 
@@ -91,7 +95,8 @@ def judge(facts: GameFacts) -> Judgement:
     for seat, score in enumerate(facts.result.scores):
         if score.cause is not Cause.REGULAR:
             return _judge_fault(facts, facts.result, facts.seats[seat], score.cause, score.reason)
-    if not facts.result.winners or facts.is_game_over:  # some editions name a winner of what was called off
+    # some editions name a winner of what was called off
+    if not facts.result.winners or facts.is_game_over or facts.is_cut_short:
         return _judge_cut_short(facts)
     winner = _winner(facts)
     for program, each in enumerate(facts.programs):
@@ -111,10 +116,12 @@ def _judge_fault(facts: GameFacts, result: Result, program: int, cause: Cause, r
     winner = _winner(facts) if result.winners else 1 - program
     if cause in _TIMEOUTS:
         return _judge_slow(facts, program, _TIMEOUTS[cause], reason, winner)
+    if known.bad_message is not None:
+        return Judgement(Verdict.BAD_MESSAGE, program, known.bad_message, winner)
     if cause is Cause.RULE_VIOLATION:
-        if known.bad_message is not None:
-            return Judgement(Verdict.BAD_MESSAGE, program, known.bad_message, winner)
         return Judgement(Verdict.ILLEGAL_MOVE, program, reason, winner)
+    if cause is Cause.PROCESS_VIOLATION:
+        return Judgement(Verdict.BAD_MESSAGE, program, reason, winner)
     if known.nonsense is not None:
         return Judgement(Verdict.BAD_MESSAGE, program, known.nonsense, winner)
     if known.refusal is not None:
@@ -168,7 +175,9 @@ def _judge_without_result(facts: GameFacts) -> Judgement:
     assert first is not None
     verdict, reason = first
     if len(guilty) == 1:
-        return Judgement(verdict, offender, reason, 1 - offender)
+        if facts.programs[offender].has_joined:
+            return Judgement(verdict, offender, reason, 1 - offender)
+        return Judgement(verdict, offender, reason, is_counted=False)
     other = judged[1]
     assert other is not None
     text = f"{reason}; so with {facts.names[1]}: {other[0]}, {other[1]}"
@@ -195,7 +204,7 @@ def _judge_start(facts: GameFacts, known: ProgramFacts) -> tuple[str, str] | Non
             return Verdict.NEVER_JOINS, f"{ended}; the server had refused: {known.refusal}"
         done = "connected, but had not taken its seat" if known.has_connected else "had not connected"
         return Verdict.NO_START, _with_last_words(f"{ended} and {done}", known)
-    if not facts.is_start_over:
+    if not facts.is_start_over and not known.plays_another_game:
         return None
     if known.refusal is not None:
         return Verdict.NEVER_JOINS, f"the server refused: {known.refusal}"

@@ -351,7 +351,11 @@ class PacketReader:
 
 
 def _forget_default_namespace(packet: _Element) -> None:
-    """The names as they were written: a default namespace means nothing here."""
+    """The names as they were written: a default namespace means nothing here.
+
+    A name with an undeclared prefix is in no namespace; lxml reads it, but does not allow it to be set.
+    """
     for node in packet.iter():
-        if node.prefix is None:
-            node.tag = str(node.tag).rpartition("}")[2]
+        tag = str(node.tag)
+        if node.prefix is None and tag.startswith("{"):
+            node.tag = tag.rpartition("}")[2]

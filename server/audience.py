@@ -65,8 +65,9 @@ class Audience:
         """
         if self._request is None:
             self._request = self._writer.encode(MoveRequest())
-        packet = self._writer.encode(position)
-        for peer in (*self.observers, *self.players):
+        everybody = (*self.observers, *self.players)
+        packet = self._writer.encode(position) if any(peer.reads for peer in everybody) else b""
+        for peer in everybody:
             if peer is not asked:
                 peer.send(packet)
         asked.send(packet + self._request, on_sent)
@@ -79,7 +80,7 @@ class Audience:
         self._tell(everybody, Left(self._room_id))
 
     def _say(self, peers: Collection[Peer], data: RoomData) -> None:
-        if peers:
+        if any(peer.reads for peer in peers):
             _send(peers, self._writer.encode(data))
 
     def _tell(self, peers: Collection[Peer], message: Message) -> None:

@@ -146,7 +146,14 @@ class Config:
         None,
         optional(whole_number(0, MAX_SEED)),
         GAMES,
-        "Makes whatever is drawn (start pieces, ids, reservation codes) the same in every run; empty: it is not.",
+        "Makes the starts of games the same in every run; empty: they differ.",
+    )
+    seeds_ids: bool = setting(
+        False,
+        switch(),
+        GAMES,
+        "The seed sets ids and reservation codes as well, so that anyone who has one can guess the others. For tests.",
+        name="seedIds",
     )
     is_test_mode: bool = setting(
         False, switch(), GAMES, "Keep a score sheet of finished games from the start, by display name.", name="testMode"

@@ -1,7 +1,7 @@
 """Which part of the lobby answers which packet.
 
-Law: one table, one row a packet; rows marked so are for administrators only. A packet that only a server sends is
-refused by name.
+Invariants: one table, one row a packet; rows marked so are for administrators only. A packet that only a server sends
+is refused by name. On a port that is for one seat only there is a table of its own: administration does not exist.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from server.clock import Arrival
 from server.errors import Fault, RequestError
 from server.lobby import Lobby
 from server.peer import Peer
+from server.seat_port import refuse_password, take_own_seat
 
 Handler: TypeAlias = Callable[[Lobby, Peer, Any], None]
 
@@ -38,6 +39,13 @@ FOR_ANYONE: dict[type, Handler] = {
     JoinRoomRequest: Lobby.join_room,
     JoinPreparedRequest: Lobby.join_prepared,
     AuthenticateRequest: Lobby.authenticate,
+}
+
+AT_SEAT_PORT: dict[type, Handler] = {
+    JoinRequest: take_own_seat,
+    JoinRoomRequest: take_own_seat,
+    JoinPreparedRequest: take_own_seat,
+    AuthenticateRequest: refuse_password,
 }
 
 FOR_ADMINS: dict[type, Handler] = {
@@ -59,12 +67,13 @@ def dispatch(lobby: Lobby, peer: Peer, message: Message, arrival: Arrival, now: 
         lobby.room_message(peer, message, arrival, now)
         return
     kind = type(message)
-    handler = FOR_ANYONE.get(kind)
+    handler = (FOR_ANYONE if peer.seat_port is None else AT_SEAT_PORT).get(kind)
     if handler is None:
         handler = FOR_ADMINS.get(kind)
         texts = peer.edition.dialect.texts
         if handler is None:
             raise RequestError(Fault.SERVER_PACKET, texts.server_packet(message))
         if not peer.is_admin:
-            raise RequestError(Fault.UNAUTHENTICATED, texts.unauthenticated(message))
+            fault = Fault.UNAUTHENTICATED if peer.seat_port is None else Fault.FORBIDDEN_HERE
+            raise RequestError(fault, texts.unauthenticated(message))
     handler(lobby, peer, message)

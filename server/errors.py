@@ -50,6 +50,7 @@ class Fault(enum.Enum):
     SERVER_PACKET = "server_packet"
     UNKNOWN_PLAYER = "unknown_player"
     NO_TEST_MODE = "no_test_mode"
+    FORBIDDEN_HERE = "forbidden_here"  # what the sender's port is not for
     SEATS_PER_CONNECTION = "seats_per_connection"  # as many as there may be
     ROOMS_WAITING = "rooms_waiting"  # as many as there may be
     OBSERVERS_PER_ROOM = "observers_per_room"  # as many as there may be

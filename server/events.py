@@ -136,6 +136,13 @@ class PlayerJoined(Happening, frozen=True):
     name: str
 
 
+class SeatTakenPlainly(Happening, frozen=True):
+    """A player was given its reserved seat for a join without the code: its port is for that seat only."""
+
+    room: str
+    connection: str
+
+
 class ObserverJoined(Happening, frozen=True):
     room: str
     connection: str

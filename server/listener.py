@@ -9,15 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import random
-import secrets
 import socket
 import sys
-import uuid
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -29,6 +25,7 @@ from server import events
 from server.alarms import Alarms
 from server.archive import Archive
 from server.binding import listen, notice_vanished
+from server.chance import id_source, start_source
 from server.clock import TimeLimits
 from server.config import DEFAULT_PASSWORD, Config, is_loopback
 from server.counting import count_text
@@ -43,6 +40,7 @@ from server.log import LogFile, log_events, logged_kinds
 from server.policy import Edition
 from server.replay import load_starting_states
 from server.scores import ScoreSheet
+from server.seat_port import SeatPort
 from server.session import Session
 from server.setting import shown_address
 from server.status import StatusBoard
@@ -86,7 +84,8 @@ class Server:
             default_edition,
             self.stream,
             self.alarms,
-            *_chance(config.seed),
+            id_source(config.seed, seeds_ids=config.seeds_ids),
+            start_source(config.seed),
             starting_states=starting_states,
             scores=self.scores,
             report=self._report,
@@ -162,11 +161,18 @@ class Server:
             self.stream.publish(events.AdminsExcluded(NO_ADMINS))
         self.stream.publish(events.ServerStarted(tuple(shown_address(each) for each in addresses)))
 
-    async def serve_wire(self, wire: Wire, address: str) -> None:
-        """Serve one connection, whatever it is made of."""
+    async def serve_wire(
+        self, wire: Wire, address: str, *, label: str | None = None, seat_port: SeatPort | None = None
+    ) -> None:
+        """Serve one connection, whatever it is made of.
+
+        `label` is its name in the log (None: the next number), `seat_port` the one seat it is for (None: everything).
+        """
         self._connection_count += 1
-        label = f"c{self._connection_count}"
-        session = Session(label, address, wire, self.lobby, self.stream, self.config, self._guard, self._turnstile)
+        label = label or f"c{self._connection_count}"
+        session = Session(
+            label, address, wire, self.lobby, self.stream, self.config, self._guard, self._turnstile, seat_port
+        )
         self._sessions[session] = None
         if self._is_winding_up:  # accepted in the last moment
             session.end(STOPPING, LAST_GOODBYE)
@@ -344,16 +350,3 @@ def _lobby_settings(config: Config) -> LobbySettings:
         observers_per_room=config.observers_per_room,
         reservation_timeout=config.reservation_timeout,
     )
-
-
-def _chance(seed: int | None) -> tuple[Callable[[], str], Callable[[], random.Random]]:
-    """Where ids and games get their chance from: the operating system, or the seed and the count of what was drawn."""
-    if seed is None:
-        return lambda: str(uuid.UUID(bytes=secrets.token_bytes(16), version=4)), random.SystemRandom
-    ids = random.Random(f"{seed} ids")
-    games = random.Random(f"{seed} games")
-    return lambda: str(uuid.UUID(int=ids.getrandbits(128), version=4)), partial(_next_rng, games)
-
-
-def _next_rng(games: random.Random) -> random.Random:
-    return random.Random(games.getrandbits(64))

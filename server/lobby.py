@@ -9,7 +9,7 @@ from __future__ import annotations
 import hmac
 import json
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -159,7 +159,11 @@ class Lobby:
         room, chair = reserved
         self._require_same_game(peer, room.edition)
         self._require_free_hands(peer)
-        del self.reservations[request.reservation_code or ""]
+        self.redeem(peer, room, chair)
+
+    def redeem(self, peer: Peer, room: Room, chair: Chair) -> None:
+        """Let `peer` sit down on a reserved chair."""
+        self.reservations.pop(chair.reservation or "", None)
         self._seat(peer, room, chair)
 
     def authenticate(self, peer: Peer, request: AuthenticateRequest) -> None:
@@ -183,19 +187,30 @@ class Lobby:
         edition = self._edition(peer, request.game_type)
         request = self._settled(request, edition)
         slots = self._checked_slots(request.slots, edition)
+        room = self.open_prepared(edition, slots, is_paused=request.is_paused)
+        if not peer.is_edition_chosen:
+            self._choose_edition(peer, edition)
+        codes = tuple(chair.reservation for chair in room.chairs if chair.reservation is not None)
+        peer.send(edition.dialect.encode(Prepared(room.id, codes)))
+
+    def open_prepared(
+        self, edition: Edition, slots: Sequence[Slot], state: State | None = None, *, is_paused: bool = False
+    ) -> Room:
+        """A room with a name, a clock and, where one is wanted, a reservation for each of two `slots`.
+
+        `state` is the start; None: the game's own. Raises RequestError if too many rooms wait already.
+        """
         codes = [self._new_id() if slot.is_reserved else None for slot in slots]
         chairs = [
             Chair(seat, slot.display_name or edition.dialect.unnamed, code, self._clock(can_timeout=slot.can_timeout))
             for seat, (slot, code) in enumerate(zip(slots, codes, strict=True))
         ]
-        is_paused = request.is_paused or any(slot.should_be_paused for slot in slots)
-        room = self._open_room(edition, chairs, is_prepared=True, is_paused=is_paused)
+        is_paused = is_paused or any(slot.should_be_paused for slot in slots)
+        room = self._open_room(edition, chairs, state, is_prepared=True, is_paused=is_paused)
         for chair in chairs:
             if chair.reservation is not None:
                 self.reservations[chair.reservation] = room, chair
-        if not peer.is_edition_chosen:
-            self._choose_edition(peer, edition)
-        peer.send(edition.dialect.encode(Prepared(room.id, tuple(code for code in codes if code is not None))))
+        return room
 
     def observe(self, peer: Peer, request: ObserveRequest) -> None:
         room = self._room(peer, request.room_id)
@@ -386,12 +401,20 @@ class Lobby:
                 raise RequestError(Fault.BAD_SLOTS, f"Slot {number} of this request has no displayName")
         return slots
 
-    def _open_room(self, edition: Edition, chairs: list[Chair], *, is_prepared: bool, is_paused: bool) -> Room:
+    def _open_room(
+        self,
+        edition: Edition,
+        chairs: list[Chair],
+        state: State | None = None,
+        *,
+        is_prepared: bool,
+        is_paused: bool,
+    ) -> Room:
         if len(self.waiting) >= self.settings.rooms_waiting:
             waiting = count_text(len(self.waiting), "room waits", "rooms wait")
             text = f"{waiting} for players, as many as this server allows"
             raise RequestError(Fault.ROOMS_WAITING, text)
-        state = self._starting_states.get(edition.name) or edition.game.new_state(self._new_rng())
+        state = state or self._starting_states.get(edition.name) or edition.game.new_state(self._new_rng())
         room = Room(self._new_id(), edition, self, state, chairs, is_prepared=is_prepared, is_paused=is_paused)
         self.rooms[room.id] = room
         self.waiting[room.id] = (

@@ -13,6 +13,7 @@ from server.policy import Edition
 
 if TYPE_CHECKING:
     from server.room import Room
+    from server.seat_port import SeatPort
 
 SentCallback: TypeAlias = Callable[[float], None]
 """Called with the instant at which a packet had been handed to the kernel."""
@@ -37,14 +38,29 @@ class Sink(Protocol):
 class Peer:
     """A connection's identity: what it may do and where it sits."""
 
-    __slots__ = ("edition", "heard", "is_admin", "is_edition_chosen", "label", "observed", "rooms", "sink")
+    __slots__ = (
+        "edition",
+        "heard",
+        "is_admin",
+        "is_edition_chosen",
+        "label",
+        "observed",
+        "reads",
+        "rooms",
+        "seat_port",
+        "sink",
+    )
 
-    def __init__(self, label: str, sink: Sink, edition: Edition) -> None:
+    def __init__(self, label: str, sink: Sink, edition: Edition, seat_port: SeatPort | None = None) -> None:
         self.label = label
         """Its name in the log."""
         self.sink = sink
         self.edition = edition
         """Whose wire form it is answered in."""
+        self.seat_port = seat_port
+        """The port it came through if that is for one seat only; None: it may ask for everything."""
+        self.reads = True
+        """Whether it reads what it is sent; one that looks at its room instead is sent empty packets."""
         self.is_edition_chosen = False
         """Its first join, joinPrepared or prepare fixes the edition."""
         self.heard = 0

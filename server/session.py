@@ -28,6 +28,7 @@ from server.guard import PasswordGuard
 from server.lobby import Lobby
 from server.outbox import Outbox
 from server.peer import Peer
+from server.seat_port import Allowance, SeatPort
 from server.turnstile import Turnstile
 from server.wire import Wire
 
@@ -68,6 +69,7 @@ class Session:
         config: Config,
         guard: PasswordGuard,
         turnstile: Turnstile,
+        seat_port: SeatPort | None = None,
     ) -> None:
         self._guard = guard
         self._turnstile = turnstile
@@ -89,7 +91,10 @@ class Session:
             progress_timeout=config.outbox_timeout,
             on_ended=self._reading.cancel,
         )
-        self._peer = Peer(label, self._outbox, lobby.default_edition)
+        edition = lobby.default_edition if seat_port is None else seat_port.room.edition
+        self._peer = Peer(label, self._outbox, edition, seat_port)
+        self._seat_port = seat_port
+        self._connection.dialect = lobby.dialect_of(self._peer)
         self._reason = "the server ended the stream"
         self._is_input_over = False
         self._has_received = False
@@ -179,8 +184,10 @@ class Session:
                     return
                 data, arrival = piece
                 self._has_received |= bool(data)
-                self._connection.receive_data(data)
                 try:
+                    if self._seat_port is not None:
+                        await self._slow_down(self._seat_port.received, len(data))
+                    self._connection.receive_data(data)
                     await self._answer_all(arrival)
                 except Exception as error:
                     self._stream.publish(events.InternalError.of(error, self._label))
@@ -217,6 +224,8 @@ class Session:
             if has_ended_packet:
                 await self._wait_for_turn()
             has_ended_packet = True
+            if self._seat_port is not None:
+                await self._slow_down(self._seat_port.packets, 1)
             if isinstance(event, AuthenticateRequest):
                 await self._slow_down_guessing()
             self._answer(event, arrival)
@@ -234,6 +243,13 @@ class Session:
             await self._turnstile.wait_for_turn()
         else:
             await trio.lowlevel.checkpoint()
+
+    async def _slow_down(self, allowance: Allowance, amount: int) -> None:
+        """Keep a sender waiting that sends more than its port is meant for."""
+        delay = allowance.take(amount, trio.current_time())
+        if delay > 0.0:
+            self._outbox.holds_input = True
+            await trio.sleep(delay)
 
     async def _slow_down_guessing(self) -> None:
         """Whoever calls from where too many wrong passwords came from waits for the answer."""

@@ -32,8 +32,10 @@ def exit_code(
 
     if end is End.INTERRUPTED:
         return EXIT_INTERRUPTED
-    if end is End.MACHINE or any(record.verdict == Verdict.SERVER_FAILED for record in records):
+    if end in {End.MACHINE, End.UNFIT} or any(record.verdict == Verdict.SERVER_FAILED for record in records):
         return EXIT_MACHINE
+    if not any(record.is_counted for record in records):
+        return EXIT_MACHINE  # nothing was found out
     if any(record.verdict in fail_on for record in records):
         return EXIT_FAULT
     if require == "better" and summary.better != 0:

@@ -1,13 +1,15 @@
 """`spielleiter match`: two programs, many games, one answer.
 
 Law: the exit code is the answer for scripts: 0 done (or SPRT accepted H1), 1 player 1 is worse where that was asked,
-2 misuse, 3 a program failed where --fail-on says so, 4 server or machine failed, 130 interrupted. Options of the
-official test client mean here what they mean there.
+2 misuse, 3 a program failed where --fail-on says so, 4 server or machine failed or nothing was found out since
+a program cannot play, 130 interrupted. Options of the official test client mean here what they mean there.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import secrets
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,8 +25,9 @@ from spielleiter.encoding import PASSWORD, TEXT
 from spielleiter.exit_codes import EXIT_FAULT, EXIT_MACHINE, FAULTS, exit_code, fault_kinds
 from spielleiter.options import (
     MAX_CONCURRENCY,
+    chosen_edition,
+    edition_options,
     folder_option,
-    game_option,
     is_given,
     place_of_server,
     timeout_options,
@@ -66,7 +69,7 @@ _MIN_TESTS = 20
     metavar="N",
     help="How many games are played at a time.",
 )
-@game_option
+@edition_options
 @click.option("--seed", type=click.IntRange(0), metavar="N", help="Makes the plan the same in every run.")
 @click.option(
     "--openings",
@@ -183,8 +186,8 @@ def match_command(context: click.Context, /, resume: Path | None, **options: Any
     Ctrl-C lets the games that are being played finish, a second one cuts them off; --resume goes on.
 
     The exit code is 0 when all games are played or SPRT accepted H1; 1 when player 1 is worse and --require or --sprt
-    asked; 2 for misuse; 3 when a program failed and --fail-on says so; 4 when server or machine failed; 130 when
-    interrupted.
+    asked; 2 for misuse; 3 when a program failed and --fail-on says so; 4 when server or machine failed, when a program
+    cannot play at all, or when no game counts; 130 when interrupted.
     """
     from match.errors import JournalError, MatchError, SetupError
     from match.journal import load_setup, save_setup
@@ -193,6 +196,7 @@ def match_command(context: click.Context, /, resume: Path | None, **options: Any
     from spielleiter.resume import refuse_other_plan
 
     fail_on = fault_kinds(options["fail_on"])
+    chosen = chosen_edition(options["game"], options["edition"])
     conditions = Conditions(options["concurrency"], options["fail_fast"], options["pin"])
     try:
         places(conditions)
@@ -201,7 +205,7 @@ def match_command(context: click.Context, /, resume: Path | None, **options: Any
             setup = MatchSetup.from_json(load_setup(folder), options["password"])
             refuse_other_plan(folder, setup, {name: options[name] for name in options if is_given(context, name)})
         else:
-            setup = _setup(context, options)
+            setup = _setup(context, {**options, "game": chosen.game_type})
             folder = options["out"] or Path(f"match-{datetime.now().astimezone():%Y-%m-%d_%H-%M-%S}")
         check_setup(setup)
         if options["require"] is not None:
@@ -235,11 +239,12 @@ def _play(
 ) -> tuple[End, tuple[GameRecord, ...], Summary]:
     from match.journal import open_journal
     from match.reports import write_reports
-    from match.runner import count_cores, play_match
+    from match.runner import End, count_cores, play_match
     from match.stopping import sprt_of, stop_rule
     from match.summary import summarise
     from spielleiter.progress import Interim, showing_progress
 
+    conditions = dataclasses.replace(conditions, concurrency=lower_concurrency(conditions.concurrency))
     cores = count_cores()
     if conditions.concurrency > cores:
         click.echo(
@@ -261,7 +266,28 @@ def _play(
             summary = summarise(records, setup.names, setup.games, sprt_of(setup), setup.significance)
             write_reports(folder, summary, records)
     _show(summary, folder, end)
+    if end is End.UNFIT:
+        show_unfit(setup, folder, records)
     return end, records, summary
+
+
+def lower_concurrency(wanted: int) -> int:
+    """As many games at a time as can be judged fairly; says so if those are fewer than were asked for."""
+    from match.runner import fair_concurrency
+
+    concurrency, why = fair_concurrency(wanted)
+    if why is not None:
+        click.echo(why, err=True)
+    return concurrency
+
+
+def show_unfit(setup: MatchSetup, folder: Path, records: Sequence[GameRecord]) -> None:
+    """Say which program cannot play, what was tried, and what it wrote."""
+    from match.fitness import unfit_programs, why_unfit
+
+    for program in unfit_programs(records):
+        for line in why_unfit(records, program, setup.entrants[program].command, folder):
+            click.echo(line, err=True)
 
 
 def _show(summary: Summary, folder: Path, end: End) -> None:
@@ -331,6 +357,7 @@ def _setup(context: click.Context, options: dict[str, Any]) -> MatchSetup:
             options["opening_turn"],
             options["game"],
             {name: value for name, value in game_options.items() if value is not None},
+            {} if options["edition"] is None else {options["game"]: options["edition"]},
         )
         if options["openings"]
         else ()
@@ -352,13 +379,14 @@ def _setup(context: click.Context, options: dict[str, Any]) -> MatchSetup:
         sprt=options["sprt"],
         significance=options["significance"],
         min_games=options["min_tests"] if options["significance"] is not None else 0,
+        edition=options["edition"],
     )
 
 
 def check_setup(setup: MatchSetup) -> None:
     """Find out before the first game what cannot be. Raises SetupError."""
+    from match.arena import own_config
     from match.errors import SetupError
-    from match.house import own_config
     from match.stopping import sprt_of
     from server.config import limits_problem
     from server.editions import choose_editions
@@ -371,7 +399,7 @@ def check_setup(setup: MatchSetup) -> None:
     problem = limits_problem(config.soft_timeout, config.hard_timeout)
     if problem and any(entrant.can_timeout for entrant in setup.entrants):
         raise SetupError(problem)
-    edition = choose_editions({}, {})[setup.game_type]
+    edition = choose_editions(setup.editions, {})[setup.game_type]
     for name, value in config.game_options.items():
         if problem := why_without_effect(edition, name, value):
             raise SetupError(problem)

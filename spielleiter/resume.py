@@ -40,6 +40,7 @@ _KEPT: Final[Mapping[str, Callable[[MatchSetup], object]]] = MappingProxyType(
         "name2": lambda setup: setup.names[1],
         "games": lambda setup: setup.games,
         "game": lambda setup: setup.game_type,
+        "edition": lambda setup: setup.edition,
         "seed": lambda setup: setup.seed,
         "openings": lambda setup: [opening.path for opening in setup.openings] or None,
         "opening_turn": lambda setup: setup.openings[0].turn if setup.openings else 0,

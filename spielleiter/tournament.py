@@ -131,11 +131,13 @@ def _play(described: Tournament, folder: Path, concurrency: int) -> tuple[End, l
     from match.setup import MatchSetup
     from match.stopping import sprt_of, stop_rule
     from match.summary import summarise
+    from spielleiter.match import lower_concurrency, show_unfit
     from spielleiter.progress import Interim, showing_progress
 
     names = [entrant.name for entrant in described.entrants]
     matches: dict[tuple[int, int], Sequence[GameRecord]] = {}
-    end = End.DONE
+    end, unfit = End.DONE, False
+    conditions = Conditions(lower_concurrency(concurrency))
     try:
         for pairing in described.pairings():
             place = folder / described.folder_of(pairing)
@@ -150,12 +152,14 @@ def _play(described: Tournament, folder: Path, concurrency: int) -> tuple[End, l
                 try:
                     known = tuple(journal.records.values())
                     with showing_progress(setup.games, known, interim=Interim(test)) as progress:
-                        play = partial(play_match, setup, place, journal, progress, Conditions(concurrency), is_decided)
-                        end = run_async(play)
+                        end = run_async(partial(play_match, setup, place, journal, progress, conditions, is_decided))
                 finally:
                     matches[pairing] = records = tuple(journal.records.values())
                     write_reports(place, summarise(records, setup.names, setup.games, test), records)
-            if end not in {End.DONE, End.DECIDED}:
+            if end is End.UNFIT:  # the others can still play each other
+                unfit = True
+                show_unfit(setup, place, records)
+            elif end not in {End.DONE, End.DECIDED}:
                 click.echo(f"{end.value}; --resume {folder} goes on")
                 break
             if len(matches) % len(names) == 0:
@@ -164,6 +168,8 @@ def _play(described: Tournament, folder: Path, concurrency: int) -> tuple[End, l
         _write_table(folder, rank(names, matches))
     click.echo()
     click.echo((folder / "table.md").read_text(encoding="utf-8"), nl=False)
+    if unfit and end in {End.DONE, End.DECIDED, End.UNFIT}:
+        end = End.UNFIT
     return end, [record for records in matches.values() for record in records]
 
 
@@ -211,6 +217,8 @@ def _exit_code(end: End, records: Sequence[GameRecord], kinds: frozenset[str]) -
 
     if end is End.INTERRUPTED:
         return EXIT_INTERRUPTED
-    if end is End.MACHINE or any(record.verdict == Verdict.SERVER_FAILED for record in records):
+    if end in {End.MACHINE, End.UNFIT} or not any(record.is_counted for record in records):
+        return EXIT_MACHINE
+    if any(record.verdict == Verdict.SERVER_FAILED for record in records):
         return EXIT_MACHINE
     return EXIT_FAULT if any(record.verdict in kinds for record in records) else 0

@@ -9,7 +9,16 @@ from trio.testing import MockClock
 
 from client.errors import StrategyError
 from client.player import Player
-from client.strategies import GARBAGE, STRATEGIES, first_move, greedy_move, illegal_move, make_responder, random_move
+from client.strategies import (
+    GARBAGE,
+    STRATEGIES,
+    first_move,
+    greedy_move,
+    illegal_move,
+    make_chooser,
+    make_responder,
+    random_move,
+)
 from game.api import State
 from game.blokus.move import SetMove
 from game.blokus.polyomino import SIZES
@@ -195,3 +204,16 @@ def test_greedy_wins_at_hase_und_igel() -> None:
             state = state.play(choose(state, rng))
         won += outcome.winner == seed % 2
     assert won >= 5
+
+
+def test_a_good_strategy_is_also_a_plain_function() -> None:
+    state = BLOKUS_2021.new_state(random.Random(1))
+    for name, kind in STRATEGIES.items():
+        if kind.plays(BLOKUS_2021) and not kind.is_bad:
+            assert make_chooser(name, seed=1)(state) == make_chooser(name, seed=1)(state)
+            assert state.check(make_chooser(name, seed=1)(state)) is None
+
+
+def test_a_strategy_that_needs_a_connection_is_no_plain_function() -> None:
+    with pytest.raises(ValueError, match="the strategy silent needs a connection"):
+        make_chooser("silent")

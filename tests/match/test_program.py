@@ -241,7 +241,7 @@ async def test_whoever_is_cancelled_leaves_nothing(runner: Runner) -> None:
     program = runner.program("trap '' TERM; setsid sleep 500 & sleep 500")
     async with trio.open_nursery() as nursery:
         await nursery.start(program.run)
-        await until(lambda: len(program.pids) == 3)
+        await until(lambda: len(runner.alive) == 3)
         nursery.cancel_scope.cancel()
     assert program.returncode == -signal.SIGKILL
     assert program.gone.is_set()

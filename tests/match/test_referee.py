@@ -14,8 +14,8 @@ import trio
 
 import match.referee
 from client.editions import DEFAULT_GAME_TYPE
+from match.arena import SERVER_LOG, WIRE_LOG
 from match.errors import MachineError
-from match.house import SERVER_LOG, WIRE_LOG
 from match.processes import Usage, find_processes
 from match.records import GameRecord, Verdict
 from match.referee import REPLAY, VERDICT, play_game
@@ -81,8 +81,8 @@ def shell(script: str) -> str:
 @pytest.mark.slow
 async def test_a_program_that_does_not_start_loses(command: str, verdict: str, reason: str, tmp_path: Path) -> None:
     record = await play(tmp_path, f"{BUILTIN} -s first", command)
-    assert (record.verdict, record.offender, record.winner, record.reason) == (verdict, 1, 0, reason)
-    assert record.is_counted
+    assert (record.verdict, record.offender, record.winner, record.reason) == (verdict, 1, None, reason)
+    assert not record.is_counted
     assert (record.points, record.causes, record.plies, record.replay) == ((None, None), ("", ""), 0, None)
 
 
@@ -121,10 +121,8 @@ async def test_a_program_that_does_not_take_its_seat_loses(
     command = NONSENSE.replace("WHAT", what).replace("THEN", then)
 
     async def attempt(limit: float) -> None:
-        record = await play(
-            tmp_path, command, f"{BUILTIN} -s first", patience=dataclasses.replace(ENDLESS, start=limit)
-        )
-        assert (record.verdict, record.offender, record.winner) == (verdict, 0, 1)
+        record = await play(tmp_path, command, "builtin:first", patience=dataclasses.replace(ENDLESS, start=limit))
+        assert (record.verdict, record.offender, record.winner) == (verdict, 0, None)
         assert record.reason.startswith(reason)
 
     await with_longer_limits(attempt, 2)
@@ -135,9 +133,7 @@ async def test_whoever_does_not_even_connect_is_not_waited_for_for_ever(tmp_path
     command = shell("trap : TERM INT HUP; setsid sleep 500 & sleep 500 & wait; sleep 500")
 
     async def attempt(limit: float) -> None:
-        record = await play(
-            tmp_path, f"{BUILTIN} -s first", command, patience=dataclasses.replace(ENDLESS, start=limit)
-        )
+        record = await play(tmp_path, "builtin:first", command, patience=dataclasses.replace(ENDLESS, start=limit))
         assert (record.verdict, record.offender, record.reason) == (Verdict.NEVER_JOINS, 1, "it did not connect")
 
     await with_longer_limits(attempt, 2)
@@ -150,7 +146,7 @@ async def test_whoever_does_not_even_connect_is_not_waited_for_for_ever(tmp_path
 async def test_a_whole_game_leaves_a_folder(tmp_path: Path) -> None:
     (tmp_path / "games" / "0002").mkdir(parents=True)
     (tmp_path / "games" / "0002" / "of a run that was cut off").touch()
-    record = await play(tmp_path, "builtin:greedy", "builtin:first", game=2)
+    record = await play(tmp_path, f"{BUILTIN} -s greedy", f"{BUILTIN} -s first", game=2)
     assert (record.verdict, record.offender, record.reason, record.winner) == (Verdict.REGULAR, None, "", 0)
     assert record.seats == (1, 0)
     assert record.points[0] is not None
@@ -158,7 +154,9 @@ async def test_a_whole_game_leaves_a_folder(tmp_path: Path) -> None:
     assert record.points[0] > record.points[1] > 20
     assert record.causes == ("REGULAR", "REGULAR")
     assert record.start is not None
-    assert len(record.think_times[0]) + len(record.think_times[1]) >= record.plies > 20
+    assert len(record.think_times[0]) + len(record.think_times[1]) == record.plies > 20
+    assert record.exit_codes == (0, 0)
+    assert record.remarks == ((), ())
     assert all(0 < seconds < 10 for seconds in record.cpu_seconds)
     folder = tmp_path / record.folder
     assert sorted(path.name for path in folder.iterdir()) == sorted(
@@ -302,14 +300,43 @@ async def test_a_loss_on_time_by_waiting_for_a_processor_is_nobodys(
     assert re.match(r"new: \d+\.\d{3} s, allowed are 0\.3 s; ", record.reason)
 
 
-async def test_a_bug_of_the_server_is_nobodys_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.slow
+async def test_what_a_program_sends_is_its_own_affair_even_if_it_finds_a_bug(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: object) -> None:
         raise ZeroDivisionError("oh")
 
-    monkeypatch.setattr("server.room.Room.observe", fail)
-    record = await play(tmp_path, REST, REST, patience=Patience(start=0.1))
-    assert (record.verdict, record.is_counted) == (Verdict.SERVER_FAILED, False)
-    assert record.reason == "a bug of the server: ZeroDivisionError: oh"
+    monkeypatch.setattr("server.room.Room._play", fail)
+    record = await play(tmp_path, f"{BUILTIN} -s first", f"{BUILTIN} -s first")
+    assert (record.verdict, record.offender, record.winner, record.is_counted) == (Verdict.BAD_MESSAGE, 0, 1, True)
+    assert record.reason == "the server could not deal with what it sent: ZeroDivisionError: oh"
+    assert '"internal_error"' in (tmp_path / record.folder / SERVER_LOG).read_text()
+
+
+@pytest.mark.slow
+async def test_who_has_taken_its_seat_is_not_blamed_for_an_opponent_that_never_comes(tmp_path: Path) -> None:
+    record = await play(tmp_path, "builtin:first", REST)
+    assert (record.verdict, record.offender, record.winner) == (Verdict.NO_START, 1, None)
+    assert record.reason.startswith("ended with exit code 1 and had not connected")
+    assert not record.is_counted
+
+
+@pytest.mark.slow
+async def test_a_plain_join_takes_the_programs_own_seat(tmp_path: Path) -> None:
+    plain = f"{sys.executable} -m spielleiter play --seed 1 -s first -h {{host}} -p {{port}}"
+    record = await play(tmp_path, f"{plain} --game {DEFAULT_GAME_TYPE}", plain)
+    assert (record.verdict, record.offender) == (Verdict.REGULAR, None)
+    assert record.remarks == (("took its seat by a plain join; the contest wants joinPrepared",),) * 2
+
+
+@pytest.mark.slow
+async def test_a_program_of_another_season_hears_at_once_what_is_played(tmp_path: Path) -> None:
+    other = f"{sys.executable} -m spielleiter play --game swc_2018_hase_und_igel -h {{host}} -p {{port}}"
+    record = await play(tmp_path, f"{BUILTIN} -s first", other, patience=Patience(start=25))
+    assert (record.verdict, record.offender, record.is_counted) == (Verdict.NEVER_JOINS, 1, False)
+    assert f"{DEFAULT_GAME_TYPE} is played here, not swc_2018_hase_und_igel" in record.reason
+    assert record.wall_seconds < 25
 
 
 async def test_a_folder_that_cannot_be_is_the_machines_fault(tmp_path: Path) -> None:
@@ -333,3 +360,30 @@ async def test_a_disk_that_is_full_in_the_middle_of_a_game_is_told(
 
 async def _see_something(referee: Any, _house: Any) -> None:
     referee._facts.has_begun = True
+
+
+LEAVER = f"""{sys.executable} -c "
+import socket, sys
+s = socket.create_connection((sys.argv[1], int(sys.argv[2])))
+s.sendall(b'<protocol><join/>')
+s.recv(1)
+s.close()
+sys.exit(3)" {{host}} {{port}}"""
+
+
+@pytest.mark.slow
+async def test_who_takes_its_seat_and_ends_before_the_game_has_lost_by_that(tmp_path: Path) -> None:
+    waiting = shell("trap : TERM; sleep 500 & wait")
+    record = await play(tmp_path, LEAVER, waiting)
+    assert (record.verdict, record.offender, record.winner) == (Verdict.CRASH, 0, 1)
+    assert record.reason == "ended with exit code 3"
+    assert record.exit_codes == (3, None)
+
+
+@pytest.mark.slow
+async def test_another_edition_can_be_played(tmp_path: Path) -> None:
+    setup = setup_of(
+        "builtin:first", "builtin:illegal", game_type="swc_2021_blokus", edition="blokus-2021-r1", run_id=str(tmp_path)
+    )
+    record = await play_game(setup, setup.plan()[0], tmp_path)
+    assert (record.verdict, record.offender) == (Verdict.ILLEGAL_MOVE, 1)

@@ -15,7 +15,16 @@ from match.errors import MachineError, SetupError
 from match.journal import open_journal
 from match.plan import PlannedGame
 from match.records import GameRecord, Verdict
-from match.runner import MACHINE_FAILURES, Conditions, End, count_cores, never, play_match
+from match.runner import (
+    GAMES_PER_CORE,
+    MACHINE_FAILURES,
+    Conditions,
+    End,
+    count_cores,
+    fair_concurrency,
+    never,
+    play_match,
+)
 from match.setup import Entrant, MatchSetup
 from tests.match.games import fault, game
 from tests.patience import PATIENCE
@@ -60,7 +69,12 @@ class House:
         return game(planned.game)
 
     async def _play_game(
-        self, _setup: MatchSetup, planned: PlannedGame, folder: Path, cores: tuple[int | None, int | None]
+        self,
+        _setup: MatchSetup,
+        planned: PlannedGame,
+        folder: Path,
+        cores: tuple[int | None, int | None],
+        _arena: object,
     ) -> GameRecord:
         assert folder == self.folder
         self.cores.append(cores)
@@ -247,3 +261,23 @@ async def test_unpinned_programs_run_anywhere(house: House) -> None:
 
 def test_cores_are_counted() -> None:
     assert 1 <= count_cores() <= (os.cpu_count() or 1)
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+async def test_a_program_that_cannot_play_ends_the_match(missing: int, house: House) -> None:
+    async def nobody_comes(planned: PlannedGame) -> GameRecord:
+        await trio.lowlevel.checkpoint()
+        return fault(planned.game, missing, Verdict.NO_START, is_counted=False)
+
+    house.act = nobody_comes
+    assert await house.play() is End.UNFIT
+    assert house.journal == [1, 2]
+
+
+def test_no_more_games_are_played_at_a_time_than_can_be_judged() -> None:
+    most = GAMES_PER_CORE * count_cores()
+    assert fair_concurrency(most) == (most, None)
+    lowered, why = fair_concurrency(most + 1)
+    assert lowered == most
+    assert why is not None
+    assert why.startswith(f"{most + 1} games at a time are too many for")

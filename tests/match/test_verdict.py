@@ -41,6 +41,9 @@ SLOW = {"too_slow": 2.5, "limit": 2.0}
     [
         (Cause.RULE_VIOLATION, {}, Verdict.ILLEGAL_MOVE, "said the server"),
         (Cause.RULE_VIOLATION, {"bad_message": "no such shape"}, Verdict.BAD_MESSAGE, "no such shape"),
+        (Cause.PROCESS_VIOLATION, {}, Verdict.BAD_MESSAGE, "said the server"),
+        (Cause.PROCESS_VIOLATION, {"bad_message": "not on turn"}, Verdict.BAD_MESSAGE, "not on turn"),
+        (Cause.LEFT, {"bad_message": "not on turn", "returncode": 1}, Verdict.BAD_MESSAGE, "not on turn"),
         (Cause.SOFT_TIMEOUT, {}, Verdict.TIMEOUT, "said the server"),
         (Cause.SOFT_TIMEOUT, SLOW, Verdict.TIMEOUT, "2.500 s, allowed are 2 s"),
         (
@@ -136,6 +139,12 @@ JOINED = {"has_connected": True, "has_joined": True}
             "ended with exit code 1; the server had refused: who are you",
         ),
         ({"refusal": "who are you"}, True, Verdict.NEVER_JOINS, "the server refused: who are you"),
+        (
+            {"refusal": "chess is played here", "plays_another_game": True},
+            False,
+            Verdict.NEVER_JOINS,
+            "the server refused: chess is played here",
+        ),
         ({}, True, Verdict.NEVER_JOINS, "it did not connect"),
         ({"has_connected": True}, True, Verdict.NEVER_JOINS, "it connected and then did not take its seat"),
         ({**JOINED, "returncode": 1}, False, Verdict.CRASH, "ended with exit code 1"),
@@ -149,13 +158,16 @@ def test_who_spoils_the_start_has_lost(
     programs = [known, JOINED] if offender == 0 else [JOINED, known]
     game = facts(*programs, is_start_over=is_start_over)
     assert [has_failed_to_start(game, program) for program in (0, 1)] == [offender == 0, offender == 1]
-    assert judge(game) == Judgement(verdict, offender, reason, 1 - offender)
+    if known.get("has_joined"):
+        assert judge(game) == Judgement(verdict, offender, reason, 1 - offender)
+    else:  # nothing was played
+        assert judge(game) == Judgement(verdict, offender, reason, is_counted=False)
 
 
 def test_a_result_of_a_game_that_never_began_means_nothing() -> None:
     told = result(Cause.LEFT, Cause.REGULAR, winners=(1,))
     judged = judge(facts({"not_started": "no such program"}, JOINED, result=told))
-    assert judged == Judgement(Verdict.NO_START, 0, "no such program", 1)
+    assert judged == Judgement(Verdict.NO_START, 0, "no such program", is_counted=False)
 
 
 def test_a_game_that_both_spoil_is_nobodys() -> None:
@@ -185,6 +197,7 @@ def test_who_is_on_turn_when_the_time_is_over_hangs() -> None:
         (begun(machine_problem="the cable"), Verdict.SERVER_FAILED, "the cable"),
         (begun(), Verdict.SERVER_FAILED, "the server gave no result"),
         (begun(result=result(*PLAYED, winners=())), Verdict.CANCELLED, "the game was called off"),
+        (begun(result=result(*PLAYED, winners=(1,)), is_cut_short=True), Verdict.CANCELLED, "the game was called off"),
         (facts(JOINED, {}), Verdict.CANCELLED, "the game was called off before it began"),
     ],
 )

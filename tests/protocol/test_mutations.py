@@ -40,6 +40,7 @@ FRAGMENTS = [
     *(b"<", b">", b"/>", b"</", b"&", b";", b'"', b"'", b"\0", b"\xff", b"\xef\xbb\xbf", b"\xc3", b"]]>", b"<![CDATA["),
     *(b"<!--", b"-->", b"<?xml version='1.0' encoding='UTF-16'?>", b"<!DOCTYPE a [<!ENTITY b 'c'>]>", b"&b;", b"&#0;"),
     *(b"<room>", b"</room>", b"<data class='memento'>", b" class='result'", b" xmlns='u'", b"<x:y xmlns:x='z'/>"),
+    *(b"<p:b/>", b" p:c='d'"),
     *(b"<a>" * 40, b"<b/>" * 50, b" c='d'", b"-1", b"9" * 30, b"\xed\xa0\x80", "∅😀".encode(), b"</protocol>"),
 ]
 

@@ -122,6 +122,8 @@ def test_a_packet_is_there_with_its_last_bracket() -> None:
         (b"<protocol xmlns='u'><join/><a xmlns=''><b/></a>", [JOIN, ("a", "", (("b", "", ()),))]),
         (b"<protocol xmlns='u' xmlns:x='v'><a><x:b/></a>", [("a", "", (("{v}b", "", ()),))]),
         (b"<protocol xmlns:x='u'><x:join><x:a/></x:join>", [("{u}join", "", (("{u}a", "", ()),))]),
+        (b"<protocol><a xmlns='u'><p:b/><c/></a>", [("a", "", (("p:b", "", ()), ("c", "", ())))]),
+        (b"<protocol xmlns='u'><p:a/>", [("p:a", "", ())]),
         (b"<protocol><x:join></x:join><a:b:c/>", [("x:join", "", ()), ("a:b:c", "", ())]),
         (b"<protocol><a xml:space='odd'/><join/>", [("a", "", ()), JOIN]),
         (b'<?xml version="1.1"?><protocol><join/>', [JOIN]),

@@ -1,6 +1,6 @@
 """A whole server on memory streams: callers send bytes and hear bytes, everything happens in virtual time.
 
-Law: ids come from a seed, the first stone is PENTO_U. What a caller hears is given out once, in order.
+Invariants: the start comes from a seed, the first stone is PENTO_U. What a caller hears is given out once, in order.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import io
 import socket
-import uuid
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -255,14 +254,3 @@ def test_whoever_starts_a_server_without_administrators_is_told(password: str, i
 def test_nobody_is_held_to_time_limits_if_so_wanted() -> None:
     limits = listener._lobby_settings(Config(has_timeouts=False)).limits
     assert (limits.soft_timeout, limits.hard_timeout) == (None, None)
-
-
-def test_without_a_seed_ids_are_different_in_every_run_and_with_one_the_same() -> None:
-    ids = [listener._chance(None)[0]() for _ in range(2)]
-    assert ids[0] != ids[1]
-    assert [uuid.UUID(each).version for each in ids] == [4, 4]
-    (new_id, new_rng), (same_id, same_rng) = listener._chance(5), listener._chance(5)
-    assert [new_id() for _ in range(3)] == [same_id() for _ in range(3)]
-    assert [new_rng().random() for _ in range(3)] == [same_rng().random() for _ in range(3)]
-    new_id()
-    assert new_rng().random() == same_rng().random()  # ids do not change the games

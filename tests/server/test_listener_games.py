@@ -266,7 +266,7 @@ async def test_a_replay_that_cannot_be_written_is_told_and_hurts_nothing(
 
 async def heard_with(seed: int) -> list[bytes]:
     """Everything that an administrator and the players of a prepared and a joined game hear."""
-    async with open_house(seed=seed, start_piece=None, soft_timeout=1e6, hard_timeout=1e6) as house:
+    async with open_house(seed=seed, seeds_ids=True, start_piece=None, soft_timeout=1e6, hard_timeout=1e6) as house:
         admin = await house.admin()
         room_id, codes = await house.prepare(admin)
         await admin.says(f'<observe roomId="{room_id}"/>')
@@ -289,3 +289,14 @@ async def test_the_same_seed_and_the_same_moves_give_the_same_bytes(autojump_clo
     assert all(first)
     assert await heard_with(7) == first
     assert await heard_with(8) != first
+
+
+async def test_a_seed_sets_starts_and_no_ids(autojump_clock: object) -> None:
+    async def draw() -> tuple[object, str, list[str]]:
+        async with open_house(seed=7, start_piece=None) as house:
+            room_id, codes = await house.prepare(await house.admin())
+            return house.server.lobby.rooms[room_id].state, room_id, codes
+
+    first, second = await draw(), await draw()
+    assert first[0] == second[0]
+    assert not {first[1], *first[2]} & {second[1], *second[2]}

@@ -36,7 +36,7 @@ def games(monkeypatch: pytest.MonkeyPatch) -> dict[int, GameRecord]:
     """Games by number that are not played but taken from here; the first program wins all others."""
     made_up: dict[int, GameRecord] = {}
 
-    async def play_game(setup: MatchSetup, planned: PlannedGame, _folder: Path, _cores: object) -> GameRecord:
+    async def play_game(setup: MatchSetup, planned: PlannedGame, _folder: Path, *_more: object) -> GameRecord:
         record = made_up.get(planned.game) or game(planned.game, 0)
         return dataclasses.replace(record, names=setup.names, seats=planned.seats, pair=planned.pair)
 
@@ -277,6 +277,33 @@ def test_a_machine_that_fails_is_one_line(tmp_path: Path, monkeypatch: pytest.Mo
     assert (tmp_path / "out" / "summary.json").exists()
 
 
+@pytest.mark.parametrize("absent", [0, 1])
+def test_nothing_is_won_against_a_program_that_cannot_play(
+    absent: int, games: dict[int, GameRecord], tmp_path: Path
+) -> None:
+    reason = "/nowhere/bot: there is no such program"
+    games |= {
+        number: fault(number, absent, Verdict.NO_START, is_counted=False, reason=reason) for number in range(1, 11)
+    }
+    done = play(tmp_path, "--require", "not-worse", games=10)
+    assert done.exit_code == 4
+    assert len(read_journal(tmp_path / "out")) == 2
+    name = ("greedy", "random")[absent]
+    assert f"{name} cannot play: does not start in game 2 (/nowhere/bot: there is no such program)" in done.stderr
+    assert f"it was started as: builtin:{name}" in done.stderr
+
+
+def test_a_match_in_which_nothing_counts_is_no_success(games: dict[int, GameRecord], tmp_path: Path) -> None:
+    games |= {number: game(number, None, verdict=Verdict.OVERLOAD, is_counted=False) for number in range(1, 5)}
+    assert play(tmp_path, "--require", "not-worse").exit_code == 4
+
+
+def test_more_games_at_a_time_than_can_be_judged_are_not_played(games: dict[int, GameRecord], tmp_path: Path) -> None:
+    done = play(tmp_path, "-j", "10000")
+    assert done.exit_code == 0
+    assert done.stderr.startswith("10000 games at a time are too many for ")
+
+
 # -- going on -------------------------------------------------------------------------------------------------------
 
 
@@ -395,3 +422,15 @@ def test_the_second_signal_does_not_wait(tmp_path: Path) -> None:
         assert process.wait(30) == 130
     assert read_journal(out) == ()
     assert processes_of(out) == []
+
+
+def test_an_edition_names_its_game(games: dict[int, GameRecord], tmp_path: Path) -> None:
+    assert play(tmp_path, "--edition", "blokus-2021-r1").exit_code == 0
+    setup = setup_of(tmp_path)
+    assert (setup["game_type"], setup["edition"]) == ("swc_2021_blokus", "blokus-2021-r1")
+    refused = play(tmp_path / "other", "--edition", "blokus-2021-r1", "--game", "swc_2027_blokus")
+    assert refused.exit_code == 2
+    assert "that edition is of swc_2021_blokus" in refused.stderr
+    again = run(*MATCH, "--resume", str(tmp_path / "out"), "--edition", "blokus-2021-r2")
+    assert again.exit_code == 2
+    assert "--edition blokus-2021-r2 (begun with blokus-2021-r1)" in again.stderr

@@ -66,6 +66,7 @@ OPTIONS: dict[str, tuple[list[str], Any]] = {
     "game_end": (["--game-end", "noMovesLeft"], "noMovesLeft"),
     "start_piece": (["--start-piece", "PENTO_V"], "PENTO_V"),
     "seed": (["--seed", "7"], 7),
+    "seeds_ids": (["--seed-ids"], True),
     "is_test_mode": (["--test-mode"], True),
     "replay_directory": (["--save-replay", "out"], Path("out")),
     "load_game_file": (["--loadGameFile", "y"], Path("y")),

@@ -26,7 +26,7 @@ def faults(monkeypatch: pytest.MonkeyPatch) -> dict[str, GameRecord]:
     """The stronger program wins; but a program's first game is what stands here under its name."""
     made_up: dict[str, GameRecord] = {}
 
-    async def play_game(setup: MatchSetup, planned: PlannedGame, _folder: Path, _cores: object) -> GameRecord:
+    async def play_game(setup: MatchSetup, planned: PlannedGame, _folder: Path, *_more: object) -> GameRecord:
         first, second = setup.names
         record = made_up.pop(first, None) or game(planned.game, 0 if STRENGTH[first] > STRENGTH[second] else 1)
         return dataclasses.replace(record, game=planned.game, names=setup.names, pair=planned.pair, seats=planned.seats)
@@ -90,6 +90,23 @@ def test_each_pairing_ends_where_the_sequential_test_decides(tmp_path: Path) -> 
     for folder in folders:
         assert 10 < len(read_journal(folder)) < 60
         assert json.loads((folder / "summary.json").read_text())["sprt"]["decision"] == "H1"
+
+
+def test_one_program_that_cannot_play_keeps_the_others_from_nothing(
+    file: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async def play_game(setup: MatchSetup, planned: PlannedGame, _folder: Path, *_more: object) -> GameRecord:
+        record = game(planned.game, 0)
+        if "b" in setup.names:
+            record = fault(planned.game, setup.names.index("b"), Verdict.NO_START, is_counted=False)
+        return dataclasses.replace(record, names=setup.names, pair=planned.pair, seats=planned.seats)
+
+    monkeypatch.setattr(match.runner, "play_game", play_game)
+    done = run("tournament", file, "--out", str(tmp_path / "out"))
+    assert done.exit_code == 4
+    assert done.stderr.count("b cannot play: does not start") == 2
+    played = [len(read_journal(folder)) for folder in sorted((tmp_path / "out" / "matches").iterdir())]
+    assert played == [2, 4, 2]
 
 
 @pytest.mark.slow

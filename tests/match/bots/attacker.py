@@ -1,0 +1,119 @@
+"""A program that plays legal moves and tries one thing besides; `python -m tests.match.bots.attacker ATTACK -h ...`.
+
+Invariants: each attack is tried once, before the first move unless it needs another moment; what the server answers is
+not looked at. Whoever is not sent away plays on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import trio
+
+from client.errors import ClientError
+from client.player import Player
+from client.strategies import make_responder
+from game.api import State
+from server.editions import choose_editions
+
+ROOM = "ROOM"
+BYTES = {
+    "authenticate": b'<authenticate password="examplepassword"/>',
+    "cancel": b'<authenticate password="examplepassword"/><cancel roomId="ROOM"/>',
+    "pause": b'<authenticate password="examplepassword"/><pause roomId="ROOM" pause="true"/>',
+    "observe": b'<authenticate password="examplepassword"/><observe roomId="ROOM"/>',
+    "undeclared-prefix": b'<joinRoom xmlns="u"><p:b/></joinRoom>',
+    "nothing": b"",
+}
+"""What is sent before the first move, over the seat's own connection."""
+
+
+def sockets(host: str, port: int) -> None:
+    """Open as many connections as there can be, and keep them."""
+    for _ in range(200):
+        try:
+            kept.append(socket.create_connection((host, port), timeout=1))
+        except OSError:
+            return
+
+
+def steal(host: str, own_port: int, own_code: str) -> None:
+    """Find the opponent's command line, and take its seat before it does, on either port."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        for place in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                words = place.read_bytes().decode().split("\0")
+            except OSError:
+                continue
+            is_sibling = parent_of(place.parent) == os.getppid()
+            if is_sibling and "-r" in words and "-p" in words and own_code not in words:
+                code, port = words[words.index("-r") + 1], int(words[words.index("-p") + 1])
+                for each in (own_port, port):
+                    try:
+                        sock = socket.create_connection((host, each), timeout=1)
+                        sock.sendall(f'<protocol><joinPrepared reservationCode="{code}"/>'.encode())
+                        kept.append(sock)
+                    except OSError:
+                        pass
+                return
+        time.sleep(0.01)
+
+
+def parent_of(process: Path) -> int:
+    """The process that has started another one; -1 where that has ended."""
+    try:
+        return int((process / "stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return -1
+
+
+kept: list[socket.socket] = []
+BEFORE: dict[str, Callable[[str, int, str], None]] = {
+    "sockets": lambda host, port, _code: sockets(host, port),
+    "steal": steal,
+}
+"""What is done before the program takes its own seat."""
+
+
+async def main() -> int:
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("attack")
+    parser.add_argument("--game")
+    parser.add_argument("-h", dest="host")
+    parser.add_argument("-p", dest="port", type=int)
+    parser.add_argument("-r", dest="code")
+    given = parser.parse_args()
+    edition = choose_editions({}, {})[given.game]
+    responder = make_responder("first", seed=1)
+    has_tried = False
+
+    async def play(player: Player, state: State) -> None:
+        nonlocal has_tried
+        if not has_tried:
+            has_tried = True
+            data = BYTES.get(given.attack, b"")
+            await player.send_bytes(data.replace(b"ROOM", str(player.room_id).encode()))
+        await responder(player, state)
+
+    if given.attack in BEFORE:
+        BEFORE[given.attack](given.host, given.port, given.code)
+    async with Player.connect(given.host, given.port, dialect=edition.dialect) as player:
+        await player.join_prepared(given.code)
+        await player.play_with(play)
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(trio.run(main))
+    except ClientError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.stderr.flush()
+        os._exit(1)

@@ -1,0 +1,81 @@
+"""What is kept of a game says the same everywhere: record, replay, and what the server itself keeps."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import trio
+
+from match.arena import open_arena
+from match.referee import REPLAY, VERDICT, play_game
+from match.setup import Entrant, MatchSetup, Patience
+from protocol.connection import Connection, ConnectionClosed, Role
+from protocol.messages import Memento, Result, RoomMessage
+from server.editions import EDITIONS
+from server.listener import RESULTS_NAME
+from server.policy import Edition
+
+PLAYERS = {
+    "a whole game": ("builtin:greedy", "builtin:random"),
+    "an illegal move": ("builtin:random", "builtin:illegal"),
+}
+
+
+def room_data(replay: bytes, edition: Edition) -> list[object]:
+    connection = Connection(Role.CLIENT, edition.dialect)
+    connection.receive_data(replay)
+    connection.receive_data(b"")
+    data: list[object] = []
+    while not isinstance(event := connection.next_event(), ConnectionClosed | None):
+        if isinstance(event, RoomMessage):
+            data.append(event.data)
+    return data
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("players", PLAYERS.values(), ids=PLAYERS)
+@pytest.mark.parametrize("edition", EDITIONS.values(), ids=EDITIONS)
+async def test_record_replay_and_the_servers_own_agree(
+    edition: Edition, players: tuple[str, str], tmp_path: Path
+) -> None:
+    kept = tmp_path / "kept"
+    setup = MatchSetup(
+        entrants=(Entrant("new", players[0]), Entrant("old", players[1])),
+        game_type=edition.game_type,
+        edition=edition.name,
+        games=2,
+        seed=1,
+        run_id=str(tmp_path),
+        patience=Patience(start=60, exit=30, game=120),
+        server_options={"replay_directory": kept, "soft_timeout": 60.0, "hard_timeout": 60.0},
+    )
+    with trio.fail_after(120):
+        async with open_arena(setup) as arena:
+            records = [await play_game(setup, planned, tmp_path, arena=arena) for planned in setup.plan()]
+    lines = [json.loads(line) for line in (kept / RESULTS_NAME).read_text().splitlines()]
+    assert len(lines) == len(records) == 2
+    for record, line in zip(records, lines, strict=True):
+        folder = tmp_path / record.folder
+        assert json.loads((folder / VERDICT).read_text()) == record.to_json()
+        by_seat = list(record.seats)
+        assert line["edition"] == edition.name
+        assert line["names"] == [record.names[program] for program in by_seat]
+        assert line["plies"] == record.plies
+        assert record.plies > 0 or record.offender is not None
+        assert line["think_times"] == [list(record.think_times[program]) for program in by_seat]
+        assert line["causes"] == [record.causes[program] for program in by_seat]
+        assert [parts[1] for parts in line["parts"]] == [record.points[program] for program in by_seat]
+        winners = [by_seat[seat] for seat in line["winners"]]
+        assert winners == ([0, 1] if record.winner is None else [record.winner])
+        replay, own_replay = (folder / REPLAY).read_bytes(), (kept / line["replay"]).read_bytes()
+        assert own_replay.replace(line["room"].encode(), b"") == replay
+        assert len(re.findall(rb"<protocol", replay)) == 1
+        data = room_data(replay, edition)
+        assert [type(each) for each in data].count(Memento) == record.plies + 1
+        assert [type(each) for each in data].count(Result) == 1
+        assert isinstance(data[-1], Result)
+        requests = sum(len(times) for times in record.think_times)
+        assert requests == record.plies + (record.offender is not None)

@@ -1,0 +1,84 @@
+"""Whatever a program tries besides playing brings it nothing: the attacks of docs/fair-play.md, by real programs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+import trio
+
+from client.editions import DEFAULT_GAME_TYPE
+from match.processes import find_processes
+from match.records import GameRecord, Verdict
+from match.referee import play_game
+from match.setup import Entrant, MatchSetup, Patience
+
+pytestmark = pytest.mark.slow
+
+PLACES = "--game {game} -h {host} -p {port} -r {reservation}"
+HONEST = f"{sys.executable} -m spielleiter play -s greedy --seed 1 {PLACES}"
+PROJECT = Path(__file__).parents[2]
+EARLIER = "swc_2021_blokus"
+
+
+async def attacked(folder: Path, attack: str, game_type: str = DEFAULT_GAME_TYPE, honest: str = HONEST) -> GameRecord:
+    """A game in which program 0 tries `attack` and program 1 does nothing wrong."""
+    bot = f"env PYTHONPATH={PROJECT} {sys.executable} -m tests.match.bots.attacker {attack} {PLACES}"
+    setup = MatchSetup(
+        entrants=(
+            Entrant("attacker", bot),
+            Entrant("honest", honest),
+        ),
+        game_type=game_type,
+        games=2,
+        seed=1,
+        run_id=str(folder),
+        patience=Patience(start=60, exit=30, game=60),
+        server_options={"soft_timeout": 30.0, "hard_timeout": 30.0},
+    )
+    with trio.fail_after(120):
+        record = await play_game(setup, setup.plan()[0], folder)
+    assert find_processes(str(folder)) == ()
+    assert record.offender != 1
+    assert record.remarks[1] == ()
+    return record
+
+
+@pytest.mark.parametrize("attack", ["authenticate", "cancel", "pause", "observe"])
+async def test_nobody_becomes_an_administrator(attack: str, tmp_path: Path) -> None:
+    record = await attacked(tmp_path, attack, honest="builtin:greedy")
+    assert (record.verdict, record.winner) == (Verdict.REGULAR, 1)  # this season only says no, so the game is played
+    assert any("tried what is not allowed" in remark for remark in record.remarks[0])
+
+
+@pytest.mark.parametrize("attack", ["authenticate", "cancel", "undeclared-prefix"])
+async def test_where_that_ends_the_connection_it_costs_the_game(attack: str, tmp_path: Path) -> None:
+    record = await attacked(tmp_path, attack, EARLIER, honest="builtin:greedy")
+    assert (record.verdict, record.offender, record.winner) == (Verdict.BAD_MESSAGE, 0, 1)
+    assert record.is_counted
+
+
+async def test_no_bytes_void_a_game(tmp_path: Path) -> None:
+    record = await attacked(tmp_path, "undeclared-prefix", honest="builtin:greedy")
+    assert record.is_counted
+    assert record.winner == 1
+
+
+async def test_nobody_takes_its_opponents_seat(tmp_path: Path) -> None:
+    record = await attacked(tmp_path, "steal")
+    assert (record.verdict, record.winner) == (Verdict.REGULAR, 1)
+    assert len(record.remarks[0]) >= 1
+    assert record.think_times[1]
+
+
+async def test_connections_without_end_harm_their_owner_only(tmp_path: Path) -> None:
+    record = await attacked(tmp_path, "sockets", honest="builtin:greedy")
+    assert record.offender in {None, 0}
+    assert record.winner in {None, 1}
+    assert any("connections at a time" in remark for remark in record.remarks[0])
+
+
+async def test_the_same_program_plays_whole_games_if_it_tries_nothing(tmp_path: Path) -> None:
+    record = await attacked(tmp_path, "nothing")
+    assert (record.verdict, record.remarks) == (Verdict.REGULAR, ((), ()))

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from match.fitness import ABSENCES, FAILURES, unfit_programs, why_unfit
+from match.records import GameRecord, Verdict
+from tests.match.games import fault, game
+
+
+def absent(number: int, offender: int) -> GameRecord:
+    return fault(number, offender, Verdict.NO_START, is_counted=False)
+
+
+def overloaded(number: int) -> GameRecord:
+    return game(number, None, verdict=Verdict.OVERLOAD, is_counted=False)
+
+
+@pytest.mark.parametrize("offender", [0, 1])
+def test_who_never_takes_its_seat_is_unfit_after_a_pair(offender: int) -> None:
+    records = [absent(number, offender) for number in range(1, ABSENCES + 1)]
+    assert unfit_programs(records[:-1]) == ()
+    assert unfit_programs(records) == (offender,)
+
+
+@pytest.mark.parametrize("verdict", [Verdict.CRASH, Verdict.ILLEGAL_MOVE, Verdict.HANGS, Verdict.BAD_MESSAGE])
+def test_who_fails_in_its_first_games_is_unfit(verdict: str) -> None:
+    records = [fault(number, 1, verdict) for number in range(1, FAILURES + 1)]
+    assert unfit_programs(records[:-1]) == ()
+    assert unfit_programs([records[0], overloaded(9), *records[1:]]) == (1,)
+
+
+@pytest.mark.parametrize(
+    "played",
+    [game(1), fault(1, 0, Verdict.CRASH), game(1, offender=1, verdict=Verdict.NEVER_ENDS)],
+    ids=["a regular game", "the opponent's fault", "a fault after the game"],
+)
+def test_who_has_played_a_game_is_fit(played: GameRecord) -> None:
+    failed = [fault(number, 1, Verdict.CRASH) for number in range(2, 9)]
+    assert unfit_programs([played, *failed]) == ()
+
+
+def test_a_game_that_the_opponent_did_not_come_to_says_nothing() -> None:
+    records = [absent(1, 0), *(fault(number, 1, Verdict.CRASH) for number in (2, 3))]
+    assert unfit_programs(records) == ()
+    assert unfit_programs([*records, fault(4, 1, Verdict.CRASH)]) == (1,)
+
+
+def test_it_is_said_what_was_tried_and_what_was_written(tmp_path: Path) -> None:
+    record = fault(1, 1, Verdict.CRASH, reason="ended with exit code 3")
+    place = tmp_path / record.folder
+    place.mkdir(parents=True)
+    assert list(why_unfit([record], 1, "./bot --fast", tmp_path)) == [
+        "random cannot play: crash in game 1 (ended with exit code 3)",
+        "  it was started as: ./bot --fast",
+        "  it wrote nothing",
+    ]
+    (place / "program2.stdout.log").write_text("    0.001  hello\n    0.002  \n    0.003    world\n")
+    assert list(why_unfit([record], 1, "./bot", tmp_path))[2:] == [
+        f"  the end of {place / 'program2.stdout.log'}:",
+        "    hello",
+        "      world",
+    ]

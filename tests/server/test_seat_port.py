@@ -1,0 +1,180 @@
+"""A port for one seat lets its owner play, and refuses everything else without telling the room."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+import trio
+from trio.testing import memory_stream_pair, wait_all_tasks_blocked
+
+from protocol.messages import Slot
+from server import events
+from server.errors import Fault
+from server.room import Phase, Room
+from server.seat_port import Allowance, SeatPort
+from server.wire import StreamWire
+from tests.server.answers import text_of
+from tests.server.house import GAME_TYPE, NOWHERE, PATIENT, Caller, House, legal_move, open_house
+
+
+@dataclass
+class Arena:
+    house: House
+    room: Room
+    calls: int = 0
+
+    async def call(self, seat: int) -> Caller:
+        """Somebody connects to the port of `seat`."""
+        near, far = memory_stream_pair()
+        self.calls += 1
+        caller = Caller(f"call {self.calls}", near)
+        port = SeatPort(self.room, seat)
+        self.house.nursery.start_soon(caller.listen)
+        self.house.nursery.start_soon(self._serve, StreamWire(far), caller.label, port)
+        await wait_all_tasks_blocked()
+        return caller
+
+    async def _serve(self, wire: StreamWire, label: str, port: SeatPort) -> None:
+        await self.house.server.serve_wire(wire, "host:1", label=label, seat_port=port)
+
+    def faults(self, label: str) -> list[Fault]:
+        return [each.fault for each in self.house.happened(events.RequestRefused, label)]
+
+
+def arena_of(house: House) -> Arena:
+    edition = house.server.editions[house.server.lobby.default_edition.game_type]
+    slots = (Slot("Eins"), Slot("Zwei"))
+    return Arena(house, house.server.lobby.open_prepared(edition, slots))
+
+
+@pytest.mark.parametrize(
+    "request_of",
+    [
+        lambda room: f'<joinPrepared reservationCode="{room.chairs[1].reservation}"/>',
+        lambda _: "<join/>",
+        lambda _: f'<join gameType="{GAME_TYPE}"/>',
+    ],
+)
+async def test_its_owner_takes_the_seat_with_the_code_or_without(request_of: object, autojump_clock: object) -> None:
+    assert callable(request_of)
+    async with open_house(**PATIENT) as house:
+        arena = arena_of(house)
+        caller = await arena.call(1)
+        await caller.says(f"<protocol>{request_of(arena.room)}")
+        assert arena.room.chairs[1].peer is not None
+        assert arena.room.chairs[0].peer is None
+        assert list(house.server.lobby.reservations) == [arena.room.chairs[0].reservation]
+        other = await arena.call(0)
+        await other.says("<protocol><join/>")
+        assert arena.room.phase is Phase.RUNNING
+        await (other, caller)[arena.room.state.seat_on_turn].says(legal_move(arena.room))
+        assert arena.room.ply == 1
+        plain = [each.connection for each in house.happened(events.SeatTakenPlainly)]
+        assert plain == [other.label] if "joinPrepared" in request_of(arena.room) else [caller.label, other.label]
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        '<authenticate password="examplepassword"/>',
+        '<authenticate passphrase="examplepassword"/>',
+        f'<prepare gameType="{GAME_TYPE}"><slot displayName="a"/><slot displayName="b"/></prepare>',
+        '<observe roomId="{room}"/>',
+        '<pause roomId="{room}" pause="true"/>',
+        '<step roomId="{room}"/>',
+        '<cancel roomId="{room}"/>',
+        '<timeout roomId="{room}" slot="0" activate="false"/>',
+        "<status/>",
+        '<joinRoom roomId="{room}"/>',
+        '<joinPrepared reservationCode="{other}"/>',
+    ],
+)
+async def test_administration_and_the_other_seat_do_not_exist_there(attempt: str, autojump_clock: object) -> None:
+    edition = "hase-und-igel-2018" if attempt.startswith("<timeout") else "blokus-2021-r3"  # others have no such packet
+    async with open_house(edition, start_piece=None) as house:
+        arena = arena_of(house)
+        before = [(chair.peer, chair.reservation, chair.clock.next_limits) for chair in arena.room.chairs]
+        caller = await arena.call(1)
+        codes = [chair.reservation for chair in arena.room.chairs]
+        await caller.says("<protocol>" + attempt.replace("{room}", arena.room.id).replace("{other}", str(codes[0])))
+        assert arena.faults(caller.label) == [Fault.FORBIDDEN_HERE]
+        assert [(chair.peer, chair.reservation, chair.clock.next_limits) for chair in arena.room.chairs] == before
+        assert (arena.room.phase, arena.room.is_paused, len(arena.room.observers)) == (Phase.OPEN, False, 0)
+        assert not house.server.lobby.admins
+        assert len(house.server.lobby.rooms) == 1
+        heard = await caller.hears()
+        assert b"<errorpacket" in heard or b"<error " in heard
+
+
+async def test_who_plays_another_game_is_told_which_one_is_played_here(autojump_clock: object) -> None:
+    async with open_house() as house:
+        arena = arena_of(house)
+        caller = await arena.call(0)
+        await caller.says('<protocol><join gameType="swc_2018_hase_und_igel"/>')
+        assert arena.faults(caller.label) == [Fault.OTHER_GAME]
+        assert f"{GAME_TYPE} is played here, not swc_2018_hase_und_igel" in text_of(await caller.hears())
+
+
+@pytest.mark.parametrize(
+    ("attempt", "fault"),
+    [
+        (f'<joinPrepared reservationCode="{NOWHERE}"/>', Fault.UNKNOWN_RESERVATION),
+        ("<joinPrepared/>", Fault.UNKNOWN_RESERVATION),
+        (f'<joinRoom roomId="{NOWHERE}"/>', Fault.UNKNOWN_ROOM),
+    ],
+)
+async def test_a_mistake_is_refused_as_everywhere(attempt: str, fault: Fault, autojump_clock: object) -> None:
+    async with open_house() as house:
+        arena = arena_of(house)
+        caller = await arena.call(0)
+        await caller.says(f"<protocol>{attempt}")
+        assert arena.faults(caller.label) == [fault]
+
+
+async def test_a_seat_is_taken_once(autojump_clock: object) -> None:
+    async with open_house() as house:
+        arena = arena_of(house)
+        first, second = await arena.call(0), await arena.call(0)
+        await first.says("<protocol><join/>")
+        await second.says("<protocol><join/>")
+        assert arena.faults(second.label) == [Fault.ROOM_FULL]
+        assert arena.faults(first.label) == []
+
+
+def test_an_allowance_lets_a_burst_pass_and_then_so_many_a_second() -> None:
+    allowance = Allowance(10, 5)
+    assert [allowance.take(1, 100.0) for _ in range(5)] == [0.0] * 5
+    assert allowance.take(1, 100.0) == pytest.approx(0.1)
+    assert allowance.take(1, 100.2) == 0.0
+    assert [allowance.take(1, 200.0) for _ in range(6)] == [0.0] * 5 + [pytest.approx(0.1)]
+
+
+async def test_who_sends_too_much_waits(autojump_clock: object) -> None:
+    async with open_house("blokus-2027") as house:
+        near, far = memory_stream_pair()
+        edition = next(iter(house.server.editions.values()))
+        room = house.server.lobby.open_prepared(edition, (Slot("Eins"), Slot("Zwei")))
+        port = SeatPort(room, 0, packets=Allowance(10, 5), received=Allowance(1000, 500))
+        started = trio.current_time()
+        async with trio.open_nursery() as nursery:
+            serving = trio.CancelScope()
+
+            async def serve() -> None:
+                with serving:
+                    await house.server.serve_wire(StreamWire(far), "host:1", label="x", seat_port=port)
+
+            nursery.start_soon(serve)
+            await near.send_all(b"<protocol>" + b"<status/>" * 25)
+            await trio.sleep(1)
+            assert 14 <= len(house.happened(events.RequestRefused, "x")) <= 16
+            await trio.sleep(1.5)
+            assert len(house.happened(events.RequestRefused, "x")) == 25
+            await near.send_all(b" " * 2500)
+            await near.send_all(b"<status/>")
+            await trio.sleep(0.9)
+            assert len(house.happened(events.RequestRefused, "x")) == 25
+            await trio.sleep(2)
+            assert len(house.happened(events.RequestRefused, "x")) == 26
+            serving.cancel()
+        assert trio.current_time() - started < 6
