@@ -69,12 +69,27 @@ def test_whole_numbers_are_seconds_too() -> None:
     assert (record.wall_seconds, record.cpu_seconds, record.think_times) == (3.0, (1.0, 2.0), ((1.0,), ()))
 
 
-@pytest.mark.parametrize("key", [field.name for field in dataclasses.fields(GameRecord)])
+HAS_DEFAULT = {
+    field.name: field.default for field in dataclasses.fields(GameRecord) if field.default is not dataclasses.MISSING
+}
+"""Keys that journals of earlier versions do not have."""
+
+
+@pytest.mark.parametrize(
+    "key", [field.name for field in dataclasses.fields(GameRecord) if field.name not in HAS_DEFAULT]
+)
 def test_every_key_is_needed(key: str) -> None:
     value = RECORD.to_json()
     del value[key]
     with pytest.raises(RecordError, match=key):
         GameRecord.from_json(value)
+
+
+@pytest.mark.parametrize("key", HAS_DEFAULT)
+def test_a_journal_of_an_earlier_version_can_be_read(key: str) -> None:
+    value = RECORD.to_json()
+    del value[key]
+    assert getattr(GameRecord.from_json(value), key) == HAS_DEFAULT[key]
 
 
 @pytest.mark.parametrize("key", [field.name for field in dataclasses.fields(GameRecord)])
