@@ -15,6 +15,7 @@ import trio.testing
 from game.api import State
 from game.blokus.rulesets import BLOKUS_2027
 from spielleiter.screen import Screen
+from tests.patience import PATIENCE
 from tests.spielleiter.terminal import pty, seen
 
 NAMES = ("Alice", "Bob")
@@ -213,7 +214,7 @@ async def test_nobody_waits_for_a_slow_terminal(monkeypatch: pytest.MonkeyPatch)
 
         def hang(text: str) -> None:
             has_begun.set()
-            assert goes_on.wait(timeout=60)
+            assert goes_on.wait(timeout=PATIENCE)
             write(text)
 
         monkeypatch.setattr(screen, "_write", hang)
