@@ -21,6 +21,7 @@ def ask(instruction: str, words: list[str], number: int | None = None) -> str:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SPIELLEITER_")}
     environment |= {
         "_SPIELLEITER_COMPLETE": instruction,
+        "COMP_LINE": " ".join(words),
         "COMP_WORDS": " ".join(words),
         "COMP_CWORD": str(len(words) - 1) if number is None else words[number],
         "PYTHONPATH": str(ROOT),
