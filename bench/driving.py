@@ -12,13 +12,13 @@ import os
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, Final
 
 from bench.plan import Plan, shares
-from bench.subject import BenchError, end, start_python
+from bench.subject import BenchError, end, how_it_ended, start_piped
 
 BUSY: Final = 0.85  # share of the time above which a driver may be what is measured
 LEAD: Final = 0.05  # seconds until an interval begins, so that every driver has heard of it
@@ -135,7 +135,7 @@ def _answer(process: subprocess.Popen[str]) -> Any:
     assert process.stdout is not None
     line = process.stdout.readline()
     if not line:
-        raise BenchError(f"a driver has ended before its time (exit code {process.wait()})")
+        raise BenchError(f"a driver has ended before its time ({how_it_ended(process)})")
     return json.loads(line)
 
 
@@ -146,11 +146,12 @@ def driving(plan: Plan, processes: int = 1) -> Iterator[Drivers]:
     with ExitStack() as stack:
         started = []
         for games in shares(plan.games, processes):
-            process = start_python(["-m", module], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            process = start_piped(module)
             stack.callback(end, process)
             assert process.stdin is not None
-            process.stdin.write(replace(plan, games=games).to_json() + "\n")
-            process.stdin.flush()
+            with suppress(BrokenPipeError):  # then it has ended already, which is told when it has to answer
+                process.stdin.write(replace(plan, games=games).to_json() + "\n")
+                process.stdin.flush()
             started.append(process)
         drivers = Drivers(started)
         drivers.await_ready()

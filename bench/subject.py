@@ -35,9 +35,15 @@ def start_python(arguments: Sequence[str], **more: Any) -> subprocess.Popen[str]
     return subprocess.Popen([sys.executable, "-P", *arguments], text=True, process_group=0, **more)
 
 
+def start_piped(module: str) -> subprocess.Popen[str]:
+    """Start a module of ours, and be connected to its standard input, output and error."""
+    pipe = subprocess.PIPE
+    return start_python(["-m", module], stdin=pipe, stdout=pipe, stderr=pipe)
+
+
 def end(process: subprocess.Popen[str]) -> None:
     """Let it end in good order, or end it."""
-    for pipe in (process.stdin, process.stdout):
+    for pipe in (process.stdin, process.stdout, process.stderr):
         if pipe is not None:
             with contextlib.suppress(BrokenPipeError):
                 pipe.close()
@@ -47,6 +53,12 @@ def end(process: subprocess.Popen[str]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+
+
+def how_it_ended(process: subprocess.Popen[str]) -> str:
+    """Waits for the end of a process whose standard error is a pipe: ``exit code 1: OSError: no such thing``."""
+    said = "" if process.stderr is None else process.stderr.read()
+    return ": ".join([f"exit code {process.wait()}", *said.splitlines()[-1:]])
 
 
 @dataclass(frozen=True)
@@ -113,15 +125,16 @@ def relaying(load: Load, observers: int) -> Iterator[Subject]:
         "request": load.request.decode(),
         "observers": observers,
     }
-    process = start_python(["-m", "bench.floor"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process = start_piped("bench.floor")
     try:
         assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.write(json.dumps(told))
-        process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):  # then it has ended already
+            process.stdin.write(json.dumps(told))
+            process.stdin.close()
         port = process.stdout.readline()
         if not port:
-            raise BenchError("the bare wire does not start")
+            raise BenchError(f"the bare wire does not start ({how_it_ended(process)})")
         yield Subject(process.pid, int(port))
     finally:
         end(process)

@@ -42,6 +42,8 @@ class StrategyKind:
     description: str
     make: Maker
     is_bad: bool = False
+    is_late: bool = False
+    """Only a time limit ends a game with it."""
     position: type = object
     """The type of the positions it knows how to play."""
     choose: Choose | None = None
@@ -117,7 +119,7 @@ def _make_slow(rng: random.Random, delay: float) -> Responder:
 def _chooser(
     name: str, description: str, choose: Choose, *, is_bad: bool = False, position: type = object
 ) -> StrategyKind:
-    return StrategyKind(name, description, _choosing(choose), is_bad, position, choose)
+    return StrategyKind(name, description, _choosing(choose), is_bad, position=position, choose=choose)
 
 
 async def _crash(player: Player, _state: State) -> None:
@@ -147,10 +149,10 @@ _KINDS = (
         for name, choose in (("random", random_move), ("greedy", greedy_move))
     ),
     _chooser("illegal", "a move against the rules", illegal_move, is_bad=True),
-    StrategyKind("slow", "any legal move, too late", _make_slow, is_bad=True),
+    StrategyKind("slow", "any legal move, too late", _make_slow, is_bad=True, is_late=True),
     StrategyKind("crash", "vanishes without a goodbye when asked", _acting(_crash), is_bad=True),
     StrategyKind("garbage", "answers with broken XML", _acting(_send_garbage), is_bad=True),
-    StrategyKind("silent", "never answers", _acting(_say_nothing), is_bad=True),
+    StrategyKind("silent", "never answers", _acting(_say_nothing), is_bad=True, is_late=True),
 )
 
 STRATEGIES: Final[Mapping[str, StrategyKind]] = MappingProxyType({kind.name: kind for kind in _KINDS})

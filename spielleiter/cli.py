@@ -5,6 +5,8 @@ Law: nothing is decided here; each command has a module of its own, imported whe
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from spielleiter.commands import SUBCOMMANDS, LazyGroup, show_help_alone
@@ -46,4 +48,8 @@ def cli(context: click.Context) -> None:
 def main() -> None:
     """The entry point of the installed command."""
     prepare_streams()
+    if "_SPIELLEITER_COMPLETE" in os.environ:  # the Tab key was pressed
+        from spielleiter.bash_completion import register
+
+        register()
     cli.main(prog_name="spielleiter")

@@ -43,12 +43,9 @@ def run_async(main: Callable[[], Awaitable[T]]) -> T:
     try:
         return trio.run(main)
     except BaseExceptionGroup as group:
-        if group.subgroup(KeyboardInterrupt):
-            raise KeyboardInterrupt from None
-        error: BaseException = group
-        while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-            error = error.exceptions[0]
-        raise error from None
+        from client.background import single
+
+        raise single(group) from None
 
 
 def show_help_alone(context: click.Context) -> None:

@@ -56,7 +56,15 @@ def demo(game: str | None, edition: str | None, seed: int | None, first: str, se
         if not STRATEGIES[name].plays(chosen.game):
             raise click.UsageError(f"the strategy {name} does not play {chosen.game_type}")
     editions = {chosen.game_type: chosen.name}
-    config = Config(port=0, seed=seed, log_level="warning", log_format="console", editions=editions)
+    config = Config(
+        port=0,
+        seed=seed,
+        log_level="warning",
+        log_format="console",
+        editions=editions,
+        # a demo does not end because the machine is busy
+        has_timeouts=any(STRATEGIES[name].is_late for name in names),
+    )
     reports: dict[int, GameReport] = {}
     screen = Screen(board=board)
 

@@ -11,11 +11,9 @@ from __future__ import annotations
 
 import codecs
 import io
-import json
 import os
 import re
 import sys
-import unicodedata
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import click
@@ -74,11 +72,15 @@ def _nearest(sign: str) -> str:
     """An ASCII spelling of the character; a question mark where there is none."""
     if sign in _SPELLINGS:
         return _SPELLINGS[sign]
+    import unicodedata  # seldom needed, and every command imports this file
+
     return unicodedata.normalize("NFKD", sign).encode("ascii", "ignore").decode() or "?"
 
 
 def json_text(value: Any, stream: TextIO | None = None) -> str:
     """The value as one line of JSON, with escapes if `stream` (standard output) cannot write it as it is."""
+    import json  # not for commands that write none
+
     text = json.dumps(value, ensure_ascii=False)
     try:
         text.encode((stream or sys.stdout).encoding or "ascii")

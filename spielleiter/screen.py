@@ -156,10 +156,14 @@ class Screen:
         return Look(size.columns - 1, size.lines - 1, is_coloured=not os.environ.get("NO_COLOR"), empty=empty)
 
     def _terminal_size(self) -> os.terminal_size:
+        """At least two columns and two rows, so that there is space for something."""
         try:
-            return os.get_terminal_size(self._out.fileno())
+            size = os.get_terminal_size(self._out.fileno())
         except (OSError, ValueError):
-            return shutil.get_terminal_size()
+            size = os.terminal_size((0, 0))
+        if not (size.columns and size.lines):  # a terminal that was told no size, as many are that programs open
+            size = shutil.get_terminal_size()
+        return os.terminal_size((max(size.columns, 2), max(size.lines, 2)))
 
     @property
     def is_in_foreground(self) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.documents import ROOT
+from tests.patience import PATIENCE
 
 WITHOUT_ENSUREPIP = """\
 #!/bin/sh
@@ -26,7 +27,7 @@ def make(folder: Path, python: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=PATIENCE,
     )
 
 

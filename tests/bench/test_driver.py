@@ -246,6 +246,6 @@ def test_a_driver_that_nobody_tells_anything_any_more_ends(server: Server) -> No
         assert json.loads(process.stdout.readline()) == "ready"
         process.stdin.close()
         assert json.loads(process.stdout.readline()) == {"over": 0, "broken": 0, "cut_off": [ROOM_ID]}
-        assert process.wait(5) == 0
+        assert process.wait(PATIENCE) == 0
     finally:
         end(process)

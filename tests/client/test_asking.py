@@ -11,6 +11,7 @@ from client.asking import Strategy, ask
 from game.api import Move, State
 from protocol.messages import MoveData
 from tests.client.fake import START
+from tests.patience import PATIENCE
 
 MOVE = next(START.generate_legal_moves())
 
@@ -90,7 +91,7 @@ async def test_a_plain_function_that_computes_holds_up_nobody_and_is_left_when_c
 
     def thinks(state: State) -> Move:
         trio.from_thread.run_sync(computing.set)
-        assert going_on.wait(60)
+        assert going_on.wait(PATIENCE)
         return plain(state)
 
     try:
@@ -108,7 +109,7 @@ async def test_calls_that_were_left_do_not_delay_others() -> None:
     together = threading.Barrier(count)
 
     def meets(state: State) -> Move:
-        together.wait(60)
+        together.wait(PATIENCE)
         return plain(state)
 
     async with trio.open_nursery() as nursery:

@@ -34,6 +34,7 @@ from protocol.messages import (
     WelcomeMessage,
 )
 from tests.client.fake import DIALECT, ROOM, START, FakeServer, connected, result, together
+from tests.patience import PATIENCE
 
 MOVE = next(START.generate_legal_moves())
 
@@ -457,7 +458,7 @@ async def test_the_end_of_the_game_is_noticed_while_a_plain_function_computes() 
 
     def thinks(state: State) -> Move:
         trio.from_thread.run_sync(computing.set)
-        assert going_on.wait(60)
+        assert going_on.wait(PATIENCE)
         return MOVE
 
     async def serves(server: FakeServer) -> None:

@@ -17,6 +17,7 @@ from protocol.messages import Memento, Result, RoomMessage
 from server.editions import EDITIONS
 from server.listener import RESULTS_NAME
 from server.policy import Edition
+from tests.patience import PATIENCE
 
 PLAYERS = {
     "a whole game": ("builtin:greedy", "builtin:random"),
@@ -52,7 +53,7 @@ async def test_record_replay_and_the_servers_own_agree(
         patience=Patience(start=60, exit=30, game=120),
         server_options={"replay_directory": kept, "soft_timeout": 60.0, "hard_timeout": 60.0},
     )
-    with trio.fail_after(120):
+    with trio.fail_after(PATIENCE):
         async with open_arena(setup) as arena:
             records = [await play_game(setup, planned, tmp_path, arena=arena) for planned in setup.plan()]
     lines = [json.loads(line) for line in (kept / RESULTS_NAME).read_text().splitlines()]

@@ -20,6 +20,7 @@ from match.plan import Opening, PlannedGame
 from match.setup import Entrant, MatchSetup
 from server import events
 from server.room import Phase
+from tests.patience import PATIENCE
 
 SETUP = MatchSetup(
     entrants=(Entrant("new", "new"), Entrant("old", "old")), game_type=DEFAULT_GAME_TYPE, games=2, seed=1, run_id="run"
@@ -44,7 +45,7 @@ class Heard:
         return [program for happening, program in self.all if isinstance(happening, kind)]
 
     async def until(self, kind: type[events.Happening], count: int = 1) -> None:
-        with trio.fail_after(10):
+        with trio.fail_after(PATIENCE):
             while len(self.told(kind)) < count:
                 await self._more.wait()
 
@@ -66,7 +67,7 @@ async def play(room: OwnRoom, heard: Heard, strategies: tuple[str, str] = ("ille
             await player.join_prepared(room.reservations[program])
             await player.play_with(make_responder(strategies[program], seed=1))
 
-    with trio.fail_after(10):
+    with trio.fail_after(PATIENCE):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(take_part, 0)
             nursery.start_soon(take_part, 1)
@@ -106,7 +107,7 @@ async def test_a_code_is_good_on_its_own_port_only(tmp_path: Path) -> None:
     async with open_room(tmp_path) as (room, heard):
         async with Player.connect(*room.addresses[0], dialect=room.dialect) as thief:
             with pytest.raises(ClientError):
-                with trio.fail_after(5):
+                with trio.fail_after(PATIENCE):
                     await thief.join_prepared(room.reservations[1])
         await play(room, heard)
         refused = [happening for happening, program in heard.all if program == 0]

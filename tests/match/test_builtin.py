@@ -5,11 +5,13 @@ import random
 import signal
 import sys
 from pathlib import Path
+from typing import cast
 
 import pytest
 import trio
 
 from client.editions import DEFAULT_GAME_TYPE
+from game.api import State
 from match.arena import open_arena
 from match.builtin import Thinker, inner_strategy, open_workers
 from match.errors import MachineError
@@ -17,6 +19,7 @@ from match.records import Verdict
 from match.referee import REPLAY, play_game
 from match.setup import Entrant, MatchSetup, Patience
 from server.editions import choose_editions
+from tests.patience import PATIENCE
 
 STATE = choose_editions({}, {})[DEFAULT_GAME_TYPE].game.new_state(random.Random(1))
 
@@ -64,8 +67,8 @@ async def test_players_think_in_a_folder_that_holds_modules_of_the_same_names(
 @pytest.mark.slow
 async def test_a_strategy_that_fails_says_why() -> None:
     async with open_workers() as workers:
-        player = await workers.new_player("silent", 1)
-        thought = await player.think(STATE)
+        player = await workers.new_player("first", 1)
+        thought = await player.think(cast("State", None))
     assert thought.move is None
     assert thought.problem
 
@@ -83,7 +86,7 @@ async def test_a_worker_that_ends_is_the_machines_fault() -> None:
 
 
 async def think_on(player: Thinker) -> None:
-    with trio.fail_after(10):
+    with trio.fail_after(PATIENCE):
         while True:
             await player.think(STATE)
 
@@ -98,7 +101,7 @@ async def play_twice(folder: Path, first: str, second: str) -> None:
         patience=Patience(start=60, exit=30, game=120),
         server_options={"soft_timeout": 60.0, "hard_timeout": 60.0},
     )
-    with trio.fail_after(120):
+    with trio.fail_after(PATIENCE):
         async with open_arena(setup) as arena:
             for place in ("a", "b"):
                 record = await play_game(setup, setup.plan()[0], folder / place, arena=arena)

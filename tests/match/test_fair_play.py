@@ -13,6 +13,7 @@ from match.processes import find_processes
 from match.records import GameRecord, Verdict
 from match.referee import play_game
 from match.setup import Entrant, MatchSetup, Patience
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -37,7 +38,7 @@ async def attacked(folder: Path, attack: str, game_type: str = DEFAULT_GAME_TYPE
         patience=Patience(start=60, exit=30, game=60),
         server_options={"soft_timeout": 30.0, "hard_timeout": 30.0},
     )
-    with trio.fail_after(120):
+    with trio.fail_after(PATIENCE):
         record = await play_game(setup, setup.plan()[0], folder)
     assert find_processes(str(folder)) == ()
     assert record.offender != 1

@@ -36,7 +36,7 @@ async def test_a_server_that_runs_already_is_seen_as_an_observer_sees_it(tmp_pat
 
             nursery.start_soon(take_part, 0, "first")
             nursery.start_soon(take_part, 1, "illegal")
-            with trio.fail_after(10):
+            with trio.fail_after(PATIENCE):
                 seen = [event async for event in room.observation if isinstance(event, Memento | Result)]
     assert isinstance(seen[0], Memento)
     assert isinstance(seen[-1], Result)

@@ -9,6 +9,7 @@ import pytest
 
 import match.processes
 from match.processes import MARK, ProcessInfo, Usage, find_processes, kill_processes
+from tests.patience import PATIENCE
 
 
 def start(mark: str) -> subprocess.Popen[bytes]:
@@ -21,7 +22,7 @@ def test_processes_are_found_by_the_beginning_of_their_mark(tmp_path: Path) -> N
         assert find_processes(f"{mark}/") == tuple(ProcessInfo(pid, "sleep") for pid in sorted([first.pid, second.pid]))
         assert find_processes(f"{mark}/2") == (ProcessInfo(second.pid, "sleep"),)
         kill_processes(find_processes(mark))
-        assert first.wait(5) == second.wait(5) == -9
+        assert first.wait(PATIENCE) == second.wait(PATIENCE) == -9
         assert third.poll() is None
         third.kill()
     assert find_processes(mark) == ()
@@ -35,7 +36,7 @@ def test_what_has_ended_is_not_found_before_its_parent_asks(tmp_path: Path) -> N
         assert find_processes(str(tmp_path)) == ()
         kill_processes([ProcessInfo(process.pid, "sleep")])
     finally:
-        process.wait(5)
+        process.wait(PATIENCE)
     kill_processes([ProcessInfo(process.pid, "sleep")])
 
 

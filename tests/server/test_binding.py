@@ -14,6 +14,7 @@ import pytest
 from server.binding import KEEPALIVE_COUNT, KEEPALIVE_IDLE, KEEPALIVE_INTERVAL, listen, notice_vanished
 from server.errors import StartError
 from server.wire import SO_TIMESTAMPNS
+from tests.patience import PATIENCE
 
 
 class FakeSocket:
@@ -135,10 +136,10 @@ def test_the_host_of_all_addresses_is_reached_over_both_protocols(host: str, is_
         reached = set()
         for address in ("127.0.0.1", "::1"):
             try:
-                peer = socket.create_connection((address, port), timeout=5)
+                peer = socket.create_connection((address, port), timeout=PATIENCE)
             except OSError:
                 continue
-            ready, _, _ = select.select(sockets, [], [], 5)
+            ready, _, _ = select.select(sockets, [], [], PATIENCE)
             accepted, (seen, *_) = ready[0].accept()
             assert seen == address
             reached.add(address)

@@ -50,9 +50,16 @@ def is_stamped_at_once() -> bool:
 
 
 @asynccontextmanager
-async def wired() -> AsyncIterator[tuple[socket.socket, SocketWire, socket.socket]]:
-    """The peer's socket, our wire, and the socket below it."""
+async def wired(buffer: int | None = None) -> AsyncIterator[tuple[socket.socket, SocketWire, socket.socket]]:
+    """The peer's socket, our wire, and the socket below it.
+
+    `buffer`: so many bytes in each of the kernel's two buffers on the way to the peer (Linux doubles them). Otherwise
+    they grow with what is sent, by how much depends on the machine and on what else it does.
+    """
     near, far = tcp_pair()
+    if buffer is not None:
+        far.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, buffer)
+        near.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
     wire = SocketWire(far)
     try:
         yield near, wire, far
@@ -63,7 +70,7 @@ async def wired() -> AsyncIterator[tuple[socket.socket, SocketWire, socket.socke
 
 def be_late(sock: socket.socket, seconds: float = LATE) -> None:
     """Wait until there is something to read, and then be busy with something else for a while."""
-    assert select.select([sock], [], [], 5)[0]
+    assert select.select([sock], [], [], PATIENCE)[0]
     until = time.perf_counter() + seconds
     while time.perf_counter() < until:
         pass
@@ -192,7 +199,7 @@ async def test_a_peer_that_never_pauses_lets_others_run() -> None:
 
 
 async def test_as_much_as_the_kernel_takes_is_sent_at_once_and_the_rest_when_there_is_room() -> None:
-    async with wired() as (near, wire, _):
+    async with wired(buffer=1 << 16) as (near, wire, _):
         data = bytes(range(256)) * 40_000
         sent = wire.try_send(data)
         while size := wire.try_send(data[sent:]):  # until nothing is taken; a moment later there may be room again
@@ -206,17 +213,20 @@ async def test_as_much_as_the_kernel_takes_is_sent_at_once_and_the_rest_when_the
                 await trio.lowlevel.wait_readable(near)
                 received.extend(near.recv(RECEIVE_BYTES))
 
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(wait_all_tasks_blocked)
+        async def write() -> None:
             rest = memoryview(data)[sent:]
-            nursery.start_soon(read)
             while rest:
                 rest = rest[await wire.send_some(rest) :]
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(write)
+            await wait_all_tasks_blocked()  # there is no room, or the writer is waiting for some
+            nursery.start_soon(read)
         assert bytes(received) == data
 
 
 async def test_a_writer_that_waits_has_sent_nothing_when_it_is_cancelled() -> None:
-    async with wired() as (near, wire, _):
+    async with wired(buffer=1 << 16) as (near, wire, _):
         while wire.try_send(bytes(RECEIVE_BYTES)):
             pass
         with trio.CancelScope() as writing:
@@ -251,13 +261,13 @@ async def test_unread_input_is_seen_without_being_read() -> None:
     async with wired() as (near, wire, far):
         assert not wire.has_unread_input()
         near.sendall(b"x")
-        select.select([far], [], [], 5)
+        select.select([far], [], [], PATIENCE)
         assert wire.has_unread_input()
         assert wire.has_unread_input()
         assert (await wire.receive())[0] == b"x"
         assert not wire.has_unread_input()
         near.close()
-        select.select([far], [], [], 5)
+        select.select([far], [], [], PATIENCE)
         assert not wire.has_unread_input()  # the end of the input is not input
 
 

@@ -130,7 +130,7 @@ def scripted_server(*said: str, after: str = "<protocol>") -> Iterator[int]:
     thread.start()
     with listener:
         yield listener.getsockname()[1]
-        thread.join(timeout=10)
+        thread.join(timeout=PATIENCE)
 
 
 def run(*arguments: str, **more: Any) -> Result:

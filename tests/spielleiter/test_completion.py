@@ -11,6 +11,7 @@ import pytest
 
 from game.blokus.polyomino import PENTOMINOES
 from server.editions import EDITIONS
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 START = "import sys; from spielleiter.cli import main; sys.argv = ['spielleiter']; main()"
@@ -20,12 +21,13 @@ def ask(instruction: str, words: list[str], number: int | None = None) -> str:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SPIELLEITER_")}
     environment |= {
         "_SPIELLEITER_COMPLETE": instruction,
+        "COMP_LINE": " ".join(words),
         "COMP_WORDS": " ".join(words),
         "COMP_CWORD": str(len(words) - 1) if number is None else words[number],
         "PYTHONPATH": str(ROOT),
     }
     done = subprocess.run(
-        [sys.executable, "-c", START], env=environment, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", START], env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
     )
     assert done.stderr == ""
     return done.stdout

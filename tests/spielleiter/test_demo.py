@@ -8,6 +8,7 @@ import pytest
 
 import server.listener
 from game.blokus.bitboard import SIZE
+from server.config import Config
 from server.errors import StartError
 from tests.patience import PATIENCE
 from tests.spielleiter.background import run
@@ -75,6 +76,20 @@ def test_a_server_that_cannot_start_is_one_line(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(server.listener, "serve", serve)
     result = run("demo")
     assert (result.exit_code, result.stderr) == (1, "spielleiter: no port is free\n")
+
+
+@pytest.mark.parametrize(
+    ("players", "has_timeouts"),
+    [((), False), (("--second", "illegal"), False), (("--second", "silent"), True), (("--first", "slow"), True)],
+)
+def test_only_players_that_are_late_on_purpose_are_held_to_time_limits(
+    monkeypatch: pytest.MonkeyPatch, players: tuple[str, ...], has_timeouts: bool
+) -> None:
+    async def serve(config: Config, **_: object) -> None:
+        raise StartError(f"time limits: {config.has_timeouts}")
+
+    monkeypatch.setattr(server.listener, "serve", serve)
+    assert run("demo", *players).stderr == f"spielleiter: time limits: {has_timeouts}\n"
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ from spielleiter.cli import cli
 from spielleiter.manual import commands, line, render, roff
 from spielleiter.serve import serve
 from tests.documents import ROOT, read
+from tests.patience import PATIENCE
 
 PAGE = "docs/spielleiter.1"
 UNIT = "docs/spielleiter.service"
@@ -56,7 +57,7 @@ def test_nothing_of_a_text_is_taken_for_a_command(text: str, written: str) -> No
 @pytest.mark.skipif(shutil.which("groff") is None, reason="there is no groff here to read the page")
 def test_groff_has_nothing_to_complain_about() -> None:
     command = ["groff", "-man", "-Tutf8", "-ww", "-P-cbou", str(ROOT / PAGE)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE)
     assert done.stderr == ""
     assert "spielleiter serve [OPTIONS]" in done.stdout
 
@@ -85,5 +86,5 @@ def test_systemd_has_nothing_to_complain_about(tmp_path: Path) -> None:
     copy = tmp_path / "spielleiter.service"
     copy.write_text(read(UNIT).replace(f"ExecStart={program}", f"ExecStart={sys.executable}"), encoding="utf-8")
     command = ["systemd-analyze", "verify", "--man=no", str(copy)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert (done.returncode, done.stdout + done.stderr) == (0, "")

@@ -29,6 +29,8 @@ REPORTS = {"games.csv", "games.jsonl", "junit.xml", "match.json", "report.html",
 
 HASE, BLOKUS_2021 = "swc_2018_hase_und_igel", "swc_2021_blokus"
 MATCH = ("match", "--player1", "builtin:greedy", "--player2", "builtin:random")
+ENDLESS = ("--no-timeout", "--start-timeout", str(PATIENCE), "--exit-timeout", str(PATIENCE))
+"""For games with real processes: none of them is too slow, however busy this machine is."""
 
 
 @pytest.fixture
@@ -344,7 +346,8 @@ def test_nothing_is_resumed_where_there_is_nothing(tmp_path: Path) -> None:
 
 
 def start(folder: Path, *options: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "spielleiter", *MATCH, "-n", "8", "-j", "2", "--out", str(folder), *options]
+    command = [sys.executable, "-m", "spielleiter", *MATCH, *ENDLESS, "-n", "8", "-j", "2", "--out", str(folder)]
+    command += options
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -366,7 +369,7 @@ def processes_of(folder: Path) -> list[str]:
 @pytest.mark.slow
 def test_two_programs_play_for_real(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    done = run(*MATCH, "-n", "6", "-j", "2", "--seed", "3", "--out", str(out))
+    done = run(*MATCH, *ENDLESS, "-n", "6", "-j", "2", "--seed", "3", "--out", str(out))
     assert done.exit_code == 0, done.stderr
     records = read_journal(out)
     assert [record.game for record in records] == [1, 2, 3, 4, 5, 6]
@@ -380,7 +383,7 @@ def test_two_programs_play_for_real(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_two_programs_play_at_a_server_that_runs_already(tmp_path: Path) -> None:
     with background_server() as server:
-        done = run(*MATCH, "-n", "2", "--out", str(tmp_path / "out"), "--port", str(server.port))
+        done = run(*MATCH, *ENDLESS[1:], "-n", "2", "--out", str(tmp_path / "out"), "--port", str(server.port))
     assert done.exit_code == 0, done.stderr
     assert {record.verdict for record in read_journal(tmp_path / "out")} == {Verdict.REGULAR}
 
@@ -392,7 +395,7 @@ def test_a_match_that_is_cut_off_goes_on(is_killed: bool, tmp_path: Path) -> Non
     with start(out) as process:
         wait_for_game(process)
         process.send_signal(signal.SIGKILL if is_killed else signal.SIGINT)
-        process.wait(60)
+        process.wait(PATIENCE)
         assert process.returncode == (-signal.SIGKILL if is_killed else 130)
     kept = {record.game: record for record in read_journal(out)}
     assert 1 <= len(kept) < 8
@@ -410,7 +413,7 @@ def test_a_match_that_is_cut_off_goes_on(is_killed: bool, tmp_path: Path) -> Non
 @pytest.mark.slow
 def test_the_second_signal_does_not_wait(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    with start(out, "--player2", "builtin:silent", "--no-timeout", "--player1", "builtin:first") as process:
+    with start(out, "--player2", "builtin:silent", "--player1", "builtin:first") as process:
         deadline = time.monotonic() + PATIENCE
         while len(list(out.glob("games/*/program2.stdout.log"))) < 2:
             assert time.monotonic() < deadline
@@ -419,7 +422,7 @@ def test_the_second_signal_does_not_wait(tmp_path: Path) -> None:
         assert process.stderr
         assert any("finishing the games" in line for line in process.stderr)
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 130
+        assert process.wait(PATIENCE) == 130
     assert read_journal(out) == ()
     assert processes_of(out) == []
 

@@ -141,7 +141,7 @@ def test_waiting_is_told(seat: str) -> None:
             assert player.stderr
             first, second = player.stderr.readline(), player.stderr.readline()
             server.add_player("illegal", reservation=code)
-            out, rest = player.communicate(timeout=60)
+            out, rest = player.communicate(timeout=PATIENCE)
     assert first.startswith("room ")
     whom = "the other reserved seat" if seat == "reservation" else f"an opponent in {first.strip()}"
     assert second == f"waiting for {whom}\n"

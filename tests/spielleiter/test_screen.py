@@ -15,6 +15,7 @@ import trio.testing
 from game.api import State
 from game.blokus.rulesets import BLOKUS_2027
 from spielleiter.screen import Screen
+from tests.patience import PATIENCE
 from tests.spielleiter.terminal import pty, seen
 
 NAMES = ("Alice", "Bob")
@@ -120,6 +121,28 @@ async def test_a_resized_terminal_gets_a_new_board_below(monkeypatch: pytest.Mon
         assert "\033[21A" not in terminal.end()
 
 
+@pytest.mark.parametrize(("columns", "rows"), [(0, 0), (0, 24), (80, 0)])
+async def test_a_terminal_without_a_size_is_taken_for_a_usual_one(
+    monkeypatch: pytest.MonkeyPatch, columns: int, rows: int
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.delenv("LINES", raising=False)
+    monkeypatch.setattr(sys, "__stdout__", None)  # which shutil would ask first
+    with pty(columns=columns, rows=rows) as terminal:
+        screen = on(monkeypatch, terminal.file)
+        await in_turn(screen, lambda: screen.say("hello"), lambda: screen.show(START, NAMES))
+        lines = seen(terminal.end(), 80, 24)
+    assert lines[0] == "hello"
+    assert turns(lines) == ["turn 0, round 1"]
+
+
+async def test_a_terminal_of_one_column_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pty(columns=1, rows=1) as terminal:
+        screen = on(monkeypatch, terminal.file)
+        await in_turn(screen, lambda: screen.say("a b"), lambda: screen.show(START, NAMES))
+        assert terminal.end().split() == ["a", "b"]
+
+
 async def test_what_does_not_fit_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     with pty(rows=12) as terminal:
         screen = on(monkeypatch, terminal.file)
@@ -191,7 +214,7 @@ async def test_nobody_waits_for_a_slow_terminal(monkeypatch: pytest.MonkeyPatch)
 
         def hang(text: str) -> None:
             has_begun.set()
-            assert goes_on.wait(timeout=60)
+            assert goes_on.wait(timeout=PATIENCE)
             write(text)
 
         monkeypatch.setattr(screen, "_write", hang)
