@@ -15,6 +15,7 @@ from match.check import CheckSetup, Status, StepResult, check_program, is_fit
 from match.errors import SetupError
 from match.processes import MARK, find_processes
 from match.setup import Patience
+from server.counting import count_text
 from server.editions import choose_editions
 from tests.patience import PATIENCE
 
@@ -149,10 +150,10 @@ async def test_a_game_may_end_after_a_few_moves(plies: int, monkeypatch: pytest.
     results = await check(tmp_path, "builtin:first")
     assert [(result.title, result.came) for result in results if result.status is not Status.PASSED] == []
     came = {result.title: result.came for result in results}
-    moves = plies // 2  # of the second player
-    assert came["fragmented packets"].startswith(f"{moves} moves, ")
+    moves = count_text(plies // 2, "move")  # of the second player
+    assert came["fragmented packets"].startswith(f"{moves}, ")
     assert came["fragmented packets"].endswith("; then the game was over")
-    assert came["a whole game by the script"].startswith(f"{moves} moves, ")
+    assert came["a whole game by the script"].startswith(f"{moves}, ")
     is_cut_short = came["the end: the opponent leaves"].startswith("the game was over by the rules before")
     assert is_cut_short == (plies == 1)
 
