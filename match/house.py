@@ -23,9 +23,9 @@ from client.admin import AdminClient
 from client.defaults import DEFAULT_PASSWORD
 from match.plan import PlannedGame
 from match.setup import MatchSetup
+from match.wire_log import LoggedWire, WireLog
 from protocol.dialect import Dialect
 from server import events
-from server.clock import Arrival
 from server.config import Config
 from server.editions import choose_editions
 from server.listener import Server
@@ -66,7 +66,7 @@ def open_house(
 
 def own_config(setup: MatchSetup, planned: PlannedGame | None = None) -> Config:
     """The configuration of our own server for one game. Raises TypeError for an option that is none."""
-    config = Config(port=0, log_format="json", log_level="debug", **setup.server_options)
+    config = Config(port=0, log_format="json", log_level="debug", editions=setup.editions, **setup.server_options)
     if planned is None:
         return config
     config = dataclasses.replace(config, seed=planned.seed)
@@ -80,7 +80,7 @@ def own_config(setup: MatchSetup, planned: PlannedGame | None = None) -> Config:
 async def _running_house(setup: MatchSetup, folder: Path) -> AsyncIterator[House]:
     assert setup.server is not None
     host, port = setup.server
-    dialect = choose_editions({}, {})[setup.game_type].dialect
+    dialect = choose_editions(setup.editions, {})[setup.game_type].dialect
     with gzip.open(folder / WIRE_LOG, "wb", _FAST) as file:
         tap = partial(WireLog(file).write, "observer <")
         async with AdminClient.connect(host, port, setup.password, dialect=dialect, tap=tap) as admin:
@@ -158,50 +158,3 @@ class _Desk:
         if isinstance(happening, events.ConnectionOpened) and happening.address in self._program_by_address:
             self._program_by_label[happening.connection] = self._program_by_address[happening.address]
         self._listener(happening, None if label is None else self._program_by_label.get(label))
-
-
-class WireLog:
-    """Bytes as they were received and sent, each piece behind a line with seconds, who, direction and length."""
-
-    def __init__(self, file: gzip.GzipFile) -> None:
-        self._file = file
-        self._started = trio.current_time()
-
-    def write(self, what: str, data: bytes | memoryview) -> None:
-        """`what`: a name, and ``<`` for what the server sent it or ``>`` for what it sent the server."""
-        self._file.write(f"\n--- {trio.current_time() - self._started:.6f} {what} {len(data)}\n".encode())
-        self._file.write(data)
-
-
-class LoggedWire:
-    """A wire whose bytes are written down."""
-
-    def __init__(self, wire: Wire, log: WireLog, name: str) -> None:
-        self._wire = wire
-        self._log = log
-        self._name = name
-
-    async def receive(self) -> tuple[bytes, Arrival]:
-        data, arrival = await self._wire.receive()
-        self._log.write(f"{self._name} >", data)
-        return data, arrival
-
-    def try_send(self, data: bytes | memoryview) -> int:
-        count = self._wire.try_send(data)
-        if count:
-            self._log.write(f"{self._name} <", memoryview(data)[:count])
-        return count
-
-    async def send_some(self, data: memoryview) -> int:
-        count = await self._wire.send_some(data)
-        self._log.write(f"{self._name} <", data[:count])
-        return count
-
-    async def send_eof(self) -> None:
-        await self._wire.send_eof()
-
-    def has_unread_input(self) -> bool:
-        return self._wire.has_unread_input()
-
-    async def aclose(self) -> None:
-        await self._wire.aclose()

@@ -65,6 +65,8 @@ class MatchSetup:
     """The match ends once one program is better with this probability of error at most."""
     min_games: int = 0
     """But not before so many games."""
+    edition: str | None = None
+    """The form in which the server speaks; None: the usual one of that game."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.games <= MAX_GAMES:
@@ -76,6 +78,11 @@ class MatchSetup:
     def names(self) -> tuple[str, str]:
         """By program."""
         return self.entrants[0].name, self.entrants[1].name
+
+    @property
+    def editions(self) -> dict[str, str]:
+        """The edition by gameType, if it is not the usual one."""
+        return {} if self.edition is None else {self.game_type: self.edition}
 
     def plan(self) -> tuple[PlannedGame, ...]:
         return plan_games(self.games, self.seed, self.openings)
@@ -102,8 +109,3 @@ class MatchSetup:
             )
         except (LookupError, TypeError, ValueError) as error:
             raise SetupError(f"not the setup of a match: {error}") from None
-
-
-def distinct_names(first: str, second: str) -> tuple[str, str]:
-    """The same names, told apart where they are alike."""
-    return (f"{first}-1", f"{second}-2") if first == second else (first, second)

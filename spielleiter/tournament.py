@@ -124,6 +124,7 @@ def _play(described: Tournament, folder: Path, concurrency: int) -> tuple[End, l
     from match.journal import SETUP, load_setup, open_journal, save_setup
     from match.reports import write_reports
     from match.runner import Conditions, End, play_match
+    from match.season import season_text
     from match.setup import MatchSetup
     from match.summary import summarise
     from match.tournament import rank
@@ -139,7 +140,8 @@ def _play(described: Tournament, folder: Path, concurrency: int) -> tuple[End, l
         else:
             setup = described.match_of(pairing, secrets.token_hex(8))
             save_setup(place, setup.to_json())
-        click.echo(f"{setup.names[0]} against {setup.names[1]}, {count_text(setup.games, 'game')}")
+        season = season_text(setup.game_type, setup.edition)
+        click.echo(f"{season}: {setup.names[0]} against {setup.names[1]}, {count_text(setup.games, 'game')}")
         with open_journal(place) as journal:
             try:
                 with showing_progress(setup.games, tuple(journal.records.values())) as progress:

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+from trio.testing import memory_stream_pair
+
+import match.wire_log
+from match.wire_log import LoggedWire, WireLog
+from server.wire import StreamWire
+
+
+async def test_pieces_stand_in_order_behind_who_and_how_many(tmp_path: Path) -> None:
+    near, far = memory_stream_pair()
+    with gzip.open(tmp_path / "log", "wb") as file:
+        wire = LoggedWire(StreamWire(far), WireLog(file), "program 1")
+        await near.send_all(b"<protocol>")
+        assert (await wire.receive())[0] == b"<protocol>"
+        assert wire.try_send(b"<no/>") == 0  # which is then not in the log
+        assert await wire.send_some(memoryview(b"<joined/>")) == 9
+        assert not wire.has_unread_input()
+        await wire.send_eof()
+        assert bytes(await near.receive_some()) == b"<joined/>"
+        await wire.aclose()
+    _, first, asked, second, told = gzip.decompress((tmp_path / "log").read_bytes()).decode().split("\n")
+    assert first.startswith("--- 0.")
+    assert first.endswith(" program 1 > 10")
+    assert second.endswith(" program 1 < 9")
+    assert (asked, told) == ("<protocol>", "<joined/>")
+
+
+async def test_the_log_is_bounded_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(match.wire_log, "WIRE_LIMIT", 100)
+    with gzip.open(tmp_path / "log", "wb") as file:
+        log = WireLog(file)
+        for _ in range(50):
+            log.write("program 1 >", b"x" * 30)
+    text = gzip.decompress((tmp_path / "log").read_bytes())
+    assert text.count(b"x") == 120
+    assert text.endswith(b"\n--- the rest was not kept\n")
