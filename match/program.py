@@ -52,14 +52,17 @@ class Command:
 
     @classmethod
     def parse(cls, text: str) -> Command:
-        """A command line, the path of a program or .jar file, or ``builtin:`` and a strategy. Raises SetupError."""
+        """A command line, the path of a program or .jar file, or ``builtin:`` and a strategy. Raises SetupError.
+
+        A word that begins with ``~`` means a home folder, as in a shell.
+        """
         if text.startswith(BUILTIN):
             return cls(text, _builtin_words(text))
-        if Path(text).is_file():
-            words = [text]
+        if Path(path := os.path.expanduser(text)).is_file():  # noqa: PTH111 - Path's form raises
+            words = [path]
         else:
             try:
-                words = shlex.split(text)
+                words = [os.path.expanduser(word) for word in shlex.split(text)]  # noqa: PTH111
             except ValueError as error:
                 raise SetupError(f"program {text!r}: {str(error).lower()}") from None
         if not words:

@@ -109,8 +109,3 @@ class MatchSetup:
             )
         except (LookupError, TypeError, ValueError) as error:
             raise SetupError(f"not the setup of a match: {error}") from None
-
-
-def distinct_names(first: str, second: str) -> tuple[str, str]:
-    """The same names, told apart where they are alike."""
-    return (f"{first}-1", f"{second}-2") if first == second else (first, second)

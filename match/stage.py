@@ -1,13 +1,15 @@
 """A server that plays one game by a script, to see how a program takes it.
 
 Invariants: everything it says is what a real server may say; the script only decides how the bytes are cut up and what
-else stands in them. Whatever the program does that was not expected is raised as a SurpriseError, in words.
+else stands in them. Whatever the program does that was not expected is raised as a SurpriseError, in the words of the
+wire; if it took too long only because this machine was busy, as a SpoiltError. All bytes are kept in a log.
 """
 
 from __future__ import annotations
 
-import itertools
+import gzip
 import random
+import re
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -16,19 +18,24 @@ from pathlib import Path
 from typing import Final
 
 import trio
-from lxml import etree
 
 from game.api import Move, Seat, State
 from match.errors import MatchError, NotStartedError
+from match.packets import Cut, in_one_piece
 from match.program import Command, Program
+from match.stopwatch import Stopwatch
+from match.surprise import SurpriseError, too_slow
+from match.wire_log import WireLog
 from protocol.connection import Connection, ConnectionClosed, Role, StreamEnd
 from protocol.errors import RemoteProtocolError
 from protocol.limits import FROM_SERVER
 from protocol.messages import (
     CloseConnection,
     ErrorMessage,
+    ErrorPacket,
     Joined,
     JoinPreparedRequest,
+    JoinRequest,
     Left,
     Memento,
     Message,
@@ -36,55 +43,55 @@ from protocol.messages import (
     MoveRequest,
     Result,
     RoomMessage,
+    UnknownPacket,
     UnreadableData,
     WelcomeMessage,
 )
 from server.policy import Edition
+
+WIRE_LOG: Final = "wire.log.gz"
 
 _HOST: Final = "127.0.0.1"
 _ROOM: Final = "5c00c0de-0000-4000-8000-000000000001"
 _RESERVATION: Final = "5c00c0de-0000-4000-8000-000000000002"
 _NAMES: Final = ("program", "script")
 _READ: Final = 64 * 1024
-_PIECES: Final = 40
 _LAST_BREATH: Final = 1.0  # seconds
 _PAUSE: Final = 0.002  # seconds between two pieces, so that they do not travel together
-
-Cut = Callable[[bytes, random.Random], list[bytes]]
-
-
-class SurpriseError(MatchError):
-    """The program did something else than was expected; the text says what."""
+_FAST: Final = 1  # compression; the packets are alike, so that even this makes little of them
+_TAG: Final = re.compile(rb"<([\w.]+)")
+_DATA_CLASS: Final = re.compile(rb"<data class=[\"']([^\"']+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came for a request, and after how many seconds; `data` is None where it cannot be understood at all."""
+    """What came for a request, and after how many seconds; `data` is None where it cannot be understood at all.
+
+    `seconds_lost`: how many of them the program, or this process, waited for a processor.
+    """
 
     data: MoveData | UnreadableData | None
     seconds: float
     problem: str = ""
+    seconds_lost: float = 0.0
 
-
-def in_one_piece(data: bytes, _rng: random.Random) -> list[bytes]:
-    return [data]
-
-
-def in_fragments(data: bytes, rng: random.Random) -> list[bytes]:
-    """The first bytes one by one, the rest cut wherever it happens, also inside of tags."""
-    head = [data[place : place + 1] for place in range(min(_PIECES, len(data)))]
-    cuts = (
-        sorted(rng.sample(range(_PIECES, len(data)), min(_PIECES, len(data) - _PIECES))) if len(data) > _PIECES else []
-    )
-    places = [_PIECES, *cuts, len(data)]
-    return head + [data[start:end] for start, end in itertools.pairwise(places) if start < end]
+    def require_within(self, limit: float) -> None:
+        """Raises SpoiltError or SurpriseError if it came after `limit` seconds."""
+        if self.seconds > limit:
+            raise too_slow(f"the answer came after {self.seconds:.3f} s", self.seconds, self.seconds_lost, limit)
 
 
 class Stage:
     """One program before a scripted server. Methods raise SurpriseError."""
 
     def __init__(
-        self, edition: Edition, seat: Seat, program: Program, listening: socket.socket, patience: float
+        self,
+        edition: Edition,
+        seat: Seat,
+        program: Program,
+        listening: socket.socket,
+        patience: float,
+        log: WireLog,
     ) -> None:
         self.program = program
         self.seat = seat
@@ -98,6 +105,7 @@ class Stage:
         self._edition = edition
         self._listening = listening
         self._patience = patience
+        self._log = log
         self._connection = Connection(Role.SERVER, edition.dialect)
         self._connection.limits = FROM_SERVER
         self._stream: trio.SocketStream | None = None
@@ -107,35 +115,62 @@ class Stage:
     async def wait_for_connection(self) -> None:
         """Until the program has connected."""
         accepted: list[socket.socket] = []
+        watch = Stopwatch(self.program.pids)
         async with trio.open_nursery() as nursery:
 
-            async def watch() -> None:
+            async def wait_for_its_end() -> None:
                 await self.program.exited.wait()
                 nursery.cancel_scope.cancel()
 
-            nursery.start_soon(watch)
+            nursery.start_soon(wait_for_its_end)
             with trio.move_on_after(self._patience):
                 await trio.lowlevel.wait_readable(self._listening)
                 accepted.append(self._listening.accept()[0])
             nursery.cancel_scope.cancel()
         if not accepted:
-            raise SurpriseError(self.how_it_ended() or f"nobody connected in {self._patience:g} s")
+            if ended := self.how_it_ended():
+                raise SurpriseError(ended)
+            raise self._late(f"nobody connected in {self._patience:g} s", watch, self._patience)
         accepted[0].setblocking(False)
         self._stream = trio.SocketStream(trio.socket.from_stdlib_socket(accepted[0]))
 
-    async def take_seat(self) -> None:
-        """Until the program has asked for its seat; it is given it."""
+    async def take_seat(self) -> str:
+        """Until the program has asked for a seat; it is given it. The result is how it asked, in the wire's words.
+
+        Nobody else knows this port, so that a plain ``join`` can only mean this seat; but for another game it is
+        refused at once.
+        """
+        watch = Stopwatch(self.program.pids)
         with trio.move_on_after(self._patience):
             message = await self._receive()
-            if not isinstance(message, JoinPreparedRequest):
-                raise SurpriseError(f"{_described(message)} came instead of joinPrepared")
-            if message.reservation_code != _RESERVATION:
-                raise SurpriseError(
-                    f"joinPrepared came with reservation code {message.reservation_code!r}, not {_RESERVATION!r}"
-                )
+            match message:
+                case JoinPreparedRequest(code) if code != _RESERVATION:
+                    raise SurpriseError(f"joinPrepared came with reservation code {code!r}, not {_RESERVATION!r}")
+                case JoinPreparedRequest() | JoinRequest(None):
+                    pass
+                case JoinRequest(game_type) if game_type != self._edition.game_type:
+                    await self._refuse_game(message)
+                    raise SurpriseError(
+                        f"join came for gameType {game_type!r}, but the game here is {self._edition.game_type!r}; "
+                        "--game and --edition say which season is checked"
+                    )
+                case JoinRequest():
+                    pass
+                case _:
+                    raise SurpriseError(f"{self._described(message)} came instead of joinPrepared")
             await self.send(Joined(_ROOM))
-            return
-        raise SurpriseError(f"no request for a seat came in {self._patience:g} s")
+            return self._described(message)
+        raise self._late(f"no request for a seat came in {self._patience:g} s", watch, self._patience)
+
+    async def _refuse_game(self, request: JoinRequest) -> None:
+        """Say which game there is, as the edition's server does, and end the stream."""
+        dialect = self._edition.dialect
+        with suppress(SurpriseError):
+            if dialect.has_packet(ErrorPacket):
+                text = dialect.texts.unknown_game_type(request.game_type, (self._edition.game_type,))
+                await self.send(ErrorPacket(text, request))
+            await self.send(CloseConnection())
+            await self._end_stream()
 
     async def begin(self) -> None:
         """Welcome the program to its seat."""
@@ -145,13 +180,15 @@ class Stage:
         self,
         patience: float,
         *,
+        limit: float | None = None,
         cut: Cut = in_one_piece,
         is_coalesced: bool = False,
         spoil: Callable[[bytes], bytes] | None = None,
     ) -> Answer:
         """Let the other player move until the program is on turn, show each position and ask for a move.
 
-        `cut` says how each packet travels, `is_coalesced` that all travel together, `spoil` changes a position.
+        `patience` is how long the answer is waited for, and `limit` when it should have come; both are seconds. `cut`
+        says how each packet travels, `is_coalesced` that all travel together, `spoil` changes a position.
         Raises GameOver if the other player ends the game; the last position has not been shown then.
         """
         packets = [self._position(spoil)]
@@ -162,8 +199,9 @@ class Stage:
                 raise GameOver
             packets.append(self._position(spoil))
         packets.append(self._connection.send(RoomMessage(_ROOM, MoveRequest())))
+        pids = self.program.pids
         await self._travel(packets, cut, is_coalesced=is_coalesced)
-        return await self._answer(patience)
+        return await self._answer(Stopwatch(pids), patience, patience if limit is None else limit)
 
     async def _travel(self, packets: list[bytes], cut: Cut, *, is_coalesced: bool) -> None:
         for packet in [b"".join(packets)] if is_coalesced else packets:
@@ -204,23 +242,27 @@ class Stage:
             if result is not None:
                 await self.say(result)
             await self.send(Left(_ROOM))
-            await self._write(self._connection.close())
-            assert self._stream is not None
-            with suppress(trio.BrokenResourceError):
-                await self._stream.send_eof()
+            await self._end_stream()
+
+    async def _end_stream(self) -> None:
+        await self._write(self._connection.close())
+        assert self._stream is not None
+        with suppress(trio.BrokenResourceError):
+            await self._stream.send_eof()
 
     async def expect_silence(self, seconds: float) -> None:
         """For so long nothing comes from the program, and it stays."""
         with trio.move_on_after(seconds):
             message = await self._receive()
-            raise SurpriseError(f"{_described(message)} came, though nothing had been asked")
+            raise SurpriseError(f"{self._described(message)} came, though nothing had been asked")
 
     async def expect_exit(self, patience: float) -> str:
         """Until the process has ended itself; how it did."""
+        watch = Stopwatch(self.program.pids)
         with trio.move_on_after(patience):
             await self.program.exited.wait()
         if not self.program.exited.is_set():
-            raise SurpriseError(f"the process still runs {patience:g} s after the end of the stream")
+            raise self._late(f"the process still runs {patience:g} s after the end of the stream", watch, patience)
         how = self.how_it_ended()
         if self.program.returncode is not None and self.program.returncode < 0:
             raise SurpriseError(how)
@@ -244,21 +286,25 @@ class Stage:
         """By seat."""
         return _NAMES if self.seat == 0 else (_NAMES[1], _NAMES[0])
 
-    async def _answer(self, patience: float) -> Answer:
-        started = trio.current_time()
+    def _late(self, text: str, watch: Stopwatch, limit: float) -> SurpriseError:
+        """What is to be raised for something that has not happened since the watch began."""
+        return too_slow(text, watch.seconds, watch.seconds_lost(self.program.pids), limit)
+
+    async def _answer(self, watch: Stopwatch, patience: float, limit: float) -> Answer:
         with trio.move_on_after(patience):
             try:
                 message = await self._next_message()
             except RemoteProtocolError as error:
-                return Answer(None, trio.current_time() - started, str(error))
-            seconds = trio.current_time() - started
+                return Answer(None, watch.seconds, str(error), watch.seconds_lost())
+            seconds = watch.seconds
             self.longest = max(self.longest, seconds)
+            lost = watch.seconds_lost()
             match message:
                 case RoomMessage(data=MoveData() | UnreadableData() as data):
-                    return Answer(data, seconds, data.problem if isinstance(data, UnreadableData) else "")
+                    return Answer(data, seconds, data.problem if isinstance(data, UnreadableData) else "", lost)
                 case _:
-                    return Answer(None, seconds, f"{_described(message)} came instead of a move")
-        raise SurpriseError(f"no answer came in {patience:g} s")
+                    return Answer(None, seconds, f"{self._described(message)} came instead of a move", lost)
+        raise self._late(f"no answer came in {patience:g} s", watch, limit)
 
     async def _receive(self) -> Message:
         try:
@@ -275,9 +321,11 @@ class Stage:
             if event is not None:
                 return event
             try:
-                self._connection.receive_data(bytes(await self._stream.receive_some(_READ)))
+                data = bytes(await self._stream.receive_some(_READ))
             except trio.BrokenResourceError:
                 raise SurpriseError(await self._why_it_left()) from None
+            self._log.write("program >", data)
+            self._connection.receive_data(data)
 
     async def _why_it_left(self) -> str:
         await self.aclose()  # some wait for that before they end
@@ -287,10 +335,25 @@ class Stage:
 
     async def _write(self, data: bytes) -> None:
         assert self._stream is not None
+        self._log.write("program <", data)
         try:
             await self._stream.send_all(data)
         except trio.BrokenResourceError:
             raise SurpriseError(await self._why_it_left()) from None
+
+    def _described(self, message: Message) -> str:
+        """A packet in the words of the wire."""
+        if isinstance(message, UnknownPacket):
+            return message.tag
+        if isinstance(message, RoomMessage) and isinstance(message.data, UnreadableData):
+            return "a room packet that cannot be read"
+        packet = self._edition.dialect.encode(message)
+        found = _DATA_CLASS.search(packet)
+        if isinstance(message, RoomMessage) and found:
+            return f"a room packet with data of class {found[1].decode()}"
+        tag = _TAG.search(packet)
+        assert tag is not None
+        return tag[1].decode()
 
     async def aclose(self) -> None:
         if self._stream is not None:
@@ -305,8 +368,11 @@ class GameOver(Exception):  # noqa: N818 - not an error
 async def open_stage(
     edition: Edition, command: Command, seat: Seat, folder: Path, mark: str, patience: float
 ) -> AsyncIterator[Stage]:
-    """Start the program before a scripted server; leaving ends it. `folder` keeps its outputs. Raises SurpriseError."""
-    with socket.socket() as listening:
+    """Start the program before a scripted server; leaving ends it. Raises SurpriseError.
+
+    `folder` keeps its outputs and the bytes on the wire.
+    """
+    with gzip.open(folder / WIRE_LOG, "wb", _FAST) as wire_file, socket.socket() as listening:
         listening.setblocking(False)
         listening.bind((_HOST, 0))
         listening.listen(1)
@@ -314,7 +380,7 @@ async def open_stage(
         places = {"host": _HOST, "port": str(port), "reservation": _RESERVATION, "seed": "1"}
         places["game"] = edition.game_type
         program = Program(command.arguments(places), mark, folder / "stdout.log", folder / "stderr.log")
-        stage = Stage(edition, seat, program, listening, patience)
+        stage = Stage(edition, seat, program, listening, patience, WireLog(wire_file))
         problem: MatchError | None = None
         async with trio.open_nursery() as nursery:
             try:
@@ -331,21 +397,3 @@ async def open_stage(
             nursery.cancel_scope.cancel()
         if problem is not None:
             raise problem
-
-
-def with_unknown_elements(packet: bytes) -> bytes:
-    """The same packet with attributes and elements that no client knows."""
-    room = etree.fromstring(packet)
-    data = room[0]
-    data.set("checkedBy", "spielleiter")
-    for place in (data[0], data):
-        unknown = etree.SubElement(place, "unknownElement", attribute="unknown")
-        etree.SubElement(unknown, "nested").text = "Größe & Maß"
-    return b"\n  " + etree.tostring(room, encoding="utf-8")
-
-
-def _described(message: Message) -> str:
-    name = type(message).__name__
-    if isinstance(message, RoomMessage):
-        return f"a room packet with {type(message.data).__name__}"
-    return f"a packet of the kind {name}"

@@ -137,10 +137,14 @@ def _judge_slow(facts: GameFacts, program: int, verdict: str, reason: str, winne
     text = f"{known.too_slow:.3f} s, allowed are {known.limit:g} s"
     if known.seconds_waiting:
         text += f"; {known.seconds_waiting:.3f} s of it waiting for a processor"
-    is_much = known.seconds_waiting >= OVERLOAD_SHARE * known.too_slow
-    if is_much and known.too_slow - known.seconds_waiting <= known.limit:
+    if is_machines_fault(known.too_slow, known.seconds_waiting, known.limit):
         return Judgement(Verdict.OVERLOAD, None, f"{facts.names[program]}: {text}", is_counted=False)
     return Judgement(verdict, program, text, winner)
+
+
+def is_machines_fault(seconds: float, seconds_waiting: float, limit: float) -> bool:
+    """Whether something took longer than `limit` only because it had to wait for a processor for so much of it."""
+    return seconds_waiting >= OVERLOAD_SHARE * seconds and seconds - seconds_waiting <= limit
 
 
 def _how_it_left(known: ProgramFacts) -> tuple[str, str]:

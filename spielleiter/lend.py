@@ -38,9 +38,11 @@ def lend(command: str, host: str, port: int | None) -> None:
     from match.lending import DEFAULT_LENDER_PORT
     from match.lending import lend as lend_program
     from match.program import Command
+    from match.startable import require_startable
 
     try:
         program = Command.parse(command)
+        require_startable(program)
     except SetupError as error:
         raise Misuse(str(error)) from None
 

@@ -46,8 +46,8 @@ _MIN_TESTS = 20
 @click.command(name="match")
 @click.option("--player1", metavar="CMD", shell_complete=completing(programs), help="The first program; see CMD above.")
 @click.option("--player2", metavar="CMD", shell_complete=completing(programs), help="The second program.")
-@click.option("--name1", type=TEXT, metavar="NAME", help="What the first program is called.")
-@click.option("--name2", type=TEXT, metavar="NAME", help="What the second program is called.")
+@click.option("--name1", type=TEXT, metavar="NAME", help="What the first program is called.  [default: its file]")
+@click.option("--name2", type=TEXT, metavar="NAME", help="What the second program is called.  [default: its file]")
 @click.option(
     "-n",
     "--games",
@@ -240,6 +240,7 @@ def _play(
     from match.journal import open_journal
     from match.reports import write_reports
     from match.runner import End, count_cores, play_match
+    from match.season import season_text
     from match.stopping import sprt_of, stop_rule
     from match.summary import summarise
     from spielleiter.progress import Interim, showing_progress
@@ -255,7 +256,8 @@ def _play(
     games = count_text(setup.games, "game")
     if setup.games % 2:
         click.echo(f"{games}: the last one has no counterpart with the sides swapped", err=True)
-    click.echo(f"{setup.names[0]} against {setup.names[1]}, {games}, seed {setup.seed}, into {folder}")
+    season = season_text(setup.game_type, setup.edition)
+    click.echo(f"{season}: {setup.names[0]} against {setup.names[1]}, {games}, seed {setup.seed}, into {folder}")
     with open_journal(folder) as journal:
         try:
             interim = Interim(sprt_of(setup), report_every)
@@ -333,13 +335,16 @@ def _show(summary: Summary, folder: Path, end: End) -> None:
 
 def _setup(context: click.Context, options: dict[str, Any]) -> MatchSetup:
     """What the options ask for. Raises SetupError."""
+    from match.names import distinct_names, names_of
     from match.plan import load_openings
-    from match.setup import Entrant, MatchSetup, Patience, distinct_names
+    from match.program import Command
+    from match.setup import Entrant, MatchSetup, Patience
 
     for name in ("player1", "player2"):
         if options[name] is None:
             raise click.UsageError(f"--{name} is missing, expected a command line or builtin:NAME")
-    names = distinct_names(*(options[f"name{n}"] or _name(options[f"player{n}"], n) for n in (1, 2)))
+    own_names = names_of(Command.parse(options["player1"]), Command.parse(options["player2"]))
+    names = distinct_names(options["name1"] or own_names[0], options["name2"] or own_names[1])
     limited = [not (options["no_timeout"] or options[f"no_timeout{n}"]) for n in (1, 2)]
     chosen = {
         **{name: options[name] / 1000 for name in ("soft_timeout", "hard_timeout") if is_given(context, name)},
@@ -387,11 +392,15 @@ def check_setup(setup: MatchSetup) -> None:
     """Find out before the first game what cannot be. Raises SetupError."""
     from match.arena import own_config
     from match.errors import SetupError
+    from match.program import Command
+    from match.startable import require_startable
     from match.stopping import sprt_of
     from server.config import limits_problem
     from server.editions import choose_editions
 
     sprt_of(setup)
+    for entrant in setup.entrants:
+        require_startable(Command.parse(entrant.command))
     try:
         config = own_config(setup)
     except TypeError as error:
@@ -403,13 +412,3 @@ def check_setup(setup: MatchSetup) -> None:
     for name, value in config.game_options.items():
         if problem := why_without_effect(edition, name, value):
             raise SetupError(problem)
-
-
-def _name(command: str, number: int) -> str:
-    """What a program is called that nobody named: after its strategy or file."""
-    from match.program import BUILTIN
-
-    if command.startswith(BUILTIN):
-        return command.removeprefix(BUILTIN)
-    path = Path(command)
-    return path.stem if path.is_file() else f"player{number}"

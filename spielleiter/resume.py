@@ -90,7 +90,8 @@ def _is_same(name: str, value: Any, setup: MatchSetup) -> bool:
     kept = _KEPT[name](setup)
     match name:
         case "name1" | "name2":
-            return kept in {value, f"{value}-{name[-1]}"}  # names that are alike are told apart so
+            # names that are alike are told apart so; with a hyphen by earlier versions
+            return kept in {value, f"{value} ({name[-1]})", f"{value}-{name[-1]}"}
         case "openings":
             from match.plan import find_replays
 

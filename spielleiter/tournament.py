@@ -128,6 +128,7 @@ def _play(described: Tournament, folder: Path, concurrency: int) -> tuple[End, l
     from match.ratings import rank
     from match.reports import write_reports
     from match.runner import Conditions, End, play_match
+    from match.season import season_text
     from match.setup import MatchSetup
     from match.stopping import sprt_of, stop_rule
     from match.summary import summarise
@@ -146,7 +147,8 @@ def _play(described: Tournament, folder: Path, concurrency: int) -> tuple[End, l
             else:
                 setup = described.match_of(pairing, secrets.token_hex(8))
                 save_setup(place, setup.to_json())
-            click.echo(f"{setup.names[0]} against {setup.names[1]}, {count_text(setup.games, 'game')}")
+            season = season_text(setup.game_type, setup.edition)
+            click.echo(f"{season}: {setup.names[0]} against {setup.names[1]}, {count_text(setup.games, 'game')}")
             test, is_decided = sprt_of(setup), stop_rule(setup)
             with open_journal(place) as journal:
                 try:

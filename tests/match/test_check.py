@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import itertools
 import shlex
 import sys
@@ -11,11 +12,16 @@ import trio
 from client.editions import DEFAULT_GAME_TYPE
 from game.api import Outcome
 from game.blokus.state import BlokusState
-from match.check import CheckSetup, Status, StepResult, check_program, is_fit
+from match.check import ATTEMPTS, CheckSetup, Status, StepResult, check_program, is_fit, is_undecided
 from match.errors import SetupError
 from match.processes import MARK, find_processes
 from match.setup import Patience
-from server.editions import choose_editions
+from match.stage import Stage
+from match.surprise import SpoiltError, SurpriseError
+from match.trials import FirstGame, Trials
+from protocol.messages import JoinPreparedRequest
+from server.counting import count_text
+from server.editions import EDITIONS
 from tests.patience import PATIENCE
 
 PLAY = f"{shlex.quote(sys.executable)} -m spielleiter play --seed 1"
@@ -32,12 +38,13 @@ BASICS = 6
 
 
 async def check(
-    folder: Path, command: str, game_type: str = DEFAULT_GAME_TYPE, **times: float
+    folder: Path, command: str, game_type: str = DEFAULT_GAME_TYPE, edition: str | None = None, **times: float
 ) -> tuple[StepResult, ...]:
     """Every step; told one by one, in order, and with nothing left alive."""
     told: list[StepResult] = []
     limits = {"soft_timeout": PATIENCE, "hard_timeout": PATIENCE, "pause": 0.1, **times}
-    setup = CheckSetup(command, game_type, patience=Patience(PATIENCE, PATIENCE, PATIENCE), **limits)
+    patience = Patience(PATIENCE, PATIENCE, PATIENCE)
+    setup = CheckSetup(command, game_type, patience=patience, edition=edition, **limits)
     with trio.fail_after(PATIENCE):
         results = await check_program(setup, folder, told.append)
     assert results == tuple(told)
@@ -52,13 +59,38 @@ def failed(results: tuple[StepResult, ...]) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("strategy", "game_type"),
-    list(zip(itertools.cycle(["greedy", "random", "first"]), sorted(choose_editions({}, {})), strict=False)),
+    ("strategy", "edition"), list(zip(itertools.cycle(["greedy", "random", "first"]), sorted(EDITIONS), strict=False))
 )
-async def test_built_in_players_are_fit(strategy: str, game_type: str, tmp_path: Path) -> None:
-    results = await check(tmp_path, f"builtin:{strategy}", game_type)
+async def test_built_in_players_are_fit_in_every_edition(strategy: str, edition: str, tmp_path: Path) -> None:
+    results = await check(tmp_path, f"builtin:{strategy}", EDITIONS[edition].game_type, edition)
     assert [(result.title, result.came) for result in results if result.status is not Status.PASSED] == []
     assert all(result.came and result.expected for result in results)
+    folders = {result.folder for result in results}
+    assert len(folders) == STEPS - BASICS + 1  # the first steps share one
+    assert all((tmp_path / folder / "wire.log.gz").exists() for folder in folders)
+    written = gzip.decompress((tmp_path / results[-1].folder / "wire.log.gz").read_bytes())
+    assert EDITIONS[edition].dialect.encode(JoinPreparedRequest("")).split(b"=")[0] in written
+
+
+@pytest.mark.slow
+async def test_a_program_that_joins_any_game_fails_only_where_it_takes_its_seat(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Trials, "real_game", Spoiler(0))  # what a match does with it is tested there
+    results = await check(tmp_path, f"{PLAY} -s first -h {{host}} -p {{port}}")
+    assert failed(results) == ["takes its seat"]
+    assert results[1].came.startswith("join came instead of joinPrepared: it takes any free seat and not the one")
+    assert Status.NOT_TRIED not in {result.status for result in results}
+
+
+@pytest.mark.slow
+async def test_a_program_of_another_season_is_told_which_one_is_offered(tmp_path: Path) -> None:
+    results = await check(tmp_path, f"{PLAY} -s first -h {{host}} -p {{port}} --game swc_2021_blokus")
+    assert failed(results) == ["takes its seat"]
+    assert results[1].came.startswith(
+        f"join came for gameType 'swc_2021_blokus', but the game here is {DEFAULT_GAME_TYPE!r}"
+    )
+    assert {result.status for result in results[2:]} == {Status.NOT_TRIED}
 
 
 @pytest.mark.slow
@@ -78,7 +110,7 @@ async def test_built_in_players_are_fit(strategy: str, game_type: str, tmp_path:
 async def test_a_bad_program_fails_at_the_right_step(
     command: str, number: int, title: str, came: str, limits: dict[str, float], tmp_path: Path
 ) -> None:
-    results = await check(tmp_path, command, DEFAULT_GAME_TYPE, **limits)
+    results = await check(tmp_path, command, DEFAULT_GAME_TYPE, None, **limits)
     bad = results[number - 1]
     assert (bad.status, bad.title) == (Status.FAILED, title)
     assert came in bad.came
@@ -149,12 +181,105 @@ async def test_a_game_may_end_after_a_few_moves(plies: int, monkeypatch: pytest.
     results = await check(tmp_path, "builtin:first")
     assert [(result.title, result.came) for result in results if result.status is not Status.PASSED] == []
     came = {result.title: result.came for result in results}
-    moves = plies // 2  # of the second player
-    assert came["fragmented packets"].startswith(f"{moves} moves, ")
+    moves = count_text(plies // 2, "move")  # of the second player
+    assert came["fragmented packets"].startswith(f"{moves}, ")
     assert came["fragmented packets"].endswith("; then the game was over")
-    assert came["a whole game by the script"].startswith(f"{moves} moves, ")
+    assert came["a whole game by the script"].startswith(f"{moves}, ")
     is_cut_short = came["the end: the opponent leaves"].startswith("the game was over by the rules before")
     assert is_cut_short == (plies == 1)
+
+
+class Spoiler:
+    """Lets this machine spoil what it is asked about, so many times, and then something else happen."""
+
+    def __init__(self, times: int, then: str | SurpriseError = "as it should be") -> None:
+        self.times = times
+        self.then = then
+        self.calls = 0
+
+    async def __call__(self, *_: object) -> str:
+        self.calls += 1
+        if self.calls <= self.times:
+            raise SpoiltError(f"late, {self.calls}")
+        if isinstance(self.then, SurpriseError):
+            raise self.then
+        return self.then
+
+
+@pytest.fixture
+def instant(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every step is passed at once; no program is started."""
+
+    class NoStage:
+        async def __aenter__(self) -> None:
+            pass
+
+        async def __aexit__(self, *_: object) -> None:
+            pass
+
+    monkeypatch.setattr(Trials, "stage", lambda _trials: NoStage())
+    for name in ("fragmented", "coalesced", "unknown", "pause", "whole_game", "early_end", "real_game"):
+        monkeypatch.setattr(Trials, name, Spoiler(0))
+    for name in ("start", "take_seat", "ask", "judge_time", "read", "play"):
+        monkeypatch.setattr(FirstGame, name, Spoiler(0))
+
+
+@pytest.mark.usefixtures("instant")
+@pytest.mark.parametrize("times", range(ATTEMPTS + 1))
+@pytest.mark.parametrize(("owner", "name", "number"), [(Trials, "pause", 10), (FirstGame, "judge_time", 4)])
+async def test_a_step_that_the_machine_spoils_is_tried_again(
+    owner: type, name: str, number: int, times: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spoiler = Spoiler(times)
+    monkeypatch.setattr(owner, name, spoiler)
+    results = await check(tmp_path, "bot")
+    assert spoiler.calls == min(times + 1, ATTEMPTS)
+    if times < ATTEMPTS:
+        assert {result.status for result in results} == {Status.PASSED}
+        assert is_fit(results)
+        return
+    assert (results[number - 1].status, results[number - 1].came) == (Status.UNDECIDED, f"late, {ATTEMPTS}")
+    assert results[number - 1].folder == f"step{1 if number <= BASICS else number:02d}-attempt{ATTEMPTS}"
+    others = Status.NOT_TRIED if number <= BASICS else Status.PASSED
+    assert {result.status for result in results[number:]} == {others}
+    assert not is_fit(results)
+    assert is_undecided(results)
+
+
+@pytest.mark.usefixtures("instant")
+async def test_what_is_wrong_at_the_second_attempt_is_told_where_the_first_one_was_cut_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def start(_game: FirstGame, _stage: Stage) -> str:
+        return await starting()
+
+    starting = Spoiler(0, "connected")
+    monkeypatch.setattr(FirstGame, "start", start)
+    spoiler = Spoiler(1)
+
+    async def ask(*_: object) -> str:
+        starting.then = SurpriseError("nobody came")
+        return await spoiler()
+
+    monkeypatch.setattr(FirstGame, "ask", ask)
+    results = await check(tmp_path, "bot")
+    statuses = [result.status for result in results]
+    assert statuses[:3] == [Status.PASSED, Status.PASSED, Status.FAILED]
+    assert set(statuses[3:]) == {Status.NOT_TRIED}
+    assert results[2].came == "nobody came"
+
+
+@pytest.mark.parametrize(
+    ("statuses", "undecided"),
+    [
+        ((Status.PASSED, Status.WARNING), False),
+        ((Status.PASSED, Status.UNDECIDED, Status.NOT_TRIED), True),
+        ((Status.FAILED, Status.UNDECIDED), False),
+    ],
+)
+def test_what_has_failed_is_decided(statuses: tuple[Status, ...], undecided: bool) -> None:
+    results = [StepResult(number, "step", "", status) for number, status in enumerate(statuses, 1)]
+    assert is_undecided(results) == undecided
 
 
 @pytest.mark.parametrize(
@@ -164,6 +289,7 @@ async def test_a_game_may_end_after_a_few_moves(plies: int, monkeypatch: pytest.
         ((Status.PASSED, Status.WARNING), True),
         ((Status.PASSED, Status.WARNING, Status.FAILED), False),
         ((Status.PASSED, Status.NOT_TRIED), False),
+        ((Status.PASSED, Status.UNDECIDED), False),
     ],
 )
 def test_warnings_leave_a_program_fit(statuses: tuple[Status, ...], fit: bool) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from match import errors
-from match.stage import SurpriseError
+from match.surprise import SurpriseError
 
 KINDS = [errors.SetupError, errors.JournalError, errors.MachineError, errors.NotStartedError, SurpriseError]
 

@@ -7,7 +7,7 @@ import pytest
 
 from match.errors import SetupError
 from match.plan import Opening, plan_games
-from match.setup import Entrant, MatchSetup, Patience, distinct_names
+from match.setup import Entrant, MatchSetup, Patience
 
 SETUP = MatchSetup(
     entrants=(Entrant("new", "builtin:greedy"), Entrant("old", "./old", can_timeout=False)),
@@ -62,8 +62,3 @@ def test_the_plan_is_that_of_games_seed_and_openings() -> None:
 def test_what_is_no_setup_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(SetupError):
         MatchSetup.from_json({**SETUP.to_json(), **change})
-
-
-def test_names_are_told_apart() -> None:
-    assert distinct_names("a", "b") == ("a", "b")
-    assert distinct_names("a", "a") == ("a-1", "a-2")

@@ -1,54 +1,25 @@
 from __future__ import annotations
 
-import random
+import gzip
 import shlex
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import trio
-from hypothesis import given
-from hypothesis import strategies as st
-from lxml import etree
 
 from client.editions import DEFAULT_GAME_TYPE
 from match.processes import find_processes
 from match.program import Command
-from match.stage import Stage, SurpriseError, in_fragments, in_one_piece, open_stage, with_unknown_elements
-from protocol.connection import Connection, Role
-from protocol.messages import Memento, MoveData, RoomMessage
+from match.stage import Stage, open_stage
+from match.stopwatch import Stopwatch
+from match.surprise import SpoiltError, SurpriseError
+from protocol.messages import MoveData
 from server.editions import choose_editions
 from tests.patience import PATIENCE
 
 EDITION = choose_editions({}, {})[DEFAULT_GAME_TYPE]
-STATE = EDITION.game.new_state(random.Random(1))
-POSITION = EDITION.dialect.encode(RoomMessage("room", Memento(STATE, ("Größe", "<b>"))))
-
-
-@given(data=st.binary(max_size=400), seed=st.integers(0, 5), cut=st.sampled_from([in_one_piece, in_fragments]))
-def test_whatever_is_cut_up_is_whole_together(data: bytes, seed: int, cut: Any) -> None:
-    assert b"".join(cut(data, random.Random(seed))) == data
-
-
-def test_fragments_cut_tags_apart() -> None:
-    pieces = in_fragments(POSITION, random.Random(1))
-    assert len(pieces) > 60
-    assert all(pieces)
-    assert any(piece.count(b"<") > piece.count(b">") for piece in pieces)
-
-
-def test_unknown_elements_change_nothing_for_whoever_ignores_them() -> None:
-    spoilt = with_unknown_elements(POSITION)
-    assert etree.fromstring(spoilt).findall(".//unknownElement")
-    read = []
-    for packet in (POSITION, spoilt):
-        connection = Connection(Role.CLIENT, EDITION.dialect)
-        connection.receive_data(b"<protocol>" + packet)
-        read.append(connection.next_event())
-    assert read[0] == read[1]
-    assert isinstance(read[0], RoomMessage)
 
 
 @pytest.fixture(autouse=True)
@@ -106,7 +77,12 @@ def saying(what: str, then: str = "") -> str:
     [
         (saying("b'GET /'", "s.recv(1)"), "bytes came that cannot be understood: The stream has to begin"),
         (saying("b'<protocol>'", "s.recv(1)"), "no request for a seat came in 0.2 s"),
-        (saying("b'<protocol><join/>'", "s.recv(1)"), "a packet of the kind JoinRequest came instead of joinPrepared"),
+        (saying("b'<protocol><joinRoom roomId=\\'r\\'/>'", "s.recv(1)"), "^joinRoom came instead of joinPrepared"),
+        (saying("b'<protocol><knock/>'", "s.recv(1)"), "bytes came that cannot be understood"),
+        (
+            saying("b'<protocol><join gameType=\\'chess\\'/>'", "s.recv(1)"),
+            f"join came for gameType 'chess', but the game here is {DEFAULT_GAME_TYPE!r}; --game and --edition say",
+        ),
         (saying("b''"), "it ended its connection; the process ended with exit code 0"),
         (
             saying("b'<protocol></protocol>'", "sys.exit(4)"),
@@ -146,8 +122,8 @@ async def test_a_program_that_plays_is_answered(seat: int, tmp_path: Path) -> No
             with pytest.raises(SurpriseError):
                 stage.play(answer.data.move)
         await stage.expect_silence(0.05)
-        await stage.finish(None)
-        assert await stage.expect_exit(PATIENCE) == "the process ended with exit code 0"
+        await stage.finish(None)  # our own player says by its exit code that there was no result
+        assert await stage.expect_exit(PATIENCE) == "the process ended with exit code 1"
 
     await meet("builtin:first", act, tmp_path, seat)
     assert (tmp_path / "stdout.log").exists()
@@ -159,7 +135,7 @@ async def test_whoever_talks_without_being_asked_is_a_surprise(tmp_path: Path) -
         await stage.wait_for_connection()
         await stage.expect_silence(PATIENCE)
 
-    with pytest.raises(SurpriseError, match="a packet of the kind JoinPreparedRequest came, though nothing had been"):
+    with pytest.raises(SurpriseError, match=r"^joinPrepared came, though nothing had been"):
         await meet("builtin:first", act, tmp_path)
 
 
@@ -191,3 +167,70 @@ async def test_what_cannot_be_understood_is_an_answer_in_time_but_no_move(tmp_pa
         assert "Not well-formed XML" in answer.problem
 
     await meet("builtin:garbage", act, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "how"),
+    [
+        ("<join/>", "join"),
+        (f"<join gameType=\\'{DEFAULT_GAME_TYPE}\\'/>", "join"),
+        ("<joinPrepared reservationCode=\\'5c00c0de-0000-4000-8000-000000000002\\'/>", "joinPrepared"),
+    ],
+)
+async def test_a_plain_join_takes_the_seat_as_well(words: str, how: str, tmp_path: Path) -> None:
+    async def act(stage: Stage) -> None:
+        await stage.wait_for_connection()
+        assert await stage.take_seat() == how
+
+    await meet(saying(f"b'<protocol>{words}'", "s.recv(1)"), act, tmp_path)
+
+
+@pytest.mark.slow
+async def test_who_asks_for_another_game_is_told_at_once(tmp_path: Path) -> None:
+    async def act(stage: Stage) -> None:
+        await stage.wait_for_connection()
+        with pytest.raises(SurpriseError):
+            await stage.take_seat()
+        await stage.program.exited.wait()
+
+    said = "b'<protocol><join gameType=\\'chess\\'/>'"
+    await meet(saying(said, "print(s.makefile().read())"), act, tmp_path)
+    told = (tmp_path / "stdout.log").read_text()
+    assert f"Unknown GameType UUID: chess (available: {DEFAULT_GAME_TYPE})" in told
+    assert "</protocol>" in told
+
+
+@pytest.mark.slow
+async def test_the_bytes_on_the_wire_are_kept(tmp_path: Path) -> None:
+    async def act(stage: Stage) -> None:
+        await take_seat(stage)
+        await stage.begin()
+        await stage.ask(PATIENCE)
+
+    await meet("builtin:first", act, tmp_path)
+    log = gzip.decompress((tmp_path / "wire.log.gz").read_bytes()).decode()
+    places = [log.index(text) for text in (" program > ", "<joinPrepared ", " program < ", "<joined ", "moveRequest")]
+    assert places == sorted(places)
+    assert log.rindex(" program > ") > places[-1]  # the move
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("lost", "kind"), [(0.0, SurpriseError), (0.2, SpoiltError)])
+async def test_what_waits_for_a_processor_is_not_to_blame(
+    lost: float, kind: type[SurpriseError], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Stopwatch, "seconds_lost", lambda _watch, _pids=(): lost)
+    raised: list[SurpriseError] = []
+
+    async def act(stage: Stage) -> None:
+        await take_seat(stage)
+        await stage.begin()
+        for asking in (stage.ask(0.2, limit=0.1), stage.expect_exit(0.2)):
+            with pytest.raises(SurpriseError) as caught:
+                await asking
+            raised.append(caught.value)
+
+    await meet("builtin:silent", act, tmp_path)
+    assert [type(error) for error in raised] == [kind, kind]
+    assert str(raised[0]) == "no answer came in 0.2 s" + ("; 0.200 s of it waiting for a processor" if lost else "")

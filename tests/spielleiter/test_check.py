@@ -14,7 +14,10 @@ from match.errors import MachineError
 from tests.spielleiter.background import run
 
 PASSED = StepResult(1, "starts", "it starts", Status.PASSED, "connected")
-FAILED = StepResult(2, "plays", "a <move>", Status.FAILED, "no\x01 move & nothing", "first line\nsecond line")
+FAILED = StepResult(
+    2, "plays", "a <move>", Status.FAILED, "no\x01 move & nothing", "first line\nsecond line", folder="step02"
+)
+UNDECIDED = StepResult(2, "plays", "a <move>", Status.UNDECIDED, "late", "last words", folder="step02-attempt3")
 WARNING = StepResult(
     2, "is lenient", "no <end>", Status.WARNING, "it\x02 ended", "last words", "nobody demands this\x03"
 )
@@ -22,8 +25,12 @@ NOT_TRIED = StepResult(3, "ends", "the end", Status.NOT_TRIED)
 
 
 @pytest.fixture
-def steps(monkeypatch: pytest.MonkeyPatch) -> list[StepResult]:
-    """What a check comes to; no program is started."""
+def steps(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[StepResult]:
+    """What a check of the program `bot` in the current folder comes to; it is not started."""
+    bot = tmp_path / "bot"
+    bot.write_text("#!/bin/sh\n")
+    bot.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
     made_up = [PASSED]
 
     async def check_program(
@@ -41,14 +48,16 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[StepResult]:
 def test_a_program_that_is_fit_is_told_so() -> None:
     done = run("check", "bot")
     assert done.exit_code == 0
-    assert done.stdout == " 1  passed     starts: connected\nfit: the only step passed\n"
+    assert done.stdout == (
+        "swc_2027_blokus (blokus-2027): checking bot\n 1  passed     starts: connected\nfit: the only step passed\n"
+    )
 
 
 def test_what_failed_is_told_with_everything_known(steps: list[StepResult]) -> None:
     steps += [FAILED, NOT_TRIED]
     done = run("check", "bot")
     assert done.exit_code == 3
-    assert done.stdout.splitlines()[1:] == [
+    assert done.stdout.splitlines()[2:] == [
         " 2  failed     plays",
         "        expected: a <move>",
         "        came:     no\x01 move & nothing",
@@ -59,28 +68,57 @@ def test_what_failed_is_told_with_everything_known(steps: list[StepResult]) -> N
     ]
 
 
-def test_the_steps_are_a_suite_of_tests(steps: list[StepResult], tmp_path: Path) -> None:
-    steps += [FAILED, NOT_TRIED]
-    run("check", "bot <fast>\x02", "--junit", str(tmp_path / "check.xml"))
-    suite = etree.parse(tmp_path / "check.xml").getroot()
-    assert dict(suite.attrib) == {
-        "name": "spielleiter check bot <fast>\ufffd",
-        "tests": "3",
-        "failures": "1",
-        "skipped": "1",
-    }
-    assert [case.get("name") for case in suite] == ["01 starts", "02 plays", "03 ends"]
-    assert [[child.tag for child in case] for case in suite] == [[], ["failure", "system-err"], ["skipped"]]
-    assert suite[1][0].get("message") == "no\ufffd move & nothing"
-    assert suite[1][0].text == "expected: a <move>"
-    assert suite[1][1].text == "first line\nsecond line"
+def test_where_a_failed_step_is_kept_is_told(steps: list[StepResult], tmp_path: Path) -> None:
+    steps.append(FAILED)
+    done = run("check", "bot", "--out", str(tmp_path / "out"))
+    assert f"        kept in:  {tmp_path / 'out' / 'step02'}" in done.stdout.splitlines()
+    assert done.stdout.count("kept in:") == 1
 
 
-def test_a_warning_is_told_and_changes_nothing(steps: list[StepResult], tmp_path: Path) -> None:
-    steps.append(WARNING)
+def test_a_busy_machine_decides_nothing(steps: list[StepResult], tmp_path: Path) -> None:
+    steps += [UNDECIDED, NOT_TRIED]
     done = run("check", "bot", "--junit", str(tmp_path / "check.xml"))
+    assert done.exit_code == 4
+    assert done.stdout.splitlines()[2:] == [
+        " 2  undecided  plays",
+        "        expected: a <move>",
+        "        came:     late",
+        "        stderr:   last words",
+        " 3  not tried  ends",
+        "undecided: this machine was too busy for 2 of 3 steps; try again when it has less to do",
+    ]
+    steps.append(FAILED)
+    assert run("check", "bot").exit_code == 3
+
+
+def test_a_failed_step_beside_undecided_ones_is_told_first(steps: list[StepResult]) -> None:
+    steps += [UNDECIDED, FAILED]
+    done = run("check", "bot")
+    assert done.exit_code == 3
+    assert done.stdout.splitlines()[-1] == "not fit: 2 of 3 steps not passed, first 2, plays"
+
+
+@pytest.mark.usefixtures("steps")
+@pytest.mark.parametrize(
+    ("options", "season"),
+    [
+        (("--edition", "blokus-2021-r1"), "swc_2021_blokus (blokus-2021-r1)"),
+        (("--game", "swc_2021_blokus"), "swc_2021_blokus (blokus-2021-r3)"),
+        (("--game", "swc_2021_blokus", "--edition", "blokus-2021-21.4.0"), "swc_2021_blokus (blokus-2021-21.4.0)"),
+    ],
+)
+def test_the_season_is_in_the_first_line_of_every_output(options: tuple[str, ...], season: str, tmp_path: Path) -> None:
+    done = run("check", "bot", "--junit", str(tmp_path / "check.xml"), *options)
+    assert done.stdout.splitlines()[0] == f"{season}: checking bot"
+    suite = etree.parse(tmp_path / "check.xml").getroot()
+    assert suite.get("name") == f"spielleiter check bot, {season}"
+
+
+def test_a_warning_is_told_and_changes_nothing(steps: list[StepResult]) -> None:
+    steps.append(WARNING)
+    done = run("check", "bot")
     assert done.exit_code == 0
-    assert done.stdout.splitlines()[1:] == [
+    assert done.stdout.splitlines()[2:] == [
         " 2  warning    is lenient",
         "        expected: no <end>",
         "        came:     it\x02 ended",
@@ -88,11 +126,6 @@ def test_a_warning_is_told_and_changes_nothing(steps: list[StepResult], tmp_path
         "        remark:   nobody demands this\x03",
         "fit: 1 of 2 steps passed, 1 warning",
     ]
-    suite = etree.parse(tmp_path / "check.xml").getroot()
-    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("2", "0", "1")
-    assert [child.tag for child in suite[1]] == ["skipped", "system-out", "system-err"]
-    assert suite[1][0].get("message") == "warning: it\ufffd ended (nobody demands this\ufffd)"
-    assert [child.text for child in suite[1]] == [None, "expected: no <end>", "last words"]
 
 
 def test_a_warning_beside_a_failure_is_counted(steps: list[StepResult]) -> None:
@@ -106,6 +139,8 @@ def test_a_warning_beside_a_failure_is_counted(steps: list[StepResult]) -> None:
     ("arguments", "problem"),
     [
         (("builtin:clever",), "there is no such strategy"),
+        (("./no-such-bot",), "there is no file ./no-such-bot"),
+        (("./bot", "--game", "swc_2027_blokus", "--edition", "blokus-2021-r1"), "that edition is of swc_2021_blokus"),
         (
             ("bot", "--soft-timeout", "3", "--hard-timeout", "2"),
             "the soft time limit (3 ms) is above the hard one (2 ms)",
@@ -137,7 +172,7 @@ def test_a_machine_that_fails_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 def test_a_folder_that_cannot_be_made_is_named_without_a_number(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    done = run("check", "no-such-program", "--out", str(tmp_path / "file" / "out"))
+    done = run("check", "builtin:first", "--out", str(tmp_path / "file" / "out"))
     assert done.exit_code == 4
     assert done.stderr.startswith(f"spielleiter check: {tmp_path}")
     assert done.stderr.endswith(": Not a directory\n")
@@ -148,4 +183,5 @@ def test_outputs_are_kept_where_that_is_asked(tmp_path: Path) -> None:
     command = f"{shlex.quote(sys.executable)} -c 'print(3)'"
     done = run("check", command, "--out", str(tmp_path / "out"))
     assert done.exit_code == 3
-    assert (tmp_path / "out" / "scene01" / "stdout.log").read_text().endswith("  3\n")
+    assert (tmp_path / "out" / "step01" / "stdout.log").read_text().endswith("  3\n")
+    assert (tmp_path / "out" / "step01" / "wire.log.gz").exists()

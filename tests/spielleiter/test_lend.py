@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -57,11 +58,15 @@ def test_the_borrower_writes_and_ends_as_the_program_does() -> None:
 
 
 @pytest.mark.slow
-def test_a_program_that_is_not_there_is_refused_as_a_shell_would() -> None:
-    with lending("/nowhere/nothing") as lender:
+def test_a_program_that_is_no_longer_there_is_refused_as_a_shell_would(tmp_path: Path) -> None:
+    bot = tmp_path / "bot"
+    bot.write_text("#!/bin/sh\n")
+    bot.chmod(0o755)
+    with lending(str(bot)) as lender:
+        bot.unlink()
         done = borrow(lender)
     assert done.returncode == 127
-    assert done.stderr.startswith("spielleiter borrow: refused: /nowhere/nothing")
+    assert done.stderr.startswith(f"spielleiter borrow: refused: {bot}")
 
 
 @pytest.mark.parametrize("lender", ["host", ":1", "host:", "host:0", "host:65536", "host:x"])
@@ -82,6 +87,7 @@ def test_no_lender_is_a_failure() -> None:
     [
         (["builtin:nothing"], "there is no such strategy"),
         (["x {what}"], "there is no place {what}"),
+        (["./no-such-bot"], "there is no file ./no-such-bot"),
         (["builtin:first", "--host", "192.0.2.1", "--port", "0"], "cannot listen on 192.0.2.1 port 0"),
     ],
 )

@@ -119,14 +119,28 @@ def test_options_are_kept_for_a_match_that_is_resumed(
 
 @pytest.mark.usefixtures("games")
 def test_programs_are_called_after_what_they_are(tmp_path: Path) -> None:
-    bot = tmp_path / "my bot.jar"
-    bot.touch()
+    bot, other = tmp_path / "my bot.py", tmp_path / "other" / "my bot.py"
+    other.parent.mkdir()
+    for path in (bot, other):
+        path.write_text("#!/bin/sh\n")
+        path.chmod(0o755)
     names = {}
-    for number, (first, second) in enumerate([("builtin:first", "builtin:first"), (str(bot), "bot --fast")]):
+    for number, (first, second) in enumerate(
+        [("builtin:first", "builtin:first"), (str(bot), "sh --fast"), (str(bot), str(other))]
+    ):
         out = tmp_path / str(number)
         assert run("match", "--player1", first, "--player2", second, "-n", "2", "--out", str(out)).exit_code == 0
         names[number] = [each["name"] for each in load_setup(out)["entrants"]]
-    assert names == {0: ["first-1", "first-2"], 1: ["my bot", "player2"]}
+    assert names == {
+        0: ["first (1)", "first (2)"],
+        1: ["my bot", "sh"],
+        2: [f"{tmp_path.name}/my bot", "other/my bot"],
+    }
+
+
+@pytest.mark.usefixtures("games")
+def test_the_season_is_in_the_first_line(tmp_path: Path) -> None:
+    assert play(tmp_path).stdout.startswith("swc_2027_blokus (blokus-2027): ")
 
 
 def test_openings_are_read_before_the_first_game(games: dict[int, GameRecord], tmp_path: Path) -> None:
@@ -141,6 +155,7 @@ def test_openings_are_read_before_the_first_game(games: dict[int, GameRecord], t
     [
         (("match", "--player1", "builtin:first"), "--player2 is missing"),
         ((*MATCH, "--player1", "builtin:clever"), "there is no such strategy"),
+        ((*MATCH, "--player1", "./no-such-bot"), "program './no-such-bot': there is no file ./no-such-bot"),
         ((*MATCH, "--server", "example.org"), "expected HOST:PORT"),
         ((*MATCH, "--server", "example.org:0"), "expected HOST:PORT"),
         ((*MATCH, "--port", "7", "--soft-timeout", "9"), "that server's own affair"),

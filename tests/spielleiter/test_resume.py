@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -103,11 +104,13 @@ def test_everything_that_differs_is_named_at_once() -> None:
         refuse_other_plan(FOLDER, OWN, {"seed": 3, "games": 200, "game": "chess"})
 
 
-def test_programs_that_are_called_alike_are_known_again() -> None:
-    setup = MatchSetup(**{**PLAN, "entrants": (Entrant("bot-1", "a"), Entrant("bot-2", "b"))})
+@pytest.mark.parametrize("kept", ["bot ({})", "bot-{}"])
+def test_programs_that_are_called_alike_are_known_again(kept: str) -> None:
+    one, two = kept.format(1), kept.format(2)
+    setup = MatchSetup(**{**PLAN, "entrants": (Entrant(one, "a"), Entrant(two, "b"))})
     refuse_other_plan(FOLDER, setup, {"name1": "bot", "name2": "bot"})
-    with pytest.raises(Misuse, match="--name1 bot-2"):
-        refuse_other_plan(FOLDER, setup, {"name1": "bot-2"})
+    with pytest.raises(Misuse, match=f"--name1 {re.escape(two)}"):
+        refuse_other_plan(FOLDER, setup, {"name1": two})
 
 
 def test_openings_are_the_same_where_they_are_the_same_files(tmp_path: Path) -> None:

@@ -133,6 +133,15 @@ def test_the_exit_code_says_what_went_wrong(file: str, faults: dict[str, GameRec
         assert run("tournament", file, "--out", str(tmp_path / str(number)), *options).exit_code == code
 
 
+def test_a_program_that_cannot_be_started_is_refused_before_the_first_game(file: str, tmp_path: Path) -> None:
+    described = Path(file)
+    described.write_text(described.read_text().replace("builtin:first", "./no-such-bot", 1))
+    done = run("tournament", file, "--out", str(tmp_path / "out"))
+    assert done.exit_code == 2
+    assert "program './no-such-bot': there is no file ./no-such-bot" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.usefixtures("faults")
 def test_a_machine_that_fails_ends_it(file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def fail(_setup: MatchSetup, planned: PlannedGame, *_: object) -> GameRecord:

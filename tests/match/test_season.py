@@ -1,0 +1,16 @@
+from __future__ import annotations
+
+import pytest
+
+from match.season import season_text
+from server.editions import EDITIONS
+
+
+@pytest.mark.parametrize("name", EDITIONS)
+def test_game_and_edition_are_named(name: str) -> None:
+    game_type = EDITIONS[name].game_type
+    assert season_text(game_type, name) == f"{game_type} ({name})"
+
+
+def test_the_usual_edition_is_named_as_well() -> None:
+    assert season_text("swc_2021_blokus") == "swc_2021_blokus (blokus-2021-r3)"
