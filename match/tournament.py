@@ -108,6 +108,7 @@ def read_tournament(file: Path, game_type: str) -> Tournament:
     start_timeout, exit_timeout and game_timeout (seconds), start_piece, game_end; and a table ``[[program]]`` for each
     program with name, command and timeout (false: not held to the limits).
     """
+    text = ""
     try:
         text = file.read_text(encoding="utf-8-sig")
         value = tomllib.loads(text)
