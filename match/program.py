@@ -1,7 +1,10 @@
 """How a program is started, watched and ended.
 
-Law: once `run` is over, finished or cancelled, nothing the program has started is alive. What it writes is kept, with
-the second it came; a program that writes without end fills no disk. Its processor time is counted to the end.
+Invariants: once `run` is over, finished or cancelled, nothing the program has started is alive. What it writes is kept,
+with the second it came; a program that writes without end fills no disk. Its processor time is counted to the end.
+
+Windows has no process groups, wait status or readable pipes of this kind. There, threads wait and read, `taskkill` ends
+a process with its descendants, children that outlive their parent are not found, and processor times are not known.
 """
 
 from __future__ import annotations
@@ -200,12 +203,17 @@ class Program:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env={**os.environ, MARK: self._mark},
-                start_new_session=True,
+                start_new_session=True,  # ignored on Windows, where a group of its own keeps Ctrl-C away, too
+                creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
                 bufsize=0,
             )
 
     async def _wait(self, popen: subprocess.Popen[bytes]) -> None:
         """Wait for the process and take its processor time with its status."""
+        if not hasattr(os, "wait4"):  # Windows
+            self.returncode = await trio.to_thread.run_sync(popen.wait, abandon_on_cancel=True)
+            self.exited.set()
+            return
         try:
             handle = os.pidfd_open(popen.pid)
         except (AttributeError, OSError):  # not Linux, or an old one
@@ -233,7 +241,11 @@ class Program:
     async def _kill(self) -> None:
         """End the group and whatever else bears the mark, until nothing is left."""
         if not self.exited.is_set():  # afterwards its number may mean another group
-            self._signal_group(signal.SIGKILL)
+            if hasattr(os, "killpg"):
+                self._signal_group(signal.SIGKILL)
+            else:
+                assert self._popen is not None
+                await trio.to_thread.run_sync(_end_tree, self._popen)
         deadline = trio.current_time() + _KILLED
         while (alive := await self._alive()) and trio.current_time() < deadline:
             kill_processes(alive)
@@ -247,16 +259,62 @@ class Program:
 
     def _signal_group(self, number: signal.Signals) -> None:
         assert self._popen is not None
+        if not hasattr(os, "killpg"):  # Windows, where no process can be asked to end
+            return
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._popen.pid, number)
+
+
+def _end_tree(popen: subprocess.Popen[bytes]) -> None:
+    """End a process and all it has started, where there are no process groups. Takes a moment."""
+    command = ["taskkill", "/T", "/F", "/PID", str(popen.pid)]
+    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+        subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_KILLED, check=False)  # noqa: S603
+    popen.kill()
+
+
+class _ThreadedPipe(trio.abc.ReceiveStream):
+    """A pipe that is read in threads, for systems on which an event loop cannot wait for pipes.
+
+    A read that is cancelled goes on in its thread, which keeps the pipe open until the other end is closed.
+    """
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._is_reading = False
+        self._is_closed = False
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes:
+        self._is_reading = True
+        return await trio.to_thread.run_sync(self._read, max_bytes or _CHUNK, abandon_on_cancel=True)
+
+    async def aclose(self) -> None:
+        self._is_closed = True
+        if not self._is_reading:
+            self._stream.close()
+        await trio.lowlevel.checkpoint()
+
+    def _read(self, max_bytes: int) -> bytes:
+        try:
+            return self._stream.read(max_bytes)
+        finally:
+            self._is_reading = False
+            if self._is_closed:
+                self._stream.close()
+
+
+def _open_pipe(stream: IO[bytes]) -> trio.abc.ReceiveStream:
+    if not hasattr(trio.lowlevel, "FdStream"):  # Windows
+        return _ThreadedPipe(stream)
+    with stream:
+        return trio.lowlevel.FdStream(os.dup(stream.fileno()))
 
 
 async def _copy(stream: IO[bytes], path: Path, started: float) -> None:
     """Write every line that comes to `path`, with the seconds since `started` before it."""
     kept = 0
     is_line_begun = False
-    async with trio.lowlevel.FdStream(os.dup(stream.fileno())) as pipe:
-        stream.close()
+    async with _open_pipe(stream) as pipe:
         with path.open("wb") as file:
             while chunk := await pipe.receive_some(_CHUNK):
                 if kept >= OUTPUT_LIMIT:

@@ -97,6 +97,10 @@ _EXPECTED: Final[Mapping[Any, str]] = {
 }
 
 
+_BACKSLASH: Final = re.compile(r'^\s*command\s*=\s*"[^"\n]*\\', re.MULTILINE)
+_BACKSLASH_HINT: Final = r"put a command with a \ in single quotes, as in 'C:\bots\new.exe'"
+
+
 def read_tournament(file: Path, game_type: str) -> Tournament:
     """The tournament a TOML file describes; `game_type` unless it names one. Raises SetupError.
 
@@ -104,12 +108,19 @@ def read_tournament(file: Path, game_type: str) -> Tournament:
     start_timeout, exit_timeout and game_timeout (seconds), start_piece, game_end; and a table ``[[program]]`` for each
     program with name, command and timeout (false: not held to the limits).
     """
+    text = ""
     try:
-        value = tomllib.loads(file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8-sig")
+        value = tomllib.loads(text)
         return _tournament(value, game_type)
     except OSError as error:
         raise SetupError(f"{file}: cannot be read ({error.strerror or error})") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, SetupError) as error:
+    except UnicodeDecodeError:
+        raise SetupError(f"{file}: is not in UTF-8; save it in that encoding") from None
+    except tomllib.TOMLDecodeError as error:
+        hint = f"; {_BACKSLASH_HINT}" if _BACKSLASH.search(text) else ""
+        raise SetupError(f"{file}: {error}{hint}") from None
+    except SetupError as error:
         raise SetupError(f"{file}: {error}") from None
 
 
@@ -147,7 +158,10 @@ def _entrant(value: Any) -> Entrant:
     for key in ("name", "command"):
         if key not in value:
             raise SetupError(f"program: {key} is missing")
-    return Entrant(_take(value, "name", str, ""), _take(value, "command", str, ""), _take(value, "timeout", bool, True))
+    command = _take(value, "command", str, "")
+    if any(character in command for character in "\b\t\n\f\r"):  # "C:\bots\new.exe" holds two of them
+        raise SetupError(f"program: command {command!r}: expected one line without tabs; {_BACKSLASH_HINT}")
+    return Entrant(_take(value, "name", str, ""), command, _take(value, "timeout", bool, True))
 
 
 def _take(value: Mapping[str, Any], key: str, kind: type | tuple[type, ...], default: Any) -> Any:

@@ -6,6 +6,7 @@ programs, and at the end, however the tournament ends.
 
 from __future__ import annotations
 
+import codecs
 import json
 import secrets
 import tomllib
@@ -115,7 +116,7 @@ def _keep(file: Path, folder: Path, game_type: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         if (folder / _COPY).exists():
             raise SetupError(f"{folder}: holds a tournament already; go on with it (--resume) or choose another folder")
-        content = file.read_bytes()
+        content = file.read_bytes().removeprefix(codecs.BOM_UTF8)  # it would stand behind what is put before
         if "game" not in tomllib.loads(content.decode()):
             content = f"game = {json.dumps(game_type)}\n".encode() + content
         (folder / _COPY).write_bytes(content)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import trio
 
+from match import processes
 from match.errors import NotStartedError, SetupError
 from match.processes import MARK, find_processes
 from match.program import OUTPUT_LIMIT, Command, Program
@@ -256,6 +257,56 @@ async def test_without_process_handles_a_process_is_looked_after_all_the_same(
     with trio.fail_after(PATIENCE):
         await program.run()
     assert program.returncode == 6
+
+
+@pytest.fixture
+def without_posix(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A system that has nothing of what Windows lacks."""
+    for name in ("wait4", "waitid", "killpg", "pidfd_open", "getsid", "sched_getaffinity", "sched_setaffinity"):
+        monkeypatch.delattr(os, name, raising=False)
+    monkeypatch.delattr(trio.lowlevel, "FdStream")
+    monkeypatch.setattr(processes, "_PROC", Path("/no/such/folder"))
+
+
+@pytest.mark.usefixtures("without_posix")
+async def test_a_process_is_run_to_its_end_without_posix(runner: Runner) -> None:
+    program = runner.program("echo to out; echo to error >&2; exit 6")
+    async with trio.open_nursery() as nursery:
+        await nursery.start(program.run)
+        with trio.fail_after(PATIENCE):
+            await program.end(PATIENCE)
+    assert (program.returncode, program.was_ended) == (6, False)
+    assert lines(runner.out) == ["to out"]
+    assert lines(runner.error) == ["to error"]
+
+
+@pytest.mark.slow  # it is given time to end by itself
+@pytest.mark.usefixtures("without_posix")
+async def test_a_process_that_does_not_end_is_ended_without_posix(runner: Runner) -> None:
+    program = runner.of(["sleep", "500"])
+    async with trio.open_nursery() as nursery:
+        await nursery.start(program.run)
+        with trio.fail_after(PATIENCE):
+            await program.end(0)
+    assert (program.returncode, program.was_ended) == (-signal.SIGKILL, True)
+
+
+@pytest.mark.usefixtures("without_posix")
+async def test_a_cancelled_process_is_ended_without_posix_with_what_it_has_started(
+    runner: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taskkill = tmp_path / "bin" / "taskkill"  # stands in for the command of Windows
+    taskkill.parent.mkdir()
+    taskkill.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/asked\npkill -KILL -P "$4"\n')
+    taskkill.chmod(0o755)
+    monkeypatch.setenv("PATH", str(taskkill.parent), prepend=os.pathsep)
+    program = runner.program("sleep 500 & echo ready; wait; sleep 500")
+    async with trio.open_nursery() as nursery:
+        await nursery.start(program.run)
+        await until(lambda: has_written(runner.out, "ready"))
+        nursery.cancel_scope.cancel()
+    assert program.gone.is_set()
+    assert (tmp_path / "asked").read_text().startswith("/T /F /PID ")
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system pins nothing")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import codecs
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,8 @@ def test_programs_are_enough(tmp_path: Path) -> None:
         (('name = "new"', ""), "program: name is missing"),
         (('[[program]]\nname = "greedy"\ncommand = "builtin:greedy"\n', ""), "expected at least 2 programs, found 1"),
         (("kind =", "kind"), "t.toml: "),
+        (('"builtin:greedy"', r'"java -jar C:\src\bot.jar"'), r"(?s)in a string.*; put a command .* in single quotes"),
+        (('"builtin:greedy"', r'"java -jar C:\bots\new.jar"'), r"command .*: expected one line .* in single quotes"),
     ],
 )
 def test_what_is_wrong_in_a_file_is_told(change: tuple[str, str], problem: str, tmp_path: Path) -> None:
@@ -122,6 +125,20 @@ def test_a_program_can_be_given_no_time_to_end(tmp_path: Path) -> None:
 def test_programs_are_tables(text: str, tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="program"):
         read(tmp_path, text)
+
+
+def test_a_file_as_windows_writes_it_can_be_read(tmp_path: Path) -> None:
+    text = FILE.replace('"builtin:greedy"', r"'C:\bots\new.exe'").replace("\n", "\r\n")
+    (tmp_path / "t.toml").write_bytes(codecs.BOM_UTF8 + text.encode())
+    commands = [entrant.command for entrant in read_tournament(tmp_path / "t.toml", "chess").entrants]
+    assert r"C:\bots\new.exe" in commands
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+def test_a_file_in_another_encoding_is_told(encoding: str, tmp_path: Path) -> None:
+    (tmp_path / "t.toml").write_bytes("# für alle\n".encode(encoding))
+    with pytest.raises(SetupError, match="is not in UTF-8; save it in that encoding"):
+        read_tournament(tmp_path / "t.toml", "chess")
 
 
 def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:

@@ -179,6 +179,13 @@ def test_misuse_is_one_line(options: tuple[str, ...], problem: str, file: str, t
 
 
 @pytest.mark.usefixtures("faults")
+def test_the_copy_of_a_file_with_a_byte_order_mark_can_be_read(file: str, tmp_path: Path) -> None:
+    Path(file).write_text(FILE, encoding="utf-8-sig")
+    assert run("tournament", file, "--out", str(tmp_path / "out")).exit_code == 0
+    assert run("tournament", "--resume", str(tmp_path / "out")).exit_code == 0
+
+
+@pytest.mark.usefixtures("faults")
 def test_a_folder_with_a_tournament_is_not_written_over(file: str, tmp_path: Path) -> None:
     out = str(tmp_path / "out")
     assert run("tournament", file, "--out", out).exit_code == 0
