@@ -33,7 +33,8 @@ from server.room import Room
 
 _HEAD: Final = struct.Struct("!I")
 _READ: Final = 64 * 1024
-_HOME: Final = str(Path(__file__).resolve().parents[1])
+HOME: Final = str(Path(__file__).resolve().parents[1])
+"""The directory that holds our packages: there, ``python -m`` finds them, installed or not."""
 
 
 def inner_strategy(command: str) -> str | None:
@@ -123,7 +124,7 @@ class _Worker:
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         process = self._process = await trio.lowlevel.open_process(
             [sys.executable, "-P", "-m", "match.thinking"],  # a folder of programs may hold a game.py of its own
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (_HOME, os.environ.get("PYTHONPATH"))))},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (HOME, os.environ.get("PYTHONPATH"))))},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,  # a signal from the terminal is for the match, which ends its workers itself

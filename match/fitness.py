@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final
 
-from match.program import last_lines
+from match.last_words import LONGEST, read_tail
 from match.records import LEFTOVER_VERDICTS, UNCOUNTED_VERDICTS, GameRecord
 
 FAILURES: Final = 3
@@ -58,7 +58,7 @@ def why_unfit(records: Collection[GameRecord], program: int, command: str, folde
     place = folder / last.folder
     for stream in ("stderr", "stdout"):
         file = place / f"program{program + 1}.{stream}.log"
-        if lines := last_lines(file, _LINES):
+        if lines := [line[:LONGEST] for line in read_tail(file) if line][-_LINES:]:
             yield f"  the end of {file}:"
             yield from (f"    {line}" for line in lines)
             return

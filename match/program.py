@@ -13,7 +13,6 @@ import contextlib
 import errno
 import os
 import re
-import shlex
 import shutil
 import signal
 import subprocess
@@ -26,6 +25,7 @@ from typing import IO, Final
 import trio
 
 from client.strategies import STRATEGIES
+from match.command_line import split_command
 from match.errors import NotStartedError, SetupError
 from match.processes import MARK, ProcessInfo, Usage, find_processes, kill_processes, living, session_members
 
@@ -38,9 +38,6 @@ OUTPUT_LIMIT: Final = 8 * 1024 * 1024
 
 _PLACE: Final = re.compile(r"(?<!\$)\{(\w+)\}")  # but not the shell's ${name}
 _CHUNK: Final = 64 * 1024
-_STAMP_LENGTH: Final = 11  # of the time before each line of a program's output
-_LAST_WORDS_LENGTH: Final = 200
-_TAIL: Final = 4096
 _POLL: Final = 0.02  # seconds between looks at processes that nobody tells us about
 _FAREWELL: Final = 0.5  # seconds in which children may end that outlive their parent
 _KILLED: Final = 5.0  # seconds after which we no longer believe that a kill works
@@ -54,18 +51,20 @@ class Command:
     words: tuple[str, ...]
 
     @classmethod
-    def parse(cls, text: str) -> Command:
+    def parse(cls, text: str, cwd: str = "", platform: str = sys.platform) -> Command:
         """A command line, the path of a program or .jar file, or ``builtin:`` and a strategy. Raises SetupError.
 
-        A word that begins with ``~`` means a home folder, as in a shell.
+        `cwd` is the directory that relative paths begin at (empty: the current one), `platform` a value of
+        `sys.platform`. The path of a file that exists is one word, whatever is in it. A word that begins with ``~``
+        means a home folder, as in a shell.
         """
         if text.startswith(BUILTIN):
             return cls(text, _builtin_words(text))
-        if Path(path := os.path.expanduser(text)).is_file():  # noqa: PTH111 - Path's form raises
+        if _is_file(cwd, path := os.path.expanduser(text)):  # noqa: PTH111 - Path's form raises
             words = [path]
         else:
             try:
-                words = [os.path.expanduser(word) for word in shlex.split(text)]  # noqa: PTH111
+                words = [os.path.expanduser(word) for word in split_command(text, platform)]  # noqa: PTH111
             except ValueError as error:
                 raise SetupError(f"program {text!r}: {str(error).lower()}") from None
         if not words:
@@ -76,8 +75,8 @@ class Command:
                 raise SetupError(f"program {text!r}: there is no place {{{place}}}, expected {known}")
         if words[0].lower().endswith(".jar"):
             words = ["java", "-jar", *words]
-        elif "/" not in words[0] and shutil.which(words[0]) is None and Path(words[0]).is_file():
-            words[0] = f"./{words[0]}"
+        else:
+            words[0] = _found(words[0], cwd, platform)
         if not any(f"{{{place}}}" in text for place in ("host", "port", "reservation")):
             words += ["-h", "{host}", "-p", "{port}", "-r", "{reservation}"]
         return cls(text, tuple(words))
@@ -85,6 +84,20 @@ class Command:
     def arguments(self, places: Mapping[str, str]) -> list[str]:
         """The words with all of PLACES filled in."""
         return [_PLACE.sub(lambda found: places.get(found[1], found[0]), word) for word in self.words]
+
+
+def _found(word: str, cwd: str, platform: str) -> str:
+    """The program's file, as the system has to be told of it; files of the directory need no sign before the name."""
+    is_path = "/" in word or (platform == "win32" and "\\" in word)
+    if not _is_file(cwd, word) or not (is_path or shutil.which(word) is None):
+        return word
+    if platform == "win32":  # which begins relative paths at the directory of this process
+        return str(Path(cwd, word).absolute())
+    return word if is_path else f"./{word}"
+
+
+def _is_file(cwd: str, path: str) -> bool:
+    return os.path.isfile(os.path.join(cwd, path))  # noqa: PTH113, PTH118 - Path's form raises
 
 
 def _builtin_words(text: str) -> tuple[str, ...]:
@@ -99,11 +112,13 @@ def _builtin_words(text: str) -> tuple[str, ...]:
 class Program:
     """A process and all it starts; `mark` names it in their environment.
 
-    `exited` is set once the process itself has ended, `gone` once nothing of it is left; `returncode` is as in
-    subprocess, negative for a signal.
+    It is started in the directory `cwd`; empty: the current one. `exited` is set once the process itself has ended,
+    `gone` once nothing of it is left; `returncode` is as in subprocess, negative for a signal.
     """
 
-    def __init__(self, arguments: Sequence[str], mark: str, out: Path, error: Path, core: int | None = None) -> None:
+    def __init__(
+        self, arguments: Sequence[str], mark: str, out: Path, error: Path, core: int | None = None, cwd: str = ""
+    ) -> None:
         self.exited = trio.Event()
         self.gone = trio.Event()
         self.returncode: int | None = None
@@ -116,6 +131,7 @@ class Program:
         self._mark = mark
         self._paths = (out, error)
         self._core = core
+        self._cwd = cwd or None
         self._popen: subprocess.Popen[bytes] | None = None
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -124,7 +140,7 @@ class Program:
         try:
             popen = self._popen = await trio.to_thread.run_sync(self._spawn)
         except (OSError, ValueError) as error:
-            raise NotStartedError(_why_not(self._arguments[0], error)) from None
+            raise NotStartedError(_why_not(self._arguments[0], error, self._cwd)) from None
         assert popen.stdout is not None
         assert popen.stderr is not None
         try:
@@ -202,6 +218,7 @@ class Program:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
+                cwd=self._cwd,
                 env={**os.environ, MARK: self._mark},
                 start_new_session=True,  # ignored on Windows, where a group of its own keeps Ctrl-C away, too
                 creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
@@ -332,21 +349,6 @@ async def _copy(stream: IO[bytes], path: Path, started: float) -> None:
                 file.flush()
 
 
-def last_lines(file: Path, count: int) -> list[str]:
-    """The last lines of a file of outputs that are not blank, without their times."""
-    with contextlib.suppress(OSError), file.open("rb") as opened:
-        opened.seek(max(0, opened.seek(0, os.SEEK_END) - _TAIL))
-        lines = opened.read().decode(errors="replace").splitlines()
-        said = [line[_STAMP_LENGTH:].rstrip() for line in lines]
-        return [line[:_LAST_WORDS_LENGTH] for line in said if line.strip()][-count:]
-    return []
-
-
-def last_words(*files: Path) -> str:
-    """The last line of the first of these files of outputs that has one."""
-    return next((lines[0].strip() for file in files if (lines := last_lines(file, 1))), "")
-
-
 @contextlib.contextmanager
 def _on_core(core: int | None) -> Iterator[None]:
     """What this thread starts meanwhile runs on this core alone."""
@@ -361,12 +363,14 @@ def _on_core(core: int | None) -> Iterator[None]:
         os.sched_setaffinity(0, before)
 
 
-def _why_not(word: str, error: OSError | ValueError) -> str:
+def _why_not(word: str, error: OSError | ValueError, cwd: str | None) -> str:
     """Why the program cannot be started, and what may help."""
     if isinstance(error, ValueError):  # a zero byte in a word
         return f"{word!r}: {error}"
+    if cwd is not None and not Path(cwd).is_dir():
+        return f"{cwd}: the directory to start {word} in does not exist"
     if error.errno == errno.ENOENT:
-        if Path(word).exists():
+        if Path(cwd or "", word).exists():
             return f"{word}: the interpreter that its first line names does not exist"
         return f"{word}: there is no such program"
     if error.errno == errno.EACCES:

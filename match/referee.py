@@ -19,12 +19,13 @@ import trio
 from client.errors import ClientError
 from client.refusals import plain_text
 from match.arena import Arena, OwnRoom, open_arena, own_config
-from match.builtin import InnerPlayer, inner_strategy
+from match.builtin import HOME, InnerPlayer, inner_strategy
 from match.errors import MachineError, NotStartedError
 from match.evidence import Evidence, start_name
 from match.house import ForeignRoom, open_foreign_room
+from match.last_words import last_words
 from match.plan import PlannedGame
-from match.program import BUILTIN, Command, Program, last_words
+from match.program import BUILTIN, Command, Program
 from match.records import GameRecord
 from match.setup import MatchSetup
 from match.verdict import Judgement, ProgramFacts, has_failed_to_start, judge
@@ -194,8 +195,9 @@ class _Referee:
             "seed": str(seed),
             "game": self._setup.game_type,
         }
-        arguments = Command.parse(command).arguments(places)
-        if command.startswith(BUILTIN) and self._setup.edition is not None:
+        arguments = Command.parse(command, self._setup.cwd).arguments(places)
+        is_builtin = command.startswith(BUILTIN)
+        if is_builtin and self._setup.edition is not None:
             arguments += ["--edition", self._setup.edition]
         program = Program(
             arguments,
@@ -203,6 +205,7 @@ class _Referee:
             self._output(index, "stdout"),
             self._output(index, "stderr"),
             self._cores[index],
+            HOME if is_builtin else self._setup.cwd,  # a folder of programs may hold a game.py of its own
         )
         try:
             await nursery.start(program.run)
@@ -218,9 +221,10 @@ class _Referee:
         await program.exited.wait()
         known = self._facts.programs[index]
         if not program.was_ended and not self._evidence.is_called_off:
-            known.last_words = self._last_words(index)
             if isinstance(program, InnerPlayer):
                 known.last_words = program.problem
+            elif program.returncode or self._facts.result is None:
+                known.last_words = self._last_words(index)
             known.returncode = program.returncode
         self._evidence.note()
         await program.gone.wait()

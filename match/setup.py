@@ -67,12 +67,14 @@ class MatchSetup:
     """But not before so many games."""
     edition: str | None = None
     """The form in which the server speaks; None: the usual one of that game."""
+    cwd: str = ""
+    """The directory that the match was begun in and its programs are started in; empty: the current one."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.games <= MAX_GAMES:
             raise SetupError(f"{count_text(self.games, 'game')} cannot be played, expected 1 to {MAX_GAMES}")
         for entrant in self.entrants:
-            Command.parse(entrant.command)
+            Command.parse(entrant.command, self.cwd)
 
     @property
     def names(self) -> tuple[str, str]:

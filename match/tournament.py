@@ -45,6 +45,8 @@ class Tournament:
     patience: Patience = field(default_factory=Patience)
     sprt: str | None = None
     """The sequential test that ends each pairing, written as the option of a match."""
+    cwd: str = ""
+    """The directory that programs are started in; empty: the current one."""
 
     def __post_init__(self) -> None:
         names = [entrant.name for entrant in self.entrants]
@@ -77,6 +79,7 @@ class Tournament:
             server_options=self.server_options,
             patience=self.patience,
             sprt=self.sprt,
+            cwd=self.cwd,
         )
 
     def folder_of(self, pairing: tuple[int, int]) -> str:
@@ -105,8 +108,9 @@ def read_tournament(file: Path, game_type: str) -> Tournament:
     """The tournament a TOML file describes; `game_type` unless it names one. Raises SetupError.
 
     Keys: kind, games, game, seed, concurrency, sprt (as of `match`), soft_timeout and hard_timeout (milliseconds),
-    start_timeout, exit_timeout and game_timeout (seconds), start_piece, game_end; and a table ``[[program]]`` for each
-    program with name, command and timeout (false: not held to the limits).
+    start_timeout, exit_timeout and game_timeout (seconds), start_piece, game_end, cwd (the directory that programs are
+    started in); and a table ``[[program]]`` for each program with name, command and timeout (false: not held to the
+    limits).
     """
     text = ""
     try:
@@ -125,7 +129,8 @@ def read_tournament(file: Path, game_type: str) -> Tournament:
 
 
 def _tournament(value: dict[str, Any], game_type: str) -> Tournament:
-    known = ("kind", "games", "game", "seed", "concurrency", "sprt", "program", *_SECONDS, *_MILLISECONDS, *_RULES)
+    plain = ("kind", "games", "game", "seed", "concurrency", "sprt", "cwd", "program")
+    known = (*plain, *_SECONDS, *_MILLISECONDS, *_RULES)
     for key in value:
         if key not in known:
             raise SetupError(f"{key}: there is no such key, expected {', '.join(known)}")
@@ -146,6 +151,7 @@ def _tournament(value: dict[str, Any], game_type: str) -> Tournament:
         server_options={**limits, **rules},
         patience=Patience(**times),
         sprt=_take(value, "sprt", str, "") if "sprt" in value else None,
+        cwd=_take_cwd(value),
     )
 
 
@@ -168,6 +174,13 @@ def _take(value: Mapping[str, Any], key: str, kind: type | tuple[type, ...], def
     taken = value.get(key, default)
     if not isinstance(taken, kind) or (isinstance(taken, bool) and kind is not bool):
         raise SetupError(f"{key} {taken!r}: expected {_EXPECTED[kind]}")
+    return taken
+
+
+def _take_cwd(value: Mapping[str, Any]) -> str:
+    taken: str = _take(value, "cwd", str, "")
+    if taken and not Path(taken).is_absolute():  # a tournament that is resumed may be read elsewhere
+        raise SetupError(f"cwd {taken!r}: expected an absolute path")
     return taken
 
 

@@ -27,7 +27,7 @@ class ProgramFacts:
     returncode: int | None = None
     """How its process ended by itself, as in subprocess; None if it had not by the time of the verdict."""
     last_words: str = ""
-    """The last line it wrote to standard error, or else to standard output."""
+    """The exception that its outputs tell of, or else the last line it wrote to standard error or standard output."""
     refusal: str | None = None
     """What the server said to a request that it refused."""
     plays_another_game: bool = False

@@ -10,6 +10,7 @@ import enum
 import logging
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final, Protocol, TextIO, cast
 
 from protocol.messages import Cause
@@ -87,9 +88,10 @@ def log_events(file: LogFile, log_format: str, log_level: str) -> Callable[[even
             loggers.append(_logger(file, threshold, is_console=is_console))
         name, fields = names.get(kind) or names.setdefault(kind, _names(kind))
         if is_console and isinstance(happening, events.GameEnded):
-            loggers[0].log(level, name, **_ended_for_people(happening))
+            loggers[0].log(level, name, **_for_terminals(_ended_for_people(happening)))
         else:
-            loggers[0].log(level, name, **{field: _shown(getattr(happening, field)) for field in fields})
+            shown = {field: _shown(getattr(happening, field)) for field in fields}
+            loggers[0].log(level, name, **_for_terminals(shown) if is_console else shown)
 
     return log
 
@@ -136,6 +138,24 @@ def _ended_for_people(game: events.GameEnded) -> dict[str, object]:
         if cause != Cause.REGULAR.value
     ]
     return {"room": game.room, "result": "; ".join([f"{head} {points}", *faults]), "plies": game.plies}
+
+
+def _for_terminals(fields: dict[str, object]) -> dict[str, object]:
+    """The same, but what may command a terminal is shown as a Python string, with escapes."""
+    return {
+        name: _Quoted(value) if isinstance(value, str) and not value.isprintable() else value
+        for name, value in fields.items()
+    }
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class _Quoted:
+    """A text that the library must not write as it is, which it does with texts without blanks."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return repr(self.text)
 
 
 def _shown(value: object) -> object:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from client.defaults import DEFAULT_PASSWORD
-from spielleiter.commands import SUBCOMMANDS, Failure, run_async, show_help_alone
+from spielleiter.commands import SUBCOMMANDS, Failure, run_async, show_help_alone, tell
 from spielleiter.encoding import PASSWORD, TEXT, json_text
 from spielleiter.options import (
     board_option,
@@ -144,9 +144,9 @@ def prepare(
         if as_json:
             _echo_json(roomId=room.room_id, reservations=room.reservations)
             return
-        click.echo(f"room {room.room_id}", err=True)
+        tell(f"room {room.room_id}", err=True)
         for code in room.reservations:
-            click.echo(code)
+            tell(code)
 
     server.run(act)
 
@@ -326,6 +326,6 @@ def status(server: _Server, as_json: bool) -> None:
             from spielleiter.status import status_lines
 
             for line in status_lines(report):
-                click.echo(line)
+                tell(line)
 
     server.run(act)

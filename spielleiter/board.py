@@ -27,6 +27,7 @@ from game.blokus.state import SEAT_OF_COLOR, BlokusState
 from game.hase_und_igel.board import FieldType
 from game.hase_und_igel.player import PlayerColor
 from game.hase_und_igel.state import HaseUndIgelState
+from server.escaping import escaped
 
 _LONGEST_NAME: Final = 20
 _GAP: Final = "   "
@@ -58,8 +59,8 @@ def text_width(text: str) -> int:
 
 
 def printable(text: str) -> str:
-    """`text` in one line, with a question mark for each character that a terminal might take for a command."""
-    return "".join(" " if char.isspace() else char if char.isprintable() else "?" for char in text)
+    """`text` in one line; control characters are escaped, and what else no terminal can show is a question mark."""
+    return "".join(" " if char.isspace() else char if char.isprintable() else "?" for char in escaped(text))
 
 
 def shortened(text: str, columns: int) -> str:

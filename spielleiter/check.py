@@ -15,7 +15,7 @@ import click
 
 from server.counting import count_text
 from server.setting import MAX_SECONDS
-from spielleiter.commands import Misuse, run_async
+from spielleiter.commands import Misuse, run_async, tell
 from spielleiter.exit_codes import EXIT_FAULT, EXIT_MACHINE
 from spielleiter.options import (
     chosen_edition,
@@ -81,6 +81,7 @@ def check(
 
     require_sensible_limits(soft_timeout, hard_timeout)
     chosen = chosen_edition(game, edition)
+    _require_writable(out, junit)
     patience = Patience(start=start_timeout, exit=exit_timeout)
     setup = CheckSetup(
         command, chosen.game_type, soft_timeout / 1000, hard_timeout / 1000, pause, patience, chosen.name
@@ -88,7 +89,7 @@ def check(
     season = season_text(chosen.game_type, chosen.name)
     try:
         require_startable(Command.parse(command))
-        click.echo(f"{season}: checking {command}")
+        tell(f"{season}: checking {command}")
         with tempfile.TemporaryDirectory() as temporary:
             folder = out or Path(temporary)
             results = run_async(lambda: check_program(setup, folder, partial(_tell, out)))
@@ -98,13 +99,13 @@ def check(
         raise Misuse(str(error)) from None
     except (MatchError, OSError) as error:
         told = os_error_text(error) if isinstance(error, OSError) else error
-        click.echo(f"spielleiter check: {told}", err=True)
+        tell(f"spielleiter check: {told}", err=True)
         raise click.exceptions.Exit(EXIT_MACHINE) from None
     warnings = sum(result.status is Status.WARNING for result in results)
     steps = count_text(len(results), "step")
     if is_undecided(results):
         open_steps = sum(result.status in {Status.UNDECIDED, Status.NOT_TRIED} for result in results)
-        click.echo(
+        tell(
             f"undecided: this machine was too busy for {open_steps} of {steps}{_counted(warnings)}; "
             "try again when it has less to do"
         )
@@ -112,14 +113,28 @@ def check(
     if not is_fit(results):
         missed = [result for result in results if result.status not in {Status.PASSED, Status.WARNING}]
         first = next(result for result in missed if result.status is Status.FAILED)
-        click.echo(
-            f"not fit: {len(missed)} of {steps} not passed, first {first.number}, {first.title}{_counted(warnings)}"
-        )
+        tell(f"not fit: {len(missed)} of {steps} not passed, first {first.number}, {first.title}{_counted(warnings)}")
         raise click.exceptions.Exit(EXIT_FAULT)
     if warnings:
-        click.echo(f"fit: {len(results) - warnings} of {steps} passed{_counted(warnings)}")
+        tell(f"fit: {len(results) - warnings} of {steps} passed{_counted(warnings)}")
     else:
-        click.echo(f"fit: {'the only step' if len(results) == 1 else f'all {len(results)} steps'} passed")
+        tell(f"fit: {'the only step' if len(results) == 1 else f'all {len(results)} steps'} passed")
+
+
+def _require_writable(out: Path | None, junit: Path | None) -> None:
+    """Find out before the first step whether the results can be kept. Raises Misuse."""
+    from server.errors import os_error_text
+
+    try:
+        if out is not None:
+            out.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=out):
+                pass
+        if junit is not None:
+            with junit.open("ab"):
+                pass
+    except OSError as error:
+        raise Misuse(os_error_text(error)) from None
 
 
 def _counted(warnings: int) -> str:
@@ -133,13 +148,13 @@ def _tell(out: Path | None, result: StepResult) -> None:
     head = f"{result.number:2}  {result.status.value:9}  {result.title}"
     if result.status is Status.PASSED:
         head += f": {result.came}"
-    click.echo(head)
+    tell(head)
     if result.status in {Status.FAILED, Status.WARNING, Status.UNDECIDED}:
-        click.echo(f"        expected: {result.expected}")
-        click.echo(f"        came:     {result.came}")
+        tell(f"        expected: {result.expected}")
+        tell(f"        came:     {result.came}")
         for line in result.stderr.splitlines():
-            click.echo(f"        stderr:   {line}")
+            tell(f"        stderr:   {line}")
     if result.status is Status.WARNING:
-        click.echo(f"        remark:   {result.remark}")
+        tell(f"        remark:   {result.remark}")
     if out is not None and result.status not in {Status.PASSED, Status.NOT_TRIED}:
-        click.echo(f"        kept in:  {out / result.folder}")
+        tell(f"        kept in:  {out / result.folder}")

@@ -1,6 +1,7 @@
 """The steps of a check as JUnit's XML, which is what continuous integration shows.
 
-Invariants: every step is a test, in the order of the steps; whatever a program wrote, the file is well-formed.
+Invariants: every step is a test, in the order of the steps; whatever a program wrote, the file keeps to the schema that
+Jenkins' xUnit plugin publishes (junit-10.xsd), with control characters escaped.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 from lxml import etree
 
 from match.check import Status, StepResult
+from server.escaping import escaped, escaped_lines
 
 
 def render_junit(command: str, results: Sequence[StepResult], season: str) -> bytes:
@@ -21,7 +23,7 @@ def render_junit(command: str, results: Sequence[StepResult], season: str) -> by
     """
     suite = etree.Element(
         "testsuite",
-        name=f"spielleiter check {printable(command)}, {season}",
+        name=f"spielleiter check {escaped(command)}, {season}",
         tests=str(len(results)),
         failures=str(sum(result.status is Status.FAILED for result in results)),
         errors=str(sum(result.status is Status.UNDECIDED for result in results)),
@@ -30,24 +32,19 @@ def render_junit(command: str, results: Sequence[StepResult], season: str) -> by
     for result in results:
         case = etree.SubElement(suite, "testcase", classname="check", name=f"{result.number:02d} {result.title}")
         if result.status is Status.FAILED:
-            failure = etree.SubElement(case, "failure", message=printable(result.came))
-            failure.text = f"expected: {printable(result.expected)}"
-            etree.SubElement(case, "system-err").text = printable(result.stderr)
+            failure = etree.SubElement(case, "failure", message=escaped(result.came))
+            failure.text = f"expected: {escaped(result.expected)}"
+            etree.SubElement(case, "system-err").text = escaped_lines(result.stderr)
         elif result.status is Status.UNDECIDED:
-            message = printable(f"this machine was too busy: {result.came}")
+            message = escaped(f"this machine was too busy: {result.came}")
             error = etree.SubElement(case, "error", type=result.status.value, message=message)
-            error.text = f"expected: {printable(result.expected)}"
-            etree.SubElement(case, "system-err").text = printable(result.stderr)
+            error.text = f"expected: {escaped(result.expected)}"
+            etree.SubElement(case, "system-err").text = escaped_lines(result.stderr)
         elif result.status is Status.WARNING:
-            message = printable(f"warning: {result.came} ({result.remark})")
+            message = escaped(f"warning: {result.came} ({result.remark})")
             etree.SubElement(case, "skipped", message=message)
-            etree.SubElement(case, "system-out").text = f"expected: {printable(result.expected)}"
-            etree.SubElement(case, "system-err").text = printable(result.stderr)
+            etree.SubElement(case, "system-out").text = f"expected: {escaped(result.expected)}"
+            etree.SubElement(case, "system-err").text = escaped_lines(result.stderr)
         elif result.status is Status.NOT_TRIED:
             etree.SubElement(case, "skipped", message="an earlier step was not passed that this one builds on")
     return bytes(etree.tostring(suite, encoding="utf-8", xml_declaration=True, pretty_print=True))
-
-
-def printable(text: str) -> str:
-    """The text without what XML cannot hold."""
-    return "".join(sign if sign in "\t\n" or sign.isprintable() else "\ufffd" for sign in text)

@@ -48,6 +48,13 @@ def run_async(main: Callable[[], Awaitable[T]]) -> T:
         raise single(group) from None
 
 
+def tell(line: str = "", *, err: bool = False) -> None:
+    """Write a line to standard output, or to standard error with `err`; control characters in it are escaped."""
+    from server.escaping import escaped
+
+    click.echo(escaped(line), err=err)
+
+
 def show_help_alone(context: click.Context) -> None:
     """A group that is called without a command shows what there is."""
     if context.invoked_subcommand is None:
@@ -93,13 +100,13 @@ class LazyGroup(click.Group):
         except click.ClickException as error:
             context = getattr(error, "ctx", None)
             name = context.command_path if context else extra.get("prog_name") or self.name
-            click.echo(f"{name}: {' '.join(error.format_message().split())}", err=True)
+            tell(f"{name}: {' '.join(error.format_message().split())}", err=True)
             sys.exit(error.exit_code)
         except click.Abort:
             sys.exit(EXIT_INTERRUPTED)
         except OSError as error:  # a full disk, a file that may not be read: this machine's affair, and no bug
             from server.errors import os_error_text
 
-            click.echo(f"{extra.get('prog_name') or self.name}: {os_error_text(error)}", err=True)
+            tell(f"{extra.get('prog_name') or self.name}: {os_error_text(error)}", err=True)
             sys.exit(EXIT_FAILURE)
         sys.exit(code if isinstance(code, int) else 0)

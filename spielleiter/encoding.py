@@ -78,10 +78,15 @@ def _nearest(sign: str) -> str:
 
 
 def json_text(value: Any, stream: TextIO | None = None) -> str:
-    """The value as one line of JSON, with escapes if `stream` (standard output) cannot write it as it is."""
+    """The value as one line of JSON, in ASCII with escapes if `stream` (standard output) cannot write it as it is.
+
+    So it is if a terminal might take a character of it for a command.
+    """
     import json  # not for commands that write none
 
     text = json.dumps(value, ensure_ascii=False)
+    if not text.isprintable():
+        return json.dumps(value)
     try:
         text.encode((stream or sys.stdout).encoding or "ascii")
     except UnicodeEncodeError:

@@ -13,7 +13,7 @@ import sys
 
 import click
 
-from spielleiter.commands import Failure, Misuse, run_async
+from spielleiter.commands import Failure, Misuse, run_async, tell
 from spielleiter.encoding import TEXT
 from spielleiter.options import game_option, server_options
 
@@ -54,7 +54,7 @@ def lend(command: str, host: str, port: int | None) -> None:
                 listening = await nursery.start(
                     lambda task_status: lend_program(program, host, wanted, task_status=task_status)
                 )
-                click.echo(f"lends {command} on {host} port {listening}")
+                tell(f"lends {command} on {host} port {listening}")
                 async for _ in signals:
                     break
             nursery.cancel_scope.cancel()
@@ -97,7 +97,7 @@ def borrow(lender: str, host: str, port: int, wait: float, reservation: str, see
     try:
         code = run_async(lambda: borrow_program(place.strip("[]"), int(number), places, write, wait))
     except RefusedError as error:
-        click.echo(f"spielleiter borrow: {error}", err=True)
+        tell(f"spielleiter borrow: {error}", err=True)
         raise click.exceptions.Exit(EXIT_REFUSED) from None
     except LendingError as error:
         raise Failure(str(error)) from None

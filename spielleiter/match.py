@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,8 +19,9 @@ import click
 
 from client.defaults import DEFAULT_PASSWORD
 from server.counting import count_text
+from server.escaping import escaped
 from server.setting import MAX_WHOLE_NUMBER
-from spielleiter.commands import EXIT_FAILURE, Misuse, run_async
+from spielleiter.commands import EXIT_FAILURE, Misuse, run_async, tell
 from spielleiter.completion import completing, game_option_values, programs
 from spielleiter.encoding import PASSWORD, TEXT
 from spielleiter.exit_codes import EXIT_FAULT, EXIT_MACHINE, FAULTS, exit_code, fault_kinds
@@ -35,6 +37,7 @@ from spielleiter.options import (
 )
 
 if TYPE_CHECKING:
+    from match.journal import Journal
     from match.records import GameRecord
     from match.runner import Conditions, End
     from match.setup import MatchSetup
@@ -217,7 +220,7 @@ def match_command(context: click.Context, /, resume: Path | None, **options: Any
     try:
         end, records, summary = _play(setup, folder, conditions, options["report_every"])
     except MatchError as error:
-        click.echo(f"spielleiter match: {error}", err=True)
+        tell(f"spielleiter match: {error}", err=True)
         raise click.exceptions.Exit(EXIT_MACHINE) from None
     raise click.exceptions.Exit(exit_code(end, records, summary, fail_on, options["require"]))
 
@@ -237,7 +240,6 @@ def _check_requirement(setup: MatchSetup, require: str) -> None:
 def _play(
     setup: MatchSetup, folder: Path, conditions: Conditions, report_every: int | None
 ) -> tuple[End, tuple[GameRecord, ...], Summary]:
-    from match.journal import open_journal
     from match.reports import write_reports
     from match.runner import End, count_cores, play_match
     from match.season import season_text
@@ -248,17 +250,17 @@ def _play(
     conditions = dataclasses.replace(conditions, concurrency=lower_concurrency(conditions.concurrency))
     cores = count_cores()
     if conditions.concurrency > cores:
-        click.echo(
+        tell(
             f"{conditions.concurrency} games at a time on {cores} processor cores: thinking times say little, and "
             "programs may be too slow for no fault of theirs",
             err=True,
         )
     games = count_text(setup.games, "game")
     if setup.games % 2:
-        click.echo(f"{games}: the last one has no counterpart with the sides swapped", err=True)
+        tell(f"{games}: the last one has no counterpart with the sides swapped", err=True)
     season = season_text(setup.game_type, setup.edition)
-    click.echo(f"{season}: {setup.names[0]} against {setup.names[1]}, {games}, seed {setup.seed}, into {folder}")
-    with open_journal(folder) as journal:
+    tell(f"{season}: {setup.names[0]} against {setup.names[1]}, {games}, seed {setup.seed}, into {folder}")
+    with usable_journal(folder) as journal:
         try:
             interim = Interim(sprt_of(setup), report_every)
             with showing_progress(setup.games, tuple(journal.records.values()), interim=interim) as progress:
@@ -279,7 +281,7 @@ def lower_concurrency(wanted: int) -> int:
 
     concurrency, why = fair_concurrency(wanted)
     if why is not None:
-        click.echo(why, err=True)
+        tell(why, err=True)
     return concurrency
 
 
@@ -289,7 +291,7 @@ def show_unfit(setup: MatchSetup, folder: Path, records: Sequence[GameRecord]) -
 
     for program in unfit_programs(records):
         for line in why_unfit(records, program, setup.entrants[program].command, folder):
-            click.echo(line, err=True)
+            tell(line, err=True)
 
 
 def _show(summary: Summary, folder: Path, end: End) -> None:
@@ -305,32 +307,30 @@ def _show(summary: Summary, folder: Path, end: End) -> None:
     )
     from match.runner import End
 
-    click.echo()
+    tell()
     if end is End.DECIDED:
-        click.echo(end.value)
+        tell(end.value)
     elif end is not End.DONE:
-        click.echo(f"{end.value}; --resume {folder} goes on")
-    click.echo(headline(summary))
-    click.echo(games_text(summary))
+        tell(f"{end.value}; --resume {folder} goes on")
+    tell(headline(summary))
+    tell(games_text(summary))
     for program in summary.programs:
         times, score = program.think_times, f"+{program.wins} ={program.draws} -{program.losses}"
-        click.echo(
+        tell(
             f"{program.name}: {score}, points {estimate_text(program.points)}; "
             f"thinks {seconds_text(times.median)} (median), {seconds_text(times.p95)} (95 %), "
             f"{seconds_text(times.max)} (longest)"
         )
-        click.echo(
-            f"{' ' * len(program.name)}  {count_text(program.crashes, 'crash', 'crashes')}, "
+        tell(
+            f"{' ' * len(escaped(program.name))}  {count_text(program.crashes, 'crash', 'crashes')}, "
             f"{count_text(program.timeouts, 'timeout')}, {count_text(program.illegal_moves, 'illegal move')}, "
             f"{count_text(program.bad_messages, 'bad message')}, "
             f"{count_text(program.leftovers, 'time')} left running after the game"
         )
-    click.echo(
-        f"Elo {both_elo_text(summary)}, likelihood of superiority {percent_text(summary.likelihood_of_superiority)}"
-    )
+    tell(f"Elo {both_elo_text(summary)}, likelihood of superiority {percent_text(summary.likelihood_of_superiority)}")
     for text in filter(None, (sprt_text(summary), significance_text(summary))):
-        click.echo(text)
-    click.echo(f"report: {folder / 'report.html'}")
+        tell(text)
+    tell(f"report: {folder / 'report.html'}")
 
 
 def _setup(context: click.Context, options: dict[str, Any]) -> MatchSetup:
@@ -385,7 +385,25 @@ def _setup(context: click.Context, options: dict[str, Any]) -> MatchSetup:
         significance=options["significance"],
         min_games=options["min_tests"] if options["significance"] is not None else 0,
         edition=options["edition"],
+        cwd=str(Path.cwd()),
     )
+
+
+@contextmanager
+def usable_journal(folder: Path) -> Iterator[Journal]:
+    """The journal of the match in `folder`, as `open_journal`.
+
+    Raises Misuse if it cannot be opened (it is locked, or may not be written to): nothing has been played then.
+    """
+    from match.errors import JournalError
+    from match.journal import open_journal
+
+    with ExitStack() as stack:
+        try:
+            journal = stack.enter_context(open_journal(folder))
+        except JournalError as error:
+            raise Misuse(str(error)) from None
+        yield journal
 
 
 def check_setup(setup: MatchSetup) -> None:
@@ -399,8 +417,10 @@ def check_setup(setup: MatchSetup) -> None:
     from server.editions import choose_editions
 
     sprt_of(setup)
+    if setup.cwd and not Path(setup.cwd).is_dir():
+        raise SetupError(f"{setup.cwd}: the directory that the programs are started in does not exist")
     for entrant in setup.entrants:
-        require_startable(Command.parse(entrant.command))
+        require_startable(Command.parse(entrant.command, setup.cwd), setup.cwd)
     try:
         config = own_config(setup)
     except TypeError as error:

@@ -24,6 +24,7 @@ from match.records import GameRecord, Verdict
 from match.runner import Progress
 from match.sprt import Sprt
 from match.statistics import count_pairs, count_results
+from server.escaping import escaped
 
 _STOPPING: Final = "finishing the games that are being played; once more (Ctrl-C) cuts them off"
 _ERASE_LINE: Final = "\r\033[K"
@@ -99,7 +100,7 @@ class PlainProgress:
 
     def _tell(self, line: str) -> None:
         with suppress(OSError):
-            click.echo(line, file=self._screen)
+            click.echo(escaped(line), file=self._screen)
 
 
 class LiveProgress:
@@ -162,7 +163,7 @@ class LiveProgress:
         self._text = text[: max(0, shutil.get_terminal_size().columns - len(before))]
         with suppress(OSError):
             if line_above:
-                click.echo(_ERASE_LINE + line_above, file=self._screen)
+                click.echo(_ERASE_LINE + escaped(line_above), file=self._screen)
             self._bar.render_progress()
 
     def _time(self) -> str:

@@ -11,6 +11,7 @@ from typing import Final
 
 from client.errors import ClientError, ConnectionLostError, RequestRefusedError, ServerProtocolError
 from client.refusals import plain_text
+from server.escaping import escaped
 
 _SEASON_HINT: Final = "if this server plays another season, name it with --game or --edition"
 
@@ -45,7 +46,7 @@ _ADVICE: Final = (
 
 def refusal_text(message: str) -> str:
     """One line for people: the reason in the server's words and, where it is known, what to do."""
-    text = plain_text(message)
+    text = escaped(plain_text(message))
     for pattern, advice in _ADVICE:
         if found := re.fullmatch(pattern, text):
             return f"{text.removesuffix('.')}; {found.expand(advice)}"

@@ -11,6 +11,7 @@ import json
 import secrets
 import tomllib
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -19,9 +20,9 @@ from typing import TYPE_CHECKING
 import click
 
 from server.counting import count_text
-from spielleiter.commands import EXIT_INTERRUPTED, Misuse, run_async
+from spielleiter.commands import EXIT_INTERRUPTED, Misuse, run_async, tell
 from spielleiter.exit_codes import EXIT_FAULT, EXIT_MACHINE, fault_kinds
-from spielleiter.match import check_setup
+from spielleiter.match import check_setup, usable_journal
 from spielleiter.options import MAX_CONCURRENCY, folder_option, game_option, is_given
 
 if TYPE_CHECKING:
@@ -83,18 +84,19 @@ def tournament(
     folder = resume or out or Path(f"tournament-{datetime.now().astimezone():%Y-%m-%d_%H-%M-%S}")
     try:
         described = read_tournament(file or folder / _COPY, game)
+        described = replace(described, cwd=described.cwd or str(Path.cwd()))
         if resume is not None and is_given(context, "game"):
             _refuse_other_game(folder, described, game)
         for pairing in described.pairings():
             check_setup(described.match_of(pairing, ""))
         if file is not None:
-            _keep(file, folder, described.game_type)
+            _keep(file, folder, described.game_type, described.cwd)
     except SetupError as error:
         raise Misuse(str(error)) from None
     try:
         end, records = _play(described, folder, concurrency or described.concurrency)
     except MatchError as error:
-        click.echo(f"spielleiter tournament: {error}", err=True)
+        tell(f"spielleiter tournament: {error}", err=True)
         raise click.exceptions.Exit(EXIT_MACHINE) from None
     raise click.exceptions.Exit(_exit_code(end, records, kinds))
 
@@ -108,8 +110,8 @@ def _refuse_other_game(folder: Path, begun: Tournament, game: str) -> None:
         )
 
 
-def _keep(file: Path, folder: Path, game_type: str) -> None:
-    """A copy, for --resume, which names the game that --game named."""
+def _keep(file: Path, folder: Path, game_type: str, cwd: str) -> None:
+    """A copy, for --resume, which names the game that --game named and the directory that programs are started in."""
     from match.errors import SetupError
 
     try:
@@ -117,15 +119,18 @@ def _keep(file: Path, folder: Path, game_type: str) -> None:
         if (folder / _COPY).exists():
             raise SetupError(f"{folder}: holds a tournament already; go on with it (--resume) or choose another folder")
         content = file.read_bytes().removeprefix(codecs.BOM_UTF8)  # it would stand behind what is put before
-        if "game" not in tomllib.loads(content.decode()):
+        named = tomllib.loads(content.decode())
+        if "game" not in named:
             content = f"game = {json.dumps(game_type)}\n".encode() + content
+        if "cwd" not in named:
+            content = f"cwd = {json.dumps(cwd)}\n".encode() + content
         (folder / _COPY).write_bytes(content)
     except OSError as error:
         raise SetupError(f"{folder}: cannot be written to ({error.strerror or error})") from None
 
 
 def _play(described: Tournament, folder: Path, concurrency: int) -> tuple[End, list[GameRecord]]:
-    from match.journal import SETUP, load_setup, open_journal, save_setup
+    from match.journal import SETUP, load_setup, save_setup
     from match.ratings import rank
     from match.reports import write_reports
     from match.runner import Conditions, End, play_match
@@ -149,9 +154,9 @@ def _play(described: Tournament, folder: Path, concurrency: int) -> tuple[End, l
                 setup = described.match_of(pairing, secrets.token_hex(8))
                 save_setup(place, setup.to_json())
             season = season_text(setup.game_type, setup.edition)
-            click.echo(f"{season}: {setup.names[0]} against {setup.names[1]}, {count_text(setup.games, 'game')}")
+            tell(f"{season}: {setup.names[0]} against {setup.names[1]}, {count_text(setup.games, 'game')}")
             test, is_decided = sprt_of(setup), stop_rule(setup)
-            with open_journal(place) as journal:
+            with usable_journal(place) as journal:
                 try:
                     known = tuple(journal.records.values())
                     with showing_progress(setup.games, known, interim=Interim(test)) as progress:
@@ -163,13 +168,14 @@ def _play(described: Tournament, folder: Path, concurrency: int) -> tuple[End, l
                 unfit = True
                 show_unfit(setup, place, records)
             elif end not in {End.DONE, End.DECIDED}:
-                click.echo(f"{end.value}; --resume {folder} goes on")
+                tell(f"{end.value}; --resume {folder} goes on")
                 break
             if len(matches) % len(names) == 0:
                 _write_table(folder, rank(names, matches))
     finally:
-        _write_table(folder, rank(names, matches))
-    click.echo()
+        if matches:
+            _write_table(folder, rank(names, matches))
+    tell()
     click.echo((folder / "table.md").read_text(encoding="utf-8"), nl=False)
     if unfit and end in {End.DONE, End.DECIDED, End.UNFIT}:
         end = End.UNFIT
@@ -189,29 +195,28 @@ def _write_table(folder: Path, table: Sequence[Rank]) -> None:
 
 def _render_table(table: Sequence[Rank]) -> str:
     """The ratings, and below them each program's results against each other one: won, drawn, lost."""
+    from match.reports.escaping import escape_markdown
+
     lines = [
         "| | program | rating | 95 % | games | won | drawn | lost | faults |",
         "|--:|---|--:|---|--:|--:|--:|--:|--:|",
     ]
-    for place, line in enumerate(table, 1):
+    names = [escape_markdown(line.name) for line in table]
+    for place, (name, line) in enumerate(zip(names, table, strict=True), 1):
         rating, results = line.rating, line.results
         lines.append(
-            f"| {place} | {_cell(line.name)} | {rating.value:+.0f} | [{rating.low:+.0f}, {rating.high:+.0f}] | "
+            f"| {place} | {name} | {rating.value:+z.0f} | [{rating.low:+z.0f}, {rating.high:+z.0f}] | "
             f"{results.games} | {results.wins} | {results.draws} | {results.losses} | {line.faults} |"
         )
-    lines += ["", f"| against | {' | '.join(_cell(line.name) for line in table)} |", "|---" + "|--:" * len(table) + "|"]
-    for line in table:
+    lines += ["", f"| against | {' | '.join(names)} |", "|---" + "|--:" * len(table) + "|"]
+    for name, line in zip(names, table, strict=True):
         met = dict(line.opponents)
         cells = [
             f"+{tally.wins} ={tally.draws} -{tally.losses}" if (tally := met.get(other.name)) else "–"
             for other in table
         ]
-        lines.append(f"| {_cell(line.name)} | {' | '.join(cells)} |")
+        lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
-
-
-def _cell(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("|", "\\|")
 
 
 def _exit_code(end: End, records: Sequence[GameRecord], kinds: frozenset[str]) -> int:

@@ -1,7 +1,7 @@
 """Positions and results in words, for people and for scripts.
 
-Invariants: nothing here knows a game but through `game.api`. Players are named by their display name, or by their
-place at the table. Positions are drawn in `spielleiter.board`.
+Invariants: nothing here knows a game but through `game.api`. Control characters in names and reasons are escaped.
+Players are named by their display name, or by their place at the table. Positions are drawn in `spielleiter.board`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Final
 from client.player import GameEnd, GameReport
 from game.api import Seat, State
 from protocol.messages import Cause, Memento, Result
+from server.escaping import escaped
 from spielleiter.refusals import refusal_text
 
 
@@ -65,7 +66,7 @@ def result_line(result: Result, names: tuple[str, str]) -> str:
             head = f"{_name(names, winner)} wins"
         case _:
             head = "a draw"
-    return "; ".join([f"{head} {points_text(result_points(result))}", *_faults(result, names)])
+    return escaped("; ".join([f"{head} {points_text(result_points(result))}", *_faults(result, names)]))
 
 
 _ENDS: Final = {
@@ -91,4 +92,4 @@ def report_line(report: GameReport) -> str:
         return " - ".join([_ENDS[report.end], *(refusal_text(text) for text in report.errors[-1:])])
     head = {"none": "no winner", "draw": "a draw"}.get(outcome_word(report), outcome_word(report))
     place = "" if report.seat is None else f" as player {report.seat + 1}"
-    return "; ".join([f"{head}{place}, {points_text(result_points(result))}", *_faults(result, result.names)])
+    return escaped("; ".join([f"{head}{place}, {points_text(result_points(result))}", *_faults(result, result.names)]))

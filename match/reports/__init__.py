@@ -1,18 +1,20 @@
 """A match's results as files, for spreadsheets, continuous integration and people.
 
-Law: a report is a pure function of summary and records that gives the file's whole text; nothing in it is fetched
-from elsewhere, and whatever a program or its author chose (names, reasons) is escaped for the form it stands in.
+Invariants: a report is a pure function of summary and records that gives the file's whole text; nothing in it is
+fetched from elsewhere, and whatever a program or its author chose (names, reasons) is escaped for the form it stands
+in. Only junit.xml has more: the ends of what programs wrote to standard error in games that failed.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
 from match.errors import JournalError
+from match.last_words import read_tail
 from match.records import GameRecord
 from match.reports.csv import render_csv
 from match.reports.html import render_html
@@ -22,6 +24,8 @@ from match.summary import Summary
 
 REPORTS: Final = ("summary.json", "games.csv", "junit.xml", "summary.md", "report.html")
 """The files' names, in the order they are written."""
+
+_TAIL: Final = 4096  # bytes of each program's standard error in junit.xml
 
 
 def render_summary(summary: Summary) -> str:
@@ -38,7 +42,7 @@ def write_reports(folder: Path, summary: Summary, records: Sequence[GameRecord])
     texts = (
         render_summary(summary),
         render_csv(games),
-        render_junit(summary, games),
+        render_junit(summary, games, _errors(folder, games)),
         render_markdown(summary),
         render_html(summary, games),
     )
@@ -46,6 +50,22 @@ def write_reports(folder: Path, summary: Summary, records: Sequence[GameRecord])
     for path, text in zip(paths, texts, strict=True):
         _write(path, text)
     return paths
+
+
+def _errors(folder: Path, games: Iterable[GameRecord]) -> dict[int, str]:
+    """By number of the game: what the program at fault wrote last to standard error, or both if none was."""
+    found = {}
+    for game in games:
+        if game.offender is None and game.is_counted:
+            continue
+        parts = []
+        for program in (0, 1) if game.offender is None else (game.offender,):
+            lines = read_tail(folder / game.folder / f"program{program + 1}.stderr.log", _TAIL)
+            if any(lines):
+                parts.append(f"{game.names[program]}:")
+                parts += lines
+        found[game.game] = "\n".join(parts).rstrip("\n")
+    return found
 
 
 def _write(path: Path, text: str) -> None:

@@ -1,7 +1,7 @@
 """games.csv: one line a game, for spreadsheets.
 
-Law: the columns and their order stay; new ones come at the end. Program 1 and 2 are the match's `--player1` and
-`--player2`. Text that a spreadsheet would take for a formula is preceded by an apostrophe.
+Invariants: the columns and their order stay; new ones come at the end. Program 1 and 2 are the match's `--player1` and
+`--player2`. A text is one line without control characters, and no formula to any spreadsheet.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from match.records import GameRecord
+from match.reports.escaping import escape_cell
 
 COLUMNS: Final = (
     "game", "pair", "game_type", "seed", "start", "name1", "name2", "seat1", "seat2", "winner", "is_counted", "verdict",
@@ -65,6 +66,4 @@ def _row(record: GameRecord) -> list[str | float | None]:
 def _cell(value: str | float | None) -> str | float:
     if value is None:
         return ""
-    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
-        return f"'{value}"
-    return value
+    return escape_cell(value) if isinstance(value, str) else value

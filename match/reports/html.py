@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from html import escape
 from statistics import median
 from typing import Final
 from urllib.parse import quote
 
 from match.course import CoursePoint, course_of
 from match.records import GameRecord, Verdict
+from match.reports.escaping import escape_html as escape
 from match.reports.svg import Band, Bar, Dot, Step, course, histogram, scatter, stacked_bars
 from match.reports.words import (
     FAULT_COLUMNS,
@@ -56,7 +56,11 @@ line.bound { stroke: var(--ink); stroke-dasharray: 6 4; }
 line.zero { stroke: var(--ink); } line.mean { stroke: var(--p0); stroke-width: 2; }
 .key { display: inline-block; width: .8em; height: .8em; margin: 0 .3em 0 1em; } .key.p0 { background: var(--p0); }
 .key.p1 { background: var(--p1); } .key.draw { background: var(--draw); } details { margin: 1em 0; }
-a { color: inherit; }
+a { color: inherit; } h1, p, li, caption, td:first-child { overflow-wrap: anywhere; } td { white-space: nowrap; }
+td.text, td:first-child { white-space: normal; min-width: 6em; } details td:first-child { min-width: 0; }
+.wide, figure { overflow-x: auto; } svg { min-width: 34em; }
+@media (max-width: 40em) { body { margin: 1em auto; } h1 { font-size: 1.4em; } ul { padding-left: 1.2em; }
+  th, td { padding: .2em .4em; } figure { margin: 1.5em 0; } }
 """
 
 
@@ -70,7 +74,7 @@ def render_html(summary: Summary, records: Sequence[GameRecord]) -> str:
         *(f"<p>{escape(fact)}</p>" for fact in facts),
         _results(summary),
         _comparison(summary),
-        _faults(summary),
+        _faults(summary, records),
         _times(summary),
         f"<p>In the plots:{_key('p0', first)}{_key('p1', second)}{_key('draw', 'draw')}</p>",
         *_figures(summary, records),
@@ -125,11 +129,22 @@ def _comparison(summary: Summary) -> str:
     )
 
 
-def _faults(summary: Summary) -> str:
+def _faults(summary: Summary, records: Sequence[GameRecord]) -> str:
     rows: list[tuple[str | int, ...]] = [(each.name, *fault_counts(each)) for each in summary.programs]
     table = _table("Faults", ("Program", *FAULT_COLUMNS), rows)
-    lines = "".join(f"<li>{escape(line)}</li>" for line in incident_texts(summary))
+    played = {record.game: record for record in records}
+    lines = "".join(
+        f"<li>{_incident(line, played[each.game])}</li>"
+        for each, line in zip(summary.incidents, incident_texts(summary), strict=True)
+    )
     return f"{table}<ul>{lines}</ul>" if lines else table
+
+
+def _incident(line: str, record: GameRecord) -> str:
+    """The line, whose first words lead to the game's folder, and a link to the replay."""
+    game, colon, rest = line.partition(":")
+    replay = "" if record.replay is None else f" ({_link(f'{record.folder}/{record.replay}', 'replay')})"
+    return f"{_link(f'{record.folder}/', game)}{colon}{escape(rest)}{replay}"
 
 
 def _times(summary: Summary) -> str:
@@ -152,16 +167,16 @@ def _times(summary: Summary) -> str:
 
 
 def _table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str | int]]) -> str:
-    lines = [f"<table><caption>{escape(caption)}</caption>"]
+    lines = [f'<div class="wide"><table><caption>{escape(caption)}</caption>']
     if any(head):
         lines.append("<thead><tr>" + "".join(f"<th>{escape(cell)}</th>" for cell in head) + "</tr></thead>")
     lines += ["<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows]
-    return "\n".join([*lines, "</table>"])
+    return "\n".join([*lines, "</table></div>"])
 
 
 def _games(records: Sequence[GameRecord]) -> str:
     head = ("Game", "Start", "First", "Result", "Verdict", "Points", "Moves", "Time", "Replay")
-    lines = [f"<details><summary>All {len(records)} games</summary><table><thead><tr>"]
+    lines = [f'<details><summary>All {len(records)} games</summary><div class="wide"><table><thead><tr>']
     lines += ["".join(f"<th>{cell}</th>" for cell in head), "</tr></thead>"]
     for record in records:
         points = " : ".join(NOTHING if each is None else str(each) for each in record.points)
@@ -176,7 +191,7 @@ def _games(records: Sequence[GameRecord]) -> str:
             f"<td>{points}</td><td>{record.plies}</td><td>{seconds_text(record.wall_seconds)}</td><td>{replay}</td>",
         ]
         lines.append("<tr>" + "".join(cells) + "</tr>")
-    return "\n".join([*lines, "</table></details>"])
+    return "\n".join([*lines, "</table></div></details>"])
 
 
 def _link(place: str, text: str) -> str:
@@ -223,7 +238,7 @@ def _ratio_course(summary: Summary, points: Sequence[CoursePoint]) -> str | None
     ratios = [(each.games, each.log_likelihood_ratio) for each in points if each.log_likelihood_ratio is not None]
     if test is None or len(ratios) < 2:
         return None
-    steps = [Step(games, ratio, ratio, ratio, f"After {games} games: {ratio:+.2f}") for games, ratio in ratios]
+    steps = [Step(games, ratio, ratio, ratio, f"After {games} games: {ratio:+z.2f}") for games, ratio in ratios]
     heights = [test.lower, test.upper, *(ratio for _, ratio in ratios)]
     return course(steps, "games", "LLR", (min(heights), max(heights)), (test.lower, test.upper))
 

@@ -1,14 +1,15 @@
 """junit.xml: a match as a suite of tests, which is what continuous integration shows.
 
-Law: a game is a test. One with a program at fault has failed, one that was not counted for another reason has an error,
-and every other has passed, whoever won it.
+Invariants: a game is a test. One with a program at fault has failed, one that was not counted for another reason has an
+error, and every other has passed, whoever won it. The file keeps to the schema that Jenkins' xUnit plugin publishes
+(junit-10.xsd). What others have written stands in it with control characters escaped.
 """
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from lxml import etree
@@ -16,34 +17,34 @@ from lxml import etree
 from match.records import GameRecord
 from match.reports.words import elo_text, likelihood_text, result_text
 from match.summary import Summary
+from server.escaping import escaped, escaped_lines
 
-_FORBIDDEN: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML 1.0 has no way to write."""
+_NO_OUTPUTS: Final[Mapping[int, str]] = MappingProxyType({})
 
 
-def render_junit(summary: Summary, records: Sequence[GameRecord]) -> str:
-    """The file's text."""
+def render_junit(summary: Summary, records: Sequence[GameRecord], errors: Mapping[int, str] = _NO_OUTPUTS) -> str:
+    """The file's text; `errors`: by number of the game, what programs wrote to standard error."""
     seconds = math.fsum(record.wall_seconds for record in records)
     counts = {
         "tests": str(len(records)),
         "failures": str(sum(_is_failure(record) for record in records)),
         "errors": str(sum(_is_error(record) for record in records)),
-        "skipped": "0",
         "time": f"{seconds:.3f}",
     }
-    title = _text(" vs ".join(summary.names))
+    title = escaped(" vs ".join(summary.names))
     suites = etree.Element("testsuites", {"name": "spielleiter match"})
     suite = etree.SubElement(suites, "testsuite", {"name": title})
     for element in (suites, suite):
         for name, value in counts.items():
             element.set(name, value)
+    suite.set("skipped", "0")  # which the schema has no place for in the element around it
     if summary.started_at is not None:
-        suite.set("timestamp", _text(summary.started_at))
+        suite.set("timestamp", escaped(summary.started_at))
     properties = etree.SubElement(suite, "properties")
     for name, value in _properties(summary):
-        etree.SubElement(properties, "property", {"name": name, "value": _text(value)})
+        etree.SubElement(properties, "property", {"name": name, "value": escaped(value)})
     for record in records:
-        _add_game(suite, title, record)
+        _add_game(suite, title, record, errors.get(record.game, ""))
     etree.indent(suites)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + etree.tostring(suites, encoding="unicode") + "\n"
 
@@ -66,24 +67,26 @@ def _properties(summary: Summary) -> list[tuple[str, str]]:
     return values
 
 
-def _add_game(suite: etree._Element, title: str, record: GameRecord) -> None:
+def _add_game(suite: etree._Element, title: str, record: GameRecord, error: str) -> None:
     first, second = (record.names[program] for program in record.seats)
     name = f"game {record.game}: {first} first, {second} second"
     if record.start is not None:
         name += f", {record.start}"
     case = etree.SubElement(
-        suite, "testcase", {"classname": title, "name": _text(name), "time": f"{record.wall_seconds:.3f}"}
+        suite, "testcase", {"classname": title, "name": escaped(name), "time": f"{record.wall_seconds:.3f}"}
     )
     if _is_failure(record) or _is_error(record):
         by = "" if record.offender is None else f"{record.names[record.offender]}: "
-        message = _text(f"{by}{record.verdict}: {record.reason}")
+        message = escaped(f"{by}{record.verdict}: {record.reason}")
         kind = "failure" if _is_failure(record) else "error"
         etree.SubElement(case, kind, {"type": record.verdict, "message": message}).text = message
     lines = [f"result: {result_text(record)}", f"folder: {record.folder}"]
     for program in (0, 1):
         points = "no" if record.points[program] is None else record.points[program]
         lines.append(f"{record.names[program]}: {points} points, {record.causes[program] or 'no cause'}")
-    etree.SubElement(case, "system-out").text = _text("\n".join(lines))
+    etree.SubElement(case, "system-out").text = "\n".join(map(escaped, lines))
+    if error:
+        etree.SubElement(case, "system-err").text = escaped_lines(error)
 
 
 def _is_failure(record: GameRecord) -> bool:
@@ -92,7 +95,3 @@ def _is_failure(record: GameRecord) -> bool:
 
 def _is_error(record: GameRecord) -> bool:
     return not record.is_counted and record.offender is None
-
-
-def _text(text: str) -> str:
-    return _FORBIDDEN.sub("\ufffd", text)

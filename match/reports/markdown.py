@@ -5,10 +5,10 @@ Law: GitHub's Markdown; whatever a program is called, it stays text and in its c
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from match.reports.escaping import escape_markdown
 from match.reports.words import (
     FAULT_COLUMNS,
     elo_text,
@@ -32,7 +32,7 @@ INCIDENTS: Final = 20
 def render_markdown(summary: Summary) -> str:
     """The file's text."""
     results, programs = summary.results, summary.programs
-    lines = [f"## {_escape(headline(summary))}", "", f"{_escape(games_text(summary))}.", ""]
+    lines = [f"## {escape_markdown(headline(summary))}", "", f"{escape_markdown(games_text(summary))}.", ""]
     lines += _table(
         ("", *summary.names),
         [
@@ -74,7 +74,7 @@ def render_markdown(summary: Summary) -> str:
             for each in programs
         ],
     )
-    lines += [f"- {_escape(line)}" for line in incident_texts(summary, INCIDENTS)]
+    lines += [f"- {escape_markdown(line)}" for line in incident_texts(summary, INCIDENTS)]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -84,9 +84,4 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str | int]]) -> list[str
 
 
 def _row(cells: Sequence[str | int]) -> str:
-    return "| " + " | ".join(_escape(str(cell)) for cell in cells) + " |"
-
-
-def _escape(text: str) -> str:
-    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return re.sub(r"([\\`*_\[\]|~$])", r"\\\1", " ".join(text.split()))
+    return "| " + " | ".join(escape_markdown(str(cell)) for cell in cells) + " |"

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Final
+
+from match.reports.escaping import escape_html as escape
 
 WIDTH: Final = 760
 HEIGHT: Final = 280
@@ -214,4 +215,4 @@ def _word(x: float, y: float, text: str, anchor: str = "middle") -> str:
 
 
 def _n(value: float) -> str:
-    return f"{value:.2f}".rstrip("0").rstrip(".")
+    return f"{value:z.2f}".rstrip("0").rstrip(".")

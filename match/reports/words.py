@@ -25,7 +25,8 @@ def headline(summary: Summary) -> str:
     if test is not None and test.decision is not None:
         accepted, other = (test.elo1, test.elo0) if test.decision == "H1" else (test.elo0, test.elo1)
         unit = "nElo" if test.model == "normalized" else "Elo"
-        return f"{first} against {second}: {accepted:+g} {unit} rather than {other:+g} (SPRT accepted {test.decision})"
+        compared = f"{accepted:+zg} {unit} rather than {other:+zg}"
+        return f"{first} against {second}: {compared} (SPRT accepted {test.decision})"
     pairs = sum(summary.pairs)
     if not pairs:
         return f"{first} against {second}: no pair of games is complete, nothing can be said"
@@ -47,7 +48,7 @@ def elo_text(elo: Estimate | None) -> str:
 def _signed(value: float) -> str:
     if math.isinf(value):
         return "+∞" if value > 0 else "−∞"
-    return f"{value:+.1f}".replace("-", "−")
+    return f"{value:+z.1f}".replace("-", "−")
 
 
 def both_elo_text(summary: Summary) -> str:
@@ -60,7 +61,7 @@ def estimate_text(estimate: Estimate | None) -> str:
     """``81.7 [79.2, 84.1]``."""
     if estimate is None:
         return NOTHING
-    return f"{estimate.value:.1f} [{estimate.low:.1f}, {estimate.high:.1f}]".replace("-", "−")
+    return f"{estimate.value:z.1f} [{estimate.low:z.1f}, {estimate.high:z.1f}]".replace("-", "−")
 
 
 def percent_text(share: float | None) -> str:
@@ -100,13 +101,13 @@ def sprt_text(summary: Summary) -> str | None:
     if test is None:
         return None
     state = f"{test.decision} accepted" if test.decision else "undecided"
-    parameters = f"elo0={test.elo0:g} elo1={test.elo1:g} alpha={test.alpha:g} beta={test.beta:g} model={test.model}"
+    parameters = f"elo0={test.elo0:zg} elo1={test.elo1:zg} alpha={test.alpha:g} beta={test.beta:g} model={test.model}"
     return f"{ratio_text(test.log_likelihood_ratio, test.lower, test.upper)}, {parameters}: {state}"
 
 
 def ratio_text(ratio: float, lower: float, upper: float) -> str:
     """``LLR +1.23 (-2.94, +2.94)``: the logarithm of the likelihood ratio in its bounds."""
-    return f"LLR {ratio:+.2f} ({lower:+.2f}, {upper:+.2f})"
+    return f"LLR {ratio:+z.2f} ({lower:+z.2f}, {upper:+z.2f})"
 
 
 def significance_text(summary: Summary) -> str | None:

@@ -78,6 +78,22 @@ def test_a_command_line_that_is_none_is_refused(text: str, problem: str) -> None
         Command.parse(text)
 
 
+def test_a_command_line_is_read_where_the_program_is_started(tmp_path: Path) -> None:
+    (tmp_path / "my bot").touch()
+    assert Command.parse("my bot", str(tmp_path)).words[0] == "./my bot"
+    assert Command.parse("my bot").words[0] == "my"
+
+
+def test_paths_of_windows_are_kept(tmp_path: Path) -> None:
+    for platform in ("win32", "linux"):
+        assert Command.parse(r"C:\bots\bot.exe -x", platform=platform).words[:2] == (r"C:\bots\bot.exe", "-x")
+        assert Command.parse(r"C:\bots\bot.jar", platform=platform).words[:3] == ("java", "-jar", r"C:\bots\bot.jar")
+    (tmp_path / "bot.exe").touch()
+    assert Command.parse("bot.exe", str(tmp_path), "win32").words[0] == str(tmp_path / "bot.exe")
+    assert Command.parse("./bot.exe", str(tmp_path), "win32").words[0] == str(tmp_path / "bot.exe")
+    assert Command.parse("./bot.exe", str(tmp_path), "linux").words[0] == "./bot.exe"
+
+
 # -- processes ------------------------------------------------------------------------------------------------------
 
 
@@ -88,11 +104,11 @@ class Runner:
         self.out, self.error = folder / "out", folder / "error"
         self.mark = f"{folder}/test"
 
-    def program(self, script: str, core: int | None = None) -> Program:
-        return self.of(["sh", "-c", script], core)
+    def program(self, script: str, core: int | None = None, cwd: str = "") -> Program:
+        return self.of(["sh", "-c", script], core, cwd)
 
-    def of(self, arguments: Sequence[str], core: int | None = None) -> Program:
-        return Program(arguments, self.mark, self.out, self.error, core)
+    def of(self, arguments: Sequence[str], core: int | None = None, cwd: str = "") -> Program:
+        return Program(arguments, self.mark, self.out, self.error, core, cwd)
 
     @property
     def alive(self) -> list[str]:
@@ -127,6 +143,24 @@ async def test_how_a_process_ended_is_known(script: str, code: int, runner: Runn
     assert program.exited.is_set()
     assert program.gone.is_set()
     assert (program.was_ended, program.leftovers) == (False, ())
+
+
+@pytest.mark.slow
+async def test_a_program_is_started_in_its_directory(runner: Runner, tmp_path: Path) -> None:
+    place = tmp_path / "some where"
+    place.mkdir()
+    (place / "bot").write_text("#!/bin/sh\npwd\n")
+    (place / "bot").chmod(0o755)
+    await runner.of(["./bot"], cwd=str(place)).run()
+    assert runner.out.read_text().split(None, 1)[1] == f"{place}\n"
+
+
+async def test_a_directory_that_is_gone_is_named(runner: Runner, tmp_path: Path) -> None:
+    place = str(tmp_path / "gone")
+    with pytest.raises(NotStartedError, match=r"gone: the directory to start \./bot in does not exist"):
+        await runner.of(["./bot"], cwd=place).run()
+    with pytest.raises(NotStartedError, match=r"\./bot: there is no such program"):
+        await runner.of(["./bot"], cwd=str(tmp_path)).run()
 
 
 async def test_outputs_are_kept_with_the_time_before_each_line(runner: Runner) -> None:

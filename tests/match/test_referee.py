@@ -62,6 +62,17 @@ def shell(script: str) -> str:
     return f"sh -c {shlex.quote(script)} bot"
 
 
+JAVA = 'Exception in thread "main" java.lang.Error: no book\\n\\tat Bot.main(Bot.java:5)\\n'
+
+
+@pytest.mark.slow
+async def test_a_built_in_program_plays_in_a_folder_that_holds_modules_of_the_same_names(tmp_path: Path) -> None:
+    for name in ("game", "match", "client", "spielleiter"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit(1)\n")
+    record = await play(tmp_path, "builtin:illegal", "builtin:first", cwd=str(tmp_path))
+    assert (record.verdict, record.offender) == (Verdict.ILLEGAL_MOVE, 0)
+
+
 # -- programs that never get as far as a game -----------------------------------------------------------------------
 
 
@@ -73,6 +84,11 @@ def shell(script: str) -> str:
             shell("echo no book >&2; exit 3"),
             Verdict.NO_START,
             "ended with exit code 3 and had not connected; its last words: no book",
+        ),
+        (
+            shell(f"printf {shlex.quote(JAVA)} >&2; exit 1"),
+            Verdict.NO_START,
+            "ended with exit code 1 and had not connected; its last words: java.lang.Error: no book",
         ),
         (shell("echo bye"), Verdict.NO_START, "ended with exit code 0 and had not connected; its last words: bye"),
         (shell("kill -KILL $$"), Verdict.NO_START, "ended by signal 9 and had not connected"),

@@ -23,6 +23,7 @@ SETUP = MatchSetup(
     sprt="elo0=0 elo1=50",
     significance=0.05,
     min_games=20,
+    cwd="/bots",
 )
 
 
@@ -34,6 +35,12 @@ def test_a_setup_survives_json_but_for_the_password() -> None:
 
 def test_a_setup_shows_no_password() -> None:
     assert "secret" not in repr(SETUP)
+
+
+def test_a_setup_that_names_no_directory_means_the_current_one() -> None:
+    value = SETUP.to_json()
+    del value["cwd"]
+    assert MatchSetup.from_json(value).cwd == ""
 
 
 def test_without_a_server_there_is_none_in_json_either() -> None:

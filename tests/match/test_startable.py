@@ -130,3 +130,21 @@ def test_a_program_that_may_not_be_read_is_let_through(folder: Path, monkeypatch
 
     monkeypatch.setattr("builtins.open", refuse)
     assert why_not("./bot") == ""
+
+
+def test_relative_paths_begin_where_the_program_is_started(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path_factory.mktemp("other"))
+    for text in ("./bot", "bot", "enved", f"{sys.executable} bare.py"):
+        require_startable(Command.parse(text, str(folder)), str(folder))
+    for text, problem in (
+        ("./bott", "there is no file ./bott (did you mean 'bot'?)"),
+        ("./sub", "./sub is a folder"),
+        ("./locked", "./locked may not be executed"),
+        ("./strange", "names the interpreter /nowhere/python9"),
+        (f"{sys.executable} bar.py", "there is no file bar.py (did you mean 'bare.py'?)"),
+    ):
+        with pytest.raises(SetupError) as raised:
+            require_startable(Command.parse(text, str(folder)), str(folder))
+        assert problem in str(raised.value)

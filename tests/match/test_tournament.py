@@ -85,6 +85,12 @@ def test_programs_are_enough(tmp_path: Path) -> None:
     )
 
 
+def test_programs_are_started_where_the_file_says(tmp_path: Path) -> None:
+    described = read(tmp_path, f'cwd = "{tmp_path}"\n{FILE}')
+    assert described.cwd == str(tmp_path)
+    assert described.match_of((0, 1), "run").cwd == str(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
@@ -93,6 +99,8 @@ def test_programs_are_enough(tmp_path: Path) -> None:
         (("seed = 7", "seed = true"), "seed True"),
         (("seed = 7", 'sprt = "elo0=5"'), "SPRT: elo1= is missing"),
         (("seed = 7", "sprt = 5"), "sprt 5: expected a text"),
+        (("seed = 7", 'cwd = "bots"'), "cwd 'bots': expected an absolute path"),
+        (("seed = 7", "cwd = 7"), "cwd 7: expected a text"),
         (('"gauntlet"', '"swiss"'), "kind 'swiss': expected round-robin or gauntlet"),
         (("timeout = false", "timeout = 0"), "timeout 0"),
         (

@@ -99,6 +99,14 @@ def test_one_line_an_event_whatever_it_holds(log_format: str) -> None:
     assert all(name in line for name, line in zip(names, lines, strict=True))
 
 
+def test_nothing_that_came_from_the_wire_commands_the_terminal() -> None:
+    refused = events.RequestRefused("c1", Fault.UNKNOWN_ROOM, "\x1b[2J\x9b\u202e")
+    ended = msgspec.structs.replace(ENDED, names=("\x9b2J", "\u2066"))
+    for line in logged(io.StringIO(), "console", refused, ended):
+        assert not set("\x1b\x9b\u202e\u2066") & set(line)
+        assert "x9b" in line
+
+
 @pytest.mark.parametrize(
     ("level", "names"),
     [

@@ -188,7 +188,8 @@ def test_text_is_as_wide_as_a_terminal_shows_it() -> None:
 
 
 def test_nothing_that_a_player_calls_itself_commands_the_terminal() -> None:
-    assert printable("a\033[2Jb\nc\td") == "a?[2Jb c d"
+    assert printable("a\033[2Jb\nc\td") == r"a\x1b[2Jb\nc\td"
+    assert printable("wide\u3000blank, private \ue000") == "wide blank, private ?"
     assert "\033" not in "\n".join(drawn(BLOKUS, Look(), ("\033[2J", "\r")))
 
 

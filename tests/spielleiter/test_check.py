@@ -60,7 +60,7 @@ def test_what_failed_is_told_with_everything_known(steps: list[StepResult]) -> N
     assert done.stdout.splitlines()[2:] == [
         " 2  failed     plays",
         "        expected: a <move>",
-        "        came:     no\x01 move & nothing",
+        r"        came:     no\x01 move & nothing",
         "        stderr:   first line",
         "        stderr:   second line",
         " 3  not tried  ends",
@@ -121,9 +121,9 @@ def test_a_warning_is_told_and_changes_nothing(steps: list[StepResult]) -> None:
     assert done.stdout.splitlines()[2:] == [
         " 2  warning    is lenient",
         "        expected: no <end>",
-        "        came:     it\x02 ended",
+        r"        came:     it\x02 ended",
         "        stderr:   last words",
-        "        remark:   nobody demands this\x03",
+        r"        remark:   nobody demands this\x03",
         "fit: 1 of 2 steps passed, 1 warning",
     ]
 
@@ -157,11 +157,7 @@ def test_misuse_is_one_line(arguments: tuple[str, ...], problem: str) -> None:
 
 
 @pytest.mark.usefixtures("steps")
-def test_a_machine_that_fails_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    done = run("check", "bot", "--junit", str(tmp_path / "none" / "check.xml"))
-    assert done.exit_code == 4
-    assert done.stderr.startswith("spielleiter check: ")
-
+def test_a_machine_that_fails_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     async def fail(*_: object) -> None:
         raise MachineError("no space left")
 
@@ -170,12 +166,22 @@ def test_a_machine_that_fails_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert (done.exit_code, done.stderr) == (4, "spielleiter check: no space left\n")
 
 
-def test_a_folder_that_cannot_be_made_is_named_without_a_number(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("option", "place", "reason"),
+    [
+        ("--out", "file/out", "Not a directory"),
+        ("--junit", "none/check.xml", "No such file or directory"),
+        ("--junit", "", "Is a directory"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_before_the_first_step(
+    option: str, place: str, reason: str, tmp_path: Path, steps: list[StepResult]
+) -> None:
     (tmp_path / "file").touch()
-    done = run("check", "builtin:first", "--out", str(tmp_path / "file" / "out"))
-    assert done.exit_code == 4
-    assert done.stderr.startswith(f"spielleiter check: {tmp_path}")
-    assert done.stderr.endswith(": Not a directory\n")
+    done = run("check", "bot", option, str(tmp_path / place))
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"spielleiter: {tmp_path}")
+    assert done.stderr.endswith(f": {reason}\n")
 
 
 @pytest.mark.slow

@@ -203,6 +203,12 @@ def test_the_nearest_spelling_is_written(narrow_output: io.TextIOWrapper) -> Non
         b"\xff".decode("utf-8", "spielleiter.nearest")
 
 
+def test_json_commands_no_terminal() -> None:
+    value = {"name": "ü \x7f\x9b2J\u202e"}
+    assert json_text(value) == r'{"name": "\u00fc \u007f\u009b2J\u202e"}'
+    assert json.loads(json_text(value)) == value
+
+
 def test_json_loses_nothing(narrow_output: io.TextIOWrapper) -> None:
     assert json_text({"name": "Jörg"}, narrow_output) == '{"name": "Jörg"}'
     assert json_text({"name": "∞"}, narrow_output) == '{"name": "\\u221e"}'

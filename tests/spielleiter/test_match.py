@@ -15,9 +15,10 @@ import match.runner
 from client.defaults import DEFAULT_PASSWORD
 from client.editions import DEFAULT_GAME_TYPE
 from match.errors import MachineError
-from match.journal import load_setup, read_journal
+from match.journal import load_setup, open_journal, read_journal
 from match.plan import PlannedGame
 from match.processes import find_processes
+from match.program import Command
 from match.records import GameRecord, Verdict
 from match.setup import MatchSetup
 from tests.match.games import fault, game
@@ -355,6 +356,59 @@ def test_nothing_is_resumed_where_there_is_nothing(tmp_path: Path) -> None:
     done = run("match", "--resume", str(tmp_path))
     assert done.exit_code == 2
     assert "is there a match?" in done.stderr
+
+
+def test_a_resumed_match_starts_its_programs_where_it_was_begun(
+    games: dict[int, GameRecord], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, other = tmp_path / "begun", tmp_path / "other"
+    begun.mkdir()
+    other.mkdir()
+    (begun / "my bot").touch(0o755)
+    monkeypatch.chdir(begun)
+    assert run("match", "--player1", "my bot", "--player2", "builtin:first", "-n", "2", "--out", "out").exit_code == 0
+    seen: list[tuple[str, ...]] = []
+
+    async def play_game(setup: MatchSetup, planned: PlannedGame, *_: object) -> GameRecord:
+        seen.append((setup.cwd, Command.parse(setup.entrants[0].command, setup.cwd).words[0]))
+        return game(planned.game, 0)
+
+    monkeypatch.setattr(match.runner, "play_game", play_game)
+    (begun / "out" / "games.jsonl").write_text("")
+    monkeypatch.chdir(other)
+    done = run("match", "--resume", "../begun/out")
+    assert done.exit_code == 0, done.stderr
+    assert seen == [(str(begun), "./my bot")] * 2
+
+    (begun / "out").rename(other / "out")
+    (begun / "my bot").unlink()
+    begun.rmdir()
+    done = run("match", "--resume", "out")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == f"spielleiter: {begun}: the directory that the programs are started in does not exist\n"
+
+
+@pytest.mark.usefixtures("games")
+def test_a_folder_that_cannot_be_used_is_misuse_before_the_first_game(tmp_path: Path) -> None:
+    assert play(tmp_path).exit_code == 0
+    out = tmp_path / "out"
+    with open_journal(out):
+        done = run("match", "--resume", str(out))
+    assert (done.exit_code, done.stderr) == (2, f"spielleiter: {out}: another match is being played in this folder\n")
+    (tmp_path / "file").touch()
+    done = run(*MATCH, "--out", str(tmp_path / "file" / "out"))
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    assert "cannot be written (Not a directory)" in done.stderr
+
+
+def test_nothing_that_a_program_is_called_commands_the_terminal(games: dict[int, GameRecord], tmp_path: Path) -> None:
+    games[1] = fault(1, 1, Verdict.CRASH, reason="\x1b[2J")
+    done = play(tmp_path, "--name1", "a\x1b[2J\u202e", games=2)
+    assert done.exit_code == 0
+    assert done.stdout.replace("\n", "").isprintable()
+    assert done.stderr.replace("\n", "").isprintable()
+    assert r"a\x1b[2J\u202e: +2 =0 -0" in done.stdout
 
 
 # -- for real -------------------------------------------------------------------------------------------------------

@@ -135,6 +135,20 @@ def test_the_time_left_is_that_of_the_games_seen_here() -> None:
     assert "-]" not in screen.bar
 
 
+@pytest.mark.parametrize("screen_type", [Screen, io.StringIO])
+def test_nothing_that_a_program_said_commands_the_terminal(screen_type: type[io.StringIO]) -> None:
+    screen = screen_type()
+    with showing_progress(2, [], screen) as progress:
+        progress.game_finished(
+            fault(1, 1, Verdict.CRASH, reason="\x1b]0;title\x07\x9b2J\u202e", names=("a\x1b[2J", "b"))
+        )
+    told = screen.getvalue()
+    assert r"a\x1b[2J - b -:-, a\x1b[2J wins (b crash: \x1b]0;title\x07\x9b2J\u202e)" in told
+    assert not set("\x07\x9b\u202e") & set(told)
+    assert "\x1b]" not in told
+    assert "\x1b[2J" not in told
+
+
 @pytest.mark.parametrize(("seconds", "text"), [(0.9, "0:00:00"), (83, "0:01:23"), (90_000, "1 day, 1:00:00")])
 def test_times_are_hours_minutes_and_seconds(seconds: float, text: str) -> None:
     assert time_text(seconds) == text

@@ -9,7 +9,7 @@ import pytest
 
 import match.runner
 from client.editions import DEFAULT_GAME_TYPE
-from match.journal import load_setup, read_journal
+from match.journal import load_setup, open_journal, read_journal
 from match.plan import PlannedGame
 from match.records import GameRecord, Verdict
 from match.setup import MatchSetup
@@ -107,6 +107,42 @@ def test_one_program_that_cannot_play_keeps_the_others_from_nothing(
     assert done.stderr.count("b cannot play: does not start") == 2
     played = [len(read_journal(folder)) for folder in sorted((tmp_path / "out" / "matches").iterdir())]
     assert played == [2, 4, 2]
+
+
+def test_a_tournament_goes_on_in_the_directory_it_was_begun_in(
+    file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, other, out = tmp_path / "begun", tmp_path / "other", tmp_path / "out"
+    begun.mkdir()
+    other.mkdir()
+    monkeypatch.chdir(begun)
+    assert run("tournament", file, "--out", str(out)).exit_code == 0
+    shutil.rmtree(out / "matches" / "003_b_c")
+    monkeypatch.chdir(other)
+    assert run("tournament", "--resume", str(out)).exit_code == 0
+    assert {load_setup(folder)["cwd"] for folder in (out / "matches").iterdir()} == {str(begun)}
+
+
+@pytest.mark.usefixtures("faults")
+def test_a_folder_that_somebody_plays_in_is_misuse(file: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert run("tournament", file, "--out", str(out)).exit_code == 0
+    with open_journal(out / "matches" / "001_a_b_b"):
+        done = run("tournament", "--resume", str(out))
+    assert done.exit_code == 2
+    assert "another match is being played in this folder" in done.stderr
+
+
+@pytest.mark.usefixtures("faults")
+def test_names_stay_text_in_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "<b>`x`|\x1b[2J\u202e"
+    monkeypatch.setitem(STRENGTH, name, 4)
+    (tmp_path / "t.toml").write_text(FILE.replace('"a|b"', json.dumps(name)), encoding="utf-8")
+    done = run("tournament", str(tmp_path / "t.toml"), "--out", str(tmp_path / "out"))
+    assert done.exit_code == 0, done.stderr
+    for text in (done.stdout, (tmp_path / "out" / "table.md").read_text(encoding="utf-8")):
+        assert "| 1 | &lt;b&gt;\\`x\\`\\|\\\\x1b\\[2J\\\\u202e | " in text
+        assert text.replace("\n", "").isprintable()
 
 
 @pytest.mark.slow

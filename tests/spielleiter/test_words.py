@@ -31,6 +31,15 @@ def _report(result: Result | None, *, end: GameEnd = GameEnd.RESULT, seat: int |
     return GameReport(end, "r", seat, result, None, 3, ("first\n word", "last\n word"))
 
 
+def test_nothing_that_came_from_the_wire_commands_the_terminal() -> None:
+    scores = (Score(Cause.REGULAR, "", (2, 10)), Score(Cause.LEFT, "\x9b2J\u202e", (0, 7)))
+    result = Result((), scores, (0,))
+    assert result_line(result, ("a\x9b", "b\n")) == r"a\x9b wins 10:7; b\n: LEFT \x9b2J\u202e"
+    assert report_line(_report(result)).isprintable()
+    lost = GameReport(GameEnd.REFUSED, "r", None, None, None, 0, ("no \x9b2J",))
+    assert report_line(lost) == r"the server refused - no \x9b2J"
+
+
 def test_points_are_told_by_seat_and_part() -> None:
     assert points_text(((136,), (127,))) == "136:127"
     assert points_text(((12, 3), (10, 5))) == "12/3:10/5"

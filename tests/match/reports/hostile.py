@@ -10,7 +10,7 @@ HOSTILE_NAMES = (
     "<script>alert('1')</script>\"&amp;|`x`",
     '=HYPERLINK("http://evil.example") ]](x)*_~$\n\x00\x1b[31m\ud800]]>',
 )
-HOSTILE_REASON = "</td></svg><img src=x onerror=alert(1)>\r\n| a | b |\n# heading\n\x08"
+HOSTILE_REASON = "</td></svg><img src=x onerror=alert(1)>\r\n| a | b |\n# heading\n\x08\x7f\x9b2J\u202e\u2066"
 
 
 def hostile_match() -> tuple[Summary, list[GameRecord]]:

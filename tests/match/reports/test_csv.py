@@ -5,8 +5,11 @@ from __future__ import annotations
 import csv
 import io
 
+import pytest
+
 from match.records import Verdict
 from match.reports.csv import COLUMNS, render_csv
+from server.escaping import escaped
 from tests.match.games import fault, game, whole_match
 from tests.match.reports.hostile import HOSTILE_NAMES, HOSTILE_REASON, hostile_match
 
@@ -48,8 +51,15 @@ def test_nothing_becomes_a_formula_or_another_cell() -> None:
     assert len(rows) == 4
     assert all(None not in row and len(row) == len(COLUMNS) for row in rows)
     assert rows[0]["name1"] == HOSTILE_NAMES[0]
-    assert rows[0]["name2"] == f"'{HOSTILE_NAMES[1]}"
+    assert rows[0]["name2"] == "'" + r'=HYPERLINK("http://evil.example") ]](x)*_~$\n\x00\x1b[31m\ud800]]>'
     assert rows[0]["start"].startswith("'--")
-    assert rows[2]["reason"] == HOSTILE_REASON
+    assert rows[2]["reason"] == escaped(HOSTILE_REASON)
     for row in rows:
         assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in row.values())
+        assert all(cell.isprintable() for cell in row.values())
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t=", "\r=", "\n=", "＝", "－"])
+def test_no_cell_is_a_formula(start: str) -> None:
+    [row] = read(render_csv([fault(1, 0, Verdict.CRASH, reason=f"{start}1+1")]))
+    assert row["reason"] == f"'{escaped(start)}1+1"

@@ -60,8 +60,7 @@ def test_it_stands_alone() -> None:
 
 def test_nothing_breaks_out() -> None:
     summary, records = hostile_match()
-    text = render_html(summary, records).encode("utf-8", "backslashreplace").decode()
-    root = parse(text.replace("\x00", "").replace("\x08", "").replace("\x1b", ""))
+    root = parse(render_html(summary, records))
     tags = {each.tag for each in root.iter() if isinstance(each.tag, str)}
     assert tags.isdisjoint({"script", "img", "b"})
     assert not any(name.startswith("on") for each in root.iter() for name in each.attrib)
@@ -69,6 +68,17 @@ def test_nothing_breaks_out() -> None:
     assert links
     assert all(link.startswith("./javascript%3Ax%22%27/%23%3F/") for link in links)
     assert HOSTILE_NAMES[0] in words(root, ".//th")
+    assert not set("\x00\x08\x1b\x7f\x9b\u202e\ud800") & set(render_html(summary, records))
+    assert r"\r\n| a | b |\n# heading\n\x08" in words(root, ".//li")[0]
+
+
+def test_whatever_is_wide_is_moved_sideways_by_itself() -> None:
+    records = whole_match(2)
+    text = render_html(summarise(records), records)
+    root = parse(text)
+    for path, inside in ((".//table", ".//div[@class='wide']/table"), (".//svg", ".//figure/svg")):
+        assert len(root.findall(path)) == len(root.findall(inside)) > 0
+    assert ".wide, figure { overflow-x: auto; }" in text
 
 
 def test_a_match_without_games_has_a_page_without_plots() -> None:
@@ -88,6 +98,11 @@ def test_games_broken_off_have_no_point_in_the_plot_but_a_line() -> None:
     assert len(root.findall(".//figure[2]//circle")) == 2
     assert "hangs: silence" in words(root, ".//details//td")
     assert words(root, ".//li")[0] == "Game 2: random, hangs: silence"
+    assert words(root, ".//li")[1] == "Game 3: random, leaves processes behind: the rules' end (replay)"
+    assert [[link.get("href") for link in item.findall("a")] for item in root.findall(".//li")] == [
+        ["./games/00002/"],
+        ["./games/00003/", "./games/00003/replay.xml"],
+    ]
     assert len(root.findall(".//details//a")) == 7
     assert "greedy first" in words(root, ".//figure[3]//text")
 

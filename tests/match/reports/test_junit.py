@@ -10,10 +10,11 @@ from match.sprt import Sprt
 from match.summary import summarise
 from tests.match.games import fault, game, whole_match
 from tests.match.reports.hostile import hostile_match
+from tests.match.reports.xunit import assert_is_xunit
 
 
 def suites(text: str) -> etree._Element:
-    return etree.fromstring(text.encode("utf-8"))
+    return assert_is_xunit(text.encode("utf-8"))
 
 
 def test_a_game_is_a_test() -> None:
@@ -21,7 +22,9 @@ def test_a_game_is_a_test() -> None:
     root = suites(render_junit(summarise(records, sprt=Sprt(0, 50)), records))
     assert root.tag == "testsuites"
     [suite] = root
-    assert dict(root.attrib).items() >= {"tests": "6", "failures": "0", "errors": "0", "skipped": "0"}.items()
+    assert dict(root.attrib).items() >= {"tests": "6", "failures": "0", "errors": "0"}.items()
+    assert "skipped" not in root.attrib
+    assert dict(suite.attrib).items() >= {"tests": "6", "failures": "0", "errors": "0", "skipped": "0"}.items()
     assert suite.get("name") == "greedy vs random"
     assert suite.get("timestamp") == "2021-03-04T05:06:01.000000+00:00"
     cases = suite.findall("testcase")
@@ -71,7 +74,16 @@ def test_nothing_breaks_out() -> None:
     }  # fmt: skip
     [failure] = root.iter("failure")
     assert "<img src=x" in (failure.text or "")
-    assert "\ufffd" in (failure.text or "")
+    assert r"\r\n| a | b |\n# heading\n\x08" in (failure.text or "")
+
+
+def test_what_a_program_said_stands_where_its_game_failed() -> None:
+    records = [game(1), fault(2, 1, Verdict.CRASH, reason="ended by signal 11")]
+    said = {2: "random:\n\x1b[31mpanic\n\tat main\x00"}
+    cases = suites(render_junit(summarise(records), records, said)).findall(".//testcase")
+    assert [child.tag for child in cases[0]] == ["system-out"]
+    assert [child.tag for child in cases[1]] == ["failure", "system-out", "system-err"]
+    assert cases[1][2].text == "random:\n\\x1b[31mpanic\n\tat main\\x00"
 
 
 def test_a_match_without_games_is_a_suite_without_tests() -> None:

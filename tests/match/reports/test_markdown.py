@@ -55,6 +55,7 @@ def test_nothing_breaks_out() -> None:
     assert "\n# " not in text
     assert not re.search(r"(?<!\\)[`*~$\[\]]", text)
     assert text.count("\n- ") == 2
+    assert text.replace("\n", "").isprintable()
 
 
 def test_incidents_are_listed_up_to_a_limit() -> None:

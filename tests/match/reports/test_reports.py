@@ -18,6 +18,7 @@ from match.sprt import Sprt
 from match.summary import SCHEMA, Summary, summarise
 from tests.match.games import fault, game, whole_match
 from tests.match.reports.hostile import hostile_match
+from tests.match.reports.xunit import assert_is_xunit
 
 DOCS = (Path(__file__).parents[3] / "docs" / "match.md").read_text(encoding="utf-8")
 
@@ -139,6 +140,29 @@ def test_every_verdict_is_documented_with_its_column() -> None:
             "left running": side.leftovers,
         }
         assert [name for name, count in counts.items() if count] == ([] if column == "–" else [column])
+
+
+def test_what_programs_said_stands_in_the_tests_that_failed(tmp_path: Path) -> None:
+    records = [
+        game(1),
+        fault(2, 1, Verdict.CRASH),
+        game(3, None, verdict=Verdict.SERVER_FAILED, is_counted=False),
+        fault(4, 0, Verdict.NO_START),
+    ]
+    for record in records[:3]:
+        place = tmp_path / record.folder
+        place.mkdir(parents=True)
+        for program in (1, 2):
+            line = f"    0.500  said by {program}\x00 in game {record.game}\n"
+            (place / f"program{program}.stderr.log").write_text(100 * line)
+    write_reports(tmp_path, summarise(records), records)
+    cases = assert_is_xunit((tmp_path / "junit.xml").read_bytes()).findall(".//testcase")
+    said = [(case.findtext("system-err") or "").splitlines() for case in cases]
+    assert [len(lines) > 50 for lines in said] == [False, True, True, False]
+    assert (said[0], said[3]) == ([], [])
+    assert said[1][0] == "random:"
+    assert set(said[1][1:]) == {r"said by 2\x00 in game 2"}
+    assert {r"said by 1\x00 in game 3", r"said by 2\x00 in game 3"} < set(said[2])
 
 
 def test_a_second_writing_replaces_the_first(tmp_path: Path) -> None:

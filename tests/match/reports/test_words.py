@@ -23,6 +23,15 @@ from match.summary import summarise
 from tests.match.games import game
 
 
+def test_there_is_no_negative_zero() -> None:
+    tiny = Estimate(-0.04, -0.0, -1e-9)
+    assert elo_text(tiny) == "+0.0 [+0.0, +0.0]"
+    assert estimate_text(tiny) == "0.0 [0.0, 0.0]"
+    undecided = summarise([game(1, 0), game(2, 1)], sprt=Sprt(-0.0, 50))
+    assert "-0 " not in (sprt_text(undecided) or "-0 ")
+    assert "-0.00" not in (sprt_text(undecided) or "-0.00")
+
+
 @pytest.mark.parametrize(
     ("winners", "sprt", "words"),
     [
