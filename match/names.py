@@ -26,10 +26,13 @@ def name_of(command: Command) -> str:
     return _short(Path(_player(command.words)).name) or command.words[0][:NAME_LENGTH]
 
 
-def names_of(first: Command, second: Command) -> tuple[str, str]:
-    """The names of two programs; those that would be alike are preceded by their folders or followed by a number."""
-    names = name_of(first), name_of(second)
-    if names[0] == names[1]:
+def names_of(first: Command, second: Command, given: tuple[str | None, str | None] = (None, None)) -> tuple[str, str]:
+    """The names of two programs; those that would be alike are preceded by their folders or followed by a number.
+
+    `given`: the names that the user chose; None or empty for a program that is called after its file.
+    """
+    names = given[0] or name_of(first), given[1] or name_of(second)
+    if names[0] == names[1] and not any(given):
         folders = _folder(first), _folder(second)
         if all(folders) and folders[0] != folders[1]:
             names = f"{folders[0]}/{names[0]}", f"{folders[1]}/{names[1]}"

@@ -335,7 +335,7 @@ def _show(summary: Summary, folder: Path, end: End) -> None:
 
 def _setup(context: click.Context, options: dict[str, Any]) -> MatchSetup:
     """What the options ask for. Raises SetupError."""
-    from match.names import distinct_names, names_of
+    from match.names import names_of
     from match.plan import load_openings
     from match.program import Command
     from match.setup import Entrant, MatchSetup, Patience
@@ -343,8 +343,8 @@ def _setup(context: click.Context, options: dict[str, Any]) -> MatchSetup:
     for name in ("player1", "player2"):
         if options[name] is None:
             raise click.UsageError(f"--{name} is missing, expected a command line or builtin:NAME")
-    own_names = names_of(Command.parse(options["player1"]), Command.parse(options["player2"]))
-    names = distinct_names(options["name1"] or own_names[0], options["name2"] or own_names[1])
+    commands = Command.parse(options["player1"]), Command.parse(options["player2"])
+    names = names_of(*commands, (options["name1"], options["name2"]))
     limited = [not (options["no_timeout"] or options[f"no_timeout{n}"]) for n in (1, 2)]
     chosen = {
         **{name: options[name] / 1000 for name in ("soft_timeout", "hard_timeout") if is_given(context, name)},

@@ -68,7 +68,7 @@ async def test_built_in_players_are_fit_in_every_edition(strategy: str, edition:
     folders = {result.folder for result in results}
     assert len(folders) == STEPS - BASICS + 1  # the first steps share one
     assert all((tmp_path / folder / "wire.log.gz").exists() for folder in folders)
-    written = gzip.decompress((tmp_path / results[-1].folder / "wire.log.gz").read_bytes())
+    written = gzip.decompress((tmp_path / results[0].folder / "wire.log.gz").read_bytes())
     assert EDITIONS[edition].dialect.encode(JoinPreparedRequest("")).split(b"=")[0] in written
 
 

@@ -58,3 +58,10 @@ def test_programs_that_would_be_called_alike_are_told_apart(first: str, second: 
 def test_given_names_are_told_apart() -> None:
     assert distinct_names("a", "b") == ("a", "b")
     assert distinct_names("a", "a") == ("a (1)", "a (2)")
+
+
+def test_a_name_that_was_given_needs_no_number() -> None:
+    command = Command.parse("builtin:first")
+    assert names_of(command, command, ("Jörg", None)) == ("Jörg", "first")
+    assert names_of(command, command, (None, "first")) == ("first (1)", "first (2)")
+    assert names_of(command, command) == ("first (1)", "first (2)")
