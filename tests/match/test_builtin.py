@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import random
+import shlex
 import signal
 import sys
 from pathlib import Path
@@ -20,6 +21,8 @@ from match.referee import REPLAY, play_game
 from match.setup import Entrant, MatchSetup, Patience
 from server.editions import choose_editions
 from tests.patience import PATIENCE
+
+PYTHON = shlex.quote(sys.executable)
 
 STATE = choose_editions({}, {})[DEFAULT_GAME_TYPE].game.new_state(random.Random(1))
 
@@ -111,7 +114,7 @@ async def play_twice(folder: Path, first: str, second: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("other", ["builtin:random", f"{sys.executable} -m spielleiter play -s first"])
+@pytest.mark.parametrize("other", ["builtin:random", f"{PYTHON} -m spielleiter play -s first"])
 async def test_the_same_plan_gives_the_same_game(other: str, tmp_path: Path) -> None:
     await play_twice(tmp_path, "builtin:greedy", other)
     one, two = ((tmp_path / place / "games" / "0001" / REPLAY).read_bytes() for place in ("a", "b"))

@@ -24,7 +24,8 @@ from server.counting import count_text
 from server.editions import EDITIONS
 from tests.patience import PATIENCE
 
-PLAY = f"{shlex.quote(sys.executable)} -m spielleiter play --seed 1"
+PYTHON = shlex.quote(sys.executable)
+PLAY = f"{PYTHON} -m spielleiter play --seed 1"
 STEPS = 22
 
 
@@ -164,7 +165,7 @@ main()
 async def test_what_the_official_server_never_does_is_only_a_warning(tmp_path: Path) -> None:
     bot = tmp_path / "strict.py"
     bot.write_text(_STRICT, encoding="utf-8")
-    results = await check(tmp_path, f"{sys.executable} {bot} play -s first")
+    results = await check(tmp_path, f"{PYTHON} {bot} play -s first")
     assert [result.title for result in results if result.status is not Status.PASSED] == ["unknown elements"]
     warning = next(result for result in results if result.status is Status.WARNING)
     assert "the process ended with exit code 1" in warning.came

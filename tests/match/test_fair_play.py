@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 
@@ -15,17 +16,19 @@ from match.referee import play_game
 from match.setup import Entrant, MatchSetup, Patience
 from tests.patience import PATIENCE
 
+PYTHON = shlex.quote(sys.executable)
+
 pytestmark = pytest.mark.slow
 
 PLACES = "--game {game} -h {host} -p {port} -r {reservation}"
-HONEST = f"{sys.executable} -m spielleiter play -s greedy --seed 1 {PLACES}"
+HONEST = f"{PYTHON} -m spielleiter play -s greedy --seed 1 {PLACES}"
 PROJECT = Path(__file__).parents[2]
 EARLIER = "swc_2021_blokus"
 
 
 async def attacked(folder: Path, attack: str, game_type: str = DEFAULT_GAME_TYPE, honest: str = HONEST) -> GameRecord:
     """A game in which program 0 tries `attack` and program 1 does nothing wrong."""
-    bot = f"env PYTHONPATH={PROJECT} {sys.executable} -m tests.match.bots.attacker {attack} {PLACES}"
+    bot = f"env PYTHONPATH={shlex.quote(str(PROJECT))} {PYTHON} -m tests.match.bots.attacker {attack} {PLACES}"
     setup = MatchSetup(
         entrants=(
             Entrant("attacker", bot),

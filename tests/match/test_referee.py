@@ -340,7 +340,7 @@ async def test_who_has_taken_its_seat_is_not_blamed_for_an_opponent_that_never_c
 
 @pytest.mark.slow
 async def test_a_plain_join_takes_the_programs_own_seat(tmp_path: Path) -> None:
-    plain = f"{sys.executable} -m spielleiter play --seed 1 -s first -h {{host}} -p {{port}}"
+    plain = f"{PYTHON} -m spielleiter play --seed 1 -s first -h {{host}} -p {{port}}"
     record = await play(tmp_path, f"{plain} --game {DEFAULT_GAME_TYPE}", plain)
     assert (record.verdict, record.offender) == (Verdict.REGULAR, None)
     assert record.remarks == (("took its seat by a plain join; the contest wants joinPrepared",),) * 2
@@ -348,7 +348,7 @@ async def test_a_plain_join_takes_the_programs_own_seat(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 async def test_a_program_of_another_season_hears_at_once_what_is_played(tmp_path: Path) -> None:
-    other = f"{sys.executable} -m spielleiter play --game swc_2018_hase_und_igel -h {{host}} -p {{port}}"
+    other = f"{PYTHON} -m spielleiter play --game swc_2018_hase_und_igel -h {{host}} -p {{port}}"
     record = await play(tmp_path, f"{BUILTIN} -s first", other, patience=Patience(start=25))
     assert (record.verdict, record.offender, record.is_counted) == (Verdict.NEVER_JOINS, 1, False)
     assert f"{DEFAULT_GAME_TYPE} is played here, not swc_2018_hase_und_igel" in record.reason
@@ -378,7 +378,7 @@ async def _see_something(referee: Any, _house: Any) -> None:
     referee._facts.has_begun = True
 
 
-LEAVER = f"""{sys.executable} -c "
+LEAVER = f"""{PYTHON} -c "
 import socket, sys
 s = socket.create_connection((sys.argv[1], int(sys.argv[2])))
 s.sendall(b'<protocol><join/>')

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 from match.errors import SetupError
 from match.program import Command
 from match.startable import require_startable
+
+PYTHON = shlex.quote(sys.executable)
 
 SH = "#!/bin/sh\n"
 
@@ -62,10 +65,10 @@ def why_not(text: str) -> str:
         "empty",
         "blank",
         "sh -c 'no such thing' bot",
-        f"{sys.executable} bare.py {{port}}",
-        f"{sys.executable} -m nothing",
-        f"{sys.executable} -c 1",
-        f"{sys.executable} {{game}}.py",
+        f"{PYTHON} bare.py {{port}}",
+        f"{PYTHON} -m nothing",
+        f"{PYTHON} -c 1",
+        f"{PYTHON} {{game}}.py",
         "./{game}/bot",
         "ls bot.py",
     ],
@@ -105,7 +108,7 @@ def test_what_the_system_would_start_is_let_through(text: str) -> None:
             "./bare.py",
             "./bare.py is a text whose first line does not say what runs it (#!); begin the command with python3",
         ),
-        (f"{sys.executable} bar.py", "there is no file bar.py (did you mean 'bare.py'?)"),
+        (f"{PYTHON} bar.py", "there is no file bar.py (did you mean 'bare.py'?)"),
         ("sh ~/bar.sh", "there is no file {home}/bar.sh"),
     ],
 )
@@ -136,14 +139,14 @@ def test_relative_paths_begin_where_the_program_is_started(
     folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path_factory.mktemp("other"))
-    for text in ("./bot", "bot", "enved", f"{sys.executable} bare.py"):
+    for text in ("./bot", "bot", "enved", f"{PYTHON} bare.py"):
         require_startable(Command.parse(text, str(folder)), str(folder))
     for text, problem in (
         ("./bott", "there is no file ./bott (did you mean 'bot'?)"),
         ("./sub", "./sub is a folder"),
         ("./locked", "./locked may not be executed"),
         ("./strange", "names the interpreter /nowhere/python9"),
-        (f"{sys.executable} bar.py", "there is no file bar.py (did you mean 'bare.py'?)"),
+        (f"{PYTHON} bar.py", "there is no file bar.py (did you mean 'bare.py'?)"),
     ):
         with pytest.raises(SetupError) as raised:
             require_startable(Command.parse(text, str(folder)), str(folder))

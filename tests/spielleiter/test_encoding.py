@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ from hypothesis import strategies as st
 
 from spielleiter.encoding import PASSWORD, TEXT, is_clean, json_text, prepare_streams, recovered
 from tests.spielleiter.background import BackgroundServer, background_server
+
+PYTHON = shlex.quote(sys.executable)
 
 NARROW = ("cp1252", "cp850", "latin-1", "ascii")
 PYTHON_ALONE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}  # arguments are ASCII then
@@ -84,7 +87,7 @@ def test_a_check_that_fails_can_be_told_in_every_encoding(encoding: str, tmp_pat
     bot = tmp_path / "bot.py"
     bot.write_text(f"import sys; sys.stderr.buffer.write({NAME!r}.encode()); sys.exit(3)", encoding="utf-8")
     junit = tmp_path / "check.xml"
-    command = f"{sys.executable} {bot}"
+    command = f"{PYTHON} {bot}"
     done = spielleiter("check", command, "--junit", str(junit), PYTHONIOENCODING=encoding)
     assert_well(done, 3)
     assert "stderr:" in done.stdout.decode(written_in(encoding))
