@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -57,6 +58,9 @@ def test_without_any_python_one_may_be_named(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_python_that_can_is_taken_instead(incomplete: str, tmp_path: Path) -> None:
     (tmp_path / "venv").mkdir()
-    done = make(tmp_path, f"{incomplete} {sys.executable}")
+    complete = tmp_path / "complete"  # make takes no path with blanks
+    complete.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n', encoding="utf-8")
+    complete.chmod(0o755)
+    done = make(tmp_path, f"{incomplete} {complete}")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "venv" / "pyvenv.cfg").exists()
