@@ -135,3 +135,13 @@ def end_of(started: subprocess.Popen[str]) -> str:
 def shell(folder: Path, **settings: object) -> Iterator[tuple[Shell, BackgroundServer]]:
     with background_server(**settings) as server:
         yield Shell(folder, server), server
+
+
+def saved_game(folder: Path) -> bytes:
+    """The replay of a whole game, which a server saves in `folder`."""
+    with background_server(replay_directory=folder) as server:
+        server.add_player()
+        server.run("play", "-s", "first")
+        server.wait_for("replay_saved")
+    (path,) = folder.glob("*.xml")
+    return path.read_bytes()

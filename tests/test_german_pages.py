@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.documents import ROOT, blocks
-from tests.shell import shell
+from tests.shell import saved_game, shell
 from tests.spielleiter.background import background_server
 
 PAGES = sorted(f"docs/de/{path.name}" for path in (ROOT / "docs" / "de").glob("*.md"))
@@ -19,13 +19,7 @@ INSTALLING = "python3 -m venv .venv"  # test_docker.py builds the wheel and star
 @pytest.fixture(scope="module")
 def replay(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """A whole game, saved."""
-    folder = tmp_path_factory.mktemp("replay")
-    with background_server(replay_directory=folder) as server:
-        server.add_player()
-        server.run("play", "-s", "first")
-        server.wait_for("replay_saved")
-    (path,) = folder.glob("*.xml")
-    return path.read_bytes()
+    return saved_game(tmp_path_factory.mktemp("replay"))
 
 
 @pytest.mark.slow

@@ -28,7 +28,7 @@ from protocol.messages import Memento, MoveData, MoveRequest, RoomMessage
 from server.editions import EDITIONS
 from tests.documents import ROOT, Block, blocks
 from tests.patience import PATIENCE
-from tests.shell import end_of, shell
+from tests.shell import end_of, saved_game, shell
 from tests.spielleiter.background import background_server
 
 READMES = ("README.md", "README.de.md")
@@ -66,13 +66,7 @@ RUN = {block.text: block for block in COMMANDS if first_line(block) not in ELSEW
 @pytest.fixture(scope="session")
 def replay(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """A whole game, saved."""
-    folder = tmp_path_factory.mktemp("replay")
-    with background_server(replay_directory=folder) as server:
-        server.add_player()
-        server.run("play", "-s", "first")
-        server.wait_for("replay_saved")
-    (path,) = folder.glob("*.xml")
-    return path.read_bytes()
+    return saved_game(tmp_path_factory.mktemp("replay"))
 
 
 @pytest.mark.slow
