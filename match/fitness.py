@@ -58,7 +58,7 @@ def why_unfit(records: Collection[GameRecord], program: int, command: str, folde
     place = folder / last.folder
     for stream in ("stderr", "stdout"):
         file = place / f"program{program + 1}.{stream}.log"
-        if lines := [line[:LONGEST] for line in read_tail(file) if line][-_LINES:]:
+        if lines := [line.expandtabs(4)[:LONGEST] for line in read_tail(file) if line][-_LINES:]:
             yield f"  the end of {file}:"
             yield from (f"    {line}" for line in lines)
             return

@@ -223,7 +223,7 @@ class _Referee:
         if not program.was_ended and not self._evidence.is_called_off:
             if isinstance(program, InnerPlayer):
                 known.last_words = program.problem
-            elif program.returncode or self._facts.result is None:
+            elif program.returncode or not self._has_played_to_the_end(index):
                 known.last_words = self._last_words(index)
             known.returncode = program.returncode
         self._evidence.note()
@@ -241,6 +241,10 @@ class _Referee:
         if program.was_ended:
             known.last_words = self._last_words(index)
             known.overstay = patience or None
+
+    def _has_played_to_the_end(self, index: int) -> bool:
+        result = self._facts.result
+        return result is not None and result.scores[self._planned.seats.index(index)].cause is Cause.REGULAR
 
     def _hangs(self, index: int) -> bool:
         """Of a program in a game that has a result."""

@@ -184,7 +184,7 @@ def _judge_without_result(facts: GameFacts) -> Judgement:
         return Judgement(verdict, offender, reason, is_counted=False)
     other = judged[1]
     assert other is not None
-    text = f"{reason}; so with {facts.names[1]}: {other[0]}, {other[1]}"
+    text = f"{reason}; {facts.names[1]} fails, too: {other[0]}, {other[1]}"
     return Judgement(verdict, offender, text, is_counted=False)
 
 

@@ -56,9 +56,9 @@ def test_it_is_said_what_was_tried_and_what_was_written(tmp_path: Path) -> None:
         "  it was started as: ./bot --fast",
         "  it wrote nothing",
     ]
-    (place / "program2.stdout.log").write_text("    0.001  hello\n    0.002  \n    0.003    world\n")
+    (place / "program2.stdout.log").write_text("    0.001  hello\n    0.002  \n    0.003  \tworld\n")
     assert list(why_unfit([record], 1, "./bot", tmp_path))[2:] == [
         f"  the end of {place / 'program2.stdout.log'}:",
         "    hello",
-        "      world",
+        "        world",
     ]

@@ -105,7 +105,7 @@ async def test_a_program_that_does_not_start_loses(command: str, verdict: str, r
 async def test_where_neither_starts_nobody_wins(tmp_path: Path) -> None:
     record = await play(tmp_path, "/nowhere/bot", "/nowhere/too")
     assert (record.verdict, record.offender, record.winner, record.is_counted) == (Verdict.NO_START, 0, None, False)
-    assert "so with old: does not start, /nowhere/too: there is no such program" in record.reason
+    assert "old fails, too: does not start, /nowhere/too: there is no such program" in record.reason
 
 
 NONSENSE = f"""{PYTHON} -c "
@@ -336,6 +336,26 @@ async def test_who_has_taken_its_seat_is_not_blamed_for_an_opponent_that_never_c
     assert (record.verdict, record.offender, record.winner) == (Verdict.NO_START, 1, None)
     assert record.reason.startswith("ended with exit code 1 and had not connected")
     assert not record.is_counted
+
+
+QUITTER = f"""{PYTHON} -c "
+import socket, sys, traceback
+s = socket.create_connection((sys.argv[2], int(sys.argv[4])))
+s.sendall(b'<protocol><joinPrepared reservationCode=\\"%s\\"/>' % sys.argv[6].encode())
+heard = b''
+while b'moveRequest' not in heard: heard = heard[-99:] + (s.recv(9999) or sys.exit('no request'))
+try: raise ValueError('no book')
+except ValueError: traceback.print_exc()
+s.sendall(b'</protocol>')
+while s.recv(1000): pass
+" """.strip()
+
+
+@pytest.mark.slow
+async def test_the_last_words_of_a_program_that_gives_up_are_told_though_its_exit_code_is_0(tmp_path: Path) -> None:
+    record = await play(tmp_path, QUITTER, "builtin:first")
+    assert (record.verdict, record.offender, record.winner) == (Verdict.DIES, 0, 1)
+    assert record.reason == "ended with exit code 0; its last words: ValueError: no book"
 
 
 @pytest.mark.slow
