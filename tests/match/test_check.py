@@ -22,7 +22,7 @@ from match.trials import FirstGame, Trials
 from protocol.messages import JoinPreparedRequest
 from server.counting import count_text
 from server.editions import EDITIONS
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, with_longer_limits
 
 PYTHON = shlex.quote(sys.executable)
 PLAY = f"{PYTHON} -m spielleiter play --seed 1"
@@ -102,8 +102,8 @@ async def test_a_program_of_another_season_is_told_which_one_is_offered(tmp_path
         ("sh -c 'echo no book >&2; exit 3' bot", 1, "starts", "the process ended with exit code 3", {}),
         (f"{PLAY} -s first -h {{host}} -p {{port}} -r mine", 2, "takes its seat", "reservation code 'mine'", {}),
         ("builtin:crash", 3, "answers a request", "it ended its connection; the process ended with exit code 1", {}),
-        ("builtin:silent", 3, "answers a request", "no answer came in 0.5 s", {"hard_timeout": 0.5}),
-        (f"{PLAY} -s slow --delay 0.4", 4, "is in time", "the answer came after ", {"soft_timeout": 0.3}),
+        ("builtin:silent", 3, "answers a request", "no answer came in {hard_timeout:g} s", {"hard_timeout": 0.5}),
+        (f"{PLAY} -s slow --delay DELAY", 4, "is in time", "the answer came after ", {"soft_timeout": 0.3}),
         ("builtin:garbage", 5, "can be understood", "Not well-formed XML", {}),
         ("builtin:illegal", 6, "keeps the rules", "", {}),
     ],
@@ -111,12 +111,17 @@ async def test_a_program_of_another_season_is_told_which_one_is_offered(tmp_path
 async def test_a_bad_program_fails_at_the_right_step(
     command: str, number: int, title: str, came: str, limits: dict[str, float], tmp_path: Path
 ) -> None:
-    results = await check(tmp_path, command, DEFAULT_GAME_TYPE, None, **limits)
-    bad = results[number - 1]
-    assert (bad.status, bad.title) == (Status.FAILED, title)
-    assert came in bad.came
-    assert {result.status for result in results[: number - 1]} <= {Status.PASSED}
-    assert {result.status for result in results[number:]} == {Status.NOT_TRIED}
+    async def attempt(scale: float) -> None:
+        longer = {name: limit * scale for name, limit in limits.items()}
+        slow = command.replace("DELAY", f"{0.4 * scale:g}")
+        results = await check(tmp_path / f"{scale:g}", slow, DEFAULT_GAME_TYPE, None, **longer)
+        bad = results[number - 1]
+        assert (bad.status, bad.title) == (Status.FAILED, title)
+        assert came.format(**longer) in bad.came
+        assert {result.status for result in results[: number - 1]} <= {Status.PASSED}
+        assert {result.status for result in results[number:]} == {Status.NOT_TRIED}
+
+    await with_longer_limits(attempt, 1)
 
 
 @pytest.mark.slow
@@ -130,13 +135,16 @@ async def test_the_programs_own_words_stand_beside_what_went_wrong(tmp_path: Pat
 async def test_a_program_that_does_not_end_itself_fails_wherever_a_game_ends(tmp_path: Path) -> None:
     script = f'{PLAY} -s first "$@"; exec sleep 500'
     command = f"sh -c {shlex.quote(script)} bot"
-    patience = Patience(start=PATIENCE, exit=0.2, game=PATIENCE)
-    setup = CheckSetup(command, DEFAULT_GAME_TYPE, PATIENCE, PATIENCE, 0.1, patience)
-    with trio.fail_after(PATIENCE):
-        results = await check_program(setup, tmp_path)
-    bad = failed(results)
-    assert bad == [result.title for result in results[10:]]
-    assert results[-1].came.startswith("does not end: it still ran 0.2 s after the end of the game")
+
+    async def attempt(limit: float) -> None:
+        patience = Patience(start=PATIENCE, exit=limit, game=PATIENCE)
+        setup = CheckSetup(command, DEFAULT_GAME_TYPE, PATIENCE, PATIENCE, 0.1, patience)
+        with trio.fail_after(PATIENCE):
+            results = await check_program(setup, tmp_path / f"{limit:g}")
+        assert failed(results) == [result.title for result in results[10:]]
+        assert results[-1].came.startswith(f"does not end: it still ran {limit:g} s after the end of the game")
+
+    await with_longer_limits(attempt, 0.2)
 
 
 _STRICT = """
