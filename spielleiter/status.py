@@ -29,10 +29,15 @@ def status_lines(report: dict[str, Any]) -> Iterator[str]:
         yield from (f"  {count:6}  {reason} ({kind})" for kind, reason, count in report["refusals"])
     closed = report["closed"]
     if closed:
-        yield f"the last {count_text(len(closed), 'connection')} that ended:"
+        yield (
+            "the last connection that ended:" if len(closed) == 1 else f"the last {len(closed)} connections that ended:"
+        )
         reasons = Counter(each["reason"] for each in closed)
         yield from (f"  {count:6}  {reason}" for reason, count in reasons.most_common())
-        yield f"the last {len(closed[-LAST:])} of them:"
+        if len(closed) > LAST:
+            yield f"the last {LAST} of them:"
+        elif len(closed) > 1:
+            yield "one by one:"
         yield from (f"  {_closed(each)}" for each in closed[-LAST:])
 
 

@@ -63,7 +63,7 @@ def tournament(
     """Let the programs of a TOML file play a round robin or a gauntlet, and rate them.
 
     \b
-    kind = "round-robin"    # or "gauntlet": the first program against each other one
+    kind = "round-robin"    # or "gauntlet": the first one against all others
     games = 20              # of each pairing, in pairs with the sides swapped
     sprt = "elo0=0 elo1=50" # ends a pairing that is decided before, as of `match`
     [[program]]
