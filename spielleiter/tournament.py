@@ -64,8 +64,8 @@ def tournament(
 
     \b
     kind = "round-robin"    # or "gauntlet": the first one against all others
-    games = 20              # of each pairing, in pairs with the sides swapped
-    sprt = "elo0=0 elo1=50" # ends a pairing that is decided before, as of `match`
+    games = 20              # of each pairing, with the sides swapped
+    sprt = "elo0=0 elo1=50" # ends a decided pairing, as of `match`
     [[program]]
     name = "new"
     command = "./new"       # as of `match`

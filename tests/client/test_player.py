@@ -413,8 +413,10 @@ CAUGHT = "; expected a SetMove, such as those of state.generate_legal_moves()"
         (HaseUndIgelMove(()), "of type HaseUndIgelMove cannot be sent as a move of this game" + CAUGHT),
         (
             SetMove("BLUE", Shape.MONO, 9, "no", 0, 0),  # type: ignore[arg-type]
-            "this SetMove cannot be sent: color is 'BLUE', expected a Color such as Color.BLUE; rotation is 9, "
-            "expected a Rotation such as Rotation.NONE; is_flipped is 'no', expected a value of type bool",
+            (
+                "this SetMove cannot be sent: color is 'BLUE', expected a Color such as Color.BLUE; rotation is 9, "
+                "expected a Rotation such as Rotation.NONE; is_flipped is 'no', expected a value of type bool"
+            ),
         ),
         (MoveData(None), "None is not a move"),
     ],
