@@ -48,7 +48,7 @@ JQ = """\
 import functools, json, re, sys
 value = json.load(sys.stdin)
 for key, index in re.findall(r"\\.(\\w+)|\\[(\\d+)\\]", sys.argv[-1]):
-    value = value[key or int(index)]
+    value = None if value is None else value[key or int(index)]
 print(value if isinstance(value, str) else json.dumps(value))
 """
 
