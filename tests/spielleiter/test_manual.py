@@ -36,6 +36,16 @@ def test_what_is_shown_line_by_line_fits_into_80_columns() -> None:
         assert not inside or len(plain) <= 73, plain
 
 
+def test_the_steps_to_install_the_unit_install_the_page_it_refers_to() -> None:
+    parser = configparser.ConfigParser(strict=False, interpolation=None)
+    parser.read_string(read(UNIT))
+    assert parser["Unit"]["Documentation"] == "man:spielleiter(1)"
+    steps = [text.removeprefix("#   sudo ") for text in read(UNIT).splitlines() if text.startswith("#   sudo ")]
+    copied = {word for step in steps for word in step.split() if word.startswith("docs/")}
+    assert copied == {PAGE, UNIT}
+    assert all((ROOT / path).is_file() for path in copied)
+
+
 def test_every_command_and_every_option_is_in_the_page() -> None:
     page = render()
     found = list(commands(cli, click.Context(cli, info_name="spielleiter")))

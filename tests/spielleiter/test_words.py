@@ -79,7 +79,11 @@ def test_what_went_wrong_is_part_of_the_line() -> None:
         (_report(_result((0,))), "won", "won as player 1, 10:7"),
         (_report(_result((0,)), seat=1), "lost", "lost as player 2, 10:7"),
         (_report(_result((0, 1))), "draw", "a draw as player 1, 10:7"),
-        (_report(_result((), Cause.LEFT, Cause.REGULAR), seat=None), "none", "the game never began, 10:7; player 1: LEFT"),
+        (
+            _report(_result((), Cause.LEFT, Cause.REGULAR), seat=None),
+            "none",
+            "the game never began, 10:7; player 1: LEFT",
+        ),
         (_report(_result((), Cause.LEFT, Cause.REGULAR)), "none", "no winner as player 1, 10:7; player 1: LEFT"),
         (_report(None, end=GameEnd.LEFT), "none", "the room was closed without a result - last word"),
         (_report(None, end=GameEnd.REFUSED), "none", "the server refused - last word"),
