@@ -37,9 +37,7 @@ def test_what_is_shown_line_by_line_fits_into_80_columns() -> None:
 
 
 def test_the_steps_to_install_the_unit_install_the_page_it_refers_to() -> None:
-    parser = configparser.ConfigParser(strict=False, interpolation=None)
-    parser.read_string(read(UNIT))
-    assert parser["Unit"]["Documentation"] == "man:spielleiter(1)"
+    assert unit()["Unit"]["Documentation"] == "man:spielleiter(1)"
     steps = [text.removeprefix("#   sudo ") for text in read(UNIT).splitlines() if text.startswith("#   sudo ")]
     copied = {word for step in steps for word in step.split() if word.startswith("docs/")}
     assert copied == {PAGE, UNIT}
