@@ -92,7 +92,7 @@ class GameReport:
         if self.result is None:
             return self.errors[-1] if self.errors else ""
         return "; ".join(
-            f"player {seat + 1} {score.reason}" for seat, score in enumerate(self.result.scores) if score.reason
+            f"player {seat + 1}: {score.reason}" for seat, score in enumerate(self.result.scores) if score.reason
         )
 
     @property

@@ -47,7 +47,7 @@ SAME_AGAIN = "    return globals().setdefault('first', next(iter(state.generate_
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("line", "told"), [(LAST_LINE, r"(?:nicht )?gewonnen \n"), (SAME_AGAIN, r"nicht gewonnen player 2 .+\n")]
+    ("line", "told"), [(LAST_LINE, r"(?:nicht )?gewonnen \n"), (SAME_AGAIN, r"nicht gewonnen player 2: .+\n")]
 )
 def test_the_function_plays_and_says_what_it_did_wrong(line: str, told: str, tmp_path: Path) -> None:
     """The player of `erstes-spiel.md`, as it is and with one that lays its first stone again and again."""

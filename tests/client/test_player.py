@@ -160,7 +160,7 @@ async def test_a_game_can_be_lost_or_drawn() -> None:
 
     lost = report(result((0,), causes=(Cause.REGULAR, Cause.SOFT_TIMEOUT)))
     assert (lost.has_won, lost.is_draw, lost.cause) == (False, False, Cause.SOFT_TIMEOUT)
-    assert lost.reason == "player 2 because SOFT_TIMEOUT"
+    assert lost.reason == "player 2: because SOFT_TIMEOUT"
     drawn = report(result((0, 1)))
     assert (drawn.has_won, drawn.is_draw) == (False, True)
     assert drawn.reason == ""
