@@ -6,7 +6,11 @@ whose text is one line for people. Bugs of this program are not among them.
 
 from __future__ import annotations
 
+import dataclasses
+import enum
 import reprlib
+from collections.abc import Iterator
+from typing import get_type_hints
 
 from game.api import State
 from protocol.messages import AuthenticateRequest, Message
@@ -59,16 +63,39 @@ class NotAMoveError(StrategyError):
     """
 
     def __init__(self, value: object, state: State | None = None) -> None:
-        """`state`: the position that was asked about; the message names a type of move that is possible there."""
+        """`state`: the position that was asked about; the message names a type of move that is possible there.
+
+        If `value` is of that type, the message names its wrong fields.
+        """
+        example = next(iter(state.generate_legal_moves()), None) if state is not None else None
+        wrong = list(_wrong_fields(value)) if type(value) is type(example) else []
         if value is None:
             text = "None is not a move; a strategy has to return its move (is a return statement missing?)"
+        elif wrong:
+            text = f"this {type(value).__name__} cannot be sent: {'; '.join(wrong)}"
         else:
             text = f"{reprlib.repr(value)} of type {type(value).__name__} cannot be sent as a move of this game"
-        example = next(iter(state.generate_legal_moves()), None) if state is not None else None
-        if example is not None:
+        if example is not None and not wrong:
             text += f"; expected a {type(example).__name__}, such as those of state.generate_legal_moves()"
         super().__init__(text)
         self.value = value
+
+
+def _wrong_fields(move: object) -> Iterator[str]:
+    """For each field of a dataclass whose value is not of the field's type: what it is, and what was expected."""
+    if not dataclasses.is_dataclass(move):
+        return
+    types = get_type_hints(type(move))
+    for field in dataclasses.fields(move):
+        value, expected = getattr(move, field.name), types[field.name]
+        if isinstance(expected, enum.EnumType):
+            try:
+                expected(value)  # the number of a member does as well
+            except ValueError:
+                example = f"{expected.__name__}.{next(iter(expected)).name}"
+                yield f"{field.name} is {reprlib.repr(value)}, expected a {expected.__name__} such as {example}"
+        elif isinstance(expected, type) and not isinstance(value, expected):
+            yield f"{field.name} is {reprlib.repr(value)}, expected a value of type {expected.__name__}"
 
 
 def refusal(message: str, request: Message | None) -> RequestRefusedError:

@@ -8,6 +8,7 @@ position it was sent and never plays moves on its own. When `play` raises, the s
 from __future__ import annotations
 
 import enum
+import reprlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -81,6 +82,18 @@ class GameReport:
     def cause(self) -> Cause | None:
         """How this player fared, such as Cause.REGULAR or Cause.SOFT_TIMEOUT; None without a result."""
         return self.result.scores[self.seat].cause if self.result and self.seat is not None else None
+
+    @property
+    def reason(self) -> str:
+        """What went wrong for whom, in the server's words; empty if nothing did.
+
+        Without a result it is what the server refused last.
+        """
+        if self.result is None:
+            return self.errors[-1] if self.errors else ""
+        return "; ".join(
+            f"player {seat + 1}: {score.reason}" for seat, score in enumerate(self.result.scores) if score.reason
+        )
 
     @property
     def has_won(self) -> bool:
@@ -248,10 +261,14 @@ class Player:
         """Answer a request with `move`; for responders, since `play` does it for strategies.
 
         `hints` are texts that the server keeps with the move, for debugging. The move need not be legal. Raises
-        NotAMoveError if it is not a move of this game, and ConnectionLostError.
+        NotAMoveError if it is not a move of this game, StrategyError if the hints are not texts, and
+        ConnectionLostError.
         """
         if self._transport.is_closed:
             raise ConnectionLostError("this player has left already")
+        if move is None:
+            raise NotAMoveError(move, self.state)
+        _refuse_wrong_hints(hints)
         try:
             packet = self._transport.encode(RoomMessage(self.room_id, MoveData(move, hints)))
         except (UnspeakableError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -326,6 +343,14 @@ def respond_with(strategy: Strategy) -> Responder:
         await player.send_move(answer.move, answer.hints)
 
     return respond
+
+
+def _refuse_wrong_hints(hints: object) -> None:
+    """A single text in place of a tuple would be sent letter by letter."""
+    if not isinstance(hints, tuple | list) or not all(isinstance(hint, str) for hint in hints):
+        raise StrategyError(
+            f"the hints {reprlib.repr(hints)} cannot be sent; expected a tuple of texts, such as ('a hint',)"
+        )
 
 
 def _refuse_return_value(value: object) -> None:

@@ -196,7 +196,12 @@ class _Check:
         game = FirstGame(self._trials)
         hard, start = f"{self._setup.hard_timeout:g} s", f"{self._setup.patience.start:g} s"
         steps: tuple[tuple[_Step, Callable[[Stage], Awaitable[str]]], ...] = (
-            (_Step("starts", f"the process starts and connects in {start}"), game.start),
+            (
+                _Step(
+                    "starts", f"the process starts and connects in {start}, to the host and port it was given (-h, -p)"
+                ),
+                game.start,
+            ),
             (
                 _Step("takes its seat", "<protocol> and joinPrepared with the reservation code that it was given"),
                 game.take_seat,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import enum
 import os
-import signal
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +25,7 @@ from match.processes import find_processes, kill_processes
 from match.records import GameRecord, Verdict
 from match.referee import play_game
 from match.setup import MatchSetup
+from server.signals import HANGUP, stop_signals
 
 MACHINE_FAILURES: Final = 3
 """So many games in a row that server or machine spoilt end the match."""
@@ -192,14 +192,14 @@ class _Runner:
     async def _watch_signals(
         self, scope: trio.CancelScope, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> None:
-        with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        with trio.open_signal_receiver(*stop_signals()) as signals:
             task_status.started()
-            async for _ in signals:
-                if self._end is End.INTERRUPTED:
-                    scope.cancel()
-                else:
+            async for number in signals:
+                if self._end is not End.INTERRUPTED:
                     self._end = End.INTERRUPTED
                     self._progress.stopping()
+                elif number != HANGUP:
+                    scope.cancel()
 
 
 def _first(group: BaseExceptionGroup[MatchError]) -> MatchError:

@@ -98,7 +98,7 @@ def elo_of_score(score: float) -> float:
         return -math.inf
     if score >= 1:
         return math.inf
-    return -400 * math.log10(1 / score - 1)
+    return -400 * math.log10(1 / score - 1) + 0.0  # not -0.0, which JSON would keep
 
 
 def score_of_elo(elo: float) -> float:

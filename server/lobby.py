@@ -51,7 +51,7 @@ from server.room import Phase, Room
 from server.scores import ScoreSheet
 
 SEATS = 2
-NO_ADMINS = "this server can be reached from elsewhere and has the well-known password: set another one"
+NO_ADMINS = "this server can be reached from elsewhere and has the well-known password: choose another one (--password)"
 """Why nobody becomes an administrator of a server without a password of its own."""
 
 

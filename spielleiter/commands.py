@@ -8,9 +8,12 @@ module is imported when the command is used, so that help and completion are qui
 from __future__ import annotations
 
 import importlib
+import os
+import re
 import sys
+import textwrap
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any, Final, TextIO, TypeVar
 
 import click
 
@@ -18,6 +21,9 @@ T = TypeVar("T")
 
 SUBCOMMANDS = "[COMMAND] [ARGS]..."
 """What a group's usage shows; click's own text differs between its versions, and the man page is made from it."""
+
+_JOINT: Final = "\u00a0"
+_IN_BACKTICKS: Final = re.compile("`[^`]+`")
 
 EXIT_FAILURE = 1
 EXIT_MISUSE = 2
@@ -49,10 +55,37 @@ def run_async(main: Callable[[], Awaitable[T]]) -> T:
 
 
 def tell(line: str = "", *, err: bool = False) -> None:
-    """Write a line to standard output, or to standard error with `err`; control characters in it are escaped."""
+    """Write a line to standard output, or to standard error with `err`; control characters in it are escaped.
+
+    A terminal that is too narrow for it gets several lines.
+    """
     from server.escaping import escaped
 
-    click.echo(escaped(line), err=err)
+    click.echo(fitted(escaped(line), sys.stderr if err else sys.stdout), err=err)
+
+
+def fitted(line: str, out: TextIO) -> str:
+    """`line` as `out` shows it best: on a terminal that is too narrow, in several lines, divided between words.
+
+    What stands in backticks is one word, so that a command can be copied. Each further line is indented by two more
+    columns than the first one.
+    """
+    try:
+        columns = os.get_terminal_size(out.fileno()).columns - 1
+    except (OSError, ValueError):  # no terminal
+        return line
+    if not 0 < columns < len(line):
+        return line
+    indent = " " * (len(line) - len(line.lstrip(" ")) + 2)
+    joined = _IN_BACKTICKS.sub(lambda found: found[0].replace(" ", _JOINT), line)
+    lines = textwrap.wrap(
+        joined,
+        columns,
+        subsequent_indent=indent if len(indent) < columns // 2 else "",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return "\n".join(lines).replace(_JOINT, " ")
 
 
 def show_help_alone(context: click.Context) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from spielleiter.commands import Failure, run_async
+from spielleiter.commands import Failure, run_async, tell
 from spielleiter.completion import complete_strategies
 from spielleiter.options import board_option, chosen_edition, edition_options
 
@@ -108,4 +108,4 @@ def demo(game: str | None, edition: str | None, seed: int | None, first: str, se
     except (ClientError, StartError) as error:
         raise Failure(refusal_text(str(error))) from error
     report = reports[0]
-    click.echo(result_line(report.result, names) if report.result else report_line(report))
+    tell(result_line(report.result, names) if report.result else report_line(report))

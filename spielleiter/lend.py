@@ -13,6 +13,7 @@ import sys
 
 import click
 
+from server.signals import stop_signals
 from spielleiter.commands import Failure, Misuse, run_async, tell
 from spielleiter.encoding import TEXT
 from spielleiter.options import game_option, server_options
@@ -50,7 +51,8 @@ def lend(command: str, host: str, port: int | None) -> None:
 
     async def main() -> None:
         async with trio.open_nursery() as nursery:
-            with trio.open_signal_receiver(signal.SIGTERM) as signals:
+            # Ctrl-C ends the command as every other one, with its own exit code
+            with trio.open_signal_receiver(*set(stop_signals()) - {signal.SIGINT}) as signals:
                 listening = await nursery.start(
                     lambda task_status: lend_program(program, host, wanted, task_status=task_status)
                 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from server.setting import MAX_SECONDS, suggestion
-from spielleiter.commands import Failure, run_async
+from spielleiter.commands import Failure, run_async, tell
 from spielleiter.completion import complete_strategies
 from spielleiter.encoding import TEXT, json_text
 from spielleiter.options import (
@@ -196,4 +196,4 @@ def play(
     if report.end is not GameEnd.RESULT:
         raise Failure(report_line(report))
     if not as_json:
-        click.echo(report_line(report))
+        tell(report_line(report))

@@ -25,6 +25,7 @@ from match.runner import Progress
 from match.sprt import Sprt
 from match.statistics import count_pairs, count_results
 from server.escaping import escaped
+from spielleiter.commands import fitted
 
 _STOPPING: Final = "finishing the games that are being played; once more (Ctrl-C) cuts them off"
 _ERASE_LINE: Final = "\r\033[K"
@@ -145,7 +146,7 @@ class LiveProgress:
         self._records.append(record)
         self._bar.pos = len(self._records)
         fault = "" if record.verdict == Verdict.REGULAR else game_line(record)
-        self._draw("\n".join(filter(None, (fault, self._interim.line(self._records)))))
+        self._draw(*filter(None, (fault, self._interim.line(self._records))))
 
     def stopping(self) -> None:
         self._bar.label = "stopping  "
@@ -156,14 +157,14 @@ class LiveProgress:
         with suppress(OSError):
             self._bar.render_finish()
 
-    def _draw(self, line_above: str = "") -> None:
-        """Draw the bar anew, which is always another one where there is a line above it."""
+    def _draw(self, *lines_above: str) -> None:
+        """Draw the bar anew, which is always another one where there are lines above it."""
         text = "  ".join(filter(None, (self._time(), standing(self._records, self._interim.sprt))))
         before = f"{self._bar.label}[]  {self._bar.format_pos()}  "
         self._text = text[: max(0, shutil.get_terminal_size().columns - len(before))]
         with suppress(OSError):
-            if line_above:
-                click.echo(_ERASE_LINE + escaped(line_above), file=self._screen)
+            for line in lines_above:
+                click.echo(_ERASE_LINE + fitted(escaped(line), self._screen), file=self._screen)
             self._bar.render_progress()
 
     def _time(self) -> str:

@@ -1,14 +1,13 @@
 """`spielleiter serve`: the options are the settings of server/config.py, one for each.
 
 Law: no option is declared here; a setting that is added to `Config` is an option at once. The first signal to stop
-(Ctrl-C, SIGTERM) ends the server in good order, the second one at once.
+(Ctrl-C, SIGTERM, SIGHUP) ends the server in good order, the second one at once.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import os
-import signal
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
@@ -18,6 +17,7 @@ import click
 from server.config import IGNORED, PROPERTIES_FILE, SETTINGS, Config, load_config
 from server.errors import StartError
 from server.setting import Setting
+from server.signals import HANGUP, stop_signals
 from spielleiter.commands import EXIT_INTERRUPTED, Misuse, run_async
 from spielleiter.completion import completing, editions_of_games, game_option_values, game_types
 from spielleiter.options import why_without_effect
@@ -69,7 +69,7 @@ def _option(setting: Setting) -> click.Option:
 
 
 def _serve(config: str | None, plugins: str | None, **options: Any) -> None:
-    """Start the server and serve until Ctrl-C or SIGTERM.
+    """Start the server and serve until Ctrl-C, SIGTERM or the end of the terminal.
 
     Every option is also a property of server.properties (softTimeout for --soft-timeout) and an environment variable
     (SPIELLEITER_SOFT_TIMEOUT). Options are stronger than variables, variables stronger than the file. Defaults stand
@@ -130,10 +130,10 @@ def run(config: Config) -> None:
 
             async def watch_signals(task_status: trio.TaskStatus[None]) -> None:
                 nonlocal is_cut_short
-                with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+                with trio.open_signal_receiver(*stop_signals()) as signals:
                     task_status.started()
-                    async for _ in signals:
-                        is_cut_short = stop.is_set()
+                    async for number in signals:
+                        is_cut_short = stop.is_set() and number != HANGUP
                         if is_cut_short:
                             nursery.cancel_scope.cancel()
                         stop.set()

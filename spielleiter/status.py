@@ -29,10 +29,14 @@ def status_lines(report: dict[str, Any]) -> Iterator[str]:
         yield from (f"  {count:6}  {reason} ({kind})" for kind, reason, count in report["refusals"])
     closed = report["closed"]
     if closed:
-        yield f"the last {count_text(len(closed), 'connection')} that ended:"
+        count = len(closed)
+        yield "the last connection that ended:" if count == 1 else f"the last {count} connections that ended:"
         reasons = Counter(each["reason"] for each in closed)
-        yield from (f"  {count:6}  {reason}" for reason, count in reasons.most_common())
-        yield f"the last {len(closed[-LAST:])} of them:"
+        yield from (f"  {times:6}  {reason}" for reason, times in reasons.most_common())
+        if count > LAST:
+            yield f"the last {LAST} of them:"
+        elif count > 1:
+            yield "one by one:"
         yield from (f"  {_closed(each)}" for each in closed[-LAST:])
 
 

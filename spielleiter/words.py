@@ -79,8 +79,8 @@ _ENDS: Final = {
 
 
 def outcome_word(report: GameReport) -> str:
-    """``won``, ``lost``, ``draw`` or ``none``."""
-    if report.result is None or not report.result.winners:
+    """``won``, ``lost``, ``draw`` or ``none``; a player whose game never began has not lost it."""
+    if report.result is None or not report.result.winners or report.seat is None:
         return "none"
     return "draw" if report.is_draw else "won" if report.has_won else "lost"
 
@@ -91,5 +91,7 @@ def report_line(report: GameReport) -> str:
     if result is None:
         return " - ".join([_ENDS[report.end], *(refusal_text(text) for text in report.errors[-1:])])
     head = {"none": "no winner", "draw": "a draw"}.get(outcome_word(report), outcome_word(report))
+    if report.seat is None:
+        head = "the game never began"
     place = "" if report.seat is None else f" as player {report.seat + 1}"
     return escaped("; ".join([f"{head}{place}, {points_text(result_points(result))}", *_faults(result, result.names)]))

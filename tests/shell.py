@@ -48,7 +48,7 @@ JQ = """\
 import functools, json, re, sys
 value = json.load(sys.stdin)
 for key, index in re.findall(r"\\.(\\w+)|\\[(\\d+)\\]", sys.argv[-1]):
-    value = value[key or int(index)]
+    value = None if value is None else value[key or int(index)]
 print(value if isinstance(value, str) else json.dumps(value))
 """
 
@@ -92,6 +92,8 @@ class Shell:
         (mine,) = blocks("README.md", "python", "A player as a Python function")
         text = mine.text.replace("play_game(strategy)", f"play_game(strategy, port={server.port})")
         (folder / "my_player.py").write_text(text, encoding="utf-8")
+        (own,) = blocks("docs/de/erstes-spiel.md", "python")
+        (folder / "mein_spieler.py").write_text(own.text.replace("13050", str(server.port)), encoding="utf-8")
         for name in ("neu.jar", "alt.jar", "mein-spieler.jar"):
             (folder / name).touch()
         (programs_file,) = blocks("README.de.md", "toml")

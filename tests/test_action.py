@@ -16,7 +16,9 @@ import yaml
 
 from spielleiter.cli import cli
 from spielleiter.match import match_command
+from tests.documents import blocks
 from tests.patience import PATIENCE
+from tests.shell import end_of, shell
 
 ROOT = Path(__file__).parents[1]
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
@@ -164,3 +166,25 @@ def test_the_other_pipeline_calls_the_command_as_it_is() -> None:
         out = context.params["out"]
     assert GITLAB["match"]["artifacts"]["reports"]["junit"] == f"{out}/junit.xml"
     assert GITLAB["match"]["artifacts"]["paths"] == [str(out)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("program", "code", "told"),
+    [
+        ('exec spielleiter play --strategy first "$@"', 0, ["won: 1 of 2", "Elo: 0", '{"regular": 2}']),
+        ("exit 7", 4, ["won: 0 of 0", "null", '{"does not start": ']),
+    ],
+    ids=["equal programs", "a program that does not start"],
+)
+def test_the_script_tells_what_is_in_the_summary(program: str, code: int, told: list[str], tmp_path: Path) -> None:
+    (script,) = blocks("docs/ci.md", "bash")
+    with shell(tmp_path) as (here, _server):
+        for name in ("new", "old"):
+            (tmp_path / name).write_text(f"#!/bin/sh\n{program}\n", encoding="utf-8")
+            (tmp_path / name).chmod(0o755)
+        started = here.start(script.text)
+        output = end_of(started)
+    assert started.returncode == code, output
+    for text in told:
+        assert text in output

@@ -33,12 +33,32 @@ def test_the_commands_of_a_page_work_in_order(page: str, tmp_path: Path, replay:
         for block in blocks(page, "sh"):
             if block.text.startswith(INSTALLING):
                 continue
-            if block.text.startswith(("spielleiter play", "java")):
+            if block.text.startswith(("spielleiter play", "java", "python3 mein_spieler.py")):
                 server.add_player("random")
             output = here.run(block.text)
             assert "Traceback" not in output
             if "spielleiter serve" in block.text:
                 assert "server_started" in output
+
+
+LAST_LINE = "    return max(state.generate_legal_moves(), key=lambda move: state.play(move).points(seat))"
+SAME_AGAIN = "    return globals().setdefault('first', next(iter(state.generate_legal_moves())))"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("line", "told"), [(LAST_LINE, r"(?:nicht )?gewonnen \n"), (SAME_AGAIN, r"nicht gewonnen player 2: .+\n")]
+)
+def test_the_function_plays_and_says_what_it_did_wrong(line: str, told: str, tmp_path: Path) -> None:
+    """The player of `erstes-spiel.md`, as it is and with one that lays its first stone again and again."""
+    with shell(tmp_path, seed=1) as (here, server):
+        program = tmp_path / "mein_spieler.py"
+        text = program.read_text(encoding="utf-8")
+        assert LAST_LINE in text
+        program.write_text(text.replace(LAST_LINE, line), encoding="utf-8")
+        server.add_player("random", seed=1)
+        server.wait_for("player_joined")
+        assert re.fullmatch(told, here.run("python3 mein_spieler.py"))
 
 
 def test_every_page_is_reached_from_the_german_readme() -> None:

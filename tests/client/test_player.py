@@ -160,9 +160,13 @@ async def test_a_game_can_be_lost_or_drawn() -> None:
 
     lost = report(result((0,), causes=(Cause.REGULAR, Cause.SOFT_TIMEOUT)))
     assert (lost.has_won, lost.is_draw, lost.cause) == (False, False, Cause.SOFT_TIMEOUT)
+    assert lost.reason == "player 2: because SOFT_TIMEOUT"
     drawn = report(result((0, 1)))
     assert (drawn.has_won, drawn.is_draw) == (False, True)
+    assert drawn.reason == ""
+    refused = GameReport(GameEnd.REFUSED, ROOM, None, None, None, 0, ("first", "last"))
     unfinished = GameReport(GameEnd.LOST, ROOM, None, None, None, 0)
+    assert (refused.reason, unfinished.reason) == ("last", "")
     assert (unfinished.has_won, unfinished.is_draw, unfinished.cause) == (False, False, None)
 
 
@@ -407,11 +411,16 @@ CAUGHT = "; expected a SetMove, such as those of state.generate_legal_moves()"
         ("pass", "'pass' of type str cannot be sent as a move of this game" + CAUGHT),
         ([MOVE], "of type list cannot be sent as a move of this game" + CAUGHT),
         (HaseUndIgelMove(()), "of type HaseUndIgelMove cannot be sent as a move of this game" + CAUGHT),
-        (SetMove("BLUE", Shape.MONO, Rotation.NONE, False, 0, 0), "of type SetMove cannot be sent"),  # type: ignore[arg-type]
+        (
+            SetMove("BLUE", Shape.MONO, 9, "no", 0, 0),  # type: ignore[arg-type]
+            (
+                "this SetMove cannot be sent: color is 'BLUE', expected a Color such as Color.BLUE; rotation is 9, "
+                "expected a Rotation such as Rotation.NONE; is_flipped is 'no', expected a value of type bool"
+            ),
+        ),
         (MoveData(None), "None is not a move"),
-        (MoveData(MOVE, (1,)), "cannot be sent as a move of this game"),  # type: ignore[arg-type]
     ],
-    ids=["nothing", "text", "list", "other game", "wrong value in it", "nothing with hints", "wrong hint"],
+    ids=["nothing", "text", "list", "other game", "wrong values in it", "nothing with hints"],
 )
 @pytest.mark.parametrize("is_async", [False, True])
 async def test_what_is_no_move_is_an_error_at_once_and_gives_up_the_seat(value: Any, text: str, is_async: bool) -> None:
@@ -422,6 +431,13 @@ async def test_what_is_no_move_is_an_error_at_once_and_gives_up_the_seat(value: 
     assert isinstance(error, NotAMoveError)
     assert text in str(error)
     assert error.value is (value.move if isinstance(value, MoveData) else value)
+
+
+@pytest.mark.parametrize("hints", ["a hint", (1,), None, 7])
+async def test_hints_that_are_not_texts_are_an_error_at_once(hints: Any) -> None:
+    error = await _play(lambda _state: MoveData(MOVE, hints))
+    assert type(error) is StrategyError
+    assert str(error) == f"the hints {hints!r} cannot be sent; expected a tuple of texts, such as ('a hint',)"
 
 
 async def test_a_strategy_that_fails_gives_up_its_seat() -> None:

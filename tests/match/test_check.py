@@ -125,6 +125,15 @@ async def test_a_bad_program_fails_at_the_right_step(
 
 
 @pytest.mark.slow
+async def test_a_program_that_connects_nowhere_is_told_what_it_was_given(tmp_path: Path) -> None:
+    """Most often it does not read its options, and has connected to the port that is the default."""
+    setup = CheckSetup("sleep 500 {port}", DEFAULT_GAME_TYPE, PATIENCE, PATIENCE, 0.1, Patience(start=0.1))
+    first, *_ = await check_program(setup, tmp_path, lambda _result: None)
+    assert first.expected == "the process starts and connects in 0.1 s, to the host and port it was given (-h, -p)"
+    assert first.came.startswith("nobody connected in 0.1 s")
+
+
+@pytest.mark.slow
 async def test_the_programs_own_words_stand_beside_what_went_wrong(tmp_path: Path) -> None:
     first, *_ = await check(tmp_path, "sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11; do echo line $i >&2; done; exit 3' bot")
     lines = [line[11:] for line in first.stderr.splitlines()]

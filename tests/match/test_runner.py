@@ -201,7 +201,7 @@ async def test_a_bug_comes_out_as_it_is(house: House) -> None:
         await house.play()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 async def test_the_first_signal_lets_running_games_finish(number: signal.Signals, house: House) -> None:
     async def interrupt_third(planned: PlannedGame) -> GameRecord:
         if planned.game == 3:

@@ -69,6 +69,10 @@ def test_elo_is_infinite_at_the_ends() -> None:
     assert [elo_of_score(score) for score in (-0.1, 0, 1, 1.1)] == [-math.inf, -math.inf, math.inf, math.inf]
 
 
+def test_equal_programs_have_no_elo_below_zero() -> None:
+    assert math.copysign(1, elo_of_score(0.5)) == 1
+
+
 def test_mean_and_variance_are_those_that_fishtest_publishes() -> None:
     """From the raw statistics of a test with 256 games: expected value 0.43750, variance 0.05762, Elo -43.6578."""
     mean, spread = mean_and_variance((13, 37, 50, 25, 3))

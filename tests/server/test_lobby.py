@@ -161,7 +161,7 @@ def test_without_a_password_of_its_own_nobody_becomes_an_administrator_and_is_to
     guest = Table(password=None).guest("admin")
     error = guest.says(AuthenticateRequest(password))
     assert fault_of(error) is Fault.WRONG_PASSWORD
-    assert str(error).endswith("has the well-known password: set another one")
+    assert str(error).endswith("has the well-known password: choose another one (--password)")
     assert not guest.peer.is_admin
 
 

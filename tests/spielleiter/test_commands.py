@@ -8,7 +8,8 @@ import pytest
 import trio
 from click.testing import CliRunner
 
-from spielleiter.commands import Failure, LazyGroup, Misuse, run_async, show_help_alone
+from spielleiter.commands import Failure, LazyGroup, Misuse, fitted, run_async, show_help_alone, tell
+from tests.spielleiter.terminal import pty, seen
 
 _CALLS: list[str] = []
 
@@ -116,3 +117,38 @@ def test_run_async_does_not_choose_among_several_errors() -> None:
         run_async(main)
     assert group_.group_contains(LookupError)
     assert group_.group_contains(ValueError)
+
+
+LONG = "lost as player 1, 0:10; player 1: RULE_VIOLATION the stone is laid already"
+
+
+def test_a_line_that_is_too_wide_for_the_terminal_is_divided_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pty(columns=40) as terminal:
+        monkeypatch.setattr(sys, "stdout", terminal.file)
+        tell(LONG)
+        tell("        came: the process ended with exit code 1")
+        tell("a short line")
+        assert seen(terminal.end(), 40, 24) == [
+            "lost as player 1, 0:10; player 1:",
+            "  RULE_VIOLATION the stone is laid",
+            "  already",
+            "        came: the process ended with",
+            "          exit code 1",
+            "a short line",
+        ]
+
+
+def test_a_command_to_copy_is_not_divided() -> None:
+    with pty(columns=40) as terminal:
+        line = fitted("nobody listens there; start a server with `spielleiter serve --port 1`", terminal.file)
+    assert line.splitlines() == ["nobody listens there; start a server", "  with `spielleiter serve --port 1`"]
+
+
+def test_a_word_that_is_wider_than_the_terminal_stays_whole() -> None:
+    with pty(columns=10) as terminal:
+        assert fitted("report: " + "x" * 20, terminal.file) == "report:\n  " + "x" * 20
+
+
+def test_where_there_is_no_terminal_a_line_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    tell(LONG * 5)
+    assert capsys.readouterr().out == LONG * 5 + "\n"

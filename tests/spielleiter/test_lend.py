@@ -19,15 +19,15 @@ SPIELLEITER = [sys.executable, "-m", "spielleiter"]
 
 
 @contextmanager
-def lending(command: str) -> Iterator[str]:
-    """HOST:PORT of a lender; it must end by SIGTERM with exit code 0."""
+def lending(command: str, end: signal.Signals = signal.SIGTERM) -> Iterator[str]:
+    """HOST:PORT of a lender; it must end by `end` with exit code 0."""
     with subprocess.Popen([*SPIELLEITER, "lend", command, "--port", "0"], stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
             line = process.stdout.readline()
             assert line.startswith(f"lends {command} on 127.0.0.1 port ")
             yield f"127.0.0.1:{line.split()[-1]}"
-            process.terminate()
+            process.send_signal(end)
             assert process.wait(PATIENCE) == 0
         finally:
             process.kill()
@@ -55,6 +55,12 @@ def test_the_borrower_writes_and_ends_as_the_program_does() -> None:
         for number in (signal.SIGTERM, signal.SIGKILL):
             killed = borrow(lender, "--seed", str(100 + number))
             assert (killed.returncode, killed.stderr) == (-number, "oh\n")
+
+
+@pytest.mark.slow
+def test_the_end_of_its_terminal_ends_a_lender_in_good_order() -> None:
+    with lending("builtin:first", signal.SIGHUP):
+        pass
 
 
 @pytest.mark.slow

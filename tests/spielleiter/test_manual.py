@@ -27,6 +27,23 @@ def test_the_page_in_the_documents_is_up_to_date() -> None:
     assert render() == read(PAGE), "make man"
 
 
+def test_what_is_shown_line_by_line_fits_into_80_columns() -> None:
+    """Seven of them are the page's indentation."""
+    inside = False
+    for text in read(PAGE).splitlines():
+        inside = text == ".nf" or (inside and text != ".fi")
+        plain = text.replace(r"\(dq", '"').replace("\\", "")
+        assert not inside or len(plain) <= 73, plain
+
+
+def test_the_steps_to_install_the_unit_install_the_page_it_refers_to() -> None:
+    assert unit()["Unit"]["Documentation"] == "man:spielleiter(1)"
+    steps = [text.removeprefix("#   sudo ") for text in read(UNIT).splitlines() if text.startswith("#   sudo ")]
+    copied = {word for step in steps for word in step.split() if word.startswith("docs/")}
+    assert copied == {PAGE, UNIT}
+    assert all((ROOT / path).is_file() for path in copied)
+
+
 def test_every_command_and_every_option_is_in_the_page() -> None:
     page = render()
     found = list(commands(cli, click.Context(cli, info_name="spielleiter")))

@@ -57,6 +57,15 @@ def test_an_interim_line_comes_every_so_many_games(is_terminal: bool, monkeypatc
     assert re.findall(r"after \d+ games: \+\d", screen.getvalue()) == ["after 3 games: +3", "after 6 games: +6"]
 
 
+def test_a_fault_and_an_interim_line_are_lines_of_their_own() -> None:
+    screen = Screen()
+    with showing_progress(2, [], screen, Interim(every=1)) as progress:
+        progress.game_finished(fault(1, 0, Verdict.CRASH, reason="ended by signal 11"))
+    assert [line.rpartition("\x1b[K")[2] for line in screen.getvalue().splitlines() if "signal" in line] == [
+        "game 1: greedy - random -:-, random wins (greedy crash: ended by signal 11)"
+    ]
+
+
 class Screen(io.StringIO):
     """What is written to a terminal."""
 

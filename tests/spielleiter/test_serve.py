@@ -185,7 +185,7 @@ def test_a_server_that_cannot_start_says_why(served: _Served) -> None:
     assert (result.exit_code, result.stderr) == (2, "spielleiter: 127.0.0.1:13050 is in use already\n")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_the_server_in_good_order(served: _Served, number: signal.Signals) -> None:
     served.signals = [number]
     assert run("serve").exit_code == 0
@@ -194,6 +194,21 @@ def test_a_signal_ends_the_server_in_good_order(served: _Served, number: signal.
 def test_a_second_signal_ends_it_at_once(served: _Served) -> None:
     served.signals = [signal.SIGTERM, signal.SIGINT]
     assert run("serve").exit_code == 130
+
+
+def test_a_terminal_that_ends_twice_does_not_cut_the_end_short(
+    served: _Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The shell and the system both tell of it."""
+
+    async def serve(config: Config, *, stop: trio.Event) -> None:
+        for _ in range(2):
+            signal.raise_signal(signal.SIGHUP)
+            await trio.testing.wait_all_tasks_blocked()
+        await stop.wait()
+
+    monkeypatch.setattr(server.listener, "serve", serve)
+    assert run("serve").exit_code == 0
 
 
 def test_the_help_shows_every_setting_in_its_group() -> None:

@@ -87,3 +87,18 @@ def test_everything_has_its_line() -> None:
         *["  12:00:03  c2     127.0.0.1:5001         goodbye"] * (LAST - 1),
         "  12:00:03  -      127.0.0.1:5001         connections",
     ]
+
+
+def test_a_few_connections_that_ended_are_all_shown() -> None:
+    ended = {
+        "connection": "c2",
+        "address": "127.0.0.1:5001",
+        "openedAt": "12:00:02",
+        "closedAt": "12:00:03",
+        "reason": "goodbye",
+    }
+    line = "  12:00:03  c2     127.0.0.1:5001         goodbye"
+    one = list(status_lines({**NOTHING, "closed": [ended]}))
+    assert one[3:] == ["the last connection that ended:", "       1  goodbye", line]
+    two = list(status_lines({**NOTHING, "closed": [ended] * 2}))
+    assert two[3:] == ["the last 2 connections that ended:", "       2  goodbye", "one by one:", line, line]

@@ -79,7 +79,12 @@ def test_what_went_wrong_is_part_of_the_line() -> None:
         (_report(_result((0,))), "won", "won as player 1, 10:7"),
         (_report(_result((0,)), seat=1), "lost", "lost as player 2, 10:7"),
         (_report(_result((0, 1))), "draw", "a draw as player 1, 10:7"),
-        (_report(_result((), Cause.LEFT, Cause.REGULAR), seat=None), "none", "no winner, 10:7; player 1: LEFT"),
+        (
+            _report(_result((), Cause.LEFT, Cause.REGULAR), seat=None),
+            "none",
+            "the game never began, 10:7; player 1: LEFT",
+        ),
+        (_report(_result((), Cause.LEFT, Cause.REGULAR)), "none", "no winner as player 1, 10:7; player 1: LEFT"),
         (_report(None, end=GameEnd.LEFT), "none", "the room was closed without a result - last word"),
         (_report(None, end=GameEnd.REFUSED), "none", "the server refused - last word"),
         (
@@ -94,3 +99,10 @@ def test_what_went_wrong_is_part_of_the_line() -> None:
 def test_a_game_is_told_from_its_players_view(report: GameReport, word: str, line: str) -> None:
     assert outcome_word(report) == word
     assert report_line(report) == line
+
+
+def test_a_player_whose_game_never_began_has_not_lost_it() -> None:
+    """A server that stops gives everybody a result, also who was waiting for an opponent."""
+    waiting = _report(_result((0,), Cause.REGULAR, Cause.LEFT), seat=None)
+    assert outcome_word(waiting) == "none"
+    assert report_line(waiting) == "the game never began, 10:7; player 2: LEFT too late"
