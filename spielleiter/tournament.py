@@ -22,7 +22,8 @@ import click
 from server.counting import count_text
 from spielleiter.commands import EXIT_INTERRUPTED, Misuse, run_async, tell
 from spielleiter.exit_codes import EXIT_FAULT, EXIT_MACHINE, fault_kinds
-from spielleiter.match import check_setup, usable_journal
+from spielleiter.match import usable_journal
+from spielleiter.match_setup import check_setup
 from spielleiter.options import MAX_CONCURRENCY, folder_option, game_option, is_given
 
 if TYPE_CHECKING:
