@@ -196,7 +196,7 @@ class Arena:
         for room, other in others:
             if has_socket(room.members[other].pids, inode):
                 return room, other
-        for room, other in [(own, program), *others]:  # what has left its session bears its mark
+        for room, other in [(own, program), *others]:  # processes that were just being started are found so
             if has_socket(await trio.to_thread.run_sync(room.members[other].find_all), inode):
                 return None if (room, other) == (own, program) else (room, other)
         return None

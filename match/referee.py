@@ -204,7 +204,7 @@ class _Referee:
             f"{self._setup.run_id}/{self._planned.game}/{index + 1}",
             self._output(index, "stdout"),
             self._output(index, "stderr"),
-            self._cores[index],
+            None if (core := self._cores[index]) is None else (core,),
             HOME if is_builtin else self._setup.cwd,  # a folder of programs may hold a game.py of its own
         )
         try:
