@@ -19,7 +19,7 @@ import trio
 from client.errors import ClientError
 from client.refusals import plain_text
 from match.arena import Arena, OwnRoom, limits_of, open_arena, own_config
-from match.builtin import HOME, InnerPlayer, inner_strategy
+from match.builtin import InnerPlayer, inner_strategy, starting_place
 from match.errors import MachineError, NotStartedError
 from match.evidence import Evidence, start_name
 from match.house import ForeignRoom, open_foreign_room
@@ -204,8 +204,7 @@ class _Referee:
             "game": self._setup.game_type,
         }
         arguments = Command.parse(command, self._setup.cwd_of(index)).arguments(places)
-        is_builtin = command.startswith(BUILTIN)
-        if is_builtin and self._setup.edition is not None:
+        if command.startswith(BUILTIN) and self._setup.edition is not None:
             arguments += ["--edition", self._setup.edition]
         program = Program(
             arguments,
@@ -213,7 +212,7 @@ class _Referee:
             self._output(index, "stdout"),
             self._output(index, "stderr"),
             self._cores[index],
-            HOME if is_builtin else self._setup.cwd_of(index),  # a folder of programs may hold a game.py of its own
+            starting_place(command, self._setup.cwd_of(index)),
             environment=entrant.environment,
             memory=None if entrant.memory is None else entrant.memory * MEBIBYTE,
         )

@@ -22,6 +22,7 @@ from spielleiter.commands import Misuse, run_async, tell
 from spielleiter.exit_codes import EXIT_MACHINE, exit_code, fault_kinds
 from spielleiter.match_options import match_options
 from spielleiter.match_setup import check_requirement, check_setup, setup_of
+from spielleiter.on_end import run_on_end
 from spielleiter.options import chosen_edition, is_given
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ def match_command(context: click.Context, /, resume: Path | None, **options: Any
     The folder holds the journal games.jsonl, summary.json, summary.md, games.csv, junit.xml, report.html, and a folder
     for each game with both programs' outputs, the bytes on the wire, the server's log, a replay and the verdict.
 
+    FILE is a TOML file with what the options say, as `tournament` has it (docs/match.md); options go before it.
+
     Ctrl-C lets the games that are being played finish, a second one cuts them off; --resume goes on.
 
     The exit code is 0 when all games are played or SPRT accepted H1; 1 when player 1 is worse and --require or --sprt
@@ -59,7 +62,9 @@ def match_command(context: click.Context, /, resume: Path | None, **options: Any
 
     fail_on = fault_kinds(options["fail_on"])
     chosen = chosen_edition(options["game"], options["edition"])
-    conditions = Conditions(options["concurrency"], options["fail_fast"], options["pin"])
+    conditions = Conditions(options["concurrency"], options["fail_fast"], options["pin"], options["cores_per_game"])
+    if resume is not None and context.default_map:
+        raise click.UsageError("expected a FILE, or --resume DIR, and not both")
     try:
         places(conditions)
         if resume is not None:
@@ -80,8 +85,11 @@ def match_command(context: click.Context, /, resume: Path | None, **options: Any
         end, records, summary = _play(setup, folder, conditions, options["report_every"])
     except MatchError as error:
         tell(f"spielleiter match: {error}", err=True)
+        run_on_end(options["on_end"], folder, folder / "summary.json", EXIT_MACHINE)
         raise click.exceptions.Exit(EXIT_MACHINE) from None
-    raise click.exceptions.Exit(exit_code(end, records, summary, fail_on, options["require"]))
+    code = exit_code(end, records, summary, fail_on, options["require"])
+    run_on_end(options["on_end"], folder, folder / "summary.json", code)
+    raise click.exceptions.Exit(code)
 
 
 def _play(
@@ -94,7 +102,7 @@ def _play(
     from match.summary import summarise
     from spielleiter.progress import Interim, showing_progress
 
-    conditions = dataclasses.replace(conditions, concurrency=lower_concurrency(conditions.concurrency))
+    conditions = fair_conditions(conditions)
     cores = count_cores()
     if conditions.concurrency > cores:
         tell(
@@ -122,14 +130,14 @@ def _play(
     return end, records, summary
 
 
-def lower_concurrency(wanted: int) -> int:
-    """As many games at a time as can be judged fairly; says so if those are fewer than were asked for."""
+def fair_conditions(wanted: Conditions) -> Conditions:
+    """With as many games at a time as can be judged fairly; says so if those are fewer than were asked for."""
     from match.runner import fair_concurrency
 
-    concurrency, why = fair_concurrency(wanted)
+    concurrency, why = fair_concurrency(wanted.concurrency, wanted.cores_per_game)
     if why is not None:
         tell(why, err=True)
-    return concurrency
+    return dataclasses.replace(wanted, concurrency=concurrency)
 
 
 def show_unfit(setup: MatchSetup, folder: Path, records: Sequence[GameRecord]) -> None:
@@ -173,6 +181,11 @@ def _show(summary: Summary, folder: Path, end: End) -> None:
             f"{count_text(program.timeouts, 'timeout')}, {count_text(program.illegal_moves, 'illegal move')}, "
             f"{count_text(program.bad_messages, 'bad message')}, "
             f"{count_text(program.leftovers, 'time')} left running after the game"
+            + (
+                f", too slow on an overloaded machine {count_text(program.overloads, 'time')}"
+                if program.overloads
+                else ""
+            )
         )
     tell(f"Elo {both_elo_text(summary)}, likelihood of superiority {percent_text(summary.likelihood_of_superiority)}")
     for text in filter(None, (sprt_text(summary), significance_text(summary))):

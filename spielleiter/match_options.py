@@ -17,7 +17,17 @@ from spielleiter.commands import EXIT_FAILURE
 from spielleiter.completion import completing, game_option_values, programs
 from spielleiter.encoding import PASSWORD, TEXT
 from spielleiter.exit_codes import EXIT_FAULT, FAULTS
-from spielleiter.options import MAX_CONCURRENCY, Decorated, edition_options, folder_option, timeout_options
+from spielleiter.match_file import file_argument
+from spielleiter.on_end import on_end_option
+from spielleiter.options import (
+    MAX_CONCURRENCY,
+    Decorated,
+    core_options,
+    edition_options,
+    folder_option,
+    timeout_options,
+)
+from spielleiter.program_options import program_options
 
 _MIN_TESTS: Final = 20
 
@@ -30,6 +40,7 @@ def match_options(command: Decorated) -> Decorated:
 
 
 _OPTIONS: Final = (
+    file_argument,
     click.option(
         "--player1", metavar="CMD", shell_complete=completing(programs), help="The first program; see CMD above."
     ),
@@ -97,6 +108,7 @@ _OPTIONS: Final = (
     click.option("--no-timeout", is_flag=True, help="Neither program is held to the time limits."),
     click.option("--no-timeout1", is_flag=True, help="The first program is not held to them."),
     click.option("--no-timeout2", is_flag=True, help="The second program is not held to them."),
+    program_options,
     click.option("--server", metavar="HOST:PORT", help="Play at this server instead of one of our own."),
     click.option("-h", "--host", metavar="HOST", help="The host of that server; with --port the same as --server."),
     click.option("-p", "--port", type=click.IntRange(0, 65535), metavar="PORT", help="The port of that server."),
@@ -147,7 +159,8 @@ _OPTIONS: Final = (
         metavar="N",
         help="Show results, Elo and the sequential test's state after every N games.",
     ),
-    click.option("--pin", is_flag=True, help="A processor core for each program."),
+    *core_options,
+    on_end_option,
     folder_option("--out", "The folder for everything; a new one with date and time if not given."),
     folder_option(
         "--resume",

@@ -6,12 +6,15 @@ Invariants: nothing is started and nothing is written here. What cannot be playe
 from __future__ import annotations
 
 import secrets
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from spielleiter.match_file import CWD
 from spielleiter.options import is_given, place_of_server, why_without_effect
+from spielleiter.program_options import entrant
 
 if TYPE_CHECKING:
     from match.setup import MatchSetup
@@ -22,12 +25,15 @@ def setup_of(context: click.Context, options: dict[str, Any]) -> MatchSetup:
     from match.names import names_of
     from match.plan import load_openings
     from match.program import Command
-    from match.setup import Entrant, MatchSetup, Patience
+    from match.setup import MatchSetup, Patience
 
     for name in ("player1", "player2"):
         if options[name] is None:
             raise click.UsageError(f"--{name} is missing, expected a command line or builtin:NAME")
-    commands = Command.parse(options["player1"]), Command.parse(options["player2"])
+    cwd = context.meta.get(CWD) or str(Path.cwd())
+    places = (str(Path(cwd, options[f"cwd{n}"] or "")) for n in (1, 2))
+    first, second = (Command.parse(options[f"player{n}"], place) for n, place in enumerate(places, 1))
+    commands = first, second
     names = names_of(*commands, (options["name1"], options["name2"]))
     limited = [not (options["no_timeout"] or options[f"no_timeout{n}"]) for n in (1, 2)]
     chosen = {
@@ -53,8 +59,8 @@ def setup_of(context: click.Context, options: dict[str, Any]) -> MatchSetup:
     )
     return MatchSetup(
         entrants=(
-            Entrant(names[0], options["player1"], limited[0]),
-            Entrant(names[1], options["player2"], limited[1]),
+            entrant(options, 1, names[0], can_timeout=limited[0]),
+            entrant(options, 2, names[1], can_timeout=limited[1]),
         ),
         game_type=options["game"],
         games=options["games"],
@@ -69,16 +75,14 @@ def setup_of(context: click.Context, options: dict[str, Any]) -> MatchSetup:
         significance=options["significance"],
         min_games=options["min_tests"] if options["significance"] is not None else 0,
         edition=options["edition"],
-        cwd=str(Path.cwd()),
+        cwd=cwd,
     )
 
 
 def check_setup(setup: MatchSetup) -> None:
     """Find out before the first game what cannot be. Raises SetupError."""
-    from match.arena import own_config
+    from match.arena import limits_of, own_config
     from match.errors import SetupError
-    from match.program import Command
-    from match.startable import require_startable
     from match.stopping import sprt_of
     from server.config import limits_problem
     from server.editions import choose_editions
@@ -86,19 +90,43 @@ def check_setup(setup: MatchSetup) -> None:
     sprt_of(setup)
     if setup.cwd and not Path(setup.cwd).is_dir():
         raise SetupError(f"{setup.cwd}: the directory that the programs are started in does not exist")
-    for entrant in setup.entrants:
-        require_startable(Command.parse(entrant.command, setup.cwd), setup.cwd)
     try:
         config = own_config(setup)
     except TypeError as error:
         raise SetupError(str(error)) from None
-    problem = limits_problem(config.soft_timeout, config.hard_timeout)
-    if problem and any(entrant.can_timeout for entrant in setup.entrants):
-        raise SetupError(problem)
+    for program in (0, 1):
+        _check_program(setup, program)
+        limits = limits_of(setup, config, program)
+        assert limits.soft_timeout is not None
+        assert limits.hard_timeout is not None
+        problem = limits_problem(limits.soft_timeout, limits.hard_timeout)
+        if problem and setup.entrants[program].can_timeout:
+            raise SetupError(problem)
     edition = choose_editions(setup.editions, {})[setup.game_type]
     for name, value in config.game_options.items():
         if problem := why_without_effect(edition, name, value):
             raise SetupError(problem)
+
+
+def _check_program(setup: MatchSetup, program: int) -> None:
+    """Find out what cannot be of one program's settings. Raises SetupError."""
+    from match.builtin import inner_strategy
+    from match.errors import SetupError
+    from match.program import Command
+    from match.startable import require_startable
+
+    known, cwd = setup.entrants[program], setup.cwd_of(program)
+    if inner_strategy(known.command) and setup.server is None and (known.cwd or known.environment or known.memory):
+        raise SetupError(
+            f"{known.command} plays without a process of its own, expected no directory, environment or memory for it"
+        )
+    if known.cwd and not Path(cwd).is_dir():
+        raise SetupError(f"{cwd}: the directory that {known.name} is started in does not exist")
+    require_startable(Command.parse(known.command, cwd), cwd)
+    if known.memory is not None and sys.platform != "linux":
+        raise SetupError(f"{known.name}: memory can be limited on Linux only")
+    if setup.server is not None and known.is_unlike:
+        raise SetupError(f"{known.name}: time limits are that server's own affair, expected none for a program")
 
 
 def check_requirement(setup: MatchSetup, require: str) -> None:
