@@ -16,7 +16,6 @@ end, what outlived it, and that nothing is left. It reads single bytes: T (ask t
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import json
 import os
@@ -28,6 +27,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any, Final
 
 HEAD: Final = struct.Struct("!I")
@@ -41,7 +41,6 @@ KILLED: Final = 5.0
 """Seconds after which we no longer believe that a kill works."""
 
 _SET_CHILD_SUBREAPER: Final = 36  # <linux/prctl.h>
-_LIBC: Final = ctypes.CDLL(None, use_errno=True)
 _PROC: Final = "/proc"
 _THREADS: Final = 17  # where a process's stat says how many it has, counted from its state
 _DESCRIPTORS: Final = 3
@@ -52,8 +51,15 @@ _PAUSE: Final = 0.005  # seconds between two looks at processes that were killed
 
 def become_subreaper() -> None:
     """Be the parent of every orphan among this process's descendants. Raises OSError."""
-    if _LIBC.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "PR_SET_CHILD_SUBREAPER is not possible")
+    if _libc().prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        raise OSError("PR_SET_CHILD_SUBREAPER is not possible")
+
+
+@cache
+def _libc() -> Any:
+    import ctypes  # by the process that keepers come from, and by nobody else
+
+    return ctypes.CDLL(None)
 
 
 def descendants(root: int, beside: Iterable[int] = ()) -> list[int]:
