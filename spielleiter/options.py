@@ -97,7 +97,11 @@ def require_sensible_limits(soft_timeout: int, hard_timeout: int) -> None:
 
 
 core_options: Final = (
-    click.option("--pin", is_flag=True, help="A processor core for each program, or half of its game's."),
+    click.option(
+        "--pin",
+        is_flag=True,
+        help="A processor core for each program; with --cores-per-game, half of its game's cores.",
+    ),
     click.option(
         "--cores-per-game",
         type=click.IntRange(1, MAX_CONCURRENCY),

@@ -39,15 +39,15 @@ _KINDS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = MappingProxyType(
             {"metavar": "NAME=VALUE", "multiple": True, "callback": _read_variables},
         ),
         "soft-timeout": (
-            "Its own limit for a move of the {} program.",
+            "Milliseconds for a move of the {} program alone.",
             {"metavar": "MS", "type": click.IntRange(1, MAX_WHOLE_NUMBER)},
         ),
         "hard-timeout": (
-            "Its own limit until a game of the {} program ends.",
+            "Milliseconds until a game ends without its move, for the {} program.",
             {"metavar": "MS", "type": click.IntRange(1, MAX_WHOLE_NUMBER)},
         ),
         "time-factor": (
-            "The {} program's limits are multiplied by this, for one on a slower machine.",
+            "Multiplies the limits of the {} program, for one on a slower machine.",
             {"metavar": "X", "type": click.FloatRange(0, MAX_WHOLE_NUMBER, min_open=True)},
         ),
         "memory": (

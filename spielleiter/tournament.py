@@ -79,6 +79,8 @@ def tournament(
     name = "greedy"
     command = "builtin:greedy"
 
+    A program's table may also hold what one of a match's file does, such as cwd, env and memory (docs/match.md).
+
     The folder holds table.md, table.json, and a folder for each match as of `match`.
     """  # noqa: D301 - click's sign for text that is not to be wrapped
     from match.errors import MatchError, SetupError
