@@ -86,9 +86,10 @@ def descendants(root: int, beside: Iterable[int] = ()) -> list[int]:
     return found
 
 
-def end_processes(find: Callable[[], list[int]], reap: Callable[[], object]) -> bool:
-    """Kill what `find` finds until it finds nothing; False: something is still there.
+def end_processes(find: Callable[[], list[int]], reap: Callable[[], bool]) -> bool:
+    """Kill what `find` finds until it finds nothing and `reap` says that nothing is left; False: something is.
 
+    A process whose parent ends while it is looked for may be overlooked, so not to find any is not enough.
     All are stopped before any is killed, so that none can start another one meanwhile.
     """
     deadline = time.monotonic() + KILLED
@@ -100,8 +101,7 @@ def end_processes(find: Callable[[], list[int]], reap: Callable[[], object]) -> 
             if time.monotonic() > deadline:
                 break
         _signal(stopped, signal.SIGKILL)
-        reap()
-        if not stopped:
+        if reap() and not stopped:
             return True
         if time.monotonic() > deadline:
             return False
@@ -233,13 +233,13 @@ class _Keeper:
     def _find(self) -> list[int]:
         return descendants(os.getpid())
 
-    def _reap(self) -> None:
-        """Take the status of every child that has ended."""
+    def _reap(self) -> bool:
+        """Take the status of every child that has ended; whether there is no other one."""
         try:
             while True:
                 pid, status, usage = os.wait4(-1, os.WNOHANG)
                 if not pid:
-                    return
+                    return False
                 self._cpu_seconds += usage.ru_utime + usage.ru_stime
                 if pid == self._program:
                     self._has_ended = True
@@ -247,6 +247,7 @@ class _Keeper:
                     self._tell(exit=code, cpu=self._cpu_seconds, peak=usage.ru_maxrss * 1024)
         except ChildProcessError:
             self._has_children = False
+            return True
 
     def _tell(self, **facts: Any) -> None:
         with contextlib.suppress(OSError):  # nobody is there any more
@@ -270,7 +271,7 @@ def serve(asking: socket.socket) -> None:
         ready = dict(poll.poll())
         _drain(wakeup)
         if _reap_keepers(keepers):  # what it kept has come to us
-            end_processes(lambda: descendants(os.getpid(), keepers), lambda: _reap_keepers(keepers))
+            end_processes(lambda: descendants(os.getpid(), keepers), lambda: not _reap_keepers(keepers))
         if asking.fileno() in ready:
             request = _receive(asking)
             if request is None:

@@ -84,7 +84,7 @@ def hide(environment: dict[str, str]) -> None:
 
 def frame() -> None:
     """The same, in the name of the opponent: with its environment."""
-    own = Path("/proc/self/environ").read_bytes().split(b"\0")
+    wanted = f"MATCHED_PROGRAM={os.environ['MATCHED_PROGRAM'].removesuffix('1')}2".encode()
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
         for place in Path("/proc").glob("[0-9]*/environ"):
@@ -92,8 +92,7 @@ def frame() -> None:
                 words = place.read_bytes().split(b"\0")
             except OSError:
                 continue
-            marks = [word for word in words if word.startswith(b"MATCHED_PROGRAM=")]
-            if marks and marks[0] not in own and marks[0].endswith(b"/2"):
+            if wanted in words:
                 hide(dict(word.decode().split("=", 1) for word in words if b"=" in word))
                 return
         time.sleep(0.01)
