@@ -30,6 +30,7 @@ from protocol.messages import Slot
 from server import events
 from server.binding import notice_vanished
 from server.chance import start_source
+from server.clock import TimeLimits
 from server.config import Config
 from server.garbage import tamed_collector
 from server.listener import Server
@@ -77,6 +78,13 @@ def own_config(setup: MatchSetup) -> Config:
     )
 
 
+def limits_of(setup: MatchSetup, config: Config, program: int) -> TimeLimits:
+    """How long `program` may think, whether it is held to it or not."""
+    entrant = setup.entrants[program]
+    soft, hard = entrant.soft_timeout or config.soft_timeout, entrant.hard_timeout or config.hard_timeout
+    return TimeLimits(entrant.time_factor * soft, entrant.time_factor * hard)
+
+
 class Arena:
     """Opens rooms for the games of a match, one or many at a time; see `open_arena`."""
 
@@ -107,6 +115,9 @@ class Arena:
                 for program in planned.seats
             ]
             room = server.lobby.open_prepared(edition, slots, self._start_of(planned, edition))
+            for chair, program in zip(room.chairs, planned.seats, strict=True):
+                if self._setup.entrants[program].can_timeout:
+                    chair.clock.next_limits = limits_of(self._setup, server.config, program)
             own = OwnRoom(room, planned.seats, (first, second), _BoundedLog(log_file), WireLog(wire_file), listener)
             self._rooms[room.id] = own
             try:
@@ -196,7 +207,7 @@ class Arena:
         for room, other in others:
             if has_socket(room.members[other].pids, inode):
                 return room, other
-        for room, other in [(own, program), *others]:  # what has left its session bears its mark
+        for room, other in [(own, program), *others]:  # processes that were just being started are found so
             if has_socket(await trio.to_thread.run_sync(room.members[other].find_all), inode):
                 return None if (room, other) == (own, program) else (room, other)
         return None

@@ -47,6 +47,11 @@ def inner_strategy(command: str) -> str | None:
     return name if command.startswith(BUILTIN) and kind is not None and kind.choose and not kind.is_bad else None
 
 
+def starting_place(command: str, cwd: str = "") -> str:
+    """The directory that a process for `command` is started in: `cwd`, but for ours, since it may hold a game.py."""
+    return HOME if command.startswith(BUILTIN) else cwd
+
+
 @dataclass(frozen=True, slots=True)
 class Thought:
     """A move, and the seconds it took: by the clock, and of a processor. `problem` says why there is no move."""

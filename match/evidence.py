@@ -28,9 +28,9 @@ _MOVES: Final = frozenset({Fault.ILLEGAL_MOVE, Fault.UNREADABLE_MOVE, Fault.NOT_
 
 
 class Evidence:
-    """Gathers `facts` and what is kept of a game; `seats` the programs by seat."""
+    """Gathers `facts` and what is kept of a game; `seats` the programs by seat, `limits` the soft ones by program."""
 
-    def __init__(self, seats: tuple[int, int], names: tuple[str, str], limit: float) -> None:
+    def __init__(self, seats: tuple[int, int], names: tuple[str, str], limits: tuple[float, float]) -> None:
         self.facts = GameFacts(seats, names)
         self.plies = 0
         self.think_times: tuple[list[float], list[float]] = ([], [])
@@ -45,7 +45,7 @@ class Evidence:
         """Is called whenever somebody begins to think."""
         self.seconds_waiting: Callable[[int, float], float] = lambda _program, _think_time: 0.0
         """How long a program that was too slow waited for this machine while it thought."""
-        self._limit = limit
+        self._limits = limits
         self._seat_connections: list[str | None] = [None, None]
         self._remarks: tuple[dict[str, None], dict[str, None]] = ({}, {})
         self._is_called_off = False
@@ -136,7 +136,7 @@ class Evidence:
                 self.facts.programs[seats[seat]].bad_message = text
             case events.TimeVerdict(seat=seat, think_time=think_time, loop_lag=loop_lag):
                 known = self.facts.programs[seats[seat]]
-                known.too_slow, known.limit = think_time, self._limit
+                known.too_slow, known.limit = think_time, self._limits[seats[seat]]
                 known.seconds_waiting = max(loop_lag, self.seconds_waiting(seats[seat], think_time))
             case _ if program is not None:
                 self._charge(happening, program)

@@ -1,9 +1,10 @@
-"""The processes of this machine that belong to a program, found by their session or by a mark in their environment.
+"""The processes of this machine that belong to a program, found by their descent, their session or their mark.
 
-Invariants: what has ended is not found. The members of a session cost one system call a process and are found at once;
-looking for a mark reads a file of every process and belongs in a thread. A child inherits session and mark, and has to
-give up both to be found by neither. Where the system has no /proc, nothing is found, and the process group is all there
-is.
+Invariants: what has ended is not found. Descent cannot be forged or given up, and following it reads two files of each
+process found; it needs a keeper (match/keeping.py) for a root. A session can be left but not entered; its members cost
+one system call for each process of the machine. The mark is a variable of the environment, which a program can change
+and copy: it helps to end what an earlier run left behind, and is no evidence against anybody. Looking for it reads a
+file of every process and belongs in a thread. Where the system has no /proc, nothing is found.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ MARK: Final = "MATCHED_PROGRAM"
 """The environment variable that holds the mark."""
 
 _PROC: Final = Path("/proc")
+_THREADS: Final = 17  # where a process's stat says how many it has, counted from its state
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,29 @@ def session_members(session: int) -> tuple[int, ...]:
     return tuple(int(name) for name in _entries(_PROC) if name.isdecimal() and _is_in(int(name), session))
 
 
+def children_of(root: int) -> tuple[int, ...] | None:
+    """The ids of all processes that descend from `root`, without itself; None where the system does not say.
+
+    Processes that start others meanwhile may hide one for a moment.
+    """
+    found: list[int] = []
+    waiting = [root]
+    while waiting:
+        folder = _PROC / str(waiting.pop()) / "task"
+        for thread in _entries(folder):
+            try:
+                children = [int(word) for word in (folder / thread / "children").read_bytes().split()]
+            except FileNotFoundError:
+                if not found and not (_PROC / "self" / "task" / str(os.getpid()) / "children").exists():
+                    return None
+            except OSError:  # it has ended meanwhile
+                pass
+            else:
+                found += children
+                waiting += children
+    return tuple(found)
+
+
 def _is_in(pid: int, session: int) -> bool:
     try:
         return os.getsid(pid) == session
@@ -56,10 +81,11 @@ def living(pids: Iterable[int]) -> tuple[ProcessInfo, ...]:
 
 def _has_ended(pid: int) -> bool:
     try:
-        state = (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()[0]
-    except (OSError, IndexError):
+        words = (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
+        # the first thread of a process may have ended before the others
+        return words[0] in {b"Z", b"X"} and int(words[_THREADS]) <= 1
+    except (OSError, IndexError, ValueError):
         return True
-    return state in {b"Z", b"X"}
 
 
 def kill_processes(processes: Iterable[ProcessInfo]) -> None:

@@ -1,25 +1,24 @@
 """How a program is started, watched and ended.
 
-Invariants: once `run` is over, finished or cancelled, nothing the program has started is alive. What it writes is kept,
-with the second it came; a program that writes without end fills no disk. Its processor time is counted to the end.
+Invariants: once `run` is over, finished or cancelled, nothing the program has started is alive, in any session and with
+any environment. On Linux a keeper (match/keeping.py) sees to it, elsewhere match/unkept.py does what the system allows.
+What a program writes is kept, with the second it came; one that writes without end fills no disk. Its processor time is
+counted to the end.
 
-Windows has no process groups, wait status or readable pipes of this kind. There, threads wait and read, `taskkill` ends
-a process with its descendants, children that outlive their parent are not found, and processor times are not known.
+Windows has no readable pipes of this kind; there, threads read.
 """
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import re
 import shutil
-import signal
-import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Final
 
 import trio
@@ -27,7 +26,9 @@ import trio
 from client.strategies import STRATEGIES
 from match.command_line import split_command
 from match.errors import NotStartedError, SetupError
-from match.processes import MARK, ProcessInfo, Usage, find_processes, kill_processes, living, session_members
+from match.keeping import Kept, Start, start_kept
+from match.processes import MARK, ProcessInfo, Usage
+from match.unkept import Unkept
 
 BUILTIN: Final = "builtin:"
 PLACES: Final = ("host", "port", "reservation", "seed", "game")
@@ -38,9 +39,7 @@ OUTPUT_LIMIT: Final = 8 * 1024 * 1024
 
 _PLACE: Final = re.compile(r"(?<!\$)\{(\w+)\}")  # but not the shell's ${name}
 _CHUNK: Final = 64 * 1024
-_POLL: Final = 0.02  # seconds between looks at processes that nobody tells us about
-_FAREWELL: Final = 0.5  # seconds in which children may end that outlive their parent
-_KILLED: Final = 5.0  # seconds after which we no longer believe that a kill works
+_FAREWELL: Final = 0.5  # seconds for a process to end that was asked to, and for what is left in the pipes
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,71 +112,92 @@ class Program:
     """A process and all it starts; `mark` names it in their environment.
 
     It is started in the directory `cwd`; empty: the current one. `exited` is set once the process itself has ended,
-    `gone` once nothing of it is left; `returncode` is as in subprocess, negative for a signal.
+    `gone` once nothing of it is left; `returncode` is as in subprocess, negative for a signal. `cores` are those that
+    it may use, None: any.
     """
 
     def __init__(
-        self, arguments: Sequence[str], mark: str, out: Path, error: Path, core: int | None = None, cwd: str = ""
+        self,
+        arguments: Sequence[str],
+        mark: str,
+        out: Path,
+        error: Path,
+        cores: Iterable[int] | None = None,
+        cwd: str = "",
+        *,
+        environment: Mapping[str, str] = MappingProxyType({}),
+        memory: int | None = None,
     ) -> None:
         self.exited = trio.Event()
         self.gone = trio.Event()
         self.returncode: int | None = None
         self.cpu_seconds = 0.0
+        self.peak_memory = 0
+        """Bytes that it had in memory at most, once it has ended; 0 where that is not known."""
         self.was_ended = False
         """Whether it had to be ended by us."""
         self.leftovers: tuple[ProcessInfo, ...] = ()
         """What outlived the process when it had ended by itself."""
-        self._arguments = list(arguments)
-        self._mark = mark
+        self._start = Start(
+            arguments=list(arguments),
+            cwd=cwd or None,
+            environment={**os.environ, **environment, MARK: mark},
+            cores=None if cores is None else tuple(cores),
+            memory=memory,
+        )
         self._paths = (out, error)
-        self._core = core
-        self._cwd = cwd or None
-        self._popen: subprocess.Popen[bytes] | None = None
+        self._process: Kept | Unkept | None = None
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Start the process and stay with it until it and its children are gone. Raises NotStartedError."""
         started = trio.current_time()
         try:
-            popen = self._popen = await trio.to_thread.run_sync(self._spawn)
+            process = self._process = await trio.to_thread.run_sync(_start, self._start)
         except (OSError, ValueError) as error:
-            raise NotStartedError(_why_not(self._arguments[0], error, self._cwd)) from None
-        assert popen.stdout is not None
-        assert popen.stderr is not None
+            raise NotStartedError(_why_not(self._start.arguments[0], error, self._start.cwd)) from None
         try:
             task_status.started()
             async with trio.open_nursery() as copying:
-                for stream, path in zip((popen.stdout, popen.stderr), self._paths, strict=True):
+                for stream, path in zip((process.stdout, process.stderr), self._paths, strict=True):
                     copying.start_soon(_copy, stream, path, started)
-                await self._wait(popen)
-                await self._see_off()
+                await process.wait()
+                self._note_end(process)
+                await process.see_off()
+                if not self.was_ended:
+                    self.leftovers = process.leftovers
                 copying.cancel_scope.deadline = trio.current_time() + _FAREWELL  # what is in the pipes still counts
         finally:
             with trio.CancelScope(shield=True):
                 if not self.exited.is_set():
                     self.was_ended = True
-                    await self._kill()
-                    await self._wait(popen)
-                await self._kill()
+                await process.end()
+                self._note_end(process)
                 self.gone.set()
+
+    def _note_end(self, process: Kept | Unkept) -> None:
+        self.returncode, self.cpu_seconds = process.returncode, process.cpu_seconds
+        self.peak_memory = process.peak_memory
+        self.exited.set()
 
     async def end(self, patience: float) -> None:
         """Wait for the process to end itself; end it and its group after `patience` seconds.
 
         Does nothing for one that could not be started.
         """
-        if self._popen is None:
+        process = self._process
+        if process is None:
             return
-        if await self._ends_within(patience):
+        if await self._ends_within(process, patience):
             return
         self.was_ended = True
-        self._signal_group(signal.SIGTERM)
+        process.terminate()
         with trio.move_on_after(_FAREWELL):
             await self.exited.wait()
             return
-        await self._kill()
+        await process.kill()
         await self.exited.wait()
 
-    async def _ends_within(self, patience: float) -> bool:
+    async def _ends_within(self, process: Kept | Unkept, patience: float) -> bool:
         """Whether it ends by itself in so many seconds; those that it spends waiting for a processor are added once."""
         before = Usage.of(self.pids) if patience else Usage({})
         with trio.move_on_after(patience):
@@ -187,107 +207,24 @@ class Program:
             with trio.move_on_after(Usage.of(self.pids).seconds_lost(before, patience, os.cpu_count() or 1)):
                 await self.exited.wait()
                 return True
-        if self._has_ended():  # and this process had no time to notice
+        if self.exited.is_set() or process.has_ended:  # and this process had no time to notice
             await self.exited.wait()
             return True
         return False
 
-    def _has_ended(self) -> bool:
-        """Whether the process has ended by itself, noticed or not."""
-        if self.exited.is_set():
-            return True
-        assert self._popen is not None
-        try:
-            return os.waitid(os.P_PID, self._popen.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-        except (AttributeError, OSError):
-            return False
-
     @property
     def pids(self) -> tuple[int, ...]:
-        """The process and what it has started so far in its session."""
-        return () if self._popen is None else session_members(self._popen.pid)
+        """The process and what it has started so far; without a keeper, only in its session."""
+        return () if self._process is None else self._process.pids
 
     def find_all(self) -> tuple[int, ...]:
-        """... and what has left the session but bears its mark. Reads a file of every process of this machine."""
-        return self.pids + tuple(process.pid for process in find_processes(self._mark))
-
-    def _spawn(self) -> subprocess.Popen[bytes]:
-        with _on_core(self._core):
-            return subprocess.Popen(  # noqa: S603 - to run it is what we are for
-                self._arguments,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd=self._cwd,
-                env={**os.environ, MARK: self._mark},
-                start_new_session=True,  # ignored on Windows, where a group of its own keeps Ctrl-C away, too
-                creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
-                bufsize=0,
-            )
-
-    async def _wait(self, popen: subprocess.Popen[bytes]) -> None:
-        """Wait for the process and take its processor time with its status."""
-        if not hasattr(os, "wait4"):  # Windows
-            self.returncode = await trio.to_thread.run_sync(popen.wait, abandon_on_cancel=True)
-            self.exited.set()
-            return
-        try:
-            handle = os.pidfd_open(popen.pid)
-        except (AttributeError, OSError):  # not Linux, or an old one
-            while not (ended := os.wait4(popen.pid, os.WNOHANG))[0]:  # noqa: ASYNC110, ASYNC222 - nobody tells us
-                await trio.sleep(_POLL)
-        else:
-            try:
-                await trio.lowlevel.wait_readable(handle)
-            finally:
-                os.close(handle)
-            ended = os.wait4(popen.pid, 0)  # noqa: ASYNC222 - has ended
-        _, status, usage = ended
-        self.returncode = popen.returncode = os.waitstatus_to_exitcode(status)
-        self.cpu_seconds = usage.ru_utime + usage.ru_stime
-        self.exited.set()
-
-    async def _see_off(self) -> None:
-        """Give children that outlive the process a moment, and remember those that stay."""
-        deadline = trio.current_time() + _FAREWELL
-        while (alive := await self._alive()) and trio.current_time() < deadline:  # noqa: ASYNC110 - as above
-            await trio.sleep(_POLL)
-        if not self.was_ended:
-            self.leftovers = alive
-
-    async def _kill(self) -> None:
-        """End the group and whatever else bears the mark, until nothing is left."""
-        if not self.exited.is_set():  # afterwards its number may mean another group
-            if hasattr(os, "killpg"):
-                self._signal_group(signal.SIGKILL)
-            else:
-                assert self._popen is not None
-                await trio.to_thread.run_sync(_end_tree, self._popen)
-        deadline = trio.current_time() + _KILLED
-        while (alive := await self._alive()) and trio.current_time() < deadline:
-            kill_processes(alive)
-            await trio.sleep(_POLL)
-
-    async def _alive(self) -> tuple[ProcessInfo, ...]:
-        """What is left of its session, or else bears its mark."""
-        assert self._popen is not None
-        left = [pid for pid in self.pids if pid != self._popen.pid or not self.exited.is_set()]
-        return living(left) or await trio.to_thread.run_sync(find_processes, self._mark)
-
-    def _signal_group(self, number: signal.Signals) -> None:
-        assert self._popen is not None
-        if not hasattr(os, "killpg"):  # Windows, where no process can be asked to end
-            return
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._popen.pid, number)
+        """The same, found without fail where there are keepers. Reads a file of every process of this machine."""
+        return () if self._process is None else self._process.find_all()
 
 
-def _end_tree(popen: subprocess.Popen[bytes]) -> None:
-    """End a process and all it has started, where there are no process groups. Takes a moment."""
-    command = ["taskkill", "/T", "/F", "/PID", str(popen.pid)]
-    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-        subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_KILLED, check=False)  # noqa: S603
-    popen.kill()
+def _start(start: Start) -> Kept | Unkept:
+    """Takes a moment. Raises OSError and ValueError."""
+    return start_kept(start) or Unkept(start)
 
 
 class _ThreadedPipe(trio.abc.ReceiveStream):
@@ -347,20 +284,6 @@ async def _copy(stream: IO[bytes], path: Path, started: float) -> None:
                     text += b"\n(the rest was not kept)\n"
                 file.write(text)
                 file.flush()
-
-
-@contextlib.contextmanager
-def _on_core(core: int | None) -> Iterator[None]:
-    """What this thread starts meanwhile runs on this core alone."""
-    if core is None or not hasattr(os, "sched_setaffinity"):
-        yield
-        return
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {core})
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
 
 
 def _why_not(word: str, error: OSError | ValueError, cwd: str | None) -> str:

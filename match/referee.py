@@ -18,8 +18,8 @@ import trio
 
 from client.errors import ClientError
 from client.refusals import plain_text
-from match.arena import Arena, OwnRoom, open_arena, own_config
-from match.builtin import HOME, InnerPlayer, inner_strategy
+from match.arena import Arena, OwnRoom, limits_of, open_arena, own_config
+from match.builtin import InnerPlayer, inner_strategy, starting_place
 from match.errors import MachineError, NotStartedError
 from match.evidence import Evidence, start_name
 from match.house import ForeignRoom, open_foreign_room
@@ -37,6 +37,7 @@ from server.replay import encode_replay
 REPLAY: Final = "replay.xml"
 VERDICT: Final = "verdict.json"
 GAMES: Final = "games"
+MEBIBYTE: Final = 1024 * 1024
 
 _LAST_BREATH: Final = 1.0  # seconds for a process to end that has left the game
 _LAST_WORD: Final = 5.0  # seconds for a server to give the result of a game that was called off
@@ -46,7 +47,7 @@ async def play_game(
     setup: MatchSetup,
     planned: PlannedGame,
     folder: Path,
-    cores: tuple[int | None, int | None] = (None, None),
+    cores: tuple[tuple[int, ...] | None, tuple[int, ...] | None] = (None, None),
     arena: Arena | None = None,
 ) -> GameRecord:
     """Play `planned` in a folder of its own below `folder`; `cores` by program, None: any. Raises MachineError.
@@ -70,18 +71,24 @@ async def play_game(
 
 class _Referee:
     def __init__(
-        self, setup: MatchSetup, planned: PlannedGame, folder: Path, cores: tuple[int | None, int | None]
+        self,
+        setup: MatchSetup,
+        planned: PlannedGame,
+        folder: Path,
+        cores: tuple[tuple[int, ...] | None, tuple[int, ...] | None],
     ) -> None:
         self._setup = setup
         self._planned = planned
         self._folder = folder
         self._cores = cores
-        self._evidence = Evidence(planned.seats, setup.names, own_config(setup).soft_timeout)
+        config = own_config(setup)
+        first, second = (limits_of(setup, config, program).soft_timeout or 0.0 for program in (0, 1))
+        self._evidence = Evidence(planned.seats, setup.names, (first, second))
         self._evidence.start = planned.opening.name if planned.opening else None
         self._facts = self._evidence.facts
         self._programs: list[Program | InnerPlayer | None] = [None, None]
         self._arena: Arena | None = None
-        self._meter = WaitingMeter(1 if cores[0] is not None else os.cpu_count() or 1)
+        self._meter = WaitingMeter(len(cores[0]) if cores[0] is not None else os.cpu_count() or 1)
         self._evidence.on_request = self._meter.mark
         self._evidence.seconds_waiting = self._meter.seconds_waiting
 
@@ -179,7 +186,8 @@ class _Referee:
         return any(failed) and all(failed[each] or facts.programs[each].has_joined for each in (0, 1))
 
     async def _start_program(self, index: int, room: OwnRoom | ForeignRoom, nursery: trio.Nursery) -> None:
-        command, seed = self._setup.entrants[index].command, self._planned.program_seed(index)
+        entrant, seed = self._setup.entrants[index], self._planned.program_seed(index)
+        command = entrant.command
         strategy = inner_strategy(command)
         if strategy is not None and isinstance(room, OwnRoom):
             assert self._arena is not None
@@ -195,9 +203,8 @@ class _Referee:
             "seed": str(seed),
             "game": self._setup.game_type,
         }
-        arguments = Command.parse(command, self._setup.cwd).arguments(places)
-        is_builtin = command.startswith(BUILTIN)
-        if is_builtin and self._setup.edition is not None:
+        arguments = Command.parse(command, self._setup.cwd_of(index)).arguments(places)
+        if command.startswith(BUILTIN) and self._setup.edition is not None:
             arguments += ["--edition", self._setup.edition]
         program = Program(
             arguments,
@@ -205,7 +212,9 @@ class _Referee:
             self._output(index, "stdout"),
             self._output(index, "stderr"),
             self._cores[index],
-            HOME if is_builtin else self._setup.cwd,  # a folder of programs may hold a game.py of its own
+            starting_place(command, self._setup.cwd_of(index)),
+            environment=entrant.environment,
+            memory=None if entrant.memory is None else entrant.memory * MEBIBYTE,
         )
         try:
             await nursery.start(program.run)
@@ -226,6 +235,7 @@ class _Referee:
             elif program.returncode or not self._has_played_to_the_end(index):
                 known.last_words = self._last_words(index)
             known.returncode = program.returncode
+            known.memory = self._memory_text(index, program)
         self._evidence.note()
         await program.gone.wait()
         self._evidence.note()
@@ -260,6 +270,13 @@ class _Referee:
 
     def _last_words(self, index: int) -> str:
         return last_words(self._output(index, "stderr"), self._output(index, "stdout"))
+
+    def _memory_text(self, index: int, program: Program | InnerPlayer) -> str:
+        """What a program that failed had of the memory that it was allowed."""
+        limit = self._setup.entrants[index].memory
+        if limit is None or not program.returncode or isinstance(program, InnerPlayer):
+            return ""
+        return f"it was allowed {limit} MiB of data and had up to {program.peak_memory // MEBIBYTE} MiB in memory"
 
     def _save_replay(self, room: OwnRoom | ForeignRoom) -> str | None:
         if not self._facts.has_begun:

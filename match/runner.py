@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeAlias
 
 import trio
 
@@ -25,6 +25,7 @@ from match.processes import find_processes, kill_processes
 from match.records import GameRecord, Verdict
 from match.referee import play_game
 from match.setup import MatchSetup
+from server.counting import count_text
 from server.signals import HANGUP, stop_signals
 
 MACHINE_FAILURES: Final = 3
@@ -42,6 +43,10 @@ class End(enum.Enum):
     INTERRUPTED = "interrupted"
     MACHINE = "server or machine failed"
     UNFIT = "a program cannot play"
+
+
+Cores: TypeAlias = tuple[int, ...] | None
+"""The processor cores that a program may use; None: any."""
 
 
 class Progress(Protocol):
@@ -64,7 +69,9 @@ class Conditions:
     is_fail_fast: bool = False
     """The first game in which a program fails is the last one."""
     is_pinned: bool = False
-    """Each program has a processor core of its own."""
+    """Each program has processor cores of its own: one, or its half of the game's."""
+    cores_per_game: int | None = None
+    """Each game has so many processor cores of its own; None: it may use all."""
 
 
 def never(_records: Sequence[GameRecord]) -> bool:
@@ -81,29 +88,45 @@ def usable_cores() -> list[int]:
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
 
 
-def fair_concurrency(wanted: int) -> tuple[int, str | None]:
-    """How many games at a time can be judged fairly, `wanted` at most; and why that is fewer, if it is."""
+def fair_concurrency(wanted: int, cores_per_game: int | None = None) -> tuple[int, str | None]:
+    """How many games at a time can be judged fairly, `wanted` at most; and why that is fewer, if it is.
+
+    `cores_per_game`: each has so many processor cores of its own; None: all games share all of them.
+    """
     cores = count_cores()
-    most = GAMES_PER_CORE * cores
+    most = GAMES_PER_CORE * cores if cores_per_game is None else max(1, cores // cores_per_game)
     if wanted <= most:
         return wanted, None
-    have = f"{cores} processor core{'s' if cores > 1 else ''}"
+    have = count_text(cores, "processor core")
+    if cores_per_game is not None:
+        return most, f"{have}, {cores_per_game} for each game: {count_text(most, 'game')} at a time, not {wanted}"
     return most, (
         f"{wanted} games at a time are too many for {have}: {most} are played at a time, since programs that mostly "
         "wait for a processor cannot be judged"
     )
 
 
-def places(conditions: Conditions) -> list[tuple[int | None, int | None]]:
-    """For each game at a time, the cores of its programs; None: any. Raises SetupError if there are not enough."""
-    count = conditions.concurrency
-    if not conditions.is_pinned:
+def places(conditions: Conditions) -> list[tuple[Cores, Cores]]:
+    """For each game at a time, the cores of its programs. Raises SetupError if there are not enough."""
+    count, size = conditions.concurrency, conditions.cores_per_game
+    if size is None and not conditions.is_pinned:
         return [(None, None)] * count
     cores = usable_cores()
-    if len(cores) < 2 * count:
-        games = f"{count} game{'s' if count > 1 else ''} at a time"
-        raise SetupError(f"{games} with a core for each program need {2 * count} cores, there are {len(cores)}")
-    return [(cores[2 * place], cores[2 * place + 1]) for place in range(count)]
+    if size is None:
+        size = 2
+        if len(cores) < 2 * count:
+            games = f"{count_text(count, 'game')} at a time with a core for each program"
+            raise SetupError(f"{games} need {2 * count} cores, there are {len(cores)}")
+    if len(cores) < size:
+        raise SetupError(f"{count_text(size, 'core')} for each game cannot be had, there are {len(cores)}")
+    if conditions.is_pinned and size % 2:
+        raise SetupError(f"{size} cores for each game cannot be halved for its programs, expected an even number")
+    if not hasattr(os, "sched_setaffinity"):
+        raise SetupError("this system binds no program to processor cores, expected none for each game or program")
+    most = min(count, len(cores) // size)
+    own = [tuple(cores[size * place : size * (place + 1)]) for place in range(most)]
+    half = size // 2 if conditions.is_pinned else 0
+    return [(each[:half] or each, each[half:]) for each in own]
 
 
 async def play_match(
@@ -165,7 +188,7 @@ class _Runner:
     async def _work(
         self,
         games: Iterator[PlannedGame],
-        cores: tuple[int | None, int | None],
+        cores: tuple[Cores, Cores],
         arena: Arena,
         scope: trio.CancelScope,
     ) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 from match.errors import SetupError
@@ -22,11 +23,29 @@ MAX_GAMES: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Entrant:
-    """A program that takes part: its name, its command line and whether it is held to the time limits."""
+    """A program that takes part, and what holds for it alone."""
 
     name: str
     command: str
     can_timeout: bool = True
+    """Whether it is held to the time limits."""
+    cwd: str = ""
+    """The directory that it is started in, relative to that of the match; empty: that one."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Variables that it has besides those of this process, or instead of them."""
+    soft_timeout: float | None = None
+    """Its own limit for a move; None: that of the match."""
+    hard_timeout: float | None = None
+    """Its own limit until a game ends without a move; None: that of the match."""
+    time_factor: float = 1.0
+    """Its limits are multiplied by this, for a program that runs on something slower."""
+    memory: int | None = None
+    """Mebibytes of data that each of its processes may have; None: not limited."""
+
+    @property
+    def is_unlike(self) -> bool:
+        """Whether it is timed otherwise than the match says."""
+        return self.time_factor != 1 or not self.soft_timeout is self.hard_timeout is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +92,13 @@ class MatchSetup:
     def __post_init__(self) -> None:
         if not 1 <= self.games <= MAX_GAMES:
             raise SetupError(f"{count_text(self.games, 'game')} cannot be played, expected 1 to {MAX_GAMES}")
-        for entrant in self.entrants:
-            Command.parse(entrant.command, self.cwd)
+        for program, entrant in enumerate(self.entrants):
+            Command.parse(entrant.command, self.cwd_of(program))
+
+    def cwd_of(self, program: int) -> str:
+        """The directory that a program is started in; empty: the current one."""
+        own = self.entrants[program].cwd
+        return str(Path(self.cwd, own)) if own else self.cwd
 
     @property
     def names(self) -> tuple[str, str]:

@@ -20,6 +20,7 @@ from typing import Final
 import trio
 
 from game.api import Move, Seat, State
+from match.builtin import starting_place
 from match.errors import MatchError, NotStartedError
 from match.packets import Cut, in_one_piece
 from match.program import Command, Program
@@ -379,7 +380,8 @@ async def open_stage(
         port = listening.getsockname()[1]
         places = {"host": _HOST, "port": str(port), "reservation": _RESERVATION, "seed": "1"}
         places["game"] = edition.game_type
-        program = Program(command.arguments(places), mark, folder / "stdout.log", folder / "stderr.log")
+        outputs = folder / "stdout.log", folder / "stderr.log"
+        program = Program(command.arguments(places), mark, *outputs, cwd=starting_place(command.text))
         stage = Stage(edition, seat, program, listening, patience, WireLog(wire_file))
         problem: MatchError | None = None
         async with trio.open_nursery() as nursery:

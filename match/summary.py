@@ -39,6 +39,14 @@ from match.statistics import (
     estimate_points,
     quantile,
 )
+from protocol.messages import Cause
+
+_SLOW: Final = frozenset({Cause.SOFT_TIMEOUT.value, Cause.HARD_TIMEOUT.value})
+
+FEW_OVERLOADS: Final = 2
+"""So many games may a program be too slow in on an overloaded machine before the headline speaks of it."""
+OVERLOAD_SHARE: Final = 0.02
+"""... or this share of the games that were played."""
 
 SCHEMA: Final = "spielleiter-match-summary-1"
 
@@ -74,6 +82,8 @@ class ProgramSummary:
     bad_messages: int
     leftovers: int
     """Games after which it, or something it had started, was still running; they count as they were played."""
+    overloads: int
+    """Games in which it was too slow, and which do not count because this machine was overloaded."""
     think_times: ThinkTimes
     cpu_seconds: float
     processor_share: float | None
@@ -167,6 +177,12 @@ class Summary:
         return sum(self.pairs) >= FEWEST_PAIRS
 
     @property
+    def suspects(self) -> tuple[ProgramSummary, ...]:
+        """The programs that were too slow on an overloaded machine in more than a few games."""
+        few = max(FEW_OVERLOADS, OVERLOAD_SHARE * self.played)
+        return tuple(program for program in self.programs if program.overloads > few)
+
+    @property
     def uncounted(self) -> int:
         """Games that are nobody's result."""
         return self.played - self.results.games
@@ -254,6 +270,7 @@ def _of_program(games: Sequence[GameRecord], program: int, names: tuple[str, str
         illegal_moves=sum(faults[verdict] for verdict in ILLEGAL_VERDICTS),
         bad_messages=sum(faults[verdict] for verdict in BAD_MESSAGE_VERDICTS),
         leftovers=sum(faults[verdict] for verdict in LEFTOVER_VERDICTS),
+        overloads=sum(record.verdict == Verdict.OVERLOAD and record.causes[program] in _SLOW for record in games),
         think_times=times,
         cpu_seconds=cpu_seconds,
         processor_share=_share(cpu_seconds, times.total),

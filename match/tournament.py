@@ -8,16 +8,24 @@ from __future__ import annotations
 import enum
 import itertools
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from match.described import (
+    MILLISECONDS,
+    read_entrant,
+    read_toml,
+    require_known,
+    take,
+    take_cwd,
+    take_positive,
+    take_time,
+)
 from match.errors import SetupError
 from match.setup import Entrant, MatchSetup, Patience
 from match.sprt import Sprt, SprtError
-from server.setting import MAX_SECONDS, MAX_WHOLE_NUMBER
 
 MATCHES: Final = "matches"
 
@@ -47,6 +55,12 @@ class Tournament:
     """The sequential test that ends each pairing, written as the option of a match."""
     cwd: str = ""
     """The directory that programs are started in; empty: the current one."""
+    edition: str | None = None
+    """The form in which the server speaks; None: the usual one of that game."""
+    is_pinned: bool = False
+    cores_per_game: int | None = None
+    on_end: str | None = None
+    """A command that is run when the tournament is over."""
 
     def __post_init__(self) -> None:
         names = [entrant.name for entrant in self.entrants]
@@ -80,6 +94,7 @@ class Tournament:
             patience=self.patience,
             sprt=self.sprt,
             cwd=self.cwd,
+            edition=self.edition,
         )
 
     def folder_of(self, pairing: tuple[int, int]) -> str:
@@ -89,104 +104,48 @@ class Tournament:
 
 
 _SECONDS: Final = {"start_timeout": "start", "exit_timeout": "exit", "game_timeout": "game"}
-_MILLISECONDS: Final = ("soft_timeout", "hard_timeout")
+_MACHINE: Final = ("pin", "cores_per_game", "on_end")
 _RULES: Final = ("start_piece", "game_end")
-_EXPECTED: Final[Mapping[Any, str]] = {
-    str: "a text",
-    int: "a whole number",
-    bool: "true or false",
-    list: "tables [[program]]",
-    (int, float): "a number",
-}
-
-
-_BACKSLASH: Final = re.compile(r'^\s*command\s*=\s*"[^"\n]*\\', re.MULTILINE)
-_BACKSLASH_HINT: Final = r"put a command with a \ in single quotes, as in 'C:\bots\new.exe'"
 
 
 def read_tournament(file: Path, game_type: str) -> Tournament:
     """The tournament a TOML file describes; `game_type` unless it names one. Raises SetupError.
 
-    Keys: kind, games, game, seed, concurrency, sprt (as of `match`), soft_timeout and hard_timeout (milliseconds),
-    start_timeout, exit_timeout and game_timeout (seconds), start_piece, game_end, cwd (the directory that programs are
-    started in); and a table ``[[program]]`` for each program with name, command and timeout (false: not held to the
-    limits).
+    Keys: kind, games, game, edition, seed, concurrency, sprt (as of `match`), soft_timeout and hard_timeout
+    (milliseconds), start_timeout, exit_timeout and game_timeout (seconds), start_piece, game_end, cwd (the directory
+    that programs are started in), pin, cores_per_game, on_end; and a table ``[[program]]`` for each program
+    (match/described.py).
     """
-    text = ""
+    value = read_toml(file)
     try:
-        text = file.read_text(encoding="utf-8-sig")
-        value = tomllib.loads(text)
         return _tournament(value, game_type)
-    except OSError as error:
-        raise SetupError(f"{file}: cannot be read ({error.strerror or error})") from None
-    except UnicodeDecodeError:
-        raise SetupError(f"{file}: is not in UTF-8; save it in that encoding") from None
-    except tomllib.TOMLDecodeError as error:
-        hint = f"; {_BACKSLASH_HINT}" if _BACKSLASH.search(text) else ""
-        raise SetupError(f"{file}: {error}{hint}") from None
     except SetupError as error:
         raise SetupError(f"{file}: {error}") from None
 
 
 def _tournament(value: dict[str, Any], game_type: str) -> Tournament:
-    plain = ("kind", "games", "game", "seed", "concurrency", "sprt", "cwd", "program")
-    known = (*plain, *_SECONDS, *_MILLISECONDS, *_RULES)
-    for key in value:
-        if key not in known:
-            raise SetupError(f"{key}: there is no such key, expected {', '.join(known)}")
+    plain = ("kind", "games", "game", "edition", "seed", "concurrency", "sprt", "cwd", *_MACHINE, "program")
+    require_known(value, (*plain, *_SECONDS, *MILLISECONDS, *_RULES))
     kinds = [kind.value for kind in Kind]
-    if _take(value, "kind", str, "round-robin") not in kinds:
+    if take(value, "kind", str, "round-robin") not in kinds:
         raise SetupError(f"kind {value['kind']!r}: expected {' or '.join(kinds)}")
-    programs = _take(value, "program", list, [])
-    limits: dict[str, Any] = {key: _take_time(value, key, int) / 1000 for key in _MILLISECONDS if key in value}
-    rules: dict[str, Any] = {key: _take(value, key, str, "") for key in _RULES if key in value}
-    times = {field: float(_take_time(value, key, (int, float))) for key, field in _SECONDS.items() if key in value}
+    programs = take(value, "program", list, [])
+    limits: dict[str, Any] = {key: take_time(value, key, int) / 1000 for key in MILLISECONDS if key in value}
+    rules: dict[str, Any] = {key: take(value, key, str, "") for key in _RULES if key in value}
+    times = {field: float(take_time(value, key, (int, float))) for key, field in _SECONDS.items() if key in value}
     return Tournament(
-        entrants=tuple(_entrant(program) for program in programs),
-        kind=Kind(_take(value, "kind", str, "round-robin")),
-        games=_take(value, "games", int, 100),
-        game_type=_take(value, "game", str, game_type),
-        seed=_take(value, "seed", int, 0),
-        concurrency=max(1, _take(value, "concurrency", int, 1)),
+        entrants=tuple(read_entrant(program) for program in programs),
+        kind=Kind(take(value, "kind", str, "round-robin")),
+        games=take(value, "games", int, 100),
+        game_type=take(value, "game", str, game_type),
+        seed=take(value, "seed", int, 0),
+        concurrency=max(1, take(value, "concurrency", int, 1)),
         server_options={**limits, **rules},
         patience=Patience(**times),
-        sprt=_take(value, "sprt", str, "") if "sprt" in value else None,
-        cwd=_take_cwd(value),
+        sprt=take(value, "sprt", str, None),
+        cwd=take_cwd(value),
+        edition=take(value, "edition", str, None),
+        is_pinned=take(value, "pin", bool, False),
+        cores_per_game=take_positive(value, "cores_per_game", int, None),
+        on_end=take(value, "on_end", str, None),
     )
-
-
-def _entrant(value: Any) -> Entrant:
-    if not isinstance(value, dict):
-        raise SetupError("program: expected a table [[program]] for each")
-    for key in value:
-        if key not in ("name", "command", "timeout"):
-            raise SetupError(f"program: {key}: there is no such key, expected name, command, timeout")
-    for key in ("name", "command"):
-        if key not in value:
-            raise SetupError(f"program: {key} is missing")
-    command = _take(value, "command", str, "")
-    if any(character in command for character in "\b\t\n\f\r"):  # "C:\bots\new.exe" holds two of them
-        raise SetupError(f"program: command {command!r}: expected one line without tabs; {_BACKSLASH_HINT}")
-    return Entrant(_take(value, "name", str, ""), command, _take(value, "timeout", bool, True))
-
-
-def _take(value: Mapping[str, Any], key: str, kind: type | tuple[type, ...], default: Any) -> Any:
-    taken = value.get(key, default)
-    if not isinstance(taken, kind) or (isinstance(taken, bool) and kind is not bool):
-        raise SetupError(f"{key} {taken!r}: expected {_EXPECTED[kind]}")
-    return taken
-
-
-def _take_cwd(value: Mapping[str, Any]) -> str:
-    taken: str = _take(value, "cwd", str, "")
-    if taken and not Path(taken).is_absolute():  # a tournament that is resumed may be read elsewhere
-        raise SetupError(f"cwd {taken!r}: expected an absolute path")
-    return taken
-
-
-def _take_time(value: Mapping[str, Any], key: str, kind: type | tuple[type, ...]) -> Any:
-    taken = _take(value, key, kind, None)
-    unit, most = ("milliseconds", MAX_WHOLE_NUMBER) if key in _MILLISECONDS else ("seconds", MAX_SECONDS)
-    if not (0 < taken <= most or (taken == 0 and key == "exit_timeout")):  # in these words, since nan is neither
-        raise SetupError(f"{key} {taken!r}: expected {unit}, more than 0 and up to {most}")
-    return taken

@@ -28,6 +28,8 @@ class ProgramFacts:
     """How its process ended by itself, as in subprocess; None if it had not by the time of the verdict."""
     last_words: str = ""
     """The exception that its outputs tell of, or else the last line it wrote to standard error or standard output."""
+    memory: str = ""
+    """If it ended with an error and its memory was limited: how much it was allowed and had."""
     refusal: str | None = None
     """What the server said to a request that it refused."""
     plays_another_game: bool = False
@@ -217,7 +219,8 @@ def _judge_start(facts: GameFacts, known: ProgramFacts) -> tuple[str, str] | Non
 
 
 def _with_last_words(text: str, known: ProgramFacts) -> str:
-    return f"{text}; its last words: {known.last_words}" if known.last_words else text
+    words = f"its last words: {known.last_words}" if known.last_words else ""
+    return "; ".join(each for each in (text, known.memory, words) if each)
 
 
 def _winner(facts: GameFacts) -> int | None:

@@ -96,6 +96,22 @@ def require_sensible_limits(soft_timeout: int, hard_timeout: int) -> None:
         raise click.UsageError(problem)
 
 
+core_options: Final = (
+    click.option(
+        "--pin",
+        is_flag=True,
+        help="A processor core for each program; with --cores-per-game, half of its game's cores.",
+    ),
+    click.option(
+        "--cores-per-game",
+        type=click.IntRange(1, MAX_CONCURRENCY),
+        metavar="N",
+        help="Each game has N processor cores of its own, which limits --concurrency.",
+    ),
+)
+"""Which processor cores programs run on: `pin` and `cores_per_game`."""
+
+
 def place_of_server(options: Mapping[str, Any]) -> tuple[str, int] | None:
     """Where `start_server`, `server`, `host` and `port` say games are played; None: at a server of our own.
 
@@ -128,8 +144,9 @@ def folder_option(name: str, text: str) -> Callable[[Decorated], Decorated]:
 
 
 def is_given(context: click.Context, name: str) -> bool:
-    """Whether somebody asked for this option's value, even if it is the default."""
-    return context.get_parameter_source(name) in {ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT}
+    """Whether somebody asked for this option's value, even if it is the default: here, or in a file."""
+    asked = {ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT, ParameterSource.DEFAULT_MAP}
+    return context.get_parameter_source(name) in asked
 
 
 def _known_game_type(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:

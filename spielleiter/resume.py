@@ -13,11 +13,24 @@ from typing import TYPE_CHECKING, Any, Final
 
 from spielleiter.commands import Misuse
 from spielleiter.options import TIMEOUTS, place_of_server
+from spielleiter.program_options import NAMES, kept
 
 if TYPE_CHECKING:
     from match.setup import MatchSetup
 
-FREE: Final = frozenset({"concurrency", "pin", "fail_fast", "fail_on", "require", "password", "report_every"})
+FREE: Final = frozenset(
+    {
+        "concurrency",
+        "pin",
+        "cores_per_game",
+        "fail_fast",
+        "fail_on",
+        "require",
+        "password",
+        "report_every",
+        "on_end",
+    }
+)
 """Options that may be others each time."""
 
 _SERVER: Final = ("start_server", "server", "host", "port")
@@ -51,6 +64,7 @@ _KEPT: Final[Mapping[str, Callable[[MatchSetup], object]]] = MappingProxyType(
         "no_timeout": lambda setup: not any(entrant.can_timeout for entrant in setup.entrants),
         "no_timeout1": lambda setup: not setup.entrants[0].can_timeout,
         "no_timeout2": lambda setup: not setup.entrants[1].can_timeout,
+        **{name: kept(name, program) for name, program in NAMES},
         "start_timeout": lambda setup: setup.patience.start,
         "exit_timeout": lambda setup: setup.patience.exit,
         "game_timeout": lambda setup: setup.patience.game,
@@ -98,6 +112,8 @@ def _is_same(name: str, value: Any, setup: MatchSetup) -> bool:
             return [str(file.resolve()) for file in find_replays(value)] == kept
         case "sprt":
             return kept is not None and _is_same_test(value, str(kept))
+        case _ if name.startswith("time_factor") and value == 1:
+            return kept is None
         case "min_tests":
             return setup.significance is None or bool(value == kept)  # without a test there is nothing to wait for
         case _:
@@ -126,9 +142,14 @@ def _difference(name: str, value: Any, kept: object) -> str:
     if isinstance(kept, list):
         place = kept[0] if len(kept) == 1 else f"{len(kept)} of {Path(kept[0]).parent}"
         return f"{_spelled(name, value)} (begun with {place})"
-    return f"{_spelled(name, value)} (begun with {kept})"
+    return f"{_spelled(name, value)} (begun with {_written(kept)})"
 
 
 def _spelled(name: str, value: Any) -> str:
     option = f"--{name.replace('_', '-')}"
-    return option if isinstance(value, bool) else f"{option} {value}"
+    return option if isinstance(value, bool) else f"{option} {_written(value)}"
+
+
+def _written(value: object) -> str:
+    """As the option's value was written."""
+    return " ".join(f"{name}={text}" for name, text in value.items()) if isinstance(value, Mapping) else str(value)

@@ -22,13 +22,15 @@ import click
 from server.counting import count_text
 from spielleiter.commands import EXIT_INTERRUPTED, Misuse, run_async, tell
 from spielleiter.exit_codes import EXIT_FAULT, EXIT_MACHINE, fault_kinds
-from spielleiter.match import check_setup, usable_journal
-from spielleiter.options import MAX_CONCURRENCY, folder_option, game_option, is_given
+from spielleiter.match import usable_journal
+from spielleiter.match_setup import check_setup
+from spielleiter.on_end import described_on_end, on_end_option, run_on_end
+from spielleiter.options import MAX_CONCURRENCY, chosen_edition, core_options, edition_options, folder_option
 
 if TYPE_CHECKING:
     from match.ratings import Rank
     from match.records import GameRecord
-    from match.runner import End
+    from match.runner import Conditions, End
     from match.tournament import Tournament
 
 _COPY = "tournament.toml"
@@ -43,20 +45,24 @@ _COPY = "tournament.toml"
     metavar="N",
     help="How many games are played at a time.",
 )
-@game_option
+@edition_options
+@core_options[0]
+@core_options[1]
 @click.option(
     "--fail-on", multiple=True, metavar="KIND", help=f"Exit with {EXIT_FAULT} if this happened, as of `match`."
 )
+@on_end_option
 @folder_option("--out", "The folder for everything.")
 @folder_option("--resume", "Go on with the tournament in this folder.")
-@click.pass_context
 def tournament(
-    context: click.Context,
-    /,
     file: Path | None,
     concurrency: int | None,
-    game: str,
+    game: str | None,
+    edition: str | None,
+    pin: bool,
+    cores_per_game: int | None,
     fail_on: tuple[str, ...],
+    on_end: list[str] | None,
     out: Path | None,
     resume: Path | None,
 ) -> None:
@@ -73,9 +79,12 @@ def tournament(
     name = "greedy"
     command = "builtin:greedy"
 
+    A program's table may also hold what one of a match's file does, such as cwd, env and memory (docs/match.md).
+
     The folder holds table.md, table.json, and a folder for each match as of `match`.
     """  # noqa: D301 - click's sign for text that is not to be wrapped
     from match.errors import MatchError, SetupError
+    from match.runner import Conditions, places
     from match.tournament import read_tournament
 
     if (file is None) == (resume is None):
@@ -83,35 +92,51 @@ def tournament(
     kinds = fault_kinds(fail_on)
     folder = resume or out or Path(f"tournament-{datetime.now().astimezone():%Y-%m-%d_%H-%M-%S}")
     try:
-        described = read_tournament(file or folder / _COPY, game)
-        described = replace(described, cwd=described.cwd or str(Path.cwd()))
-        if resume is not None and is_given(context, "game"):
-            _refuse_other_game(folder, described, game)
+        described = read_tournament(file or folder / _COPY, game or "")
+        if resume is not None:
+            _refuse_other_game(folder, described, game, edition)
+        edition = described.edition or edition
+        chosen = chosen_edition(described.game_type or None, edition)
+        described = replace(
+            described, cwd=described.cwd or str(Path.cwd()), game_type=chosen.game_type, edition=edition
+        )
+        conditions = Conditions(
+            concurrency or described.concurrency,
+            is_pinned=pin or described.is_pinned,
+            cores_per_game=cores_per_game or described.cores_per_game,
+        )
+        places(conditions)
+        at_end = on_end or described_on_end(described.on_end)
         for pairing in described.pairings():
             check_setup(described.match_of(pairing, ""))
         if file is not None:
-            _keep(file, folder, described.game_type, described.cwd)
+            _keep(file, folder, described)
     except SetupError as error:
         raise Misuse(str(error)) from None
     try:
-        end, records = _play(described, folder, concurrency or described.concurrency)
+        end, records = _play(described, folder, conditions)
+        code = _exit_code(end, records, kinds)
     except MatchError as error:
         tell(f"spielleiter tournament: {error}", err=True)
-        raise click.exceptions.Exit(EXIT_MACHINE) from None
-    raise click.exceptions.Exit(_exit_code(end, records, kinds))
+        code = EXIT_MACHINE
+    run_on_end(at_end, folder, folder / "table.json", code)
+    raise click.exceptions.Exit(code)
 
 
-def _refuse_other_game(folder: Path, begun: Tournament, game: str) -> None:
-    """Raises Misuse if the tournament in `folder` is not of this game."""
-    if game != begun.game_type:
-        raise Misuse(
-            f"--resume {folder}: the tournament was begun otherwise: --game {game} (begun with {begun.game_type}); "
-            "leave that option out to go on with it, or begin another tournament in another folder"
-        )
+def _refuse_other_game(folder: Path, begun: Tournament, game: str | None, edition: str | None) -> None:
+    """Raises Misuse if the tournament in `folder` is not of this game or edition; None: nothing was asked for."""
+    asked = (("game", game, begun.game_type), ("edition", edition, begun.edition))
+    for name, value, kept in asked:
+        if value not in {None, kept}:
+            raise Misuse(
+                f"--resume {folder}: the tournament was begun otherwise: --{name} {value} "
+                f"({f'begun with {kept}' if kept else 'begun without'}); "
+                "leave that option out to go on with it, or begin another tournament in another folder"
+            )
 
 
-def _keep(file: Path, folder: Path, game_type: str, cwd: str) -> None:
-    """A copy, for --resume, which names the game that --game named and the directory that programs are started in."""
+def _keep(file: Path, folder: Path, described: Tournament) -> None:
+    """A copy, for --resume, which says besides what the options said, and where programs are started."""
     from match.errors import SetupError
 
     try:
@@ -120,31 +145,31 @@ def _keep(file: Path, folder: Path, game_type: str, cwd: str) -> None:
             raise SetupError(f"{folder}: holds a tournament already; go on with it (--resume) or choose another folder")
         content = file.read_bytes().removeprefix(codecs.BOM_UTF8)  # it would stand behind what is put before
         named = tomllib.loads(content.decode())
-        if "game" not in named:
-            content = f"game = {json.dumps(game_type)}\n".encode() + content
-        if "cwd" not in named:
-            content = f"cwd = {json.dumps(cwd)}\n".encode() + content
+        kept = {"game": described.game_type, "edition": described.edition, "cwd": described.cwd}
+        for key, value in kept.items():
+            if key not in named and value is not None:
+                content = f"{key} = {json.dumps(value)}\n".encode() + content
         (folder / _COPY).write_bytes(content)
     except OSError as error:
         raise SetupError(f"{folder}: cannot be written to ({error.strerror or error})") from None
 
 
-def _play(described: Tournament, folder: Path, concurrency: int) -> tuple[End, list[GameRecord]]:
+def _play(described: Tournament, folder: Path, conditions: Conditions) -> tuple[End, list[GameRecord]]:
     from match.journal import SETUP, load_setup, save_setup
     from match.ratings import rank
     from match.reports import write_reports
-    from match.runner import Conditions, End, play_match
+    from match.runner import End, play_match
     from match.season import season_text
     from match.setup import MatchSetup
     from match.stopping import sprt_of, stop_rule
     from match.summary import summarise
-    from spielleiter.match import lower_concurrency, show_unfit
+    from spielleiter.match import fair_conditions, show_unfit
     from spielleiter.progress import Interim, showing_progress
 
     names = [entrant.name for entrant in described.entrants]
     matches: dict[tuple[int, int], Sequence[GameRecord]] = {}
     end, unfit = End.DONE, False
-    conditions = Conditions(lower_concurrency(concurrency))
+    conditions = fair_conditions(conditions)
     try:
         for pairing in described.pairings():
             place = folder / described.folder_of(pairing)

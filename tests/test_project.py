@@ -164,7 +164,9 @@ def shown_commands() -> list[str]:
 
 
 @pytest.mark.parametrize("line", shown_commands())
-def test_documents_show_commands_that_are_understood(line: str) -> None:
+def test_documents_show_commands_that_are_understood(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     name: str | None
     command: click.Command | None = cli
     context: click.Context | None = None
@@ -174,6 +176,9 @@ def test_documents_show_commands_that_are_understood(line: str) -> None:
         context = click.Context(command, parent=context, info_name=name)
         name, command, words = command.resolve_command(context, words)
     assert command is not None
+    for file in (word for word in words if word.endswith(".toml")):  # a match reads it with its options
+        (tmp_path / file).write_text('[[program]]\ncommand = "builtin:first"\n' * 2)
+        monkeypatch.chdir(tmp_path)
     command.make_context(name, words, parent=context)
 
 

@@ -6,6 +6,7 @@ Law: plain text, nothing escaped; what is not known is a dash.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Final
 
 from match.records import GameRecord
@@ -19,7 +20,16 @@ FAULT_COLUMNS: Final = ("Crashes", "Timeouts", "Illegal moves", "Bad messages", 
 
 
 def headline(summary: Summary) -> str:
-    """The answer in one sentence."""
+    """The answer in one sentence, and another one if it rests on games that a program may have voided."""
+    return ". ".join([_answer(summary), *map(partial(_overload_text, summary), summary.suspects)])
+
+
+def _overload_text(summary: Summary, program: ProgramSummary) -> str:
+    games = f"{program.overloads} of {count_text(summary.played, 'game')}"
+    return f"But {games} do not count since {program.name} was too slow on an overloaded machine"
+
+
+def _answer(summary: Summary) -> str:
     first, second = summary.names
     test = summary.sprt
     if test is not None and test.decision is not None:

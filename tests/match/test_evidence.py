@@ -17,7 +17,7 @@ BUG = events.InternalError("seat", "Traceback\nValueError: oh\n")
 
 def evidence() -> Evidence:
     """Program 1 has taken seat 0 over the connection `seat`."""
-    found = Evidence((1, 0), ("new", "old"), limit=2.0)
+    found = Evidence((1, 0), ("new", "old"), limits=(2.0, 2.0))
     found.hear(events.PlayerJoined("room", "seat", 0, "old"), 1)
     return found
 

@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from client.editions import DEFAULT_GAME_TYPE
-from match.processes import find_processes
+from match.processes import find_processes, living
 from match.records import GameRecord, Verdict
 from match.referee import play_game
 from match.setup import Entrant, MatchSetup, Patience
@@ -81,6 +81,29 @@ async def test_connections_without_end_harm_their_owner_only(tmp_path: Path) -> 
     assert record.offender in {None, 0}
     assert record.winner in {None, 1}
     assert any("connections at a time" in remark for remark in record.remarks[0])
+
+
+def hidden(folder: Path) -> int:
+    """The process that program 0 says it has hidden."""
+    text = next(folder.rglob("program1.stderr.log")).read_text()
+    return int(text.split("hidden ")[1].split()[0])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there are keepers on Linux only")
+@pytest.mark.parametrize("attack", ["hide", "frame"])
+async def test_no_process_outlives_its_game_whatever_it_gives_up_or_copies(attack: str, tmp_path: Path) -> None:
+    record = await attacked(tmp_path, attack)
+    assert (record.verdict, record.offender) == (Verdict.LEFTOVERS, 0)
+    pid = hidden(tmp_path)
+    assert f"sleep ({pid})" in record.reason
+    assert living([pid]) == ()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there are keepers on Linux only")
+async def test_whoever_ends_its_keeper_has_lost(tmp_path: Path) -> None:
+    record = await attacked(tmp_path, "kill-parent", honest="builtin:greedy")
+    assert record.offender == 0
+    assert not record.is_counted or record.winner == 1
 
 
 async def test_the_same_program_plays_whole_games_if_it_tries_nothing(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import match.processes
-from match.processes import MARK, ProcessInfo, Usage, find_processes, kill_processes
+from match.processes import MARK, ProcessInfo, Usage, children_of, find_processes, kill_processes, living
 from tests.patience import PATIENCE
 
 
@@ -99,3 +99,27 @@ def test_this_very_python_is_found_where_it_is_marked(tmp_path: Path) -> None:
         cwd=Path(__file__).parents[2],
     )
     assert done.stdout == f"{[Path(sys.executable).name]}\n"
+
+
+def test_descent_is_followed_through_all_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(match.processes, "_PROC", tmp_path)
+    for thread, children in (("7/task/7", "8 "), ("7/task/71", "9 10 "), ("9/task/9", "11 "), ("8/task/8", "")):
+        (tmp_path / thread).mkdir(parents=True)
+        (tmp_path / thread / "children").write_text(children)
+    assert sorted(children_of(7) or ()) == [8, 9, 10, 11]
+    assert children_of(8) == ()
+    assert children_of(10) == ()
+
+
+def test_a_system_that_does_not_tell_children_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(match.processes, "_PROC", tmp_path)
+    (tmp_path / "7" / "task" / "7").mkdir(parents=True)
+    assert children_of(7) is None
+
+
+def test_a_process_whose_first_thread_has_ended_lives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(match.processes, "_PROC", tmp_path)
+    for pid, threads in ((7, 1), (8, 2)):
+        (tmp_path / str(pid)).mkdir()
+        (tmp_path / str(pid) / "stat").write_text(f"{pid} (my bot) Z 1 {'0 ' * 15}{threads} 0 0\n")
+    assert [process.pid for process in living([7, 8])] == [8]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import trio
 
+import match.program
 from match import processes
 from match.errors import NotStartedError, SetupError
 from match.processes import MARK, find_processes
@@ -104,11 +105,11 @@ class Runner:
         self.out, self.error = folder / "out", folder / "error"
         self.mark = f"{folder}/test"
 
-    def program(self, script: str, core: int | None = None, cwd: str = "") -> Program:
-        return self.of(["sh", "-c", script], core, cwd)
+    def program(self, script: str, cores: Sequence[int] | None = None, cwd: str = "") -> Program:
+        return self.of(["sh", "-c", script], cores, cwd)
 
-    def of(self, arguments: Sequence[str], core: int | None = None, cwd: str = "") -> Program:
-        return Program(arguments, self.mark, self.out, self.error, core, cwd)
+    def of(self, arguments: Sequence[str], cores: Sequence[int] | None = None, cwd: str = "") -> Program:
+        return Program(arguments, self.mark, self.out, self.error, cores, cwd)
 
     @property
     def alive(self) -> list[str]:
@@ -255,7 +256,9 @@ async def test_a_process_that_does_not_listen_is_killed_with_all_it_has_started(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", ["sleep 500 &", "setsid sleep 500 &", "(setsid sleep 500 &) &"])
+@pytest.mark.parametrize(
+    "how", ["sleep 500 &", "setsid sleep 500 &", "(setsid sleep 500 &) &", "(env -i setsid sleep 500 &) &"]
+)
 async def test_what_outlives_a_process_is_named_and_ended(how: str, runner: Runner) -> None:
     program = runner.program(f"{how} echo here")
     with trio.fail_after(PATIENCE):
@@ -283,22 +286,13 @@ async def test_whoever_is_cancelled_leaves_nothing(runner: Runner) -> None:
     assert runner.alive == []
 
 
-async def test_without_process_handles_a_process_is_looked_after_all_the_same(
-    runner: Runner, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delattr(os, "pidfd_open")
-    program = runner.program("exit 6")
-    with trio.fail_after(PATIENCE):
-        await program.run()
-    assert program.returncode == 6
-
-
 @pytest.fixture
 def without_posix(monkeypatch: pytest.MonkeyPatch) -> None:
     """A system that has nothing of what Windows lacks."""
     for name in ("wait4", "waitid", "killpg", "pidfd_open", "getsid", "sched_getaffinity", "sched_setaffinity"):
         monkeypatch.delattr(os, name, raising=False)
     monkeypatch.delattr(trio.lowlevel, "FdStream")
+    monkeypatch.setattr(match.program, "start_kept", lambda _start: None)
     monkeypatch.setattr(processes, "_PROC", Path("/no/such/folder"))
 
 
@@ -348,7 +342,7 @@ async def test_a_program_can_be_kept_to_one_core(runner: Runner) -> None:
     before = os.sched_getaffinity(0)
     core = max(before)
     with trio.fail_after(PATIENCE):
-        await runner.program("taskset -p $$ 2>/dev/null || grep Cpus_allowed_list /proc/$$/status", core).run()
+        await runner.program("taskset -p $$ 2>/dev/null || grep Cpus_allowed_list /proc/$$/status", [core]).run()
     told = lines(runner.out)[0]
     assert told.endswith(f": {1 << core:x}") or told.split() == ["Cpus_allowed_list:", str(core)]
     assert os.sched_getaffinity(0) == before

@@ -244,6 +244,19 @@ async def test_a_server_that_is_not_there_is_the_machines_fault(tmp_path: Path) 
     assert "cannot connect to 127.0.0.1:1" in record.reason
 
 
+async def test_a_program_has_its_own_directory_environment_and_memory(tmp_path: Path) -> None:
+    place = tmp_path / "there"
+    place.mkdir()
+    script = 'echo "$(pwd) $A $(ulimit -d)" >&2; exit 3'
+    new = Entrant("new", shell(script), cwd=str(place), environment={"A": "b"}, memory=77)
+    with trio.fail_after(PATIENCE):
+        setup = dataclasses.replace(setup_of("", "builtin:first"), entrants=(new, Entrant("old", "builtin:first")))
+        record = await play_game(setup, setup.plan()[0], tmp_path)
+    assert f"{place} b {77 * 1024}" in (tmp_path / record.folder / "program1.stderr.log").read_text()
+    assert record.offender == 0
+    assert "; it was allowed 77 MiB of data and had up to " in record.reason
+
+
 @pytest.mark.slow
 async def test_leftovers_and_those_who_stay_are_named(tmp_path: Path) -> None:
     first = shell(f'sleep 500 & exec {BUILTIN} -s first "$@"')

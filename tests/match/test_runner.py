@@ -19,10 +19,12 @@ from match.runner import (
     GAMES_PER_CORE,
     MACHINE_FAILURES,
     Conditions,
+    Cores,
     End,
     count_cores,
     fair_concurrency,
     never,
+    places,
     play_match,
 )
 from match.setup import Entrant, MatchSetup
@@ -59,7 +61,7 @@ class House:
         self.folder = folder
         self.told = Told()
         self.act: Act = self.won
-        self.cores: list[tuple[int | None, int | None]] = []
+        self.cores: list[tuple[Cores, Cores]] = []
         self.at_a_time = 0
         self.most_at_a_time = 0
         monkeypatch.setattr(match.runner, "play_game", self._play_game)
@@ -73,7 +75,7 @@ class House:
         _setup: MatchSetup,
         planned: PlannedGame,
         folder: Path,
-        cores: tuple[int | None, int | None],
+        cores: tuple[Cores, Cores],
         _arena: object,
     ) -> GameRecord:
         assert folder == self.folder
@@ -244,7 +246,28 @@ async def test_pinned_programs_have_cores_of_their_own(house: House, monkeypatch
 
     house.act = rest
     assert await house.play(Conditions(2, is_pinned=True)) is End.DONE
-    assert set(house.cores) == {(0, 2), (4, 6)}
+    assert set(house.cores) == {((0,), (2,)), ((4,), (6,))}
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system binds no process to cores")
+def test_games_have_cores_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(match.runner, "usable_cores", lambda: [0, 2, 4, 6, 8])
+    assert places(Conditions(2, cores_per_game=2)) == [((0, 2), (0, 2)), ((4, 6), (4, 6))]
+    assert places(Conditions(1, is_pinned=True, cores_per_game=4)) == [((0, 2), (4, 6))]
+    assert len(places(Conditions(9, cores_per_game=1))) == 5
+    with pytest.raises(SetupError, match="3 cores for each game cannot be halved for its programs"):
+        places(Conditions(1, is_pinned=True, cores_per_game=3))
+    with pytest.raises(SetupError, match="6 cores for each game cannot be had, there are 5"):
+        places(Conditions(1, cores_per_game=6))
+    monkeypatch.delattr(os, "sched_setaffinity")
+    with pytest.raises(SetupError, match="this system binds no program to processor cores"):
+        places(Conditions(1, cores_per_game=1))
+
+
+def test_no_more_games_are_played_at_a_time_than_have_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(match.runner, "usable_cores", lambda: [0, 2, 4, 6, 8])
+    assert fair_concurrency(2, 2) == (2, None)
+    assert fair_concurrency(3, 2) == (2, "5 processor cores, 2 for each game: 2 games at a time, not 3")
 
 
 async def test_there_must_be_enough_cores(house: House, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import dataclasses
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -41,6 +43,34 @@ def test_a_setup_that_names_no_directory_means_the_current_one() -> None:
     value = SETUP.to_json()
     del value["cwd"]
     assert MatchSetup.from_json(value).cwd == ""
+
+
+def test_what_holds_for_one_program_survives_json() -> None:
+    own = Entrant(
+        "new",
+        "./new",
+        cwd="there",
+        environment={"A": "b"},
+        soft_timeout=1.0,
+        hard_timeout=2.0,
+        time_factor=3.0,
+        memory=9,
+    )
+    setup = dataclasses.replace(SETUP, entrants=(own, SETUP.entrants[1]))
+    assert MatchSetup.from_json(json.loads(json.dumps(setup.to_json())), "secret") == setup
+    assert (setup.cwd_of(0), setup.cwd_of(1)) == (str(Path("/bots", "there")), "/bots")
+
+
+def test_programs_of_an_earlier_setup_are_like_the_others() -> None:
+    value = SETUP.to_json()
+    value["entrants"] = [{"name": "new", "command": "./new", "can_timeout": True}] * 2
+    assert not any(entrant.is_unlike for entrant in MatchSetup.from_json(value).entrants)
+
+
+@pytest.mark.parametrize("change", [{"soft_timeout": 1.0}, {"hard_timeout": 1.0}, {"time_factor": 2.0}])
+def test_who_has_other_limits_is_unlike(change: dict[str, Any]) -> None:
+    assert Entrant("new", "./new", **change).is_unlike
+    assert not Entrant("new", "./new", memory=5, cwd="there").is_unlike
 
 
 def test_without_a_server_there_is_none_in_json_either() -> None:

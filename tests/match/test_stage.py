@@ -64,6 +64,15 @@ async def test_a_program_that_does_not_come_is_a_surprise(command: str, surprise
         await meet(command, connect, tmp_path, patience=0.1 if "sleep" in command else PATIENCE)
 
 
+@pytest.mark.slow
+async def test_a_builtin_player_starts_in_a_folder_with_modules_of_any_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "game.py").write_text("raise SystemExit('the wrong module')\n")
+    monkeypatch.chdir(tmp_path)
+    await meet("builtin:first", connect, tmp_path)
+
+
 def saying(what: str, then: str = "") -> str:
     """A program that connects, sends bytes and does something then."""
     script = (

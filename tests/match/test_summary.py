@@ -17,6 +17,7 @@ from match.records import (
     TIMEOUT_VERDICTS,
     UNCOUNTED_VERDICTS,
     VERDICTS,
+    GameRecord,
     Verdict,
 )
 from match.sprt import Sprt
@@ -121,6 +122,21 @@ def test_whatever_went_wrong_is_listed() -> None:
         Incident(3, "overloaded machine", None, "2.1 s, 0.9 s of it waiting"),
     )
     assert summary.uncounted == 1
+
+
+def voided(number: int, program: int) -> GameRecord:
+    causes = ("SOFT_TIMEOUT", "REGULAR") if program == 0 else ("REGULAR", "SOFT_TIMEOUT")
+    return game(number, None, verdict=Verdict.OVERLOAD, causes=causes, is_counted=False)
+
+
+def test_games_that_an_overloaded_machine_voids_are_counted_for_who_was_slow() -> None:
+    timeout = fault(9, 1, Verdict.TIMEOUT, causes=("REGULAR", "SOFT_TIMEOUT"))
+    few = summarise([game(1), voided(2, 1), voided(3, 1), voided(4, 0), timeout])
+    assert [program.overloads for program in few.programs] == [1, 2]
+    assert few.suspects == ()
+    many = summarise([game(1), voided(2, 1), voided(3, 1), voided(4, 1)])
+    assert many.suspects == (many.programs[1],)
+    assert summarise([voided(n, 1) if n < 4 else game(n) for n in range(1, 201)]).suspects == ()
 
 
 def test_what_outlives_a_game_spoils_nothing_in_it() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shlex
 import signal
 import subprocess
 import sys
@@ -506,3 +507,33 @@ def test_an_edition_names_its_game(games: dict[int, GameRecord], tmp_path: Path)
     again = run(*MATCH, "--resume", str(tmp_path / "out"), "--edition", "blokus-2021-r2")
     assert again.exit_code == 2
     assert "--edition blokus-2021-r2 (begun with blokus-2021-r1)" in again.stderr
+
+
+@pytest.mark.usefixtures("games")
+def test_a_command_is_run_at_the_end_and_changes_no_exit_code(tmp_path: Path) -> None:
+    script = tmp_path / "told.py"
+    script.write_text("import pathlib, sys; pathlib.Path(sys.argv[1], 'told').write_text(sys.argv[2]); sys.exit(9)")
+    done = play(tmp_path, "--on-end", f"{shlex.quote(sys.executable)} {shlex.quote(str(script))}")
+    assert done.exit_code == 0
+    assert done.stderr.splitlines()[-1] == f"--on-end {sys.executable}: ended with exit code 9"
+    assert (tmp_path / "out" / "told").read_text() == str(tmp_path / "out" / "summary.json")
+
+
+@pytest.mark.usefixtures("games")
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--on-end", "no-such-program"), "there is no program no-such-program"),
+        (("--env1", "A"), "'A': expected NAME=VALUE"),
+        (("--cwd1", "here"), "builtin:greedy plays without a process of its own"),
+        (("--soft-timeout2", "20000"), "the soft time limit (20000 ms) is above the hard one (10000 ms)"),
+        (("--time-factor1", "2", "--server", "localhost:1"), "greedy: time limits are that server's own affair"),
+        (("--cores-per-game", "1000"), "1000 cores for each game cannot be had"),
+        (("--player1", "sleep 1", "--cwd1", "no-such-folder"), "the directory that sleep is started in does not exist"),
+    ],
+)
+def test_settings_of_a_program_that_cannot_be_are_refused(options: tuple[str, ...], told: str, tmp_path: Path) -> None:
+    done = play(tmp_path, *options)
+    assert done.exit_code == 2
+    assert told in done.stderr
+    assert not (tmp_path / "out").exists()

@@ -33,6 +33,17 @@ OWN = MatchSetup(
 ELSEWHERE = MatchSetup(**PLAN, server=("example.org", 7))
 
 
+APART = MatchSetup(
+    **{
+        **PLAN,
+        "entrants": (
+            Entrant("new", "./new", cwd="there", environment={"A": "b"}, memory=9, time_factor=2.0, soft_timeout=0.7),
+            Entrant("old", "old.jar"),
+        ),
+    }
+)
+
+
 def test_every_option_is_compared_or_free() -> None:
     options = {parameter.name for parameter in match_command.params if parameter.expose_value}
     assert options - {"resume"} == FREE | PLANNED
@@ -55,6 +66,9 @@ def test_every_option_is_compared_or_free() -> None:
         (ELSEWHERE, {"host": "example.org"}),
         (ELSEWHERE, {"port": 7}),
         (ELSEWHERE, {"min_tests": 20}),
+        (OWN, {"cores_per_game": 2, "on_end": ["true"]}),
+        (OWN, {"cwd1": None, "env1": None, "memory2": None, "time_factor1": 1.0}),
+        (APART, {"cwd1": "there", "env1": {"A": "b"}, "memory1": 9, "time_factor1": 2.0, "soft_timeout1": 700}),
     ],
 )
 def test_what_agrees_with_the_plan_or_changes_nothing_in_it_is_taken(setup: MatchSetup, asked: dict[str, Any]) -> None:
@@ -87,6 +101,11 @@ def test_what_agrees_with_the_plan_or_changes_nothing_in_it_is_taken(setup: Matc
         (ELSEWHERE, {"start_server": True}, "--start-server (begun with example.org:7)"),
         (OWN, {"opening_turn": 3}, "--opening-turn 3 (begun with 0)"),
         (OWN, {"openings": Path("one.xml")}, "--openings one.xml (begun without)"),
+        (OWN, {"memory1": 9}, "--memory1 9 (begun without)"),
+        (APART, {"memory1": 8}, "--memory1 8 (begun with 9)"),
+        (APART, {"soft_timeout1": 800}, "--soft-timeout1 800 (begun with 700)"),
+        (APART, {"cwd2": "there"}, "--cwd2 there (begun without)"),
+        (APART, {"env1": {"A": "c"}}, "--env1 A=c (begun with A=b)"),
         (OWN, {"out": Path("other")}, "--out other (begun in result)"),
     ],
 )

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shlex
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -239,3 +241,54 @@ def test_built_in_players_play_for_real(tmp_path: Path) -> None:
     done = run("tournament", str(tmp_path / "t.toml"), "--out", str(tmp_path / "out"))
     assert done.exit_code == 0, done.stderr
     assert "| 1 | greedy | " in done.stdout
+
+
+@pytest.mark.usefixtures("faults")
+def test_an_edition_is_kept_and_another_one_refused(file: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert run("tournament", file, "--out", str(out), "--edition", "blokus-2021-r1").exit_code == 0
+    for folder in (out / "matches").iterdir():
+        setup = load_setup(folder)
+        assert (setup["edition"], setup["game_type"]) == ("blokus-2021-r1", "swc_2021_blokus")
+    assert run("tournament", "--resume", str(out), "--edition", "blokus-2021-r1").exit_code == 0
+    refused = run("tournament", "--resume", str(out), "--edition", "blokus-2021-r2")
+    assert refused.exit_code == 2
+    assert "--edition blokus-2021-r2 (begun with blokus-2021-r1)" in refused.stderr
+    contradicting = run(
+        "tournament", file, "--out", str(tmp_path), "--game", "swc_2018_hase_und_igel", "--edition", "blokus-2021-r1"
+    )
+    assert contradicting.exit_code == 2
+    assert "that edition is of swc_2021_blokus" in contradicting.stderr
+
+
+@pytest.mark.usefixtures("faults")
+def test_a_tournament_tells_a_command_that_it_is_over(file: str, tmp_path: Path) -> None:
+    script = tmp_path / "told.py"
+    script.write_text("import pathlib, sys; pathlib.Path(sys.argv[1], 'told').write_text(sys.argv[2]); sys.exit(9)")
+    on_end = f"{shlex.quote(sys.executable)} {shlex.quote(str(script))}"
+    for name, options, text in (
+        ("a", ("--on-end", on_end), FILE),
+        ("b", (), f"on_end = {json.dumps(on_end)}\n{FILE}"),
+    ):
+        Path(file).write_text(text)
+        out = tmp_path / name
+        done = run("tournament", file, "--out", str(out), *options)
+        assert done.exit_code == 0
+        assert f"--on-end {sys.executable}: ended with exit code 9" in done.stderr
+        assert (out / "told").read_text() == str(out / "table.json")
+
+
+@pytest.mark.usefixtures("faults")
+def test_programs_of_a_tournament_have_settings_and_games_cores(
+    file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(match.runner, "usable_cores", lambda: [0, 1, 2])
+    Path(file).write_text(f"cores_per_game = 2\nconcurrency = 2\n{FILE}time_factor = 2.0\nsoft_timeout = 700\n")
+    done = run("tournament", file, "--out", str(tmp_path / "out"))
+    assert done.exit_code == 0
+    assert "3 processor cores, 2 for each game: 1 game at a time, not 2" in done.stderr
+    last = load_setup(next((tmp_path / "out" / "matches").glob("*_c")))["entrants"][1]
+    assert (last["time_factor"], last["soft_timeout"]) == (2.0, 0.7)
+    refused = run("tournament", file, "--out", str(tmp_path / "other"), "--cores-per-game", "4")
+    assert refused.exit_code == 2
+    assert "4 cores for each game cannot be had, there are 3" in refused.stderr

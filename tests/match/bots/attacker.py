@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import socket
 import sys
 import time
@@ -52,7 +53,7 @@ def steal(host: str, own_port: int, own_code: str) -> None:
                 words = place.read_bytes().decode().split("\0")
             except OSError:
                 continue
-            is_sibling = parent_of(place.parent) == os.getppid()
+            is_sibling = grandparent_of(place.parent) == grandparent_of(Path("/proc/self"))
             if is_sibling and "-r" in words and "-p" in words and own_code not in words:
                 code, port = words[words.index("-r") + 1], int(words[words.index("-p") + 1])
                 for each in (own_port, port):
@@ -66,6 +67,42 @@ def steal(host: str, own_port: int, own_code: str) -> None:
         time.sleep(0.01)
 
 
+def hide(environment: dict[str, str]) -> None:
+    """Leave a process behind that has left our session, has lost its parent, and has this environment."""
+    if os.fork():
+        return
+    os.setsid()
+    hidden = os.fork()
+    if hidden:
+        sys.stderr.write(f"hidden {hidden}\n")
+        sys.stderr.flush()
+        os._exit(0)
+    for descriptor in range(3):
+        os.close(descriptor)
+    os.execve("/bin/sleep", ["sleep", "500"], environment)
+
+
+def frame() -> None:
+    """The same, in the name of the opponent: with its environment."""
+    wanted = f"MATCHED_PROGRAM={os.environ['MATCHED_PROGRAM'].removesuffix('1')}2".encode()
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        for place in Path("/proc").glob("[0-9]*/environ"):
+            try:
+                words = place.read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if wanted in words:
+                hide(dict(word.decode().split("=", 1) for word in words if b"=" in word))
+                return
+        time.sleep(0.01)
+
+
+def kill_parent() -> None:
+    """End the process that has started us, and play on."""
+    os.kill(os.getppid(), signal.SIGKILL)
+
+
 def parent_of(process: Path) -> int:
     """The process that has started another one; -1 where that has ended."""
     try:
@@ -74,10 +111,17 @@ def parent_of(process: Path) -> int:
         return -1
 
 
+def grandparent_of(process: Path) -> int:
+    return parent_of(Path("/proc", str(parent_of(process))))
+
+
 kept: list[socket.socket] = []
 BEFORE: dict[str, Callable[[str, int, str], None]] = {
     "sockets": lambda host, port, _code: sockets(host, port),
     "steal": steal,
+    "hide": lambda _host, _port, _code: hide({}),
+    "frame": lambda _host, _port, _code: frame(),
+    "kill-parent": lambda _host, _port, _code: kill_parent(),
 }
 """What is done before the program takes its own seat."""
 

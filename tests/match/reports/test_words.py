@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from match.records import Verdict
 from match.reports.words import (
     elo_text,
     estimate_text,
@@ -55,6 +56,15 @@ def test_there_is_no_negative_zero() -> None:
 def test_the_answer_in_one_sentence(winners: list[int], sprt: Sprt | None, words: str) -> None:
     records = [game(number, winner) for number, winner in enumerate(winners, 1)]
     assert headline(summarise(records, names=("greedy", "random"), sprt=sprt)) == words
+
+
+def test_games_that_a_program_may_have_voided_are_in_the_headline() -> None:
+    void = {"verdict": Verdict.OVERLOAD, "causes": ("SOFT_TIMEOUT", "REGULAR"), "is_counted": False}
+    records = [game(number, 0) for number in range(1, 13)] + [game(number, None, **void) for number in (13, 14, 15)]
+    assert headline(summarise(records)) == (
+        "greedy is better than random. "
+        "But 3 of 15 games do not count since greedy was too slow on an overloaded machine"
+    )
 
 
 @pytest.mark.parametrize(

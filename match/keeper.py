@@ -1,0 +1,334 @@
+"""The process that starts programs, each with a keeper: a child of this process that outlives all the program starts.
+
+Linux only. match/keeping.py runs this file with a socket for standard input and speaks with it. It imports nothing but
+the standard library, so that starting it costs little and forking it costs next to nothing.
+
+Invariants: a keeper is the "child subreaper" of one program, so whatever the program starts stays below that keeper,
+with any environment and in any session. A keeper ends when nothing of its program is left; once the other end of its
+socket is closed, it ends the program and everything below it first. If a keeper itself is killed, what it kept is
+ended at once.
+
+A request is a JSON object, preceded by its length, with three descriptors: the keeper's own socket, and the program's
+standard output and standard error. On its socket a keeper writes a line of JSON for each of: the program's start, its
+end, what outlived it, and that nothing is left. It reads single bytes: T (ask the program to end), K (end everything).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any, Final
+
+HEAD: Final = struct.Struct("!I")
+READY: Final = b"1"
+TERMINATE: Final = b"T"
+KILL: Final = b"K"
+
+FAREWELL: Final = 0.5
+"""Seconds in which children may end that outlive their parent."""
+KILLED: Final = 5.0
+"""Seconds after which we no longer believe that a kill works."""
+
+_SET_CHILD_SUBREAPER: Final = 36  # <linux/prctl.h>
+_PROC: Final = "/proc"
+_THREADS: Final = 17  # where a process's stat says how many it has, counted from its state
+_DESCRIPTORS: Final = 3
+_MOST_NAMED: Final = 20
+_READ: Final = 4096
+_PAUSE: Final = 0.005  # seconds between two looks at processes that were killed
+
+
+def become_subreaper() -> None:
+    """Be the parent of every orphan among this process's descendants. Raises OSError."""
+    if _libc().prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        raise OSError("PR_SET_CHILD_SUBREAPER is not possible")
+
+
+@cache
+def _libc() -> Any:
+    import ctypes  # by the process that keepers come from, and by nobody else
+
+    return ctypes.CDLL(None)
+
+
+def descendants(root: int, beside: Iterable[int] = ()) -> list[int]:
+    """The ids of all processes below `root`, but not of `beside` and what is below those; parents come first.
+
+    Reads a file of every process of this machine. What has ended and was not waited for is not among them.
+    """
+    children: dict[int, list[int]] = {}
+    for name in os.listdir(_PROC):  # noqa: PTH208 - pathlib is not needed here, and takes time to load
+        if name.isdecimal():
+            with contextlib.suppress(OSError, IndexError, ValueError):
+                with open(f"{_PROC}/{name}/stat", "rb") as file:  # noqa: PTH123
+                    words = file.read().rpartition(b")")[2].split()
+                # the first thread of a process may have ended before the others
+                if words[0] not in {b"Z", b"X"} or int(words[_THREADS]) > 1:
+                    children.setdefault(int(words[1]), []).append(int(name))
+    left_out, found = set(beside), []
+    waiting = [root]
+    while waiting:
+        for pid in children.get(waiting.pop(), ()):
+            if pid not in left_out:
+                found.append(pid)
+                waiting.append(pid)
+    return found
+
+
+def end_processes(find: Callable[[], list[int]], reap: Callable[[], bool]) -> bool:
+    """Kill what `find` finds until it finds nothing and `reap` says that nothing is left; False: something is.
+
+    A process whose parent ends while it is looked for may be overlooked, so not to find any is not enough.
+    All are stopped before any is killed, so that none can start another one meanwhile.
+    """
+    deadline = time.monotonic() + KILLED
+    while True:
+        stopped: list[int] = []
+        while fresh := [pid for pid in find() if pid not in stopped]:
+            _signal(fresh, signal.SIGSTOP)
+            stopped += fresh
+            if time.monotonic() > deadline:
+                break
+        _signal(stopped, signal.SIGKILL)
+        if reap() and not stopped:
+            return True
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(_PAUSE)
+
+
+def _signal(pids: Iterable[int], number: signal.Signals) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
+
+
+def _name(pid: int) -> str:
+    try:
+        with open(f"{_PROC}/{pid}/cmdline", "rb") as file:  # noqa: PTH123
+            return file.read().split(b"\0")[0].decode(errors="replace").rpartition("/")[2] or "?"
+    except OSError:
+        return "?"
+
+
+def _wake_on_children() -> socket.socket:
+    """A socket that can be read once a child has ended."""
+    reading, writing = socket.socketpair()
+    reading.setblocking(False)
+    writing.setblocking(False)
+    signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
+    signal.set_wakeup_fd(writing.detach(), warn_on_full_buffer=False)
+    return reading
+
+
+def _drain(reading: socket.socket) -> None:
+    with contextlib.suppress(BlockingIOError):
+        while reading.recv(_READ):
+            pass
+
+
+class _Keeper:
+    """Keeps one program; runs in a process of its own."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self._control = control
+        self._program = 0
+        self._has_ended = False
+        self._cpu_seconds = 0.0
+        self._has_children = True
+
+    def run(self, request: dict[str, Any], out: int, error: int) -> None:
+        become_subreaper()
+        wakeup = _wake_on_children()
+        if request["cores"]:
+            os.sched_setaffinity(0, request["cores"])
+        try:
+            popen = self._start(request, out, error)
+        except (OSError, ValueError) as problem:
+            self._tell(failed=str(problem), errno=getattr(problem, "errno", None))
+            return
+        except subprocess.SubprocessError:  # what is done between fork and exec has failed
+            self._tell(failed="the memory limit cannot be set", errno=None)
+            return
+        finally:
+            os.close(out)
+            os.close(error)
+        popen.returncode = 0  # it is waited for here, and not by its object
+        self._program = popen.pid
+        self._tell(pid=popen.pid, keeper=os.getpid())
+        self._stay(wakeup)
+        is_empty = not self._has_children or end_processes(self._find, self._reap)
+        if not self._has_ended:  # not even a kill has ended it
+            self._tell(exit=-signal.SIGKILL, cpu=self._cpu_seconds, peak=0)
+        self._tell(gone=is_empty, cpu=self._cpu_seconds)
+
+    def _start(self, request: dict[str, Any], out: int, error: int) -> subprocess.Popen[bytes]:
+        memory = request["memory"]
+
+        def limit_memory() -> None:
+            import resource
+
+            resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+
+        return subprocess.Popen(  # noqa: S603 - to run it is what we are for
+            request["arguments"],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=error,
+            cwd=request["cwd"],
+            env=request["environment"],
+            start_new_session=True,
+            preexec_fn=limit_memory if memory else None,  # noqa: PLW1509 - this process has one thread
+        )
+
+    def _stay(self, wakeup: socket.socket) -> None:
+        """Until nothing is left, or everything that is left is to be ended."""
+        self._control.setblocking(False)
+        poll = select.poll()
+        poll.register(self._control, select.POLLIN)
+        poll.register(wakeup, select.POLLIN)
+        deadline: float | None = None
+        while True:
+            poll.poll(None if deadline is None else max(0.0, 1000 * (deadline - time.monotonic())))
+            _drain(wakeup)
+            self._reap()
+            if self._has_ended and not self._has_children:
+                return
+            if deadline is None and self._has_ended:
+                deadline = time.monotonic() + FAREWELL
+            asked = self._asked()
+            if asked == TERMINATE:
+                self._terminate()
+            elif asked is not None:
+                return
+            if deadline is not None and time.monotonic() >= deadline:
+                self._tell(left=[[pid, _name(pid)] for pid in self._find()[:_MOST_NAMED]])
+                return
+
+    def _asked(self) -> bytes | None:
+        """A byte that has come; empty bytes once the other end is closed."""
+        try:
+            return self._control.recv(1)
+        except BlockingIOError:
+            return None
+        except ConnectionResetError:
+            return b""
+
+    def _terminate(self) -> None:
+        if not self._has_ended:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._program, signal.SIGTERM)
+
+    def _find(self) -> list[int]:
+        return descendants(os.getpid())
+
+    def _reap(self) -> bool:
+        """Take the status of every child that has ended; whether there is no other one."""
+        try:
+            while True:
+                pid, status, usage = os.wait4(-1, os.WNOHANG)
+                if not pid:
+                    return False
+                self._cpu_seconds += usage.ru_utime + usage.ru_stime
+                if pid == self._program:
+                    self._has_ended = True
+                    code = os.waitstatus_to_exitcode(status)
+                    self._tell(exit=code, cpu=self._cpu_seconds, peak=usage.ru_maxrss * 1024)
+        except ChildProcessError:
+            self._has_children = False
+            return True
+
+    def _tell(self, **facts: Any) -> None:
+        with contextlib.suppress(OSError):  # nobody is there any more
+            self._control.setblocking(True)
+            self._control.sendall(json.dumps(facts).encode() + b"\n")
+            self._control.setblocking(False)
+
+
+def serve(asking: socket.socket) -> None:
+    """Start a keeper for each request, until the other end is closed."""
+    become_subreaper()
+    gc.disable()
+    gc.freeze()  # what nobody writes to is not copied for each keeper
+    wakeup = _wake_on_children()
+    keepers: set[int] = set()
+    asking.sendall(READY)
+    poll = select.poll()
+    poll.register(asking, select.POLLIN)
+    poll.register(wakeup, select.POLLIN)
+    while True:
+        ready = dict(poll.poll())
+        _drain(wakeup)
+        if _reap_keepers(keepers):  # what it kept has come to us
+            end_processes(lambda: descendants(os.getpid(), keepers), lambda: not _reap_keepers(keepers))
+        if asking.fileno() in ready:
+            request = _receive(asking)
+            if request is None:
+                return
+            described, descriptors = request
+            with contextlib.suppress(OSError):  # no process left; the asker sees its socket closed
+                pid = os.fork()
+                if not pid:
+                    _become_keeper(asking, wakeup, described, descriptors)
+                keepers.add(pid)
+            for descriptor in descriptors:
+                os.close(descriptor)
+
+
+def _become_keeper(
+    asking: socket.socket, wakeup: socket.socket, described: dict[str, Any], descriptors: list[int]
+) -> None:
+    """Never returns."""
+    code = 1
+    try:
+        asking.close()
+        wakeup.close()
+        control, out, error = descriptors
+        _Keeper(socket.socket(fileno=control)).run(described, out, error)
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def _reap_keepers(keepers: set[int]) -> bool:
+    """Take the status of what has ended; whether there was a keeper among it that did not end by itself."""
+    was_killed = False
+    with contextlib.suppress(ChildProcessError):
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            pid, status = ended
+            was_killed |= pid in keepers and status != 0
+            keepers.discard(pid)
+    return was_killed
+
+
+def _receive(asking: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
+    data, descriptors, _, _ = socket.recv_fds(asking, HEAD.size, _DESCRIPTORS)
+    if not data:
+        return None
+    data += _exactly(asking, HEAD.size - len(data))
+    return json.loads(_exactly(asking, HEAD.unpack(data)[0])), descriptors
+
+
+def _exactly(asking: socket.socket, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        more = asking.recv(size - len(data))
+        if not more:
+            sys.exit(0)
+        data += more
+    return data
+
+
+if __name__ == "__main__":
+    serve(socket.socket(fileno=0))

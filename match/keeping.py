@@ -1,0 +1,264 @@
+"""Programs that a keeper (match/keeper.py) has started, and the process that all keepers come from.
+
+Invariants: that process is started with the first program, once for this process, and ends with it; if it is gone, the
+next program gets a new one. Only the task that runs a program reads what its keeper says. Where there are no keepers
+(no Linux), `start_kept` returns None.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import errno
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Final
+
+import trio
+
+from match import keeper
+from match.processes import ProcessInfo, children_of, kill_processes, living, session_members
+
+_SIGKILL: Final = 9
+_READ: Final = 4096
+_POLL: Final = 0.02  # seconds between looks at processes that nobody tells us about
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """How a program is started. `cores` are those it may use, None: any; `memory` is in bytes, None: not limited."""
+
+    arguments: Sequence[str]
+    cwd: str | None
+    environment: Mapping[str, str]
+    cores: tuple[int, ...] | None = None
+    memory: int | None = None
+
+
+class Kept:
+    """A process and all it has started, with a keeper; use it from one task, but for `terminate` and `kill`."""
+
+    def __init__(self, control: socket.socket, stdout: IO[bytes], stderr: IO[bytes], pid: int, keeper_pid: int) -> None:
+        self.pid = pid
+        self.stdout = stdout
+        self.stderr = stderr
+        self.returncode: int | None = None
+        """As in subprocess, once the process has ended."""
+        self.cpu_seconds = 0.0
+        """Of the process and all it has started, as far as they have ended."""
+        self.peak_memory = 0
+        """Bytes that the process, or one that it waited for, had in memory at most."""
+        self.leftovers: tuple[ProcessInfo, ...] = ()
+        self.is_gone = False
+        self._keeper = keeper_pid
+        control.setblocking(False)
+        self._control = control
+        self._buffer = b""
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """The process and all that it has started, in any session."""
+        if self.is_gone:
+            return ()
+        found = children_of(self._keeper)
+        return session_members(self.pid) if found is None else found
+
+    def find_all(self) -> tuple[int, ...]:
+        """The same, found without fail: reads a file of every process of this machine."""
+        return tuple(keeper.descendants(self._keeper))
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the process has ended by itself, noticed or not."""
+        return self.returncode is not None or not living([self.pid])
+
+    def terminate(self) -> None:
+        """Ask the process and its group to end."""
+        self._ask(keeper.TERMINATE)
+
+    async def kill(self) -> None:
+        """Have everything ended at once."""
+        self._ask(keeper.KILL)
+        await trio.lowlevel.checkpoint()
+
+    def _ask(self, what: bytes) -> None:
+        with contextlib.suppress(OSError):  # it is gone
+            self._control.send(what)
+
+    async def wait(self) -> None:
+        """Until the process has ended."""
+        while self.returncode is None:
+            await self._hear()
+
+    async def see_off(self) -> None:
+        """Until what the process has started has ended, too, or is known to outlive it."""
+        while not self.is_gone and not self.leftovers:
+            await self._hear()
+
+    async def end(self) -> None:
+        """End everything that is left, and the keeper."""
+        await self.kill()
+        while not self.is_gone:
+            await self._hear()
+        self._control.close()
+
+    async def _hear(self) -> None:
+        while b"\n" not in self._buffer:
+            await trio.lowlevel.wait_readable(self._control)
+            try:
+                data = self._control.recv(_READ)
+            except BlockingIOError:
+                continue
+            except ConnectionResetError:
+                data = b""
+            if not data:
+                await self._end_without_keeper()
+                return
+            self._buffer += data
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        self._learn(json.loads(line))
+
+    def _learn(self, facts: dict[str, Any]) -> None:
+        self.cpu_seconds = facts.get("cpu", self.cpu_seconds)
+        self.peak_memory = facts.get("peak", self.peak_memory)
+        self.returncode = facts.get("exit", self.returncode)
+        self.leftovers = tuple(ProcessInfo(pid, name) for pid, name in facts.get("left", ()))
+        self.is_gone = "gone" in facts
+
+    async def _end_without_keeper(self) -> None:
+        """The keeper was killed. The process that keepers come from ends what it kept; here, the session is ended."""
+        deadline = trio.current_time() + keeper.KILLED
+        while (alive := living(session_members(self.pid))) and trio.current_time() < deadline:
+            kill_processes(alive)
+            await trio.sleep(_POLL)
+        if self.returncode is None:
+            self.returncode = -_SIGKILL
+        self.is_gone = True
+
+
+def start_kept(start: Start) -> Kept | None:
+    """Start a program; None: there are no keepers here. Takes a moment. Raises OSError and ValueError."""
+    if sys.platform != "linux":
+        return None
+    return _HOUSE.start(start)
+
+
+class _House:
+    """The process that keepers come from. May be used from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._socket: socket.socket | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._is_possible = True
+
+    def start(self, start: Start) -> Kept | None:
+        for _ in range(2):
+            if not self._is_open():
+                return None
+            kept = self._try(start)
+            if kept is not None:
+                return kept
+            self.close()  # it was ended by somebody; there is another one
+        raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    def _is_open(self) -> bool:
+        """Whether there is such a process, started now if need be."""
+        with self._lock:
+            if self._socket is None and self._is_possible:
+                ours, theirs = socket.socketpair()
+                with theirs:
+                    self._process = subprocess.Popen(  # noqa: S603 - a file of ours
+                        [sys.executable, "-I", "-S", str(Path(keeper.__file__))],
+                        stdin=theirs.fileno(),
+                        stdout=subprocess.DEVNULL,
+                        cwd="/",
+                        start_new_session=True,  # a signal from the terminal is for this process
+                    )
+                self._socket = ours
+                self._is_possible = ours.recv(1) == keeper.READY
+            if not self._is_possible:
+                self._close()
+            return self._is_possible
+
+    def close(self) -> None:
+        """End the process; keepers stay with their programs."""
+        with self._lock:
+            self._close()
+
+    def _close(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+        if self._process is not None:
+            try:
+                self._process.wait(keeper.KILLED)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            self._process = None
+
+    def _try(self, start: Start) -> Kept | None:
+        """None: nobody has answered. Raises OSError and ValueError."""
+        described = {
+            "arguments": list(start.arguments),
+            "cwd": str(Path.cwd()) if start.cwd is None else str(Path(start.cwd).absolute()),
+            "environment": dict(start.environment),
+            "cores": start.cores,
+            "memory": start.memory,
+        }
+        data = json.dumps(described).encode()
+        ours, theirs = socket.socketpair()
+        read_out, write_out = os.pipe()
+        read_error, write_error = os.pipe()
+        with theirs, ours, open(read_out, "rb", 0) as out, open(read_error, "rb", 0) as error:  # noqa: PTH123
+            try:
+                with self._lock:
+                    if self._socket is None:
+                        return None
+                    socket.send_fds(
+                        self._socket, [keeper.HEAD.pack(len(data))], [theirs.fileno(), write_out, write_error]
+                    )
+                    self._socket.sendall(data)
+            except OSError:
+                return None
+            finally:
+                os.close(write_out)
+                os.close(write_error)
+            theirs.close()
+            answer = _first_line(ours)
+            if answer is None:
+                return None
+            if "failed" in answer:
+                number = answer["errno"]
+                raise ValueError(answer["failed"]) if number is None else OSError(number, os.strerror(number))
+            # from here on they are the program's
+            return Kept(
+                socket.socket(fileno=ours.detach()),
+                open(os.dup(out.fileno()), "rb", 0),  # noqa: PTH123
+                open(os.dup(error.fileno()), "rb", 0),  # noqa: PTH123
+                answer["pid"],
+                answer["keeper"],
+            )
+
+
+def _first_line(control: socket.socket) -> dict[str, Any] | None:
+    data = b""
+    while not data.endswith(b"\n"):
+        more = control.recv(1)
+        if not more:
+            return None
+        data += more
+    answer: dict[str, Any] = json.loads(data)
+    return answer
+
+
+_HOUSE: Final = _House()
+atexit.register(_HOUSE.close)
