@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from client.defaults import DEFAULT_PASSWORD
+from match.plan import ORDERS
 from server.counting import count_text
 from server.escaping import escaped
 from server.setting import MAX_WHOLE_NUMBER
@@ -75,17 +76,27 @@ _MIN_TESTS = 20
 @edition_options
 @click.option("--seed", type=click.IntRange(0), metavar="N", help="Makes the plan the same in every run.")
 @click.option(
+    "--book",
     "--openings",
+    "openings",
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="A replay to start from, or a folder with replays: one for each pair.",
+    help="Positions to start from, one for each pair: a replay, a folder of replays, or a text file with a replay, and "
+    "the turn if need be, in each line.",
+)
+@click.option(
+    "--order",
+    type=click.Choice(ORDERS),
+    default=ORDERS[0],
+    show_default=True,
+    help="The order of the positions; random: drawn from --seed.",
 )
 @click.option(
     "--opening-turn",
     type=click.IntRange(0, MAX_WHOLE_NUMBER),
     default=0,
     metavar="TURN",
-    help="The turn of the replays to start from.",
+    help="The turn of the replays to start from, where the book names none.",
 )
 @click.option(
     "--start-piece",
@@ -335,8 +346,8 @@ def _show(summary: Summary, folder: Path, end: End) -> None:
 
 def _setup(context: click.Context, options: dict[str, Any]) -> MatchSetup:
     """What the options ask for. Raises SetupError."""
+    from match.book import arrange, load_openings
     from match.names import names_of
-    from match.plan import load_openings
     from match.program import Command
     from match.setup import Entrant, MatchSetup, Patience
 
@@ -351,6 +362,8 @@ def _setup(context: click.Context, options: dict[str, Any]) -> MatchSetup:
         **{name: options[name] for name in ("start_piece", "game_end") if options[name] is not None},
     }
     server = place_of_server(options)
+    if not options["openings"] and is_given(context, "order"):
+        raise click.UsageError("--order has no effect without --book")
     if server is not None and (chosen or options["openings"]):
         raise click.UsageError(
             "time limits, openings and rules are that server's own affair, expected no options for them"
@@ -367,6 +380,7 @@ def _setup(context: click.Context, options: dict[str, Any]) -> MatchSetup:
         if options["openings"]
         else ()
     )
+    seed = secrets.randbits(32) if options["seed"] is None else options["seed"]
     return MatchSetup(
         entrants=(
             Entrant(names[0], options["player1"], limited[0]),
@@ -374,9 +388,10 @@ def _setup(context: click.Context, options: dict[str, Any]) -> MatchSetup:
         ),
         game_type=options["game"],
         games=options["games"],
-        seed=secrets.randbits(32) if options["seed"] is None else options["seed"],
+        seed=seed,
         run_id=secrets.token_hex(8),
-        openings=openings,
+        openings=arrange(openings, options["order"], seed),
+        opening_order=options["order"],
         server=server,
         password=options["password"],
         server_options=chosen,
