@@ -103,6 +103,7 @@ class _Referee:
         evidence = self._evidence
         if self._setup.server is not None:
             async with open_foreign_room(self._setup, self._planned, self._folder) as foreign:
+                evidence.has_ended = foreign.has_ended
                 async with trio.open_nursery() as watching:
                     watching.start_soon(evidence.watch, foreign.observation)
                     await self._play(foreign)

@@ -160,6 +160,8 @@ class Summary:
     """Every kind that occurred, with the number of games, in the order of VERDICTS."""
     starts: tuple[StartSummary, ...]
     incidents: tuple[Incident, ...]
+    season: str | None = None
+    """Game and edition, as every output names them; None if nobody said."""
 
     @property
     def has_enough_pairs(self) -> bool:
@@ -186,10 +188,12 @@ def summarise(
     planned: int | None = None,
     sprt: Sprt | None = None,
     significance: float | None = None,
+    season: str | None = None,
 ) -> Summary:
     """The summary of one match's records, in any order.
 
-    `names` are needed only where there may be no record. `sprt` and `significance` are the tests of the match.
+    `names` are needed only where there may be no record. `sprt` and `significance` are the tests of the match. Without
+    `season` (`season_text`), reports name the gameType alone.
     """
     games = sorted(records, key=lambda record: record.game)
     names = names or (games[0].names if games else ("player1", "player2"))
@@ -220,6 +224,7 @@ def summarise(
             for record in games
             if record.verdict != Verdict.REGULAR
         ),
+        season=season or (games[0].game_type if games else None),
     )
 
 

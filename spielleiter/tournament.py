@@ -175,6 +175,7 @@ def _play_bout(course: Course, bout: Bout, folder: Path, conditions: Conditions,
     from match.reports import write_reports
     from match.rounds import is_over
     from match.runner import End, play_match
+    from match.season import season_text
     from match.setup import MatchSetup
     from match.stopping import sprt_of, stop_rule
     from match.summary import summarise
@@ -201,7 +202,8 @@ def _play_bout(course: Course, bout: Bout, folder: Path, conditions: Conditions,
         finally:
             records = tuple(journal.records.values())
             course.finish(bout, records)
-            write_reports(place, summarise(records, setup.names, setup.games, test), records)
+            season = season_text(setup.game_type, setup.edition)
+            write_reports(place, summarise(records, setup.names, setup.games, test, season=season), records)
     if end is End.UNFIT:
         show_unfit(setup, place, records)
     return end

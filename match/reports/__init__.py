@@ -40,7 +40,7 @@ def write_reports(folder: Path, summary: Summary, records: Sequence[GameRecord])
     games = sorted(records, key=lambda record: record.game)
     texts = (
         render_summary(summary),
-        render_csv(games),
+        render_csv(games, summary.season),
         render_junit(summary, games, _errors(folder, games)),
         render_markdown(summary),
         render_html(summary, games),

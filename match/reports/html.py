@@ -23,7 +23,6 @@ from match.reports.words import (
     estimate_text,
     fault_counts,
     games_text,
-    headline,
     incident_texts,
     likelihood_text,
     percent_text,
@@ -31,6 +30,7 @@ from match.reports.words import (
     seconds_text,
     significance_text,
     sprt_text,
+    title,
 )
 from match.sprt import Sprt
 from match.statistics import PLAYED_OUT
@@ -45,7 +45,7 @@ def render_html(summary: Summary, records: Sequence[GameRecord]) -> str:
     tests = (("SPRT", sprt_text(summary)), ("Significance", significance_text(summary)))
     facts = [f"{games_text(summary)}.", *(f"{name}: {text}." for name, text in tests if text)]
     body = [
-        f"<h1>{escape(headline(summary))}</h1>",
+        f"<h1>{escape(title(summary))}</h1>",
         *(f"<p>{escape(fact)}</p>" for fact in facts),
         _results(summary),
         _comparison(summary),
@@ -55,7 +55,8 @@ def render_html(summary: Summary, records: Sequence[GameRecord]) -> str:
         *_figures(summary, records),
         _games(records),
     ]
-    return page(f"{summary.names[0]} vs {summary.names[1]}", body)
+    season = "" if summary.season is None else f"{summary.season}: "
+    return page(f"{season}{summary.names[0]} vs {summary.names[1]}", body)
 
 
 def _key(kind: str, escaped: str) -> str:

@@ -15,13 +15,13 @@ from match.reports.words import (
     estimate_text,
     fault_counts,
     games_text,
-    headline,
     incident_texts,
     likelihood_text,
     percent_text,
     seconds_text,
     significance_text,
     sprt_text,
+    title,
 )
 from match.summary import Summary
 
@@ -32,7 +32,7 @@ INCIDENTS: Final = 20
 def render_markdown(summary: Summary) -> str:
     """The file's text."""
     results, programs = summary.results, summary.programs
-    lines = [f"## {escape_markdown(headline(summary))}", "", f"{escape_markdown(games_text(summary))}.", ""]
+    lines = [f"## {escape_markdown(title(summary))}", "", f"{escape_markdown(games_text(summary))}.", ""]
     lines += _table(
         ("", *summary.names),
         [

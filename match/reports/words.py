@@ -38,6 +38,11 @@ def headline(summary: Summary) -> str:
     return f"Not decided between {first} and {second}: more games are needed"
 
 
+def title(summary: Summary) -> str:
+    """The season and the answer: the first line of every report."""
+    return headline(summary) if summary.season is None else f"{summary.season}: {headline(summary)}"
+
+
 def elo_text(elo: Estimate | None) -> str:
     """``+55.6 [+27.9, +83.4]``: value and 95 % interval."""
     if elo is None:

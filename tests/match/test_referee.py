@@ -13,6 +13,7 @@ import pytest
 import trio
 
 import match.referee
+from client.admin import AdminClient
 from client.editions import DEFAULT_GAME_TYPE
 from match.arena import SERVER_LOG, WIRE_LOG
 from match.errors import MachineError
@@ -235,6 +236,26 @@ async def test_a_whole_game_at_a_server_that_runs_already(tmp_path: Path) -> Non
     assert record.verdict == Verdict.REGULAR
     assert len(record.think_times[0]) + len(record.think_times[1]) == record.plies > 20
     assert (tmp_path / record.folder / REPLAY).exists()
+
+
+@pytest.mark.slow
+async def test_a_game_that_somebody_else_calls_off_counts_for_nobody(tmp_path: Path) -> None:
+    """Several editions name a winner then, who has done nothing for it."""
+    with background_server(**NO_LIMITS) as server:
+        place = ("127.0.0.1", server.port)
+        async with AdminClient.connect(*place, "examplepassword") as admin:
+
+            async def call_off() -> None:
+                while not (rooms := (await admin.status())["rooms"]) or not rooms[0]["turn"]:
+                    await trio.sleep(0.01)
+                await admin.cancel(rooms[0]["roomId"])
+
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(call_off)
+                programs = f"{BUILTIN} -s first", f"{BUILTIN} -s silent"
+                record = await play(tmp_path, *programs, server=place, password="examplepassword")
+    assert (record.verdict, record.winner, record.is_counted) == (Verdict.CANCELLED, None, False)
+    assert record.reason.startswith("the game was called off")
 
 
 @pytest.mark.slow
