@@ -77,7 +77,8 @@ class ProgramSummary:
     think_times: ThinkTimes
     cpu_seconds: float
     processor_share: float | None
-    """Processor time over thinking time; above 1 for whoever thinks on several cores or while waiting."""
+    """Processor time over thinking time; above 1 for whoever thinks on several cores or while waiting, and far above it
+    for programs that answer at once, since starting them takes longer than they think."""
 
     @property
     def faults(self) -> int:
@@ -305,4 +306,6 @@ def _plain(value: Any) -> Any:
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    if isinstance(value, float):
+        return value + 0.0 if math.isfinite(value) else None  # -0.0 + 0.0 is 0.0
+    return value

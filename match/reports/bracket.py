@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from match.encounters import Encounter
+from match.encounters import Encounter, score_of
 from match.knockout import THIRD_PLACE, bracket
 from match.ratings import Rank
 from match.reports.escaping import escape_html as escape
@@ -21,6 +21,8 @@ _BOX: Final = 40
 """The height of a match, of two lines."""
 _GAP: Final = 12
 _LEFT: Final = 190
+_MARGIN: Final = 28
+"""On the right, for half of the last number."""
 _LETTERS: Final = 7.0  # the width of one, a little too much for most
 
 
@@ -28,7 +30,7 @@ def ratings_plot(ranks: Sequence[Rank]) -> str:
     """A line for each program: a dot at its rating, and its interval."""
     height = TOP + _ROW * len(ranks) + BOTTOM
     x_ticks = ticks(min(each.rating.low for each in ranks), max(each.rating.high for each in ranks))
-    span = (WIDTH - _LEFT - RIGHT) / (x_ticks[-1] - x_ticks[0])
+    span = (WIDTH - _LEFT - _MARGIN) / (x_ticks[-1] - x_ticks[0])
 
     def x_of(value: float) -> float:
         return _LEFT + span * (value - x_ticks[0])
@@ -45,7 +47,7 @@ def ratings_plot(ranks: Sequence[Rank]) -> str:
         parts.append(
             f"<g>{line('mean', x_of(rating.low), y, x_of(rating.high), y)}{dot}<title>{escape(words)}</title></g>"
         )
-    parts.append(word((_LEFT + WIDTH - RIGHT) / 2, height - 8, "Elo; the mean is 0"))
+    parts.append(word((_LEFT + WIDTH - _MARGIN) / 2, height - 8, "Elo; the mean is 0"))
     return drawing("ratings", parts, height)
 
 
@@ -101,13 +103,20 @@ def _box(course: Course, encounter: Encounter, left: float, middle: float, width
     for index, name in enumerate(names):
         y = top + 15 + index * 19
         is_winner = outcome is not None and outcome.winner == encounter.pairing[index]
-        text = word(left + 6, y, shorten(name, width - 46), "start")
+        text = word(left + 6, y, shorten(name, width - 60), "start")
         if outcome is not None:
-            text += word(left + width - 6, y, f"{outcome.score[index]:g}", "end")
+            text += word(left + width - 6, y, _score(course, encounter, index), "end")
         parts.append(f'<g class="won">{text}</g>' if is_winner else text)
     decided = "still open" if outcome is None else outcome.reason.value
     parts.append(f"<title>{escape(' – '.join(names))}: {escape(decided)}</title>")
     return f"<g>{''.join(parts)}</g>"
+
+
+def _score(course: Course, encounter: Encounter, index: int) -> str:
+    """One side's score, and in brackets that in the play-offs."""
+    (played,) = [each for each in course.played if each.encounter == encounter]
+    own, *play_offs = [score_of(records)[index] for _, records in played.bouts]
+    return f"{own:g} ({sum(play_offs):g})" if play_offs else f"{own:g}"
 
 
 def shorten(text: str, width: float) -> str:

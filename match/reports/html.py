@@ -28,6 +28,7 @@ from match.reports.words import (
     percent_text,
     result_text,
     seconds_text,
+    share_text,
     significance_text,
     sprt_text,
     title,
@@ -116,7 +117,7 @@ def _incident(line: str, record: GameRecord) -> str:
 def _times(summary: Summary) -> str:
     return table(
         "Times",
-        ("Program", "Answers", "Median", "95 %", "Longest", "Processor time", "of its thinking"),
+        ("Program", "Answers", "Median", "95 %", "Longest", "Processor time", "for its thinking"),
         [
             (
                 each.name,
@@ -125,7 +126,7 @@ def _times(summary: Summary) -> str:
                 seconds_text(each.think_times.p95),
                 seconds_text(each.think_times.max),
                 seconds_text(each.cpu_seconds),
-                percent_text(each.processor_share),
+                share_text(each.processor_share),
             )
             for each in summary.programs
         ],

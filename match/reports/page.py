@@ -33,6 +33,7 @@ line.zero { stroke: var(--ink); } line.mean { stroke: var(--p0); stroke-width: 2
 .key.p1 { background: var(--p1); } .key.draw { background: var(--draw); } details { margin: 1em 0; }
 a { color: inherit; } h1, p, li, caption, td:first-child { overflow-wrap: anywhere; } td { white-space: nowrap; }
 td.text, td:first-child { white-space: normal; min-width: 6em; } details td:first-child { min-width: 0; }
+.narrow td:first-child:not(.text) { min-width: 0; }
 .wide, figure { overflow-x: auto; } svg { min-width: 34em; }
 @media (max-width: 40em) { body { margin: 1em auto; } h1 { font-size: 1.4em; } ul { padding-left: 1.2em; }
   th, td { padding: .2em .4em; } figure { margin: 1.5em 0; } }
@@ -63,7 +64,8 @@ def page(title: str, body: Iterable[str]) -> str:
 def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str | int]], texts: Collection[int] = ()) -> str:
     """A table that can be moved sideways on narrow screens; `texts` are the columns that hold words."""
     kinds = [' class="text"' if index in texts else "" for index in range(len(head))]
-    lines = [f'<div class="wide"><table><caption>{escape(caption)}</caption>']
+    narrow = ' class="narrow"' if texts else ""
+    lines = [f'<div class="wide"><table{narrow}><caption>{escape(caption)}</caption>']
     if any(head):
         cells = (f"<th{kind}>{escape(cell)}</th>" for cell, kind in zip(head, kinds, strict=True))
         lines.append(f"<thead><tr>{''.join(cells)}</tr></thead>")

@@ -111,7 +111,7 @@ def _standings(course: Course) -> Section:
     if course.described.kind is Kind.SWISS:
         return Section(
             "Standings",
-            ("", "program", "points", "Buchholz", "won", "drawn", "lost", "bye", "of its games' points", "seeded"),
+            ("", "program", "points", "Buchholz", "won", "drawn", "lost", "bye", "share", "seeded"),
             tuple(
                 (
                     place,

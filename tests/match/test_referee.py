@@ -246,8 +246,9 @@ async def test_a_game_that_somebody_else_calls_off_counts_for_nobody(tmp_path: P
         async with AdminClient.connect(*place, "examplepassword") as admin:
 
             async def call_off() -> None:
-                while not (rooms := (await admin.status())["rooms"]) or not rooms[0]["turn"]:
-                    await trio.sleep(0.01)
+                rooms: list[dict[str, Any]] = []
+                while not rooms or not rooms[0]["turn"]:
+                    rooms = (await admin.status())["rooms"]
                 await admin.cancel(rooms[0]["roomId"])
 
             async with trio.open_nursery() as nursery:
