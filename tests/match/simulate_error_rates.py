@@ -161,7 +161,7 @@ def _tell(text: str) -> None:
     sys.stdout.flush()
 
 
-def main(matches: int = 2000, *parts: str) -> None:
+def main(matches: int, *parts: str) -> None:
     """Print the tables that are named, or all."""
     for name, tell in PARTS.items():
         if not parts or name in parts:
@@ -170,4 +170,4 @@ def main(matches: int = 2000, *parts: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:2]), *sys.argv[2:])
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 2000, *sys.argv[2:])

@@ -2,9 +2,7 @@ from __future__ import annotations
 
 import os
 import random
-import shlex
 import signal
-import sys
 from pathlib import Path
 from typing import cast
 
@@ -20,9 +18,8 @@ from match.records import Verdict
 from match.referee import REPLAY, play_game
 from match.setup import Entrant, MatchSetup, Patience
 from server.editions import choose_editions
+from tests.interpreter import PYTHON
 from tests.patience import PATIENCE
-
-PYTHON = shlex.quote(sys.executable)
 
 STATE = choose_editions({}, {})[DEFAULT_GAME_TYPE].game.new_state(random.Random(1))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,9 +13,8 @@ from match.processes import find_processes
 from match.records import GameRecord, Verdict
 from match.referee import play_game
 from match.setup import Entrant, MatchSetup, Patience
+from tests.interpreter import PYTHON
 from tests.patience import PATIENCE
-
-PYTHON = shlex.quote(sys.executable)
 
 pytestmark = pytest.mark.slow
 

@@ -5,7 +5,6 @@ import gzip
 import json
 import re
 import shlex
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +22,10 @@ from match.referee import REPLAY, VERDICT, play_game
 from match.setup import Entrant, MatchSetup, Patience
 from server.editions import choose_editions
 from server.replay import load_starting_states
+from tests.interpreter import PYTHON
 from tests.patience import PATIENCE, with_longer_limits
 from tests.spielleiter.background import background_server
 
-PYTHON = shlex.quote(sys.executable)
 BUILTIN = f"{PYTHON} -m spielleiter play --game {DEFAULT_GAME_TYPE} --seed 1"
 
 NO_LIMITS = {"soft_timeout": PATIENCE, "hard_timeout": PATIENCE}
