@@ -12,7 +12,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from match.fitness import unfit_programs
+from match.fitness import unfit_programs, was_played
 from match.records import GameRecord
 from match.statistics import PLAYED_OUT, count_results
 
@@ -89,7 +89,11 @@ FIRST: Final = 0
 
 def absent_programs(records: Sequence[GameRecord]) -> tuple[int, ...]:
     """The programs (0, 1) that cannot play, by the first records in the order of finishing that showed it."""
-    for count in range(1, len(records) + 1):
+    doubtful = {0, 1}
+    for count, record in enumerate(records, 1):
+        doubtful = {program for program in doubtful if not was_played(record, program)}
+        if not doubtful:
+            break  # who has played once is fit
         if found := unfit_programs(records[:count]):
             return found
     return ()

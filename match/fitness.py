@@ -27,13 +27,13 @@ def unfit_programs(records: Collection[GameRecord]) -> tuple[int, ...]:
 
 
 def _is_unfit(records: Collection[GameRecord], program: int) -> bool:
-    if any(_was_played(record, program) for record in records):
+    if any(was_played(record, program) for record in records):
         return False
     failed = _failures(records, program)
     return len(failed) >= FAILURES or sum(not record.is_counted for record in failed) >= ABSENCES
 
 
-def _was_played(record: GameRecord, program: int) -> bool:
+def was_played(record: GameRecord, program: int) -> bool:
     """Whether `program` played to the end, its own or its opponent's."""
     return record.is_counted and (record.offender != program or record.verdict in LEFTOVER_VERDICTS)
 
@@ -42,7 +42,7 @@ def _failures(records: Collection[GameRecord], program: int) -> list[GameRecord]
     return [
         record
         for record in records
-        if record.offender == program and record.verdict not in UNCOUNTED_VERDICTS and not _was_played(record, program)
+        if record.offender == program and record.verdict not in UNCOUNTED_VERDICTS and not was_played(record, program)
     ]
 
 

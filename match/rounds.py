@@ -80,7 +80,9 @@ class Course:
             for _, records in played.bouts:
                 games = found.setdefault(played.encounter.pairing, [])
                 last = max((record.pair for record in games), default=0)
-                games += [dataclasses.replace(record, pair=record.pair + last) for record in records]
+                games += [
+                    dataclasses.replace(record, pair=record.pair + last) if last else record for record in records
+                ]
         return found
 
     def bouts(self) -> Iterator[Bout]:
