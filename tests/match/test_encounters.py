@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from match.encounters import Encounter, Outcome, Reason, absent_programs, outcome_of, point_difference, score_of
-from match.records import GameRecord, Verdict
+from match.records import FAILED_AS_WELL, GameRecord, Verdict
 from tests.match.games import fault, game
 
 ENCOUNTER = Encounter(1, 1, (2, 5), "final")
@@ -52,6 +54,15 @@ def test_nobody_gains_where_neither_can_play() -> None:
     assert outcome_of(ENCOUNTER, [crossed]).winner == 5
     never = [fault(number, number % 2, Verdict.CRASH) for number in range(1, 6)]
     assert outcome_of(ENCOUNTER, [never]).reason is Reason.SCORE
+
+
+def test_a_match_that_neither_can_play_is_nobodys_gain() -> None:
+    remarks = ((), (f"{FAILED_AS_WELL}does not start",))
+    neither = [dataclasses.replace(record, remarks=remarks) for record in absent(0)]
+    outcome = outcome_of(ENCOUNTER, [neither])
+    assert (outcome.winner, outcome.reason, outcome.match_points) == (None, Reason.ABSENCE, (0, 0))
+    cup = outcome_of(ENCOUNTER, [neither], RANKS)
+    assert (cup.winner, cup.reason) == (5, Reason.SEEDING)
 
 
 def test_a_program_that_was_found_unable_stays_so() -> None:

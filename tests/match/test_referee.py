@@ -17,7 +17,7 @@ from client.editions import DEFAULT_GAME_TYPE
 from match.arena import SERVER_LOG, WIRE_LOG
 from match.errors import MachineError
 from match.processes import Usage, find_processes
-from match.records import GameRecord, Verdict
+from match.records import FAILED_AS_WELL, GameRecord, Verdict
 from match.referee import REPLAY, VERDICT, play_game
 from match.setup import Entrant, MatchSetup, Patience
 from server.editions import choose_editions
@@ -235,6 +235,13 @@ async def test_a_whole_game_at_a_server_that_runs_already(tmp_path: Path) -> Non
     assert record.verdict == Verdict.REGULAR
     assert len(record.think_times[0]) + len(record.think_times[1]) == record.plies > 20
     assert (tmp_path / record.folder / REPLAY).exists()
+
+
+@pytest.mark.slow
+async def test_what_neither_program_could_have_played_is_told_of_both(tmp_path: Path) -> None:
+    record = await play(tmp_path, shell("exit 3"), shell("exit 0"))
+    assert (record.verdict, record.offender, record.is_counted) == (Verdict.NO_START, 0, False)
+    assert record.remarks == ((), (f"{FAILED_AS_WELL}does not start, ended with exit code 0 and had not connected",))
 
 
 @pytest.mark.slow
