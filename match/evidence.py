@@ -45,6 +45,8 @@ class Evidence:
         """Is called whenever somebody begins to think."""
         self.seconds_waiting: Callable[[int, float], float] = lambda _program, _think_time: 0.0
         """How long a program that was too slow waited for this machine while it thought."""
+        self.has_ended: Callable[[State], bool] = lambda state: state.outcome() is not None
+        """Whether the rules end the game in this position; for a server that is not ours."""
         self._limits = limits
         self._seat_connections: list[str | None] = [None, None]
         self._remarks: tuple[dict[str, None], dict[str, None]] = ({}, {})
@@ -180,6 +182,9 @@ class Evidence:
                         facts.on_turn = facts.seats[state.seat_on_turn]
                     case Result():
                         facts.result = event
+                        # a game that somebody calls off has a result, too, and in some editions a winner
+                        last = next((seen for seen in reversed(self.replay) if isinstance(seen, Memento)), None)
+                        facts.is_cut_short = last is None or not self.has_ended(last.state)
                         self.replay.append(event)
                     case ErrorMessage(message, original):
                         self.replay.append(event)

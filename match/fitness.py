@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from match.last_words import LONGEST, read_tail
-from match.records import LEFTOVER_VERDICTS, UNCOUNTED_VERDICTS, GameRecord
+from match.records import FAILED_AS_WELL, LEFTOVER_VERDICTS, UNCOUNTED_VERDICTS, GameRecord
 
 FAILURES: Final = 3
 """A program that has failed in all of so many games is unfit."""
@@ -27,13 +27,13 @@ def unfit_programs(records: Collection[GameRecord]) -> tuple[int, ...]:
 
 
 def _is_unfit(records: Collection[GameRecord], program: int) -> bool:
-    if any(_was_played(record, program) for record in records):
+    if any(was_played(record, program) for record in records):
         return False
     failed = _failures(records, program)
     return len(failed) >= FAILURES or sum(not record.is_counted for record in failed) >= ABSENCES
 
 
-def _was_played(record: GameRecord, program: int) -> bool:
+def was_played(record: GameRecord, program: int) -> bool:
     """Whether `program` played to the end, its own or its opponent's."""
     return record.is_counted and (record.offender != program or record.verdict in LEFTOVER_VERDICTS)
 
@@ -42,8 +42,13 @@ def _failures(records: Collection[GameRecord], program: int) -> list[GameRecord]
     return [
         record
         for record in records
-        if record.offender == program and record.verdict not in UNCOUNTED_VERDICTS and not _was_played(record, program)
+        if _has_failed(record, program) and record.verdict not in UNCOUNTED_VERDICTS and not was_played(record, program)
     ]
+
+
+def _has_failed(record: GameRecord, program: int) -> bool:
+    """Whether it is the offender, or neither could have played."""
+    return record.offender == program or any(each.startswith(FAILED_AS_WELL) for each in record.remarks[program])
 
 
 def why_unfit(records: Collection[GameRecord], program: int, command: str, folder: Path) -> Iterator[str]:

@@ -7,19 +7,20 @@ whose connection is not.
 from __future__ import annotations
 
 import gzip
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from client.admin import AdminClient, Observation, PreparedRoom
+from game.api import Game, GameOptionError, State
 from match.plan import PlannedGame
 from match.setup import MatchSetup
 from match.wire_log import WireLog
-from protocol.dialect import Dialect
 from protocol.messages import Slot
 from server.editions import choose_editions
+from server.policy import Edition
 
 WIRE_LOG: Final = "wire.log.gz"
 _FAST: Final = 1  # the packets are alike, so that even this makes little of them
@@ -35,12 +36,13 @@ class ForeignRoom:
         observation: Observation,
         address: tuple[str, int],
         seats: tuple[int, int],
-        dialect: Dialect,
+        edition: Edition,
     ) -> None:
         self.observation = observation
         """What happens there, as an observer sees it."""
         self.addresses = address, address
-        self.dialect = dialect
+        self.dialect = edition.dialect
+        self.has_ended = ends_by_any_options(edition.game)
         codes = dict(zip(seats, room.reservations, strict=True))
         self.reservations = codes[0], codes[1]
         self._admin = admin
@@ -51,16 +53,30 @@ class ForeignRoom:
         await self._admin.cancel(self._room_id)
 
 
+def ends_by_any_options(game: Game) -> Callable[[State], bool]:
+    """Says of a position whether the game is over in it, with any of the options that a server may have chosen.
+
+    Nothing on the wire tells which ones they are.
+    """
+    variants = [game]
+    for name in sorted(game.option_names):
+        try:
+            game.with_options({name: ""})
+        except GameOptionError as error:
+            variants += [game.with_options({name: value}) for value in error.known]
+    return lambda state: any(variant.resume(state).outcome() is not None for variant in variants)
+
+
 @asynccontextmanager
 async def open_foreign_room(setup: MatchSetup, planned: PlannedGame, folder: Path) -> AsyncIterator[ForeignRoom]:
     """A room for `planned` at the server that the setup names. Raises OSError and ClientError, alone or in groups."""
     assert setup.server is not None
     host, port = setup.server
-    dialect = choose_editions(setup.editions, {})[setup.game_type].dialect
+    edition = choose_editions(setup.editions, {})[setup.game_type]
     slots = [Slot(setup.names[program], can_timeout=setup.entrants[program].can_timeout) for program in planned.seats]
     with gzip.open(folder / WIRE_LOG, "wb", _FAST) as file:
         tap = partial(WireLog(file).write, "observer <")
-        async with AdminClient.connect(host, port, setup.password, dialect=dialect, tap=tap) as admin:
+        async with AdminClient.connect(host, port, setup.password, dialect=edition.dialect, tap=tap) as admin:
             room = await admin.prepare(setup.game_type, slots)
             observation = await admin.observe(room.room_id)
-            yield ForeignRoom(admin, room, observation, (host, port), planned.seats, dialect)
+            yield ForeignRoom(admin, room, observation, (host, port), planned.seats, edition)

@@ -134,7 +134,7 @@ def estimate_ratings(count: int, pairs: Mapping[tuple[int, int], Sequence[tuple[
         played = sum(len(scores) for pairing, scores in pairs.items() if index in pairing)
         # the added pairs are counted, too
         error = student_quantile((1 + CONFIDENCE) / 2, played + 1) * deviation
-        rating = _ELO * (strengths[index] - mean)
+        rating = _ELO * (strengths[index] - mean) + 0.0  # -0.0 + 0.0 is 0.0
         estimates.append(Estimate(rating, rating - error, rating + error))
     return estimates
 

@@ -64,6 +64,9 @@ LEFTOVER_VERDICTS: Final = frozenset({Verdict.NEVER_ENDS, Verdict.LEFTOVERS})
 UNCOUNTED_VERDICTS: Final = frozenset({Verdict.OVERLOAD, Verdict.CANCELLED, Verdict.SERVER_FAILED})
 """No results."""
 
+FAILED_AS_WELL: Final = "failed as well: "
+"""How the remark begins on a program that failed before the game began, where its opponent is the offender."""
+
 
 class RecordError(Exception):
     """What was read is not a record; the text says why."""

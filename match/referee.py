@@ -26,7 +26,7 @@ from match.house import ForeignRoom, open_foreign_room
 from match.last_words import last_words
 from match.plan import PlannedGame
 from match.program import BUILTIN, Command, Program
-from match.records import GameRecord
+from match.records import FAILED_AS_WELL, GameRecord
 from match.setup import MatchSetup
 from match.verdict import Judgement, ProgramFacts, has_failed_to_start, judge
 from match.waiting import WaitingMeter
@@ -110,6 +110,7 @@ class _Referee:
         evidence = self._evidence
         if self._setup.server is not None:
             async with open_foreign_room(self._setup, self._planned, self._folder) as foreign:
+                evidence.has_ended = foreign.has_ended
                 async with trio.open_nursery() as watching:
                     watching.start_soon(evidence.watch, foreign.observation)
                     await self._play(foreign)
@@ -319,8 +320,15 @@ class _Referee:
             folder=relative,
             replay=replay,
             exit_codes=(_exit_code(first), _exit_code(second)),
-            remarks=evidence.remarks,
+            remarks=self._remarks(judgement),
         )
+
+    def _remarks(self, judgement: Judgement) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        remarks = list(self._evidence.remarks)
+        if judgement.also is not None:
+            program, how = judgement.also
+            remarks[program] = (FAILED_AS_WELL + " ".join(how.split()), *remarks[program])
+        return remarks[0], remarks[1]
 
     def _full_reason(self, judgement: Judgement) -> str:
         """The reason, and which programs had to be ended after a game they had played."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from match.errors import SetupError
-from match.plan import Opening, PlannedGame, plan_games
+from match.plan import SEQUENTIAL, Opening, PlannedGame, plan_games
 from match.program import Command
 from server.counting import count_text
 
@@ -71,6 +71,7 @@ class MatchSetup:
     run_id: str
     """Names this run in the environment of its processes."""
     openings: tuple[Opening, ...] = ()
+    """In the order in which pairs of games begin from them."""
     server: tuple[str, int] | None = None
     """Where the server is; None: one of our own, anew for each game."""
     password: str = field(default="", repr=False)
@@ -88,6 +89,8 @@ class MatchSetup:
     """The form in which the server speaks; None: the usual one of that game."""
     cwd: str = ""
     """The directory that the match was begun in and its programs are started in; empty: the current one."""
+    opening_order: str = SEQUENTIAL
+    """How the openings were put in their order."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.games <= MAX_GAMES:

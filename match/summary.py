@@ -87,7 +87,8 @@ class ProgramSummary:
     think_times: ThinkTimes
     cpu_seconds: float
     processor_share: float | None
-    """Processor time over thinking time; above 1 for whoever thinks on several cores or while waiting."""
+    """Processor time over thinking time; above 1 for whoever thinks on several cores or while waiting, and far above it
+    for programs that answer at once, since starting them takes longer than they think."""
 
     @property
     def faults(self) -> int:
@@ -170,6 +171,8 @@ class Summary:
     """Every kind that occurred, with the number of games, in the order of VERDICTS."""
     starts: tuple[StartSummary, ...]
     incidents: tuple[Incident, ...]
+    season: str | None = None
+    """Game and edition, as every output names them; None if nobody said."""
 
     @property
     def has_enough_pairs(self) -> bool:
@@ -202,10 +205,12 @@ def summarise(
     planned: int | None = None,
     sprt: Sprt | None = None,
     significance: float | None = None,
+    season: str | None = None,
 ) -> Summary:
     """The summary of one match's records, in any order.
 
-    `names` are needed only where there may be no record. `sprt` and `significance` are the tests of the match.
+    `names` are needed only where there may be no record. `sprt` and `significance` are the tests of the match. Without
+    `season` (`season_text`), reports name the gameType alone.
     """
     games = sorted(records, key=lambda record: record.game)
     names = names or (games[0].names if games else ("player1", "player2"))
@@ -236,6 +241,7 @@ def summarise(
             for record in games
             if record.verdict != Verdict.REGULAR
         ),
+        season=season or (games[0].game_type if games else None),
     )
 
 
@@ -317,4 +323,6 @@ def _plain(value: Any) -> Any:
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    if isinstance(value, float):
+        return value + 0.0 if math.isfinite(value) else None  # -0.0 + 0.0 is 0.0
+    return value

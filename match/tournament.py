@@ -1,18 +1,21 @@
 """More than two programs: who plays whom, and the file that describes it; ratings.py rates them.
 
-Invariants: every pairing is a match of its own, with a folder and a journal of its own, and all play the same starts.
+Invariants: every pairing is a match of its own, with a folder and a journal of its own, and all play the same starts,
+but for pairings that are played again and for play-offs, which have starts of their own.
 """
 
 from __future__ import annotations
 
 import enum
 import itertools
+import random
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from match.book import arrange, load_openings
 from match.described import (
     MILLISECONDS,
     read_entrant,
@@ -24,6 +27,9 @@ from match.described import (
     take_time,
 )
 from match.errors import SetupError
+from match.form import KEYS, Form, read_form
+from match.plan import SEED_BITS, Opening
+from match.season import season_text
 from match.setup import Entrant, MatchSetup, Patience
 from match.sprt import Sprt, SprtError
 
@@ -36,7 +42,14 @@ class Kind(enum.Enum):
     """Who meets whom."""
 
     ROUND_ROBIN = "round-robin"  # everybody everybody
-    GAUNTLET = "gauntlet"  # the first one everybody else
+    GAUNTLET = "gauntlet"  # the tested ones everybody else
+    KNOCK_OUT = "knock-out"
+    SWISS = "swiss"
+
+    @property
+    def has_rounds(self) -> bool:
+        """Whether it depends on results who meets whom."""
+        return self in {Kind.KNOCK_OUT, Kind.SWISS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +74,15 @@ class Tournament:
     cores_per_game: int | None = None
     on_end: str | None = None
     """A command that is run when the tournament is over."""
+    form: Form = field(default_factory=Form)
+    """What belongs to some kinds only, and the book of openings."""
+    openings: tuple[Opening, ...] = ()
 
     def __post_init__(self) -> None:
         names = [entrant.name for entrant in self.entrants]
         if len(names) < 2:
             raise SetupError(f"expected at least 2 programs, found {len(names)}")
+        self.form.check(self.kind.value, len(names))
         for name in names:
             if names.count(name) > 1:
                 raise SetupError(f"two programs are called {name!r}, expected a name of its own for each")
@@ -75,32 +92,63 @@ class Tournament:
         except SprtError as error:
             raise SetupError(str(error)) from None
 
+    @property
+    def season(self) -> str:
+        """Game and edition, as every output names them."""
+        return season_text(self.game_type, self.edition)
+
     def pairings(self) -> list[tuple[int, int]]:
-        """Pairs of indices of `entrants`, in the order they are played."""
+        """Pairs of indices of `entrants`: all that there can be, in the order they are played if that is known."""
         everybody = range(len(self.entrants))
         if self.kind is Kind.GAUNTLET:
-            return [(0, other) for other in everybody[1:]]
+            tested = self.form.tested
+            return [(own, other) for own in everybody[:tested] for other in everybody[tested:]]
         return list(itertools.combinations(everybody, 2))
 
-    def match_of(self, pairing: tuple[int, int], run_id: str) -> MatchSetup:
-        """The match of two programs. Raises SetupError."""
+    def match_of(self, pairing: tuple[int, int], run_id: str, meeting: int = 0, play_off: int = 0) -> MatchSetup:
+        """The match of two programs. Raises SetupError.
+
+        `meeting` counts how often they have met before, `play_off` is the number of the pair of games that is to
+        decide an even match, or 0. Each of these has starts of its own.
+        """
+        pairs = (self.games + 1) // 2
+        passed = meeting * pairs + (pairs + play_off - 1 if play_off else 0)
+        seed = self.seed
+        if meeting or play_off:
+            seed = random.Random(f"{seed} meeting {meeting} play-off {play_off}").getrandbits(SEED_BITS)
+        begin = passed % len(self.openings) if self.openings else 0
         return MatchSetup(
             entrants=(self.entrants[pairing[0]], self.entrants[pairing[1]]),
             game_type=self.game_type,
-            games=self.games,
-            seed=self.seed,
+            games=2 if play_off else self.games,
+            seed=seed,
+            openings=(*self.openings[begin:], *self.openings[:begin]),
+            opening_order=self.form.order,
             run_id=run_id,
             server_options=self.server_options,
             patience=self.patience,
-            sprt=self.sprt,
+            sprt=None if play_off else self.sprt,
             cwd=self.cwd,
             edition=self.edition,
         )
 
-    def folder_of(self, pairing: tuple[int, int]) -> str:
-        """The match's folder, relative to the tournament's."""
+    def folder_of(self, number: int, pairing: tuple[int, int], play_off: int = 0) -> str:
+        """The folder of the match with this number, relative to the tournament's."""
         names = "_".join(_UNFIT.sub("_", self.entrants[index].name)[:40] for index in pairing)
-        return f"{MATCHES}/{self.pairings().index(pairing) + 1:03d}_{names}"
+        return f"{MATCHES}/{number:03d}_{names}" + (f"_play-off{play_off}" if play_off else "")
+
+
+def with_openings(described: Tournament) -> Tournament:
+    """The same with the openings of its book, read and put in their order. Raises SetupError."""
+    form = described.form
+    if not form.book:
+        return described
+    names = {"start_piece": "startPiece", "game_end": "gameEnd"}
+    options = {names[key]: value for key, value in described.server_options.items() if key in names}
+    editions = {} if described.edition is None else {described.game_type: described.edition}
+    place = Path(described.cwd, form.book)
+    found = load_openings(place, form.opening_turn, described.game_type, options, editions)
+    return replace(described, openings=arrange(found, form.order, described.seed))
 
 
 _SECONDS: Final = {"start_timeout": "start", "exit_timeout": "exit", "game_timeout": "game"}
@@ -113,8 +161,8 @@ def read_tournament(file: Path, game_type: str) -> Tournament:
 
     Keys: kind, games, game, edition, seed, concurrency, sprt (as of `match`), soft_timeout and hard_timeout
     (milliseconds), start_timeout, exit_timeout and game_timeout (seconds), start_piece, game_end, cwd (the directory
-    that programs are started in), pin, cores_per_game, on_end; and a table ``[[program]]`` for each program
-    (match/described.py).
+    that programs are started in), pin, cores_per_game, on_end, those of the form (form.py); and a table
+    ``[[program]]`` for each program (match/described.py).
     """
     value = read_toml(file)
     try:
@@ -124,11 +172,11 @@ def read_tournament(file: Path, game_type: str) -> Tournament:
 
 
 def _tournament(value: dict[str, Any], game_type: str) -> Tournament:
-    plain = ("kind", "games", "game", "edition", "seed", "concurrency", "sprt", "cwd", *_MACHINE, "program")
+    plain = ("kind", "games", "game", "edition", "seed", "concurrency", "sprt", "cwd", *_MACHINE, *KEYS, "program")
     require_known(value, (*plain, *_SECONDS, *MILLISECONDS, *_RULES))
     kinds = [kind.value for kind in Kind]
     if take(value, "kind", str, "round-robin") not in kinds:
-        raise SetupError(f"kind {value['kind']!r}: expected {' or '.join(kinds)}")
+        raise SetupError(f"kind {value['kind']!r}: expected {', '.join(kinds[:-1])} or {kinds[-1]}")
     programs = take(value, "program", list, [])
     limits: dict[str, Any] = {key: take_time(value, key, int) / 1000 for key in MILLISECONDS if key in value}
     rules: dict[str, Any] = {key: take(value, key, str, "") for key in _RULES if key in value}
@@ -148,4 +196,5 @@ def _tournament(value: dict[str, Any], game_type: str) -> Tournament:
         is_pinned=take(value, "pin", bool, False),
         cores_per_game=take_positive(value, "cores_per_game", int, None),
         on_end=take(value, "on_end", str, None),
+        form=read_form(value, take(value, "kind", str, "round-robin")),
     )

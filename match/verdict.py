@@ -80,6 +80,8 @@ class Judgement:
     reason: str = ""
     winner: int | None = None
     is_counted: bool = True
+    also: tuple[int, str] | None = None
+    """The other program and how it failed, if neither could have played."""
 
 
 OVERLOAD_SHARE: Final = 0.1
@@ -186,8 +188,9 @@ def _judge_without_result(facts: GameFacts) -> Judgement:
         return Judgement(verdict, offender, reason, is_counted=False)
     other = judged[1]
     assert other is not None
-    text = f"{reason}; {facts.names[1]} fails, too: {other[0]}, {other[1]}"
-    return Judgement(verdict, offender, text, is_counted=False)
+    how = f"{other[0]}, {other[1]}"
+    text = f"{reason}; {facts.names[1]} fails, too: {how}"
+    return Judgement(verdict, offender, text, is_counted=False, also=(1, how))
 
 
 def has_failed_to_start(facts: GameFacts, program: int) -> bool:

@@ -122,7 +122,7 @@ def _play(
                 end = run_async(lambda: play_match(setup, folder, journal, progress, conditions, stop_rule(setup)))
         finally:
             records = tuple(journal.records.values())
-            summary = summarise(records, setup.names, setup.games, sprt_of(setup), setup.significance)
+            summary = summarise(records, setup.names, setup.games, sprt_of(setup), setup.significance, season)
             write_reports(folder, summary, records)
     _show(summary, folder, end)
     if end is End.UNFIT:

@@ -12,6 +12,7 @@ from typing import Final
 import click
 
 from client.defaults import DEFAULT_PASSWORD
+from match.plan import ORDERS
 from server.setting import MAX_WHOLE_NUMBER
 from spielleiter.commands import EXIT_FAILURE
 from spielleiter.completion import completing, game_option_values, programs
@@ -71,17 +72,27 @@ _OPTIONS: Final = (
     edition_options,
     click.option("--seed", type=click.IntRange(0), metavar="N", help="Makes the plan the same in every run."),
     click.option(
+        "--book",
         "--openings",
+        "openings",
         type=click.Path(path_type=Path),
         metavar="PATH",
-        help="A replay to start from, or a folder with replays: one for each pair.",
+        help="Positions to start from, one for each pair: a replay, a folder of replays, or a text file with a replay, "
+        "and the turn if need be, in each line.",
+    ),
+    click.option(
+        "--order",
+        type=click.Choice(ORDERS),
+        default=ORDERS[0],
+        show_default=True,
+        help="The order of the positions; random: drawn from --seed.",
     ),
     click.option(
         "--opening-turn",
         type=click.IntRange(0, MAX_WHOLE_NUMBER),
         default=0,
         metavar="TURN",
-        help="The turn of the replays to start from.",
+        help="The turn of the replays to start from, where the book names none.",
     ),
     click.option(
         "--start-piece",

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 def setup_of(context: click.Context, options: dict[str, Any]) -> MatchSetup:
     """What the options of `match` ask for, by their names. Raises SetupError and UsageError."""
+    from match.book import arrange, load_openings
     from match.names import names_of
-    from match.plan import load_openings
     from match.program import Command
     from match.setup import MatchSetup, Patience
 
@@ -41,6 +41,8 @@ def setup_of(context: click.Context, options: dict[str, Any]) -> MatchSetup:
         **{name: options[name] for name in ("start_piece", "game_end") if options[name] is not None},
     }
     server = place_of_server(options)
+    if not options["openings"] and is_given(context, "order"):
+        raise click.UsageError("--order has no effect without --book")
     if server is not None and (chosen or options["openings"]):
         raise click.UsageError(
             "time limits, openings and rules are that server's own affair, expected no options for them"
@@ -57,6 +59,7 @@ def setup_of(context: click.Context, options: dict[str, Any]) -> MatchSetup:
         if options["openings"]
         else ()
     )
+    seed = secrets.randbits(32) if options["seed"] is None else options["seed"]
     return MatchSetup(
         entrants=(
             entrant(options, 1, names[0], can_timeout=limited[0]),
@@ -64,9 +67,10 @@ def setup_of(context: click.Context, options: dict[str, Any]) -> MatchSetup:
         ),
         game_type=options["game"],
         games=options["games"],
-        seed=secrets.randbits(32) if options["seed"] is None else options["seed"],
+        seed=seed,
         run_id=secrets.token_hex(8),
-        openings=openings,
+        openings=arrange(openings, options["order"], seed),
+        opening_order=options["order"],
         server=server,
         password=options["password"],
         server_options=chosen,

@@ -56,6 +56,7 @@ _KEPT: Final[Mapping[str, Callable[[MatchSetup], object]]] = MappingProxyType(
         "edition": lambda setup: setup.edition,
         "seed": lambda setup: setup.seed,
         "openings": lambda setup: [opening.path for opening in setup.openings] or None,
+        "order": lambda setup: setup.opening_order,
         "opening_turn": lambda setup: setup.openings[0].turn if setup.openings else 0,
         "start_piece": lambda setup: setup.server_options.get("start_piece"),
         "game_end": lambda setup: setup.server_options.get("game_end"),
@@ -107,9 +108,10 @@ def _is_same(name: str, value: Any, setup: MatchSetup) -> bool:
             # names that are alike are told apart so; with a hyphen by earlier versions
             return kept in {value, f"{value} ({name[-1]})", f"{value}-{name[-1]}"}
         case "openings":
-            from match.plan import find_replays
+            from match.book import read_book
 
-            return [str(file.resolve()) for file in find_replays(value)] == kept
+            # whatever order they were put in
+            return sorted(opening.path for opening in read_book(value, 0)) == sorted(_paths(kept))
         case "sprt":
             return kept is not None and _is_same_test(value, str(kept))
         case _ if name.startswith("time_factor") and value == 1:
@@ -118,6 +120,10 @@ def _is_same(name: str, value: Any, setup: MatchSetup) -> bool:
             return setup.significance is None or bool(value == kept)  # without a test there is nothing to wait for
         case _:
             return bool(value == kept)
+
+
+def _paths(kept: object) -> list[str]:
+    return [str(path) for path in kept] if isinstance(kept, list) else []
 
 
 def _is_same_test(text: str, kept: str) -> bool:

@@ -1,6 +1,6 @@
-"""`spielleiter tournament`: every program of a file against every other, and a table.
+"""`spielleiter tournament`: the programs of a file against each other, and a table.
 
-Invariants: the exit codes are those of `spielleiter match`. The table is written after as many matches as there are
+Invariants: the exit codes are those of `spielleiter match`. The reports are written after as many matches as there are
 programs, and at the end, however the tournament ends.
 """
 
@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from server.counting import count_text
 from spielleiter.commands import EXIT_INTERRUPTED, Misuse, run_async, tell
 from spielleiter.exit_codes import EXIT_FAULT, EXIT_MACHINE, fault_kinds
 from spielleiter.match import usable_journal
@@ -28,8 +27,8 @@ from spielleiter.on_end import described_on_end, on_end_option, run_on_end
 from spielleiter.options import MAX_CONCURRENCY, chosen_edition, core_options, edition_options, folder_option
 
 if TYPE_CHECKING:
-    from match.ratings import Rank
     from match.records import GameRecord
+    from match.rounds import Bout, Course
     from match.runner import Conditions, End
     from match.tournament import Tournament
 
@@ -51,6 +50,12 @@ _COPY = "tournament.toml"
 @click.option(
     "--fail-on", multiple=True, metavar="KIND", help=f"Exit with {EXIT_FAULT} if this happened, as of `match`."
 )
+@click.option(
+    "--report-every",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Show results, Elo and the sequential test's state after every N games of a match.",
+)
 @on_end_option
 @folder_option("--out", "The folder for everything.")
 @folder_option("--resume", "Go on with the tournament in this folder.")
@@ -63,15 +68,16 @@ def tournament(
     cores_per_game: int | None,
     fail_on: tuple[str, ...],
     on_end: list[str] | None,
+    report_every: int | None,
     out: Path | None,
     resume: Path | None,
 ) -> None:
-    """Let the programs of a TOML file play a round robin or a gauntlet, and rate them.
+    """Let the programs of a TOML file play a round robin, gauntlet, knock-out or Swiss tournament, and rate them.
 
     \b
-    kind = "round-robin"    # or "gauntlet": the first one against all others
-    games = 20              # of each pairing, with the sides swapped
-    sprt = "elo0=0 elo1=50" # ends a decided pairing, as of `match`
+    kind = "round-robin"    # or "gauntlet" (the first program against each other one), "knock-out", "swiss"
+    games = 20              # of each pairing, in pairs with the sides swapped
+    sprt = "elo0=0 elo1=50" # ends a pairing that is decided before, as of `match`
     [[program]]
     name = "new"
     command = "./new"       # as of `match`
@@ -81,11 +87,11 @@ def tournament(
 
     A program's table may also hold what one of a match's file does, such as cwd, env and memory (docs/match.md).
 
-    The folder holds table.md, table.json, and a folder for each match as of `match`.
+    The folder holds table.md, report.html, table.json, tournament.json, and a folder for each match as of `match`.
     """  # noqa: D301 - click's sign for text that is not to be wrapped
     from match.errors import MatchError, SetupError
     from match.runner import Conditions, places
-    from match.tournament import read_tournament
+    from match.tournament import read_tournament, with_openings
 
     if (file is None) == (resume is None):
         raise click.UsageError("expected a FILE, or --resume DIR, and not both")
@@ -106,6 +112,7 @@ def tournament(
             cores_per_game=cores_per_game or described.cores_per_game,
         )
         places(conditions)
+        described = with_openings(described)
         at_end = on_end or described_on_end(described.on_end)
         for pairing in described.pairings():
             check_setup(described.match_of(pairing, ""))
@@ -114,7 +121,7 @@ def tournament(
     except SetupError as error:
         raise Misuse(str(error)) from None
     try:
-        end, records = _play(described, folder, conditions)
+        end, records = _play(described, folder, conditions, report_every)
         code = _exit_code(end, records, kinds)
     except MatchError as error:
         tell(f"spielleiter tournament: {error}", err=True)
@@ -154,94 +161,77 @@ def _keep(file: Path, folder: Path, described: Tournament) -> None:
         raise SetupError(f"{folder}: cannot be written to ({error.strerror or error})") from None
 
 
-def _play(described: Tournament, folder: Path, conditions: Conditions) -> tuple[End, list[GameRecord]]:
+def _play(
+    described: Tournament, folder: Path, conditions: Conditions, report_every: int | None
+) -> tuple[End, list[GameRecord]]:
+    from match.reports.tournament import render_table, write_tournament
+    from match.rounds import Course
+    from match.runner import End
+    from spielleiter.match import fair_conditions
+
+    course = Course(described)
+    end, unfit, played = End.DONE, False, 0
+    conditions = fair_conditions(conditions)
+    try:
+        for bout in course.bouts():
+            end = _play_bout(course, bout, folder, conditions, report_every)
+            if end is End.UNFIT:  # the others can still play each other
+                unfit = True
+            elif end not in {End.DONE, End.DECIDED}:
+                tell(f"{end.value}; --resume {folder} goes on")
+                break
+            played += 1
+            if played % len(described.entrants) == 0:
+                write_tournament(folder, course)
+    finally:
+        if course.matches:
+            write_tournament(folder, course)
+    tell()
+    click.echo(render_table(course), nl=False)
+    if unfit and end in {End.DONE, End.DECIDED, End.UNFIT}:
+        end = End.UNFIT
+    return end, [record for records in course.matches.values() for record in records]
+
+
+def _play_bout(course: Course, bout: Bout, folder: Path, conditions: Conditions, report_every: int | None) -> End:
+    """Play what is missing of a match, and hand its records to the course."""
+    from match.encounters import absent_programs
     from match.journal import SETUP, load_setup, save_setup
-    from match.ratings import rank
     from match.reports import write_reports
+    from match.rounds import is_over
     from match.runner import End, play_match
     from match.season import season_text
     from match.setup import MatchSetup
     from match.stopping import sprt_of, stop_rule
     from match.summary import summarise
-    from spielleiter.match import fair_conditions, show_unfit
+    from spielleiter.match import show_unfit
     from spielleiter.progress import Interim, showing_progress
 
-    names = [entrant.name for entrant in described.entrants]
-    matches: dict[tuple[int, int], Sequence[GameRecord]] = {}
-    end, unfit = End.DONE, False
-    conditions = fair_conditions(conditions)
-    try:
-        for pairing in described.pairings():
-            place = folder / described.folder_of(pairing)
-            if (place / SETUP).exists():
-                setup = MatchSetup.from_json(load_setup(place))
-            else:
-                setup = described.match_of(pairing, secrets.token_hex(8))
-                save_setup(place, setup.to_json())
+    place = folder / bout.folder
+    if (place / SETUP).exists():
+        setup = MatchSetup.from_json(load_setup(place))
+    else:
+        setup = course.setup_of(bout, secrets.token_hex(8))
+        save_setup(place, setup.to_json())
+    test, end = sprt_of(setup), End.DONE
+    with usable_journal(place) as journal:
+        known = tuple(journal.records.values())
+        try:
+            if not is_over(setup, known):
+                tell(course.title_of(bout))
+                with showing_progress(setup.games, known, interim=Interim(test, report_every)) as progress:
+                    play = partial(play_match, setup, place, journal, progress, conditions, stop_rule(setup))
+                    end = run_async(play)
+            elif absent_programs(known):
+                end = End.UNFIT
+        finally:
+            records = tuple(journal.records.values())
+            course.finish(bout, records)
             season = season_text(setup.game_type, setup.edition)
-            tell(f"{season}: {setup.names[0]} against {setup.names[1]}, {count_text(setup.games, 'game')}")
-            test, is_decided = sprt_of(setup), stop_rule(setup)
-            with usable_journal(place) as journal:
-                try:
-                    known = tuple(journal.records.values())
-                    with showing_progress(setup.games, known, interim=Interim(test)) as progress:
-                        end = run_async(partial(play_match, setup, place, journal, progress, conditions, is_decided))
-                finally:
-                    matches[pairing] = records = tuple(journal.records.values())
-                    write_reports(place, summarise(records, setup.names, setup.games, test), records)
-            if end is End.UNFIT:  # the others can still play each other
-                unfit = True
-                show_unfit(setup, place, records)
-            elif end not in {End.DONE, End.DECIDED}:
-                tell(f"{end.value}; --resume {folder} goes on")
-                break
-            if len(matches) % len(names) == 0:
-                _write_table(folder, rank(names, matches))
-    finally:
-        if matches:
-            _write_table(folder, rank(names, matches))
-    tell()
-    click.echo((folder / "table.md").read_text(encoding="utf-8"), nl=False)
-    if unfit and end in {End.DONE, End.DECIDED, End.UNFIT}:
-        end = End.UNFIT
-    return end, [record for records in matches.values() for record in records]
-
-
-def _write_table(folder: Path, table: Sequence[Rank]) -> None:
-    from match.errors import JournalError
-
-    try:
-        (folder / "table.md").write_text(_render_table(table), encoding="utf-8", errors="backslashreplace")
-        text = json.dumps([line.to_json() for line in table], indent=2, ensure_ascii=False)
-        (folder / "table.json").write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
-    except OSError as error:
-        raise JournalError(f"{folder}: cannot be written to ({error.strerror or error})") from None
-
-
-def _render_table(table: Sequence[Rank]) -> str:
-    """The ratings, and below them each program's results against each other one: won, drawn, lost."""
-    from match.reports.escaping import escape_markdown
-
-    lines = [
-        "| | program | rating | 95 % | games | won | drawn | lost | faults |",
-        "|--:|---|--:|---|--:|--:|--:|--:|--:|",
-    ]
-    names = [escape_markdown(line.name) for line in table]
-    for place, (name, line) in enumerate(zip(names, table, strict=True), 1):
-        rating, results = line.rating, line.results
-        lines.append(
-            f"| {place} | {name} | {rating.value:+z.0f} | [{rating.low:+z.0f}, {rating.high:+z.0f}] | "
-            f"{results.games} | {results.wins} | {results.draws} | {results.losses} | {line.faults} |"
-        )
-    lines += ["", f"| against | {' | '.join(names)} |", "|---" + "|--:" * len(table) + "|"]
-    for name, line in zip(names, table, strict=True):
-        met = dict(line.opponents)
-        cells = [
-            f"+{tally.wins} ={tally.draws} -{tally.losses}" if (tally := met.get(other.name)) else "–"
-            for other in table
-        ]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+            write_reports(place, summarise(records, setup.names, setup.games, test, season=season), records)
+    if end is End.UNFIT:
+        show_unfit(setup, place, records)
+    return end
 
 
 def _exit_code(end: End, records: Sequence[GameRecord], kinds: frozenset[str]) -> int:

@@ -7,16 +7,15 @@ in. Only junit.xml has more: the ends of what programs wrote to standard error i
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from match.errors import JournalError
 from match.last_words import read_tail
 from match.records import GameRecord
 from match.reports.csv import render_csv
+from match.reports.files import write_text
 from match.reports.html import render_html
 from match.reports.junit import render_junit
 from match.reports.markdown import render_markdown
@@ -41,14 +40,14 @@ def write_reports(folder: Path, summary: Summary, records: Sequence[GameRecord])
     games = sorted(records, key=lambda record: record.game)
     texts = (
         render_summary(summary),
-        render_csv(games),
+        render_csv(games, summary.season),
         render_junit(summary, games, _errors(folder, games)),
         render_markdown(summary),
         render_html(summary, games),
     )
     paths = tuple(folder / name for name in REPORTS)
     for path, text in zip(paths, texts, strict=True):
-        _write(path, text)
+        write_text(path, text)
     return paths
 
 
@@ -66,15 +65,3 @@ def _errors(folder: Path, games: Iterable[GameRecord]) -> dict[int, str]:
                 parts += lines
         found[game.game] = "\n".join(parts).rstrip("\n")
     return found
-
-
-def _write(path: Path, text: str) -> None:
-    temporary = path.with_name(f".{path.name}.tmp")
-    try:
-        # a command line may hold bytes that are no text; they come as lone surrogates, which no file can take
-        temporary.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
-        temporary.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise JournalError(f"{path}: cannot be written ({error.strerror or error})") from None

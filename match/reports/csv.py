@@ -19,17 +19,17 @@ COLUMNS: Final = (
     "game", "pair", "game_type", "seed", "start", "name1", "name2", "seat1", "seat2", "winner", "is_counted", "verdict",
     "offender", "reason", "points1", "points2", "cause1", "cause2", "plies", "answers1", "answers2", "think_seconds1",
     "think_seconds2", "think_max1", "think_max2", "cpu_seconds1", "cpu_seconds2", "wall_seconds", "started_at",
-    "folder", "replay",
+    "folder", "replay", "season",
 )  # fmt: skip
 
 
-def render_csv(records: Iterable[GameRecord]) -> str:
+def render_csv(records: Iterable[GameRecord], season: str | None = None) -> str:
     """The file's text, lines ended as RFC 4180 wants them."""
     file = io.StringIO()
     writer = csv.writer(file)
     writer.writerow(COLUMNS)
     for record in records:
-        writer.writerow([_cell(value) for value in _row(record)])
+        writer.writerow([_cell(value) for value in (*_row(record), season)])
     return file.getvalue()
 
 

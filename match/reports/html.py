@@ -7,14 +7,14 @@ a program is called or has caused is escaped. Links lead into the games' folders
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from statistics import median
 from typing import Final
-from urllib.parse import quote
 
 from match.course import CoursePoint, course_of
 from match.records import GameRecord, Verdict
 from match.reports.escaping import escape_html as escape
+from match.reports.page import link, page, table
 from match.reports.svg import Band, Bar, Dot, Step, course, histogram, scatter, stacked_bars
 from match.reports.words import (
     FAULT_COLUMNS,
@@ -23,45 +23,21 @@ from match.reports.words import (
     estimate_text,
     fault_counts,
     games_text,
-    headline,
     incident_texts,
     likelihood_text,
     percent_text,
     result_text,
     seconds_text,
+    share_text,
     significance_text,
     sprt_text,
+    title,
 )
 from match.sprt import Sprt
 from match.statistics import PLAYED_OUT
 from match.summary import HISTOGRAM_EDGES, Summary
 
 _WIDEST: Final = 1000.0  # Elo in a plot
-
-_STYLE: Final = """
-:root { color-scheme: light dark; --ink: #1b1b1b; --page: #fff; --line: #ccc; --p0: #0072b2; --p1: #d55e00;
-        --draw: #8a8a8a; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e6e6e6; --page: #16181b; --line: #444; --p0: #56b4e9; --p1: #e69f00; --draw: #9a9a9a; } }
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--page); margin: 2em auto;
-       max-width: 60em; padding: 0 1em; }
-table { border-collapse: collapse; margin: 1em 0; } caption { text-align: left; font-weight: 600; }
-th, td { padding: .2em .8em; border-bottom: 1px solid var(--line); text-align: right; vertical-align: top; }
-th:first-child, td:first-child, td.text { text-align: left; } td.text { overflow-wrap: anywhere; }
-svg { width: 100%; height: auto; font-size: 12px; fill: var(--ink); } figure { margin: 1.5em 0; }
-figcaption { font-weight: 600; } .p0 { fill: var(--p0); } .p1 { fill: var(--p1); } .draw { fill: var(--draw); }
-circle { fill-opacity: .7; } .band { fill: var(--p0); opacity: .12; } line { stroke: var(--line); }
-polyline.course { fill: none; stroke: var(--p0); stroke-width: 2; }
-line.bound { stroke: var(--ink); stroke-dasharray: 6 4; }
-line.zero { stroke: var(--ink); } line.mean { stroke: var(--p0); stroke-width: 2; }
-.key { display: inline-block; width: .8em; height: .8em; margin: 0 .3em 0 1em; } .key.p0 { background: var(--p0); }
-.key.p1 { background: var(--p1); } .key.draw { background: var(--draw); } details { margin: 1em 0; }
-a { color: inherit; } h1, p, li, caption, td:first-child { overflow-wrap: anywhere; } td { white-space: nowrap; }
-td.text, td:first-child { white-space: normal; min-width: 6em; } details td:first-child { min-width: 0; }
-.wide, figure { overflow-x: auto; } svg { min-width: 34em; }
-@media (max-width: 40em) { body { margin: 1em auto; } h1 { font-size: 1.4em; } ul { padding-left: 1.2em; }
-  th, td { padding: .2em .4em; } figure { margin: 1.5em 0; } }
-"""
 
 
 def render_html(summary: Summary, records: Sequence[GameRecord]) -> str:
@@ -70,7 +46,7 @@ def render_html(summary: Summary, records: Sequence[GameRecord]) -> str:
     tests = (("SPRT", sprt_text(summary)), ("Significance", significance_text(summary)))
     facts = [f"{games_text(summary)}.", *(f"{name}: {text}." for name, text in tests if text)]
     body = [
-        f"<h1>{escape(headline(summary))}</h1>",
+        f"<h1>{escape(title(summary))}</h1>",
         *(f"<p>{escape(fact)}</p>" for fact in facts),
         _results(summary),
         _comparison(summary),
@@ -80,17 +56,8 @@ def render_html(summary: Summary, records: Sequence[GameRecord]) -> str:
         *_figures(summary, records),
         _games(records),
     ]
-    return "\n".join([
-        "<!DOCTYPE html>",
-        '<html lang="en"><head><meta charset="utf-8">',
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{first} vs {second}</title>",
-        f"<style>{_STYLE}</style></head><body>",
-        *body,
-        "</body></html>",
-        "",
-    ])  # fmt: skip
+    season = "" if summary.season is None else f"{summary.season}: "
+    return page(f"{season}{summary.names[0]} vs {summary.names[1]}", body)
 
 
 def _key(kind: str, escaped: str) -> str:
@@ -102,7 +69,7 @@ def _key(kind: str, escaped: str) -> str:
 
 def _results(summary: Summary) -> str:
     programs = summary.programs
-    return _table(
+    return table(
         "Results",
         ("", *summary.names),
         [
@@ -115,7 +82,7 @@ def _results(summary: Summary) -> str:
 
 
 def _comparison(summary: Summary) -> str:
-    return _table(
+    return table(
         f"{summary.names[0]} against {summary.names[1]}",
         ("", ""),
         [
@@ -131,26 +98,26 @@ def _comparison(summary: Summary) -> str:
 
 def _faults(summary: Summary, records: Sequence[GameRecord]) -> str:
     rows: list[tuple[str | int, ...]] = [(each.name, *fault_counts(each)) for each in summary.programs]
-    table = _table("Faults", ("Program", *FAULT_COLUMNS), rows)
+    faults = table("Faults", ("Program", *FAULT_COLUMNS), rows)
     played = {record.game: record for record in records}
     lines = "".join(
         f"<li>{_incident(line, played[each.game])}</li>"
         for each, line in zip(summary.incidents, incident_texts(summary), strict=True)
     )
-    return f"{table}<ul>{lines}</ul>" if lines else table
+    return f"{faults}<ul>{lines}</ul>" if lines else faults
 
 
 def _incident(line: str, record: GameRecord) -> str:
     """The line, whose first words lead to the game's folder, and a link to the replay."""
     game, colon, rest = line.partition(":")
-    replay = "" if record.replay is None else f" ({_link(f'{record.folder}/{record.replay}', 'replay')})"
-    return f"{_link(f'{record.folder}/', game)}{colon}{escape(rest)}{replay}"
+    replay = "" if record.replay is None else f" ({link(f'{record.folder}/{record.replay}', 'replay')})"
+    return f"{link(f'{record.folder}/', game)}{colon}{escape(rest)}{replay}"
 
 
 def _times(summary: Summary) -> str:
-    return _table(
+    return table(
         "Times",
-        ("Program", "Answers", "Median", "95 %", "Longest", "Processor time", "of its thinking"),
+        ("Program", "Answers", "Median", "95 %", "Longest", "Processor time", "for its thinking"),
         [
             (
                 each.name,
@@ -159,19 +126,11 @@ def _times(summary: Summary) -> str:
                 seconds_text(each.think_times.p95),
                 seconds_text(each.think_times.max),
                 seconds_text(each.cpu_seconds),
-                percent_text(each.processor_share),
+                share_text(each.processor_share),
             )
             for each in summary.programs
         ],
     )
-
-
-def _table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str | int]]) -> str:
-    lines = [f'<div class="wide"><table><caption>{escape(caption)}</caption>']
-    if any(head):
-        lines.append("<thead><tr>" + "".join(f"<th>{escape(cell)}</th>" for cell in head) + "</tr></thead>")
-    lines += ["<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows]
-    return "\n".join([*lines, "</table></div>"])
 
 
 def _games(records: Sequence[GameRecord]) -> str:
@@ -181,9 +140,9 @@ def _games(records: Sequence[GameRecord]) -> str:
     for record in records:
         points = " : ".join(NOTHING if each is None else str(each) for each in record.points)
         verdict = record.verdict if record.verdict == Verdict.REGULAR else f"{record.verdict}: {record.reason}"
-        replay = "" if record.replay is None else _link(f"{record.folder}/{record.replay}", "replay")
+        replay = "" if record.replay is None else link(f"{record.folder}/{record.replay}", "replay")
         cells = [
-            f"<td>{_link(record.folder + '/', str(record.game))}</td>",
+            f"<td>{link(record.folder + '/', str(record.game))}</td>",
             f'<td class="text">{escape(record.start or NOTHING)}</td>',
             f'<td class="text">{escape(record.names[record.seats[0]])}</td>',
             f'<td class="text">{escape(result_text(record))}</td>',
@@ -192,11 +151,6 @@ def _games(records: Sequence[GameRecord]) -> str:
         ]
         lines.append("<tr>" + "".join(cells) + "</tr>")
     return "\n".join([*lines, "</table></div></details>"])
-
-
-def _link(place: str, text: str) -> str:
-    # "./" keeps a name with a colon from being taken for a scheme
-    return f'<a href="./{quote(place, errors="surrogatepass")}">{escape(text)}</a>'
 
 
 # -- plots ------------------------------------------------------------------------------------------------------

@@ -32,7 +32,8 @@ def render_junit(summary: Summary, records: Sequence[GameRecord], errors: Mappin
         "time": f"{seconds:.3f}",
     }
     title = escaped(" vs ".join(summary.names))
-    suites = etree.Element("testsuites", {"name": "spielleiter match"})
+    season = "" if summary.season is None else f", {escaped(summary.season)}"
+    suites = etree.Element("testsuites", {"name": f"spielleiter match{season}"})
     suite = etree.SubElement(suites, "testsuite", {"name": title})
     for element in (suites, suite):
         for name, value in counts.items():
@@ -53,6 +54,7 @@ def _properties(summary: Summary) -> list[tuple[str, str]]:
     results = summary.results
     values = [
         ("game_type", summary.game_type or ""),
+        ("season", summary.season or ""),
         ("player1", summary.names[0]),
         ("player2", summary.names[1]),
         ("wins-draws-losses", f"{results.wins}-{results.draws}-{results.losses}"),

@@ -15,13 +15,14 @@ from match.reports.words import (
     estimate_text,
     fault_counts,
     games_text,
-    headline,
     incident_texts,
     likelihood_text,
     percent_text,
     seconds_text,
+    share_text,
     significance_text,
     sprt_text,
+    title,
 )
 from match.summary import Summary
 
@@ -32,7 +33,7 @@ INCIDENTS: Final = 20
 def render_markdown(summary: Summary) -> str:
     """The file's text."""
     results, programs = summary.results, summary.programs
-    lines = [f"## {escape_markdown(headline(summary))}", "", f"{escape_markdown(games_text(summary))}.", ""]
+    lines = [f"## {escape_markdown(title(summary))}", "", f"{escape_markdown(games_text(summary))}.", ""]
     lines += _table(
         ("", *summary.names),
         [
@@ -60,7 +61,7 @@ def render_markdown(summary: Summary) -> str:
         [(each.name, *fault_counts(each)) for each in programs],
     )
     lines += _table(
-        ("Program", "Answers", "Median", "95 %", "Longest", "Processor time", "of its thinking"),
+        ("Program", "Answers", "Median", "95 %", "Longest", "Processor time", "for its thinking"),
         [
             (
                 each.name,
@@ -69,7 +70,7 @@ def render_markdown(summary: Summary) -> str:
                 seconds_text(each.think_times.p95),
                 seconds_text(each.think_times.max),
                 seconds_text(each.cpu_seconds),
-                percent_text(each.processor_share),
+                share_text(each.processor_share),
             )
             for each in programs
         ],

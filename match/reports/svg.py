@@ -76,7 +76,7 @@ def course(
 
     edge = [place(step.x, step.high) for step in steps] + [place(step.x, step.low) for step in reversed(steps)]
     parts = [_axes(x_ticks, y_ticks, x_label, y_label), f'<polygon class="band" points="{" ".join(edge)}"/>']
-    parts += [_line("bound", LEFT, y_scale(bound), WIDTH - RIGHT, y_scale(bound)) for bound in bounds]
+    parts += [line("bound", LEFT, y_scale(bound), WIDTH - RIGHT, y_scale(bound)) for bound in bounds]
     inside = [place(step.x, step.value) for step in steps]
     parts.append(f'<polyline class="course" points="{" ".join(inside)}"/>')
     parts += [
@@ -84,7 +84,7 @@ def course(
         f"<title>{escape(step.title)}</title></circle>"
         for step, at in zip(steps, inside, strict=True)
     ]
-    return _svg(f"{y_label} by {x_label}", parts)
+    return drawing(f"{y_label} by {x_label}", parts)
 
 
 def scatter(dots: Sequence[Dot], x_label: str, y_label: str, band: Band | None = None) -> str:
@@ -97,13 +97,13 @@ def scatter(dots: Sequence[Dot], x_label: str, y_label: str, band: Band | None =
     if band is not None:
         top, bottom = y_scale(band.high), y_scale(band.low)
         parts.append(_rectangle("band", LEFT, top, WIDTH - LEFT - RIGHT, bottom - top))
-        parts.append(_line("mean", LEFT, y_scale(band.value), WIDTH - RIGHT, y_scale(band.value)))
+        parts.append(line("mean", LEFT, y_scale(band.value), WIDTH - RIGHT, y_scale(band.value)))
     parts += [
         f'<circle class="{dot.kind}" cx="{_n(x_scale(dot.x))}" cy="{_n(y_scale(dot.y))}" r="3.5">'
         f"<title>{escape(dot.title)}</title></circle>"
         for dot in dots
     ]
-    return _svg(f"{y_label} by {x_label}", parts)
+    return drawing(f"{y_label} by {x_label}", parts)
 
 
 def histogram(labels: Sequence[str], series: Sequence[tuple[str, Sequence[int]]], x_label: str, y_label: str) -> str:
@@ -115,13 +115,13 @@ def histogram(labels: Sequence[str], series: Sequence[tuple[str, Sequence[int]]]
     parts = [_axes((), y_ticks, x_label, y_label)]
     for index, label in enumerate(labels):
         left = LEFT + step * index
-        parts.append(_word(left + step / 2, HEIGHT - BOTTOM + 16, label))
+        parts.append(word(left + step / 2, HEIGHT - BOTTOM + 16, label))
         for place, (kind, values) in enumerate(series):
             if values[index]:
                 top = y_scale(values[index])
                 bar = _rectangle(kind, left + step * 0.1 + width * place, top, width, y_scale(0) - top)
                 parts.append(f"<g>{bar}<title>{escape(label)}: {values[index]}</title></g>")
-    return _svg(f"{y_label} by {x_label}", parts)
+    return drawing(f"{y_label} by {x_label}", parts)
 
 
 def stacked_bars(bars: Sequence[Bar], x_label: str) -> str:
@@ -133,18 +133,18 @@ def stacked_bars(bars: Sequence[Bar], x_label: str) -> str:
     parts = []
     for tick in x_ticks:
         x = left + span * tick
-        parts.append(_line("grid", x, TOP, x, height - BOTTOM))
-        parts.append(_word(x, height - BOTTOM + 16, f"{tick:g}"))
+        parts.append(line("grid", x, TOP, x, height - BOTTOM))
+        parts.append(word(x, height - BOTTOM + 16, f"{tick:g}"))
     for index, bar in enumerate(bars):
         top, x = TOP + row * index, float(left)
-        parts.append(_word(left - 8, top + row * 0.7, bar.label, "end"))
+        parts.append(word(left - 8, top + row * 0.7, bar.label, "end"))
         pieces = [f"<title>{escape(bar.title)}</title>"]
         for kind, value in bar.parts:
             pieces.append(_rectangle(kind, x, top + 3, span * value, row - 6))
             x += span * value
         parts.append(f"<g>{''.join(pieces)}</g>")
-    parts.append(_word((left + WIDTH - RIGHT) / 2, height - 8, x_label))
-    return _svg(x_label, parts, height)
+    parts.append(word((left + WIDTH - RIGHT) / 2, height - 8, x_label))
+    return drawing(x_label, parts, height)
 
 
 def ticks(low: float, high: float, least: float = 0.0, wanted: int = 6) -> tuple[float, ...]:
@@ -184,10 +184,10 @@ def _axes(x_ticks: Sequence[float], y_ticks: Sequence[float], x_label: str, y_la
     y_scale = _vertical(y_ticks)
     for tick in y_ticks:
         y = y_scale(tick)
-        parts.append(_line("zero" if tick == 0 else "grid", LEFT, y, WIDTH - RIGHT, y))
-        parts.append(_word(LEFT - 6, y + 4, f"{tick:g}", "end"))
-    parts += [_word(_horizontal(x_ticks)(tick), HEIGHT - BOTTOM + 16, f"{tick:g}") for tick in x_ticks]
-    parts.append(_word((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, x_label))
+        parts.append(line("zero" if tick == 0 else "grid", LEFT, y, WIDTH - RIGHT, y))
+        parts.append(word(LEFT - 6, y + 4, f"{tick:g}", "end"))
+    parts += [word(_horizontal(x_ticks)(tick), HEIGHT - BOTTOM + 16, f"{tick:g}") for tick in x_ticks]
+    parts.append(word((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, x_label))
     middle = (TOP + HEIGHT - BOTTOM) / 2
     parts.append(
         f'<text transform="translate(14 {_n(middle)}) rotate(-90)" text-anchor="middle">{escape(y_label)}</text>'
@@ -195,7 +195,8 @@ def _axes(x_ticks: Sequence[float], y_ticks: Sequence[float], x_label: str, y_la
     return "".join(parts)
 
 
-def _svg(title: str, parts: Sequence[str], height: float = HEIGHT) -> str:
+def drawing(title: str, parts: Sequence[str], height: float = HEIGHT) -> str:
+    """The plot of these parts, as wide as all others."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {_n(height)}" role="img" '
         f'aria-label="{escape(title)}">{"".join(parts)}</svg>'
@@ -206,11 +207,13 @@ def _rectangle(kind: str, x: float, y: float, width: float, height: float) -> st
     return f'<rect class="{kind}" x="{_n(x)}" y="{_n(y)}" width="{_n(width)}" height="{_n(height)}"/>'
 
 
-def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:
+def line(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:
+    """A line of the class `kind`."""
     return f'<line class="{kind}" x1="{_n(x1)}" y1="{_n(y1)}" x2="{_n(x2)}" y2="{_n(y2)}"/>'
 
 
-def _word(x: float, y: float, text: str, anchor: str = "middle") -> str:
+def word(x: float, y: float, text: str, anchor: str = "middle") -> str:
+    """Text, which is escaped here; `anchor` says which of its points (start, middle, end) is at x."""
     return f'<text x="{_n(x)}" y="{_n(y)}" text-anchor="{anchor}">{escape(text)}</text>'
 
 

@@ -48,6 +48,11 @@ def _answer(summary: Summary) -> str:
     return f"Not decided between {first} and {second}: more games are needed"
 
 
+def title(summary: Summary) -> str:
+    """The season and the answer: the first line of every report."""
+    return headline(summary) if summary.season is None else f"{summary.season}: {headline(summary)}"
+
+
 def elo_text(elo: Estimate | None) -> str:
     """``+55.6 [+27.9, +83.4]``: value and 95 % interval."""
     if elo is None:
@@ -82,9 +87,14 @@ def percent_text(share: float | None) -> str:
         return "> 99.99 %"
     if 0 < share <= 0.0001:
         return "< 0.01 %"
-    if share > 1:
-        return f"{100 * share:.0f} %"
     return f"{100 * share:.1f} %" if 0.001 < share < 0.999 else f"{100 * share:.2f} %"
+
+
+def share_text(share: float | None) -> str:
+    """The same of a share that may be above 1: ``38.5 %``, ``2.4 times``, ``340 times``."""
+    if share is None or share <= 1:
+        return percent_text(share)
+    return f"{share:.1f} times" if share < 9.95 else f"{share:.0f} times"
 
 
 def likelihood_text(likelihood: float | None) -> str:

@@ -2,9 +2,7 @@ from __future__ import annotations
 
 import os
 import random
-import shlex
 import signal
-import sys
 from pathlib import Path
 from typing import cast
 
@@ -18,11 +16,11 @@ from match.builtin import Thinker, inner_strategy, open_workers
 from match.errors import MachineError
 from match.records import Verdict
 from match.referee import REPLAY, play_game
-from match.setup import Entrant, MatchSetup, Patience
+from match.setup import Entrant
 from server.editions import choose_editions
+from tests.interpreter import PYTHON
+from tests.match.setups import lenient_setup
 from tests.patience import PATIENCE
-
-PYTHON = shlex.quote(sys.executable)
 
 STATE = choose_editions({}, {})[DEFAULT_GAME_TYPE].game.new_state(random.Random(1))
 
@@ -95,15 +93,7 @@ async def think_on(player: Thinker) -> None:
 
 
 async def play_twice(folder: Path, first: str, second: str) -> None:
-    setup = MatchSetup(
-        entrants=(Entrant("new", first), Entrant("old", second)),
-        game_type=DEFAULT_GAME_TYPE,
-        games=2,
-        seed=1,
-        run_id=str(folder),
-        patience=Patience(start=60, exit=30, game=120),
-        server_options={"soft_timeout": 60.0, "hard_timeout": 60.0},
-    )
+    setup = lenient_setup(folder, Entrant("new", first), Entrant("old", second))
     with trio.fail_after(PATIENCE):
         async with open_arena(setup) as arena:
             for place in ("a", "b"):

@@ -3,7 +3,6 @@ from __future__ import annotations
 import gzip
 import itertools
 import shlex
-import sys
 from pathlib import Path
 
 import pytest
@@ -22,9 +21,9 @@ from match.trials import FirstGame, Trials
 from protocol.messages import JoinPreparedRequest
 from server.counting import count_text
 from server.editions import EDITIONS
+from tests.interpreter import PYTHON
 from tests.patience import PATIENCE, with_longer_limits
 
-PYTHON = shlex.quote(sys.executable)
 PLAY = f"{PYTHON} -m spielleiter play --seed 1"
 STEPS = 22
 

@@ -13,10 +13,10 @@ from client.editions import DEFAULT_GAME_TYPE
 from match.processes import find_processes, living
 from match.records import GameRecord, Verdict
 from match.referee import play_game
-from match.setup import Entrant, MatchSetup, Patience
+from match.setup import Entrant
+from tests.interpreter import PYTHON
+from tests.match.setups import lenient_setup
 from tests.patience import PATIENCE
-
-PYTHON = shlex.quote(sys.executable)
 
 pytestmark = pytest.mark.slow
 
@@ -29,18 +29,7 @@ EARLIER = "swc_2021_blokus"
 async def attacked(folder: Path, attack: str, game_type: str = DEFAULT_GAME_TYPE, honest: str = HONEST) -> GameRecord:
     """A game in which program 0 tries `attack` and program 1 does nothing wrong."""
     bot = f"env PYTHONPATH={shlex.quote(str(PROJECT))} {PYTHON} -m tests.match.bots.attacker {attack} {PLACES}"
-    setup = MatchSetup(
-        entrants=(
-            Entrant("attacker", bot),
-            Entrant("honest", honest),
-        ),
-        game_type=game_type,
-        games=2,
-        seed=1,
-        run_id=str(folder),
-        patience=Patience(start=60, exit=30, game=60),
-        server_options={"soft_timeout": 30.0, "hard_timeout": 30.0},
-    )
+    setup = lenient_setup(folder, Entrant("attacker", bot), Entrant("honest", honest), game_type)
     with trio.fail_after(PATIENCE):
         record = await play_game(setup, setup.plan()[0], folder)
     assert find_processes(str(folder)) == ()

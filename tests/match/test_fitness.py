@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 
 from match.fitness import ABSENCES, FAILURES, unfit_programs, why_unfit
-from match.records import GameRecord, Verdict
+from match.records import FAILED_AS_WELL, GameRecord, Verdict
 from tests.match.games import fault, game
 
 
@@ -45,6 +46,12 @@ def test_a_game_that_the_opponent_did_not_come_to_says_nothing() -> None:
     records = [absent(1, 0), *(fault(number, 1, Verdict.CRASH) for number in (2, 3))]
     assert unfit_programs(records) == ()
     assert unfit_programs([*records, fault(4, 1, Verdict.CRASH)]) == (1,)
+
+
+def test_both_are_unfit_if_neither_could_have_played() -> None:
+    remarks = ((), (f"{FAILED_AS_WELL}does not start, ended with exit code 0",))
+    records = [dataclasses.replace(absent(number, 0), remarks=remarks) for number in (1, 2)]
+    assert unfit_programs(records) == (0, 1)
 
 
 def test_it_is_said_what_was_tried_and_what_was_written(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import gzip
+import random
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,12 @@ import trio
 from client.editions import DEFAULT_GAME_TYPE
 from client.player import Player
 from client.strategies import make_responder
-from match.house import WIRE_LOG, open_foreign_room
+from game.api import State
+from match.house import WIRE_LOG, ends_by_any_options, open_foreign_room
 from match.plan import PlannedGame
 from match.setup import Entrant, MatchSetup
 from protocol.messages import Memento, Result
+from server.editions import choose_editions
 from tests.patience import PATIENCE
 from tests.spielleiter.background import background_server
 
@@ -21,6 +24,19 @@ SETUP = MatchSetup(
     entrants=(Entrant("new", "new"), Entrant("old", "old")), game_type=DEFAULT_GAME_TYPE, games=2, seed=1, run_id="run"
 )
 GAME = PlannedGame(1, 1, 7, (1, 0))
+
+
+def test_a_game_is_over_if_it_is_so_by_any_options() -> None:
+    """A game at a server that ends games by another option than the usual one is not called off."""
+    game = choose_editions({}, {})["swc_2021_blokus"].game
+    state: State = game.with_options({"gameEnd": "noMovesLeft"}).new_state(random.Random(1))
+    has_ended = ends_by_any_options(game)
+    seen = []
+    while state.outcome() is None:
+        seen.append(has_ended(state))
+        state = state.play(next(iter(state.generate_legal_moves())))
+    assert has_ended(game.resume(state))
+    assert not any(seen[: len(seen) // 2])
 
 
 @pytest.mark.slow

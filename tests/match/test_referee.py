@@ -5,7 +5,6 @@ import gzip
 import json
 import re
 import shlex
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +12,20 @@ import pytest
 import trio
 
 import match.referee
+from client.admin import AdminClient
 from client.editions import DEFAULT_GAME_TYPE
 from match.arena import SERVER_LOG, WIRE_LOG
 from match.errors import MachineError
 from match.processes import Usage, find_processes
-from match.records import GameRecord, Verdict
+from match.records import FAILED_AS_WELL, GameRecord, Verdict
 from match.referee import REPLAY, VERDICT, play_game
 from match.setup import Entrant, MatchSetup, Patience
 from server.editions import choose_editions
 from server.replay import load_starting_states
+from tests.interpreter import PYTHON
 from tests.patience import PATIENCE, with_longer_limits
 from tests.spielleiter.background import background_server
 
-PYTHON = shlex.quote(sys.executable)
 BUILTIN = f"{PYTHON} -m spielleiter play --game {DEFAULT_GAME_TYPE} --seed 1"
 
 NO_LIMITS = {"soft_timeout": PATIENCE, "hard_timeout": PATIENCE}
@@ -235,6 +235,34 @@ async def test_a_whole_game_at_a_server_that_runs_already(tmp_path: Path) -> Non
     assert record.verdict == Verdict.REGULAR
     assert len(record.think_times[0]) + len(record.think_times[1]) == record.plies > 20
     assert (tmp_path / record.folder / REPLAY).exists()
+
+
+@pytest.mark.slow
+async def test_what_neither_program_could_have_played_is_told_of_both(tmp_path: Path) -> None:
+    record = await play(tmp_path, shell("exit 3"), shell("exit 0"))
+    assert (record.verdict, record.offender, record.is_counted) == (Verdict.NO_START, 0, False)
+    assert record.remarks == ((), (f"{FAILED_AS_WELL}does not start, ended with exit code 0 and had not connected",))
+
+
+@pytest.mark.slow
+async def test_a_game_that_somebody_else_calls_off_counts_for_nobody(tmp_path: Path) -> None:
+    """Several editions name a winner then, who has done nothing for it."""
+    with background_server(**NO_LIMITS) as server:
+        place = ("127.0.0.1", server.port)
+        async with AdminClient.connect(*place, "examplepassword") as admin:
+
+            async def call_off() -> None:
+                rooms: list[dict[str, Any]] = []
+                while not rooms or not rooms[0]["turn"]:
+                    rooms = (await admin.status())["rooms"]
+                await admin.cancel(rooms[0]["roomId"])
+
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(call_off)
+                programs = f"{BUILTIN} -s first", f"{BUILTIN} -s silent"
+                record = await play(tmp_path, *programs, server=place, password="examplepassword")
+    assert (record.verdict, record.winner, record.is_counted) == (Verdict.CANCELLED, None, False)
+    assert record.reason.startswith("the game was called off")
 
 
 @pytest.mark.slow

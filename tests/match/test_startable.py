@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import os
-import shlex
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,8 +8,7 @@ import pytest
 from match.errors import SetupError
 from match.program import Command
 from match.startable import require_startable
-
-PYTHON = shlex.quote(sys.executable)
+from tests.interpreter import PYTHON
 
 SH = "#!/bin/sh\n"
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import random
+import re
 from statistics import fmean, median
 
 import pytest
@@ -21,7 +23,7 @@ from match.records import (
     Verdict,
 )
 from match.sprt import Sprt
-from match.statistics import Tally, elo_of_score
+from match.statistics import Estimate, Tally, elo_of_score
 from match.summary import HISTOGRAM_EDGES, Incident, StartSummary, summarise
 from tests.match.games import NAMES, fault, game, whole_match
 
@@ -171,3 +173,10 @@ def test_json_knows_no_infinity() -> None:
     assert value["elo"]["value"] is None
     assert value["elo"]["low"] == pytest.approx(elo_of_score((1 + 2.570582**2 / 5) ** -0.5), abs=1e-3)
     assert value["histogram_edges"][-1] is None
+
+
+def test_no_number_is_minus_zero() -> None:
+    even = [game(1, 0), game(2, 1), game(3, 1), game(4, 0)]
+    for records in (even, [dataclasses.replace(record, points=(5, 5)) for record in even]):
+        summary = dataclasses.replace(summarise(records), point_difference=Estimate(-0.0, -0.0, 0.0))
+        assert "-0.0" not in re.findall(r"-?[\d.]+", json.dumps(summary.to_json()))

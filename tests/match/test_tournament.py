@@ -22,7 +22,7 @@ def test_in_a_gauntlet_the_first_one_meets_the_others() -> None:
 
 def test_each_match_has_a_folder_of_its_own_and_the_same_starts() -> None:
     tournament = Tournament(ENTRANTS, games=4, game_type="chess", seed=7)
-    folders = [tournament.folder_of(pairing) for pairing in tournament.pairings()]
+    folders = [tournament.folder_of(number, pairing) for number, pairing in enumerate(tournament.pairings(), 1)]
     assert folders == ["matches/001_a_b", "matches/002_a_c_d_e", "matches/003_b_c_d_e"]
     first, second = (tournament.match_of(pairing, "run") for pairing in [(0, 1), (1, 2)])
     assert first.plan() == second.plan()
@@ -101,7 +101,9 @@ def test_programs_are_started_where_the_file_says(tmp_path: Path) -> None:
         (("seed = 7", "sprt = 5"), "sprt 5: expected a text"),
         (("seed = 7", 'cwd = "bots"'), "cwd 'bots': expected an absolute path"),
         (("seed = 7", "cwd = 7"), "cwd 7: expected a text"),
-        (('"gauntlet"', '"swiss"'), "kind 'swiss': expected round-robin or gauntlet"),
+        (('"gauntlet"', '"cup"'), "kind 'cup': expected round-robin, gauntlet, knock-out or swiss"),
+        (("games = 20", "rounds = 3"), 'rounds: has no effect with kind = "gauntlet"'),
+        (("games = 20", "tested = 2"), "tested = 2: expected at least 1, and fewer than the 2 programs"),
         (("timeout = false", "timeout = 0"), "timeout 0"),
         (
             ("soft_timeout = 1500", "soft_timeout = 0"),

@@ -173,7 +173,8 @@ def test_a_result_of_a_game_that_never_began_means_nothing() -> None:
 def test_a_game_that_both_spoil_is_nobodys() -> None:
     judged = judge(facts({"not_started": "no such program"}, {"returncode": 0}))
     reason = "no such program; old fails, too: does not start, ended with exit code 0 and had not connected"
-    assert judged == Judgement(Verdict.NO_START, 0, reason, is_counted=False)
+    also = (1, "does not start, ended with exit code 0 and had not connected")
+    assert judged == Judgement(Verdict.NO_START, 0, reason, is_counted=False, also=also)
 
 
 def test_nobody_has_failed_while_there_is_time() -> None:

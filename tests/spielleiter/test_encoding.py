@@ -3,7 +3,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spielleiter.encoding import PASSWORD, TEXT, is_clean, json_text, prepare_streams, recovered
+from tests.interpreter import PYTHON
 from tests.spielleiter.background import BackgroundServer, background_server
-
-PYTHON = shlex.quote(sys.executable)
 
 NARROW = ("cp1252", "cp850", "latin-1", "ascii")
 PYTHON_ALONE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}  # arguments are ASCII then

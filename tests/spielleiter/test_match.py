@@ -152,10 +152,27 @@ def test_openings_are_read_before_the_first_game(games: dict[int, GameRecord], t
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.usefixtures("games")
+def test_a_book_is_played_in_its_order_or_in_one_that_the_seed_draws(book: Path, tmp_path: Path) -> None:
+    orders = []
+    for number, options in enumerate([(), ("--order", "random"), ("--order", "random"), ("--openings", str(book))]):
+        folder = tmp_path / str(number)
+        assert play(folder, "--book", str(book), "--seed", "7", *options).exit_code == 0
+        orders.append([opening["turn"] for opening in setup_of(folder)["openings"]])
+    assert orders[0] == orders[3] == [0, 1] * 4
+    assert orders[1] == orders[2] != orders[0]
+    again = run("match", "--resume", str(tmp_path / "1" / "out"), "--book", str(book), "--order", "random")
+    assert again.exit_code == 0
+    refused = run("match", "--resume", str(tmp_path / "1" / "out"), "--order", "sequential")
+    assert refused.exit_code == 2
+    assert "--order sequential (begun with random)" in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
         (("match", "--player1", "builtin:first"), "--player2 is missing"),
+        ((*MATCH, "--order", "random"), "--order has no effect without --book"),
         ((*MATCH, "--player1", "builtin:clever"), "there is no such strategy"),
         ((*MATCH, "--player1", "./no-such-bot"), "program './no-such-bot': there is no file ./no-such-bot"),
         ((*MATCH, "--server", "example.org"), "expected HOST:PORT"),

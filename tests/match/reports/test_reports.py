@@ -96,6 +96,21 @@ def matches() -> dict[str, tuple[Summary, list[GameRecord]]]:
     }
 
 
+SEASON = "swc_2021_blokus (blokus-2021-r1)"
+
+
+def test_every_report_names_the_season_first(tmp_path: Path) -> None:
+    records = whole_match(3)
+    write_reports(tmp_path, summarise(records, season=SEASON), records)
+    texts = {name: (tmp_path / name).read_text(encoding="utf-8") for name in REPORTS}
+    assert texts["summary.md"].startswith(f"## {SEASON}: ".replace("_", "\\_"))
+    assert f"<h1>{SEASON}: " in texts["report.html"]
+    assert f"<title>{SEASON}: greedy vs random</title>" in texts["report.html"]
+    assert texts["junit.xml"].splitlines()[1].startswith(f'<testsuites name="spielleiter match, {SEASON}"')
+    assert all(line.endswith(f",{SEASON}") for line in texts["games.csv"].splitlines()[1:])
+    assert json.loads(texts["summary.json"])["season"] == SEASON
+
+
 @pytest.mark.parametrize("name", matches())
 def test_files_are_as_documented(tmp_path: Path, name: str) -> None:
     summary, records = matches()[name]

@@ -16,6 +16,7 @@ from match.reports.words import (
     percent_text,
     result_text,
     seconds_text,
+    share_text,
     sprt_text,
 )
 from match.sprt import Sprt
@@ -89,11 +90,19 @@ def test_estimates() -> None:
     ("share", "text"),
     [
         (None, "–"), (0.0, "0.00 %"), (0.00005, "< 0.01 %"), (0.0005, "0.05 %"), (0.5, "50.0 %"), (0.977, "97.7 %"),
-        (0.9995, "99.95 %"), (0.99999, "> 99.99 %"), (1.0, "100.00 %"), (4.9293, "493 %"),
+        (0.9995, "99.95 %"), (0.99999, "> 99.99 %"), (1.0, "100.00 %"),
     ],
 )  # fmt: skip
 def test_shares(share: float | None, text: str) -> None:
     assert percent_text(share) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(None, "–"), (0.385, "38.5 %"), (1.0, "100.00 %"), (1.04, "1.0 times"), (9.96, "10 times"), (64.28, "64 times")],
+)
+def test_shares_above_one_are_multiples(share: float | None, text: str) -> None:
+    assert share_text(share) == text
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,125 @@
+"""Plots of a tournament: the bracket of a knock-out, and the ratings with their intervals.
+
+Invariants: as of svg.py.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from match.encounters import Encounter, score_of
+from match.knockout import THIRD_PLACE, bracket
+from match.ratings import Rank
+from match.reports.escaping import escape_html as escape
+from match.reports.svg import BOTTOM, RIGHT, TOP, WIDTH, drawing, line, ticks, word
+from match.rounds import Course
+
+_ROW: Final = 24
+_BOX: Final = 40
+"""The height of a match, of two lines."""
+_GAP: Final = 12
+_LEFT: Final = 190
+_MARGIN: Final = 28
+"""On the right, for half of the last number."""
+_LETTERS: Final = 7.0  # the width of one, a little too much for most
+
+
+def ratings_plot(ranks: Sequence[Rank]) -> str:
+    """A line for each program: a dot at its rating, and its interval."""
+    height = TOP + _ROW * len(ranks) + BOTTOM
+    x_ticks = ticks(min(each.rating.low for each in ranks), max(each.rating.high for each in ranks))
+    span = (WIDTH - _LEFT - _MARGIN) / (x_ticks[-1] - x_ticks[0])
+
+    def x_of(value: float) -> float:
+        return _LEFT + span * (value - x_ticks[0])
+
+    parts = []
+    for tick in x_ticks:
+        parts.append(line("zero" if tick == 0 else "grid", x_of(tick), TOP, x_of(tick), height - BOTTOM))
+        parts.append(word(x_of(tick), height - BOTTOM + 16, f"{tick:g}"))
+    for index, each in enumerate(ranks):
+        y, rating = TOP + _ROW * (index + 0.5), each.rating
+        parts.append(word(_LEFT - 8, y + 4, shorten(each.name, _LEFT - 8), "end"))
+        words = f"{each.name}: {rating.value:+z.0f} [{rating.low:+z.0f}, {rating.high:+z.0f}]"
+        dot = f'<circle class="p0" cx="{x_of(rating.value):.2f}" cy="{y:.2f}" r="4"/>'
+        parts.append(
+            f"<g>{line('mean', x_of(rating.low), y, x_of(rating.high), y)}{dot}<title>{escape(words)}</title></g>"
+        )
+    parts.append(word((_LEFT + WIDTH - _MARGIN) / 2, height - 8, "Elo; the mean is 0"))
+    return drawing("ratings", parts, height)
+
+
+def bracket_plot(course: Course) -> str:
+    """A column for each round, each match between those that its programs come from."""
+    size = 1 << (len(course.seeding) - 1).bit_length()
+    columns = size.bit_length() - 1
+    slots = {course.seeding[place]: slot for slot, place in enumerate(bracket(size)) if place < len(course.seeding)}
+    height = TOP + size // 2 * (_BOX + _GAP) + 8
+    width = (WIDTH - RIGHT) / columns
+    parts: list[str] = []
+    column = 0
+    third: Encounter | None = None
+    for each in course.rounds:
+        if each.title == THIRD_PLACE:
+            third = each.encounters[0]
+            continue
+        column += 1
+        left = width * (column - 1)
+        for encounter in each.encounters:
+            y = _middle(slots[encounter.pairing[0]] >> column, column)
+            parts.append(_box(course, encounter, left, y, width - 24))
+            if column < columns:
+                parts.append(
+                    _lead(left + width - 24, y, _middle(slots[encounter.pairing[0]] >> column + 1, column + 1))
+                )
+        for program in each.byes:
+            y = _middle(slots[program] >> column, column)
+            name = course.described.entrants[program].name
+            parts.append(word(left + 6, y + 4, f"{shorten(name, width - 70)} (bye)", "start"))
+            parts.append(_lead(left + width - 24, y, _middle(slots[program] >> column + 1, column + 1)))
+    if third is not None:
+        height += _BOX + 2 * _GAP + 16
+        parts.append(word(width * (columns - 1) + 6, height - _BOX - 14, THIRD_PLACE, "start"))
+        parts.append(_box(course, third, width * (columns - 1), height - _BOX / 2 - 8, width - 24))
+    return drawing("bracket", parts, height)
+
+
+def _middle(slot: int, column: int) -> float:
+    """The height of the match with this number in its column, from the top."""
+    return TOP + (slot + 0.5) * (1 << column - 1) * (_BOX + _GAP)
+
+
+def _lead(x: float, y: float, to: float) -> str:
+    return line("grid", x, y, x + 12, y) + line("grid", x + 12, y, x + 12, to) + line("grid", x + 12, to, x + 24, to)
+
+
+def _box(course: Course, encounter: Encounter, left: float, middle: float, width: float) -> str:
+    outcome = course.outcomes.get(encounter.number)
+    top = middle - _BOX / 2
+    names = [course.described.entrants[index].name for index in encounter.pairing]
+    parts = [f'<rect class="box" x="{left:.2f}" y="{top:.2f}" width="{width:.2f}" height="{_BOX}"/>']
+    for index, name in enumerate(names):
+        y = top + 15 + index * 19
+        is_winner = outcome is not None and outcome.winner == encounter.pairing[index]
+        text = word(left + 6, y, shorten(name, width - 60), "start")
+        if outcome is not None:
+            text += word(left + width - 6, y, _score(course, encounter, index), "end")
+        parts.append(f'<g class="won">{text}</g>' if is_winner else text)
+    decided = "still open" if outcome is None else outcome.reason.value
+    parts.append(f"<title>{escape(' – '.join(names))}: {escape(decided)}</title>")
+    return f"<g>{''.join(parts)}</g>"
+
+
+def _score(course: Course, encounter: Encounter, index: int) -> str:
+    """One side's score, and in brackets that in the play-offs."""
+    (played,) = [each for each in course.played if each.encounter == encounter]
+    own, *play_offs = [score_of(records)[index] for _, records in played.bouts]
+    return f"{own:g} ({sum(play_offs):g})" if play_offs else f"{own:g}"
+
+
+def shorten(text: str, width: float) -> str:
+    """As much of the text as fits into so many units of a plot."""
+    most = max(3, math.floor(width / _LETTERS))
+    return text if len(text) <= most else f"{text[: most - 1]}…"

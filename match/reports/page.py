@@ -1,0 +1,85 @@
+"""The frame of an HTML report: its head with the style sheet, tables and links.
+
+Invariants: the page has no script and fetches nothing, and a policy in its head forbids both. What is handed in as text
+is escaped here; a `Markup` is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Final
+from urllib.parse import quote
+
+from match.reports.escaping import escape_html as escape
+
+_STYLE: Final = """
+:root { color-scheme: light dark; --ink: #1b1b1b; --page: #fff; --line: #ccc; --p0: #0072b2; --p1: #d55e00;
+        --draw: #8a8a8a; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e6e6e6; --page: #16181b; --line: #444; --p0: #56b4e9; --p1: #e69f00; --draw: #9a9a9a; } }
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--page); margin: 2em auto;
+       max-width: 60em; padding: 0 1em; }
+table { border-collapse: collapse; margin: 1em 0; } caption { text-align: left; font-weight: 600; }
+th, td { padding: .2em .8em; border-bottom: 1px solid var(--line); text-align: right; vertical-align: top; }
+th:first-child, td:first-child, .text { text-align: left; } td.text { overflow-wrap: anywhere; }
+svg { width: 100%; height: auto; font-size: 12px; fill: var(--ink); } figure { margin: 1.5em 0; }
+figcaption { font-weight: 600; } .p0 { fill: var(--p0); } .p1 { fill: var(--p1); } .draw { fill: var(--draw); }
+circle { fill-opacity: .7; } .band { fill: var(--p0); opacity: .12; } line { stroke: var(--line); }
+polyline.course { fill: none; stroke: var(--p0); stroke-width: 2; }
+line.bound { stroke: var(--ink); stroke-dasharray: 6 4; }
+rect.box { fill: none; stroke: var(--line); } g.won { font-weight: 700; }
+line.zero { stroke: var(--ink); } line.mean { stroke: var(--p0); stroke-width: 2; }
+.key { display: inline-block; width: .8em; height: .8em; margin: 0 .3em 0 1em; } .key.p0 { background: var(--p0); }
+.key.p1 { background: var(--p1); } .key.draw { background: var(--draw); } details { margin: 1em 0; }
+a { color: inherit; } h1, p, li, caption, td:first-child { overflow-wrap: anywhere; } td { white-space: nowrap; }
+td.text, td:first-child { white-space: normal; min-width: 6em; } details td:first-child { min-width: 0; }
+.narrow td:first-child:not(.text) { min-width: 0; }
+.wide, figure { overflow-x: auto; } svg { min-width: 34em; }
+@media (max-width: 40em) { body { margin: 1em auto; } h1 { font-size: 1.4em; } ul { padding-left: 1.2em; }
+  th, td { padding: .2em .4em; } figure { margin: 1.5em 0; } }
+"""
+
+
+class Markup(str):
+    """Text of HTML that is not to be escaped."""
+
+    __slots__ = ()
+
+
+def page(title: str, body: Iterable[str]) -> str:
+    """The whole text of a page; the lines of `body` are HTML."""
+    return "\n".join([
+        "<!DOCTYPE html>",
+        '<html lang="en"><head><meta charset="utf-8">',
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{escape(title)}</title>",
+        f"<style>{_STYLE}</style></head><body>",
+        *body,
+        "</body></html>",
+        "",
+    ])  # fmt: skip
+
+
+def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str | int]], texts: Collection[int] = ()) -> str:
+    """A table that can be moved sideways on narrow screens; `texts` are the columns that hold words."""
+    kinds = [' class="text"' if index in texts else "" for index in range(len(head))]
+    narrow = ' class="narrow"' if texts else ""
+    lines = [f'<div class="wide"><table{narrow}><caption>{escape(caption)}</caption>']
+    if any(head):
+        cells = (f"<th{kind}>{escape(cell)}</th>" for cell, kind in zip(head, kinds, strict=True))
+        lines.append(f"<thead><tr>{''.join(cells)}</tr></thead>")
+    for row in rows:
+        cells = (f"<td{kind}>{_cell(cell)}</td>" for cell, kind in zip(row, kinds, strict=True))
+        lines.append(f"<tr>{''.join(cells)}</tr>")
+    return "\n".join([*lines, "</table></div>"])
+
+
+def _cell(cell: str | int) -> str:
+    return cell if isinstance(cell, Markup) else escape(str(cell))
+
+
+def link(place: str, text: str) -> Markup:
+    """A link to a file beside the page."""
+    # "./" keeps a name with a colon from being taken for a scheme
+    return Markup(f'<a href="./{quote(place, errors="surrogatepass")}">{escape(text)}</a>')

@@ -1,0 +1,333 @@
+"""A tournament's results: table.md and report.html for people, table.json and tournament.json for programs.
+
+Invariants: all of them are pure functions of the tournament's course, whether it has ended or not, and say the same.
+Names of programs are escaped for the form they stand in. Links lead into the matches' folders beside the page.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from match.encounters import Outcome, Reason, score_of
+from match.intervals import estimate_elo
+from match.knockout import places
+from match.ratings import Rank, rank
+from match.reports.bracket import bracket_plot, ratings_plot
+from match.reports.escaping import escape_html, escape_markdown
+from match.reports.files import write_text
+from match.reports.page import link, page, table
+from match.reports.words import NOTHING, elo_text, ratio_text
+from match.rounds import Course, Played
+from match.sprt import Sprt
+from match.statistics import count_pairs
+from match.swiss import table as swiss_table
+from match.tournament import Kind
+from server.counting import count_text
+
+SCHEMA: Final = "spielleiter-tournament-1"
+
+TOURNAMENT_REPORTS: Final = ("table.md", "table.json", "tournament.json", "report.html")
+"""The files' names."""
+
+_TEXTS: Final = frozenset({"program", "against", "round", "match", "winner", "by", "reached", "SPRT"})
+_KINDS: Final = {
+    Kind.ROUND_ROBIN: "round robin",
+    Kind.GAUNTLET: "gauntlet",
+    Kind.KNOCK_OUT: "knock-out",
+    Kind.SWISS: "Swiss system",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """A cell that leads to a file of the tournament's folder, where the report can have links."""
+
+    text: str
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A table with its title."""
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str | int | Linked, ...], ...]
+
+    @property
+    def texts(self) -> frozenset[int]:
+        """The columns that hold words; all others are numbers, or as good as numbers."""
+        return frozenset(index for index, name in enumerate(self.head) if name in _TEXTS)
+
+
+def title_of(course: Course) -> str:
+    """``swc_2027_blokus (blokus-2027): knock-out of 5 programs, 4 games a match, seed 0``."""
+    described = course.described
+    form = described.form
+    kind = _KINDS[described.kind]
+    if described.kind is Kind.SWISS:
+        kind += f", {count_text(form.rounds_of(len(described.entrants)), 'round')},"
+    if described.kind is Kind.GAUNTLET and form.tested > 1:
+        kind += f" of {form.tested} tested programs among"
+    else:
+        kind += " of"
+    return (
+        f"{described.season}: {kind} {len(described.entrants)} programs, "
+        f"{count_text(described.games, 'game')} a match, seed {described.seed}"
+    )
+
+
+# -- what all reports have in common --------------------------------------------------------------------------------
+
+
+def _names(course: Course) -> list[str]:
+    return [entrant.name for entrant in course.described.entrants]
+
+
+def ranks_of(course: Course) -> tuple[Rank, ...]:
+    """The ratings after the games there are, best first."""
+    return rank(_names(course), course.matches)
+
+
+def sections(course: Course, ranks: Sequence[Rank], *, is_short: bool) -> list[Section]:
+    """The tables, the most important first; `is_short` leaves the matches of a round robin out."""
+    has_matches = not is_short or course.described.kind is not Kind.ROUND_ROBIN or course.described.sprt is not None
+    found = [
+        *([_standings(course)] if course.described.kind.has_rounds else []),
+        _ratings(ranks),
+        _head_to_head(ranks),
+        *([_matches(course)] if has_matches else []),
+    ]
+    return [section for section in found if section.rows]
+
+
+def _standings(course: Course) -> Section:
+    names = _names(course)
+    seeds = {program: seed for seed, program in enumerate(course.seeding, 1)}
+    if course.described.kind is Kind.SWISS:
+        return Section(
+            "Standings",
+            ("", "program", "points", "Buchholz", "won", "drawn", "lost", "bye", "share", "seeded"),
+            tuple(
+                (
+                    place,
+                    names[line.program],
+                    f"{line.points:g}",
+                    f"{line.buchholz:g}",
+                    line.wins,
+                    line.draws,
+                    line.losses,
+                    line.byes,
+                    f"{100 * line.share:.1f} %",
+                    seeds[line.program],
+                )
+                for place, line in enumerate(swiss_table(course.seeding, course.rounds, course.outcomes), 1)
+            ),
+        )
+    return Section(
+        "Standings",
+        ("", "program", "reached", "seeded"),
+        tuple(
+            (place.text, names[place.program], place.until, seeds[place.program])
+            for place in places(course.seeding, course.rounds, course.outcomes)
+        ),
+    )
+
+
+def _ratings(ranks: Sequence[Rank]) -> Section:
+    return Section(
+        "Ratings",
+        ("", "program", "rating", "95 %", "games", "won", "drawn", "lost", "faults"),
+        tuple(
+            (
+                place,
+                line.name,
+                f"{line.rating.value:+z.0f}",
+                f"[{line.rating.low:+z.0f}, {line.rating.high:+z.0f}]",
+                line.results.games,
+                line.results.wins,
+                line.results.draws,
+                line.results.losses,
+                line.faults,
+            )
+            for place, line in enumerate(ranks, 1)
+        ),
+    )
+
+
+def _head_to_head(ranks: Sequence[Rank]) -> Section:
+    """Each program's results against each other one: won, drawn, lost."""
+    rows = []
+    for line in ranks:
+        met = dict(line.opponents)
+        cells = (met.get(other.name) for other in ranks)
+        rows.append(
+            (line.name, *(f"+{tally.wins} ={tally.draws} -{tally.losses}" if tally else NOTHING for tally in cells))
+        )
+    return Section("Head to head", ("against", *(line.name for line in ranks)), tuple(rows))
+
+
+def _matches(course: Course) -> Section:
+    """Every match with its score; the rest of the columns depends on what the tournament has."""
+    described, names = course.described, _names(course)
+    has_rounds, test = described.kind.has_rounds, None if described.sprt is None else Sprt.parse(described.sprt)
+    played = {each.encounter.number: each for each in course.played}
+    head = ("round",) * has_rounds + ("match", "score", "Elo, 95 %")
+    head += ("winner", "by") * has_rounds + ("SPRT",) * (test is not None)
+    rows: list[tuple[str | int | Linked, ...]] = []
+    for each in course.rounds:
+        for encounter in each.encounters:
+            match = played.get(encounter.number)
+            first, second = (names[index] for index in encounter.pairing)
+            row: tuple[str | int | Linked, ...] = (each.title,) * has_rounds
+            if match is None or not match.bouts:
+                rows.append((*row, f"{first} – {second}", *(NOTHING for _ in head[len(row) + 1 :])))
+                continue
+            pairs = count_pairs(match.bouts[0][1])
+            row += (Linked(f"{first} – {second}", f"{match.bouts[0][0].folder}/report.html"), _score(match))
+            row += (elo_text(estimate_elo(pairs)),)
+            if has_rounds:
+                row += _decided(match.outcome, names)
+            if test is not None:
+                decision = test.decide(pairs)
+                state = "undecided" if decision is None else f"{decision.value} accepted"
+                row += (f"{ratio_text(test.log_likelihood_ratio(pairs), test.lower, test.upper)}: {state}",)
+            rows.append(row)
+        rows += [(each.title, names[program], "bye", *(NOTHING for _ in head[3:])) for program in each.byes]
+    return Section("Matches", head, tuple(rows))
+
+
+def _score(match: Played) -> str:
+    """``2.5 : 1.5``, and in brackets that of each play-off."""
+    scores = ["{:g} : {:g}".format(*score_of(records)) for _, records in match.bouts]
+    return scores[0] + "".join(f" ({score})" for score in scores[1:])
+
+
+def _decided(outcome: Outcome | None, names: Sequence[str]) -> tuple[str, str]:
+    if outcome is None:
+        return "still open", NOTHING
+    if outcome.winner is None:
+        return NOTHING, "neither can play" if outcome.reason is Reason.ABSENCE else outcome.reason.value
+    return names[outcome.winner], outcome.reason.value
+
+
+# -- the files ------------------------------------------------------------------------------------------------------
+
+
+def write_tournament(folder: Path, course: Course) -> None:
+    """Write every report into the tournament's folder, each whole or not at all. Raises JournalError."""
+    texts = (render_table(course), render_ratings(course), render_course(course), render_report(course))
+    for name, text in zip(TOURNAMENT_REPORTS, texts, strict=True):
+        write_text(folder / name, text)
+
+
+def render_table(course: Course) -> str:
+    """table.md, in GitHub's Markdown."""
+    lines = [title_of(course), ""]
+    for section in sections(course, ranks_of(course), is_short=True):
+        sides = ("---" if index in section.texts else "--:" for index in range(len(section.head)))
+        lines += [f"## {section.title}", "", _row(section.head), f"|{'|'.join(sides)}|"]
+        lines += [_row(_plain(cell) for cell in row) for row in section.rows]
+        lines.append("")
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _row(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(escape_markdown(cell) for cell in cells) + " |"
+
+
+def _plain(cell: str | int | Linked) -> str:
+    return cell.text if isinstance(cell, Linked) else str(cell)
+
+
+def render_report(course: Course) -> str:
+    """report.html."""
+    title, ranks = title_of(course), ranks_of(course)
+    body = [f"<h1>{escape_html(title)}</h1>"]
+    for section in sections(course, ranks, is_short=False):
+        body.append(table(section.title, section.head, (tuple(_linked(row)) for row in section.rows), section.texts))
+        if section.title == "Standings" and course.described.kind is Kind.KNOCK_OUT:
+            body.append(_figure("Bracket", bracket_plot(course)))
+        if section.title == "Ratings":
+            body.append(_figure("Rating in Elo, with 95 % interval", ratings_plot(ranks)))
+    return page(title, body)
+
+
+def _linked(row: Iterable[str | int | Linked]) -> Iterator[str | int]:
+    for cell in row:
+        yield link(cell.place, cell.text) if isinstance(cell, Linked) else cell
+
+
+def _figure(caption: str, plot: str) -> str:
+    return f"<figure><figcaption>{caption}</figcaption>{plot}</figure>"
+
+
+def render_ratings(course: Course) -> str:
+    """table.json."""
+    return _json([line.to_json() for line in ranks_of(course)])
+
+
+def render_course(course: Course) -> str:
+    """tournament.json."""
+    described, names, played = course.described, _names(course), {each.encounter.number: each for each in course.played}
+    return _json({
+        "schema": SCHEMA,
+        "season": described.season,
+        "kind": described.kind.value,
+        "seed": described.seed,
+        "programs": names,
+        "seeding": [names[program] for program in course.seeding],
+        "standings": _standings_json(course),
+        "rounds": [
+            {
+                "number": each.number,
+                "title": each.title,
+                "byes": [names[program] for program in each.byes],
+                "matches": [
+                    _match_json(names, encounter.pairing, played.get(encounter.number)) for encounter in each.encounters
+                ],
+            }
+            for each in course.rounds
+        ],
+    })  # fmt: skip
+
+
+def _standings_json(course: Course) -> list[dict[str, Any]] | None:
+    names = _names(course)
+    if course.described.kind is Kind.SWISS:
+        return [
+            {
+                "name": names[line.program],
+                "first": place,
+                "last": place,
+                "points": line.points,
+                "buchholz": line.buchholz,
+                "share": line.share,
+            }
+            for place, line in enumerate(swiss_table(course.seeding, course.rounds, course.outcomes), 1)
+        ]
+    if course.described.kind is Kind.KNOCK_OUT:
+        return [
+            {"name": names[place.program], "first": place.first, "last": place.last, "until": place.until}
+            for place in places(course.seeding, course.rounds, course.outcomes)
+        ]
+    return None
+
+
+def _match_json(names: Sequence[str], pairing: tuple[int, int], match: Played | None) -> dict[str, Any]:
+    outcome = None if match is None else match.outcome
+    return {
+        "programs": [names[index] for index in pairing],
+        "folders": [] if match is None else [bout.folder for bout, _ in match.bouts],
+        "score": None if outcome is None else list(outcome.score),
+        "winner": None if outcome is None or outcome.winner is None else names[outcome.winner],
+        "reason": None if outcome is None else outcome.reason.value,
+    }
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"

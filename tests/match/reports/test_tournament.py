@@ -1,0 +1,170 @@
+"""A tournament's reports, whether it has ended or not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from lxml import etree
+
+from match.encounters import Pairing
+from match.errors import JournalError
+from match.form import Form
+from match.records import GameRecord, Verdict
+from match.reports.tournament import (
+    TOURNAMENT_REPORTS,
+    render_course,
+    render_report,
+    render_table,
+    title_of,
+    write_tournament,
+)
+from match.rounds import Bout, Course
+from match.setup import Entrant
+from match.tournament import Kind, Tournament
+from tests.match.games import fault, game
+
+NAMES = ("new", "old", "</title><b>|x\x1b[2J", "bot", "last")
+Play = Callable[[Bout], Sequence[GameRecord]]
+
+
+USUAL = Form()
+
+
+def described(kind: Kind, form: Form = USUAL, **more: object) -> Tournament:
+    entrants = tuple(Entrant(name, "./bot") for name in NAMES)
+    return Tournament(entrants, kind, games=4, game_type="swc_2027_blokus", form=form, **more)  # type: ignore[arg-type]
+
+
+def first_wins(_bout: Bout) -> list[GameRecord]:
+    return [game(number, 0) for number in range(1, 5)]
+
+
+def course_of(tournament: Tournament, play: Play = first_wins, stop: int | None = None) -> Course:
+    course = Course(tournament)
+    for number, bout in enumerate(course.bouts()):
+        if number == stop:
+            break
+        course.finish(bout, play(bout))
+    return course
+
+
+def decided_by_play_off(bout: Bout) -> list[GameRecord]:
+    if bout.play_off:
+        return [game(1, 0), game(2, None)]
+    return [game(number, number % 2) for number in range(1, 5)]
+
+
+LISTED = Form(seeding="listed")
+CUP = Form(seeding="listed", third_place=True)
+
+
+@pytest.mark.parametrize(
+    ("tournament", "title"),
+    [
+        (described(Kind.ROUND_ROBIN), "round robin of 5 programs, 4 games a match, seed 0"),
+        (described(Kind.GAUNTLET), "gauntlet of 5 programs, 4 games a match, seed 0"),
+        (
+            described(Kind.GAUNTLET, Form(tested=2)),
+            "gauntlet of 2 tested programs among 5 programs, 4 games a match, seed 0",
+        ),
+        (described(Kind.KNOCK_OUT, seed=3), "knock-out of 5 programs, 4 games a match, seed 3"),
+        (described(Kind.SWISS), "Swiss system, 3 rounds, of 5 programs, 4 games a match, seed 0"),
+    ],
+)
+def test_the_season_and_the_kind_come_first(tournament: Tournament, title: str) -> None:
+    course = course_of(tournament)
+    assert title_of(course) == f"swc_2027_blokus (blokus-2027): {title}"
+    assert render_table(course).startswith(f"{title_of(course)}\n\n## ")
+    assert f"<h1>{title_of(course)}</h1>" in render_report(course)
+    assert json.loads(render_course(course))["season"] == "swc_2027_blokus (blokus-2027)"
+
+
+def rows(text: str, section: str) -> list[list[str]]:
+    (own,) = [part for part in text.split("## ") if part.startswith(f"{section}\n")]
+    return [line.split(" | ") for line in own.splitlines() if line.startswith("| ")][1:]
+
+
+def test_a_knock_out_shows_how_each_match_was_decided() -> None:
+    text = render_table(course_of(described(Kind.KNOCK_OUT, CUP), decided_by_play_off))
+    assert [row[0] for row in rows(text, "Standings")] == ["| 1", "| 2", "| 3", "| 4", "| 5"]
+    first, bye, *_ = rows(text, "Matches")
+    assert first[:3] == ["| quarter-final", "bot – last", "2 : 2 (1.5 : 0.5)"]
+    assert first[-2:] == ["bot", "play-off |"]
+    assert bye == ["| quarter-final", "new", "bye", "–", "–", "– |"]
+    assert [row[0] for row in rows(text, "Matches")][-2:] == ["| third place", "| final"]
+
+
+@pytest.mark.parametrize("kind", [Kind.KNOCK_OUT, Kind.SWISS, Kind.ROUND_ROBIN])
+@pytest.mark.parametrize("stop", [0, 1, 2, 3])
+def test_a_tournament_that_goes_on_has_reports(kind: Kind, stop: int) -> None:
+    course = course_of(described(kind, LISTED if kind.has_rounds else Form()), stop=stop)
+    etree.HTML(render_report(course))
+    assert len(rows(render_table(course), "Ratings")) == len(NAMES)
+    told = json.loads(render_course(course))
+    matches = [each for round_ in told["rounds"] for each in round_["matches"]]
+    assert sum(each["winner"] is not None for each in matches) == stop
+    if kind is Kind.KNOCK_OUT:
+        assert "| still in | " in render_table(course)
+
+
+def test_the_matches_of_a_round_robin_stand_on_the_page_alone_unless_there_is_a_test() -> None:
+    course = course_of(described(Kind.ROUND_ROBIN))
+    assert "## Matches" not in render_table(course)
+    assert "<caption>Matches</caption>" in render_report(course)
+    tested = render_table(course_of(described(Kind.ROUND_ROBIN, sprt="elo0=0 elo1=500")))
+    assert rows(tested, "Matches")[0][-1].startswith("LLR +")
+    assert rows(tested, "Matches")[0][-1].endswith(": undecided |")
+
+
+def test_matches_link_to_their_reports() -> None:
+    page = etree.HTML(render_report(course_of(described(Kind.SWISS, LISTED))))
+    links = [link.get("href") for link in page.iter("a")]
+    assert links[:2] == [
+        "./matches/001_new__title_b_x_2J/report.html",
+        "./matches/002_old_bot/report.html",
+    ]
+
+
+def test_names_stay_text() -> None:
+    course = course_of(described(Kind.KNOCK_OUT, CUP))
+    page, table = render_report(course), render_table(course)
+    assert "<b>" not in page
+    assert r"\x1b[2J" in page
+    assert r"&lt;b&gt;\|x\\x1b\[2J" in table
+    assert "\x1b" not in page + table
+
+
+def test_who_cannot_play_gains_nothing() -> None:
+    def neither(bout: Bout) -> list[GameRecord]:
+        # games at a time: both are found out by the same game
+        return [
+            fault(1, 0, Verdict.CRASH),
+            fault(2, 1, Verdict.CRASH),
+            fault(3, 0, Verdict.CRASH),
+            fault(4, 1, Verdict.CRASH),
+        ]
+
+    text = render_table(course_of(described(Kind.SWISS, LISTED), neither))
+    assert {row[-1] for row in rows(text, "Matches")} == {"drawn |", "– |"}
+
+
+def test_reports_are_written_whole(tmp_path: Path) -> None:
+    course = course_of(described(Kind.KNOCK_OUT))
+    write_tournament(tmp_path, course)
+    assert sorted(file.name for file in tmp_path.iterdir()) == sorted(TOURNAMENT_REPORTS)
+    assert [line["name"] for line in json.loads((tmp_path / "table.json").read_text())]
+    with pytest.raises(JournalError, match="cannot be written"):
+        write_tournament(tmp_path / "nowhere", course)
+
+
+def test_every_pairing_of_a_round_robin_is_there() -> None:
+    course = course_of(described(Kind.ROUND_ROBIN))
+    pairings: list[Pairing] = [each.encounter.pairing for each in course.played]
+    told = json.loads(render_course(course))
+    assert [each["programs"] for each in told["rounds"][0]["matches"]] == [
+        [NAMES[first], NAMES[second]] for first, second in pairings
+    ]
+    assert told["standings"] is None
