@@ -6,12 +6,9 @@ whose connection is not.
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
-from pathlib import Path
-from typing import Final
 
 from client.admin import AdminClient, Observation, PreparedRoom
 from match.plan import PlannedGame
@@ -20,9 +17,6 @@ from match.wire_log import WireLog
 from protocol.dialect import Dialect
 from protocol.messages import Slot
 from server.editions import choose_editions
-
-WIRE_LOG: Final = "wire.log.gz"
-_FAST: Final = 1  # the packets are alike, so that even this makes little of them
 
 
 class ForeignRoom:
@@ -52,15 +46,17 @@ class ForeignRoom:
 
 
 @asynccontextmanager
-async def open_foreign_room(setup: MatchSetup, planned: PlannedGame, folder: Path) -> AsyncIterator[ForeignRoom]:
-    """A room for `planned` at the server that the setup names. Raises OSError and ClientError, alone or in groups."""
+async def open_foreign_room(setup: MatchSetup, planned: PlannedGame, log: WireLog) -> AsyncIterator[ForeignRoom]:
+    """A room for `planned` at the server that the setup names. Raises OSError and ClientError, alone or in groups.
+
+    `log` is given what comes from there, and is the caller's to close.
+    """
     assert setup.server is not None
     host, port = setup.server
     dialect = choose_editions(setup.editions, {})[setup.game_type].dialect
     slots = [Slot(setup.names[program], can_timeout=setup.entrants[program].can_timeout) for program in planned.seats]
-    with gzip.open(folder / WIRE_LOG, "wb", _FAST) as file:
-        tap = partial(WireLog(file).write, "observer <")
-        async with AdminClient.connect(host, port, setup.password, dialect=dialect, tap=tap) as admin:
-            room = await admin.prepare(setup.game_type, slots)
-            observation = await admin.observe(room.room_id)
-            yield ForeignRoom(admin, room, observation, (host, port), planned.seats, dialect)
+    tap = partial(log.write, "observer <")
+    async with AdminClient.connect(host, port, setup.password, dialect=dialect, tap=tap) as admin:
+        room = await admin.prepare(setup.game_type, slots)
+        observation = await admin.observe(room.room_id)
+        yield ForeignRoom(admin, room, observation, (host, port), planned.seats, dialect)

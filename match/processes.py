@@ -20,6 +20,7 @@ MARK: Final = "MATCHED_PROGRAM"
 """The environment variable that holds the mark."""
 
 _PROC: Final = Path("/proc")
+_CHUNK: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +113,22 @@ def _entries(folder: Path) -> list[str]:
 def _has_variable(pid: str, wanted: bytes) -> bool:
     try:
         # empty once the process has ended, also while its parent has not asked for it
-        environment = (_PROC / pid / "environ").read_bytes()
+        environment = _read(f"{_PROC}/{pid}/environ")
     except OSError:
         return False
     return environment.startswith(wanted) or b"\0" + wanted in environment
+
+
+def _read(path: str) -> bytes:
+    """The whole file. Of all processes at the end of each game, it must not take longer than it has to."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        parts = [os.read(descriptor, _CHUNK)]
+        while parts[-1]:
+            parts.append(os.read(descriptor, _CHUNK))
+    finally:
+        os.close(descriptor)
+    return b"".join(parts)
 
 
 def _name(pid: int) -> str:

@@ -6,6 +6,7 @@ record. Only what is wrong with this machine is raised.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import shutil
@@ -28,18 +29,20 @@ from match.plan import PlannedGame
 from match.program import BUILTIN, Command, Program
 from match.records import GameRecord
 from match.setup import MatchSetup
+from match.traces import Keep, Traces, write_replay
 from match.verdict import Judgement, ProgramFacts, has_failed_to_start, judge
 from match.waiting import WaitingMeter
+from protocol.dialect import Dialect
 from protocol.messages import Cause
 from server.errors import StartError, os_error_text
-from server.replay import encode_replay
+from server.replay import replay_pieces
 
-REPLAY: Final = "replay.xml"
 VERDICT: Final = "verdict.json"
 GAMES: Final = "games"
 
 _LAST_BREATH: Final = 1.0  # seconds for a process to end that has left the game
 _LAST_WORD: Final = 5.0  # seconds for a server to give the result of a game that was called off
+_PIECES: Final = 8  # packets of a replay that are encoded before other games have their turn
 
 
 async def play_game(
@@ -48,10 +51,12 @@ async def play_game(
     folder: Path,
     cores: tuple[int | None, int | None] = (None, None),
     arena: Arena | None = None,
+    keep: Keep = Keep.ALL,
 ) -> GameRecord:
     """Play `planned` in a folder of its own below `folder`; `cores` by program, None: any. Raises MachineError.
 
-    `arena` is the server of all games of the match; None: one for this game alone.
+    `arena` is the server of all games of the match; None: one for this game alone. `keep` says whether the folder
+    stays; the record of a game that leaves none names no folder.
     """
     relative = f"{GAMES}/{planned.game:04d}"
     place = folder / relative
@@ -61,11 +66,13 @@ async def play_game(
         place.mkdir(parents=True)
         referee = _Referee(setup, planned, place, cores)
         record = await referee.run(relative, arena)
-        text = json.dumps(record.to_json(), indent=2, ensure_ascii=False) + "\n"
-        (place / VERDICT).write_text(text, encoding="utf-8", errors="backslashreplace")  # an escape of JSON, too
+        if keep.keeps(record):
+            return await referee.save(record)
+        referee.traces.discard()
+        await trio.to_thread.run_sync(shutil.rmtree, place)
+        return dataclasses.replace(record, folder="")
     except OSError as error:
         raise MachineError(f"{place}: {error.strerror or error}") from None
-    return record
 
 
 class _Referee:
@@ -79,6 +86,9 @@ class _Referee:
         self._evidence = Evidence(planned.seats, setup.names, own_config(setup).soft_timeout)
         self._evidence.start = planned.opening.name if planned.opening else None
         self._facts = self._evidence.facts
+        self.traces = Traces(folder)
+        self._dialect: Dialect | None = None
+        """What the replay is written in, once there is a room."""
         self._programs: list[Program | InnerPlayer | None] = [None, None]
         self._arena: Arena | None = None
         self._meter = WaitingMeter(1 if cores[0] is not None else os.cpu_count() or 1)
@@ -88,38 +98,36 @@ class _Referee:
     async def run(self, relative: str, arena: Arena | None) -> GameRecord:
         started_at = datetime.now().astimezone().isoformat(timespec="milliseconds")
         started = trio.current_time()
-        replay: str | None = None
         try:
-            replay = await self._play_somewhere(arena)
+            await self._play_somewhere(arena)
         except* (ClientError, StartError, OSError) as group:
             self._facts.machine_problem = self._facts.machine_problem or _first_text(group)
         for program, known in zip(self._programs, self._facts.programs, strict=True):
             if program is not None:
                 known.leftovers = tuple(f"{each.name} ({each.pid})" for each in program.leftovers)
-        return self._record(judge(self._facts), relative, started_at, trio.current_time() - started, replay)
+        return self._record(judge(self._facts), relative, started_at, trio.current_time() - started)
 
-    async def _play_somewhere(self, arena: Arena | None) -> str | None:
-        """At the server that the setup names, in `arena`, or in an arena of its own; returns the replay's name."""
+    async def _play_somewhere(self, arena: Arena | None) -> None:
+        """At the server that the setup names, in `arena`, or in an arena of its own."""
         evidence = self._evidence
         if self._setup.server is not None:
-            async with open_foreign_room(self._setup, self._planned, self._folder) as foreign:
+            async with open_foreign_room(self._setup, self._planned, self.traces.wire) as foreign:
+                self._dialect = foreign.dialect
                 async with trio.open_nursery() as watching:
                     watching.start_soon(evidence.watch, foreign.observation)
                     await self._play(foreign)
                     watching.cancel_scope.cancel()
-                return self._save_replay(foreign)
-        if arena is None:
+        elif arena is None:
             async with open_arena(self._setup) as arena:
-                return await self._play_in(arena)
-        return await self._play_in(arena)
+                await self._play_in(arena)
+        else:
+            await self._play_in(arena)
 
-    async def _play_in(self, arena: Arena) -> str | None:
-        async with arena.open_room(self._planned, self._folder, self._evidence.hear) as own:
-            self._arena = arena
+    async def _play_in(self, arena: Arena) -> None:
+        async with arena.open_room(self._planned, self.traces, self._evidence.hear) as own:
+            self._arena, self._dialect = arena, own.dialect
             self._evidence.start = self._evidence.start or start_name(own.state)
             await self._play(own)
-            return self._save_replay(own)
-        raise AssertionError("a room hides no exception")
 
     # -- the course of a game ---------------------------------------------------------------------------------------
 
@@ -257,15 +265,34 @@ class _Referee:
     def _last_words(self, index: int) -> str:
         return last_words(self._output(index, "stderr"), self._output(index, "stdout"))
 
-    def _save_replay(self, room: OwnRoom | ForeignRoom) -> str | None:
-        if not self._facts.has_begun:
-            return None
-        (self._folder / REPLAY).write_bytes(encode_replay(room.dialect, "", self._evidence.replay))
-        return REPLAY
+    async def save(self, record: GameRecord) -> GameRecord:
+        """Write what is kept of the game beside the programs' outputs; the record then names the replay.
 
-    def _record(
-        self, judgement: Judgement, relative: str, started_at: str, wall_seconds: float, replay: str | None
-    ) -> GameRecord:
+        Raises OSError.
+        """
+        replay = await self._encode_replay() if self._facts.has_begun else None
+        return await trio.to_thread.run_sync(self._write, record, replay)
+
+    async def _encode_replay(self) -> bytes:
+        assert self._dialect is not None
+        pieces = []
+        for number, piece in enumerate(replay_pieces(self._dialect, "", self._evidence.replay)):
+            pieces.append(piece)
+            if number % _PIECES == 0:
+                await trio.lowlevel.checkpoint()
+        return b"".join(pieces)
+
+    def _write(self, record: GameRecord, replay: bytes | None) -> GameRecord:
+        """Compressing takes some milliseconds, which the loop does not wait for."""
+        if replay is not None:
+            record = dataclasses.replace(record, replay=write_replay(self._folder, replay))
+        self.traces.save()
+        text = json.dumps(record.to_json(), indent=2, ensure_ascii=False) + "\n"
+        # a lone surrogate becomes an escape of JSON, too
+        (self._folder / VERDICT).write_text(text, encoding="utf-8", errors="backslashreplace")
+        return record
+
+    def _record(self, judgement: Judgement, relative: str, started_at: str, wall_seconds: float) -> GameRecord:
         planned, evidence = self._planned, self._evidence
         result = self._facts.result if self._facts.has_begun else None
         points: list[int | None] = [None, None]
@@ -296,7 +323,7 @@ class _Referee:
             wall_seconds=round(wall_seconds, 6),
             started_at=started_at,
             folder=relative,
-            replay=replay,
+            replay=None,
             exit_codes=(_exit_code(first), _exit_code(second)),
             remarks=evidence.remarks,
         )

@@ -26,6 +26,7 @@ from match.processes import find_processes, kill_processes
 from match.records import GameRecord, Verdict
 from match.referee import play_game
 from match.setup import MatchSetup
+from match.traces import Keep
 
 MACHINE_FAILURES: Final = 3
 """So many games in a row that server or machine spoilt end the match."""
@@ -65,6 +66,8 @@ class Conditions:
     """The first game in which a program fails is the last one."""
     is_pinned: bool = False
     """Each program has a processor core of its own."""
+    keep: Keep = Keep.ALL
+    """Which games keep their folders."""
 
 
 def never(_records: Sequence[GameRecord]) -> bool:
@@ -171,7 +174,7 @@ class _Runner:
     ) -> None:
         while self._end is None and (planned := next(games, None)) is not None:
             self._progress.game_started(planned)
-            record = await play_game(self._setup, planned, self._folder, cores, arena)
+            record = await play_game(self._setup, planned, self._folder, cores, arena, self._conditions.keep)
             self._journal.append(record)
             self._progress.game_finished(record)
             self._consider(record, scope)

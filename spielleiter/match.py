@@ -23,6 +23,7 @@ from server.escaping import escaped
 from server.setting import MAX_WHOLE_NUMBER
 from spielleiter.commands import EXIT_FAILURE, Misuse, run_async, tell
 from spielleiter.completion import completing, game_option_values, programs
+from spielleiter.conditions import condition_options, conditions_of
 from spielleiter.encoding import PASSWORD, TEXT
 from spielleiter.exit_codes import EXIT_FAULT, EXIT_MACHINE, FAULTS, exit_code, fault_kinds
 from spielleiter.options import (
@@ -163,6 +164,7 @@ _MIN_TESTS = 20
     help="Show results, Elo and the sequential test's state after every N games.",
 )
 @click.option("--pin", is_flag=True, help="A processor core for each program.")
+@condition_options
 @folder_option("--out", "The folder for everything; a new one with date and time if not given.")
 @folder_option(
     "--resume",
@@ -200,7 +202,7 @@ def match_command(context: click.Context, /, resume: Path | None, **options: Any
 
     fail_on = fault_kinds(options["fail_on"])
     chosen = chosen_edition(options["game"], options["edition"])
-    conditions = Conditions(options["concurrency"], options["fail_fast"], options["pin"])
+    conditions = Conditions(options["concurrency"], options["fail_fast"], options["pin"], **conditions_of(options))
     try:
         places(conditions)
         if resume is not None:

@@ -11,13 +11,16 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from spielleiter import conditions
 from spielleiter.commands import Misuse
 from spielleiter.options import TIMEOUTS, place_of_server
 
 if TYPE_CHECKING:
     from match.setup import MatchSetup
 
-FREE: Final = frozenset({"concurrency", "pin", "fail_fast", "fail_on", "require", "password", "report_every"})
+FREE: Final = frozenset(
+    {"concurrency", "pin", "fail_fast", "fail_on", "require", "password", "report_every", *conditions.NAMES}
+)
 """Options that may be others each time."""
 
 _SERVER: Final = ("start_server", "server", "host", "port")

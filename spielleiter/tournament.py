@@ -10,17 +10,18 @@ import codecs
 import json
 import secrets
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from server.counting import count_text
 from spielleiter.commands import EXIT_INTERRUPTED, Misuse, run_async, tell
+from spielleiter.conditions import condition_options, conditions_of
 from spielleiter.exit_codes import EXIT_FAULT, EXIT_MACHINE, fault_kinds
 from spielleiter.match import check_setup, usable_journal
 from spielleiter.options import MAX_CONCURRENCY, folder_option, game_option, is_given
@@ -47,6 +48,7 @@ _COPY = "tournament.toml"
 @click.option(
     "--fail-on", multiple=True, metavar="KIND", help=f"Exit with {EXIT_FAULT} if this happened, as of `match`."
 )
+@condition_options
 @folder_option("--out", "The folder for everything.")
 @folder_option("--resume", "Go on with the tournament in this folder.")
 @click.pass_context
@@ -59,6 +61,7 @@ def tournament(
     fail_on: tuple[str, ...],
     out: Path | None,
     resume: Path | None,
+    **chosen: Any,
 ) -> None:
     """Let the programs of a TOML file play a round robin or a gauntlet, and rate them.
 
@@ -94,7 +97,7 @@ def tournament(
     except SetupError as error:
         raise Misuse(str(error)) from None
     try:
-        end, records = _play(described, folder, concurrency or described.concurrency)
+        end, records = _play(described, folder, concurrency or described.concurrency, conditions_of(chosen))
     except MatchError as error:
         tell(f"spielleiter tournament: {error}", err=True)
         raise click.exceptions.Exit(EXIT_MACHINE) from None
@@ -129,7 +132,9 @@ def _keep(file: Path, folder: Path, game_type: str, cwd: str) -> None:
         raise SetupError(f"{folder}: cannot be written to ({error.strerror or error})") from None
 
 
-def _play(described: Tournament, folder: Path, concurrency: int) -> tuple[End, list[GameRecord]]:
+def _play(
+    described: Tournament, folder: Path, concurrency: int, chosen: Mapping[str, Any]
+) -> tuple[End, list[GameRecord]]:
     from match.journal import SETUP, load_setup, save_setup
     from match.ratings import rank
     from match.reports import write_reports
@@ -144,7 +149,7 @@ def _play(described: Tournament, folder: Path, concurrency: int) -> tuple[End, l
     names = [entrant.name for entrant in described.entrants]
     matches: dict[tuple[int, int], Sequence[GameRecord]] = {}
     end, unfit = End.DONE, False
-    conditions = Conditions(lower_concurrency(concurrency))
+    conditions = Conditions(lower_concurrency(concurrency), **chosen)
     try:
         for pairing in described.pairings():
             place = folder / described.folder_of(pairing)

@@ -75,6 +75,7 @@ class House:
         folder: Path,
         cores: tuple[int | None, int | None],
         _arena: object,
+        _keep: object,
     ) -> GameRecord:
         assert folder == self.folder
         self.cores.append(cores)
