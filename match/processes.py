@@ -81,6 +81,11 @@ class Usage:
         """The usage of these processes so far; empty where the system does not say."""
         return cls({int(thread): usage for pid in pids for thread, usage in _threads(pid)})
 
+    @property
+    def seconds_spent(self) -> float:
+        """On a processor, by all threads that are alive."""
+        return sum(processor for processor, _ in self.threads.values()) * 1e-9
+
     def seconds_lost(self, since: Usage, elapsed: float, cores: int) -> float:
         """How much longer than on a free machine the last `elapsed` seconds took, at most.
 

@@ -27,14 +27,12 @@ import trio
 from client.strategies import STRATEGIES
 from match.command_line import split_command
 from match.errors import NotStartedError, SetupError
+from match.output import Output
 from match.processes import MARK, ProcessInfo, Usage, find_processes, kill_processes, living, session_members
 
 BUILTIN: Final = "builtin:"
 PLACES: Final = ("host", "port", "reservation", "seed", "game")
 """What a command line may hold in braces."""
-
-OUTPUT_LIMIT: Final = 8 * 1024 * 1024
-"""Bytes kept of each of a program's two outputs."""
 
 _PLACE: Final = re.compile(r"(?<!\$)\{(\w+)\}")  # but not the shell's ${name}
 _CHUNK: Final = 64 * 1024
@@ -112,12 +110,21 @@ def _builtin_words(text: str) -> tuple[str, ...]:
 class Program:
     """A process and all it starts; `mark` names it in their environment.
 
-    It is started in the directory `cwd`; empty: the current one. `exited` is set once the process itself has ended,
+    It is started in the directory `cwd`; empty: the current one. `stdin` is a descriptor for its standard input; None:
+    there is nothing to read. `exited` is set once the process itself has ended,
     `gone` once nothing of it is left; `returncode` is as in subprocess, negative for a signal.
     """
 
     def __init__(
-        self, arguments: Sequence[str], mark: str, out: Path, error: Path, core: int | None = None, cwd: str = ""
+        self,
+        arguments: Sequence[str],
+        mark: str,
+        out: Path,
+        error: Path,
+        core: int | None = None,
+        cwd: str = "",
+        *,
+        stdin: int | None = None,
     ) -> None:
         self.exited = trio.Event()
         self.gone = trio.Event()
@@ -129,7 +136,8 @@ class Program:
         """What outlived the process when it had ended by itself."""
         self._arguments = list(arguments)
         self._mark = mark
-        self._paths = (out, error)
+        self._outputs = Output(out), Output(error)
+        self._stdin = stdin
         self._core = core
         self._cwd = cwd or None
         self._popen: subprocess.Popen[bytes] | None = None
@@ -146,8 +154,8 @@ class Program:
         try:
             task_status.started()
             async with trio.open_nursery() as copying:
-                for stream, path in zip((popen.stdout, popen.stderr), self._paths, strict=True):
-                    copying.start_soon(_copy, stream, path, started)
+                for stream, output in zip((popen.stdout, popen.stderr), self._outputs, strict=True):
+                    copying.start_soon(_copy, stream, output, started)
                 await self._wait(popen)
                 await self._see_off()
                 copying.cancel_scope.deadline = trio.current_time() + _FAREWELL  # what is in the pipes still counts
@@ -159,6 +167,11 @@ class Program:
                     await self._wait(popen)
                 await self._kill()
                 self.gone.set()
+
+    def turn_outputs(self, out: Path, error: Path) -> None:
+        """From here on what the program writes goes to these files. Raises OSError."""
+        for output, path in zip(self._outputs, (out, error), strict=True):
+            output.turn_to(path)
 
     async def end(self, patience: float) -> None:
         """Wait for the process to end itself; end it and its group after `patience` seconds.
@@ -215,7 +228,7 @@ class Program:
         with _on_core(self._core):
             return subprocess.Popen(  # noqa: S603 - to run it is what we are for
                 self._arguments,
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.DEVNULL if self._stdin is None else self._stdin,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 cwd=self._cwd,
@@ -327,26 +340,15 @@ def _open_pipe(stream: IO[bytes]) -> trio.abc.ReceiveStream:
         return trio.lowlevel.FdStream(os.dup(stream.fileno()))
 
 
-async def _copy(stream: IO[bytes], path: Path, started: float) -> None:
-    """Write every line that comes to `path`, with the seconds since `started` before it."""
-    kept = 0
-    is_line_begun = False
+async def _copy(stream: IO[bytes], output: Output, started: float) -> None:
+    """Hand every chunk that comes to `output`, with the seconds since `started`."""
     async with _open_pipe(stream) as pipe:
-        with path.open("wb") as file:
+        output.open()
+        try:
             while chunk := await pipe.receive_some(_CHUNK):
-                if kept >= OUTPUT_LIMIT:
-                    continue  # read on, or the program would hang
-                stamp = f"{trio.current_time() - started:9.3f}  ".encode()
-                text = b"".join(
-                    (b"" if number == 0 and is_line_begun else stamp) + line
-                    for number, line in enumerate(bytes(chunk).splitlines(keepends=True))
-                )
-                is_line_begun = not text.endswith(b"\n")
-                kept += len(text)
-                if kept >= OUTPUT_LIMIT:
-                    text += b"\n(the rest was not kept)\n"
-                file.write(text)
-                file.flush()
+                output.write(bytes(chunk), trio.current_time() - started)
+        finally:
+            output.close()
 
 
 @contextlib.contextmanager

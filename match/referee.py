@@ -20,15 +20,18 @@ import trio
 from client.errors import ClientError
 from client.refusals import plain_text
 from match.arena import Arena, OwnRoom, open_arena, own_config
-from match.builtin import HOME, InnerPlayer, inner_strategy
-from match.errors import MachineError, NotStartedError
+from match.builtin import InnerPlayer
+from match.errors import MachineError
 from match.evidence import Evidence, start_name
 from match.house import ForeignRoom, open_foreign_room
 from match.last_words import last_words
 from match.plan import PlannedGame
-from match.program import BUILTIN, Command, Program
+from match.processes import Usage
+from match.program import Program
 from match.records import GameRecord
+from match.residents import Residents
 from match.setup import MatchSetup
+from match.starter import Starter, output_files
 from match.traces import Keep, Traces, write_replay
 from match.verdict import Judgement, ProgramFacts, has_failed_to_start, judge
 from match.waiting import WaitingMeter
@@ -52,11 +55,13 @@ async def play_game(
     cores: tuple[int | None, int | None] = (None, None),
     arena: Arena | None = None,
     keep: Keep = Keep.ALL,
+    residents: Residents | None = None,
 ) -> GameRecord:
     """Play `planned` in a folder of its own below `folder`; `cores` by program, None: any. Raises MachineError.
 
     `arena` is the server of all games of the match; None: one for this game alone. `keep` says whether the folder
-    stays; the record of a game that leaves none names no folder.
+    stays; the record of a game that leaves none names no folder. `residents` are programs that play on; None: each is
+    started for this game alone.
     """
     relative = f"{GAMES}/{planned.game:04d}"
     place = folder / relative
@@ -64,7 +69,7 @@ async def play_game(
         if place.exists():  # of a run that was cut off
             shutil.rmtree(place)
         place.mkdir(parents=True)
-        referee = _Referee(setup, planned, place, cores)
+        referee = _Referee(setup, planned, place, cores, residents)
         record = await referee.run(relative, arena)
         if keep.keeps(record):
             return await referee.save(record)
@@ -77,15 +82,23 @@ async def play_game(
 
 class _Referee:
     def __init__(
-        self, setup: MatchSetup, planned: PlannedGame, folder: Path, cores: tuple[int | None, int | None]
+        self,
+        setup: MatchSetup,
+        planned: PlannedGame,
+        folder: Path,
+        cores: tuple[int | None, int | None],
+        residents: Residents | None,
     ) -> None:
         self._setup = setup
         self._planned = planned
         self._folder = folder
-        self._cores = cores
+        self._residents = residents if setup.server is None else None
+        """At another server it is not known who connects."""
+        self._staying: set[int] = set()
         self._evidence = Evidence(planned.seats, setup.names, own_config(setup).soft_timeout)
         self._evidence.start = planned.opening.name if planned.opening else None
         self._facts = self._evidence.facts
+        self._starter = Starter(setup, planned, folder, cores, self._residents, self._evidence)
         self.traces = Traces(folder)
         self._dialect: Dialect | None = None
         """What the replay is written in, once there is a room."""
@@ -102,6 +115,8 @@ class _Referee:
             await self._play_somewhere(arena)
         except* (ClientError, StartError, OSError) as group:
             self._facts.machine_problem = self._facts.machine_problem or _first_text(group)
+        if self._residents is not None:
+            await self._residents.end_game()
         for program, known in zip(self._programs, self._facts.programs, strict=True):
             if program is not None:
                 known.leftovers = tuple(f"{each.name} ({each.pid})" for each in program.leftovers)
@@ -153,7 +168,12 @@ class _Referee:
                 for index in (0, 1):
                     ending.start_soon(self._end_program, index)
             # the programs' tasks end by themselves now that the processes have
-            await evidence.until(lambda: all(each is None or each.gone.is_set() for each in self._programs))
+            await evidence.until(
+                lambda: all(
+                    each is None or index in self._staying or each.gone.is_set()
+                    for index, each in enumerate(self._programs)
+                )
+            )
             nursery.cancel_scope.cancel()
 
     async def _let_end(self, programs: Sequence[ProgramFacts]) -> None:
@@ -187,43 +207,9 @@ class _Referee:
         return any(failed) and all(failed[each] or facts.programs[each].has_joined for each in (0, 1))
 
     async def _start_program(self, index: int, room: OwnRoom | ForeignRoom, nursery: trio.Nursery) -> None:
-        command, seed = self._setup.entrants[index].command, self._planned.program_seed(index)
-        strategy = inner_strategy(command)
-        if strategy is not None and isinstance(room, OwnRoom):
-            assert self._arena is not None
-            player = self._programs[index] = await self._arena.new_player(room, index, strategy, seed)
-            await nursery.start(player.run)
-            nursery.start_soon(self._follow_process, index, player)
-            return
-        host, port = room.addresses[index]
-        places = {
-            "host": host,
-            "port": str(port),
-            "reservation": room.reservations[index],
-            "seed": str(seed),
-            "game": self._setup.game_type,
-        }
-        arguments = Command.parse(command, self._setup.cwd).arguments(places)
-        is_builtin = command.startswith(BUILTIN)
-        if is_builtin and self._setup.edition is not None:
-            arguments += ["--edition", self._setup.edition]
-        program = Program(
-            arguments,
-            f"{self._setup.run_id}/{self._planned.game}/{index + 1}",
-            self._output(index, "stdout"),
-            self._output(index, "stderr"),
-            self._cores[index],
-            HOME if is_builtin else self._setup.cwd,  # a folder of programs may hold a game.py of its own
-        )
-        try:
-            await nursery.start(program.run)
-        except NotStartedError as error:
-            self._facts.programs[index].not_started = str(error)
-            return
-        self._programs[index] = program
-        if isinstance(room, OwnRoom):
-            room.members[index] = program
-        nursery.start_soon(self._follow_process, index, program)
+        program = self._programs[index] = await self._starter.start(index, room, self._arena, nursery)
+        if program is not None:
+            nursery.start_soon(self._follow_process, index, program)
 
     async def _follow_process(self, index: int, program: Program | InnerPlayer) -> None:
         await program.exited.wait()
@@ -244,11 +230,23 @@ class _Referee:
             return
         # who has not played, or hangs, is not waited for
         is_patient = self._facts.has_begun and self._facts.result is not None and not self._hangs(index)
+        if is_patient and self._stays(index, program):
+            self._staying.add(index)
+            return
         patience = self._setup.patience.exit if is_patient else 0.0
         await program.end(patience)
         if program.was_ended:
             known.last_words = self._last_words(index)
             known.overstay = patience or None
+
+    def _stays(self, index: int, program: Program | InnerPlayer) -> bool:
+        """Whether the process plays the next game, too; after a fault it is started anew."""
+        result = self._facts.result
+        assert result is not None
+        if self._residents is None or isinstance(program, InnerPlayer) or program.exited.is_set():
+            return False
+        is_good = result.scores[self._planned.seats.index(index)].cause is Cause.REGULAR
+        return is_good and self._residents.keep(index)
 
     def _hangs(self, index: int) -> bool:
         """Of a program in a game that has a result."""
@@ -259,11 +257,9 @@ class _Referee:
 
     # -- what is kept -----------------------------------------------------------------------------------------------
 
-    def _output(self, index: int, stream: str) -> Path:
-        return self._folder / f"program{index + 1}.{stream}.log"
-
     def _last_words(self, index: int) -> str:
-        return last_words(self._output(index, "stderr"), self._output(index, "stdout"))
+        out, error = output_files(self._folder, index)
+        return last_words(error, out)
 
     async def save(self, record: GameRecord) -> GameRecord:
         """Write what is kept of the game beside the programs' outputs; the record then names the replay.
@@ -319,7 +315,7 @@ class _Referee:
             causes=(causes[0], causes[1]),
             plies=evidence.plies,
             think_times=(_rounded(evidence.think_times[0]), _rounded(evidence.think_times[1])),
-            cpu_seconds=(_cpu_seconds(first), _cpu_seconds(second)),
+            cpu_seconds=(self._cpu_seconds(0), self._cpu_seconds(1)),
             wall_seconds=round(wall_seconds, 6),
             started_at=started_at,
             folder=relative,
@@ -327,6 +323,14 @@ class _Referee:
             exit_codes=(_exit_code(first), _exit_code(second)),
             remarks=evidence.remarks,
         )
+
+    def _cpu_seconds(self, index: int) -> float:
+        """What the program's process has used in this game."""
+        program = self._programs[index]
+        if program is None:
+            return 0.0
+        spent = Usage.of(program.pids).seconds_spent if index in self._staying else program.cpu_seconds
+        return round(max(0.0, spent - self._starter.spent_before[index]), 6)
 
     def _full_reason(self, judgement: Judgement) -> str:
         """The reason, and which programs had to be ended after a game they had played."""
@@ -338,10 +342,6 @@ class _Referee:
                 if program is not None and program.was_ended and index != judgement.offender
             ]
         return "; ".join(text for text in texts if text)
-
-
-def _cpu_seconds(program: Program | InnerPlayer | None) -> float:
-    return 0.0 if program is None else round(program.cpu_seconds, 6)
 
 
 def _exit_code(program: Program | InnerPlayer | None) -> int | None:

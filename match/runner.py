@@ -11,6 +11,7 @@ import enum
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
@@ -25,6 +26,7 @@ from match.plan import PlannedGame
 from match.processes import find_processes, kill_processes
 from match.records import GameRecord, Verdict
 from match.referee import play_game
+from match.residents import Residents, open_residents
 from match.setup import MatchSetup
 from match.traces import Keep
 
@@ -68,6 +70,8 @@ class Conditions:
     """Each program has a processor core of its own."""
     keep: Keep = Keep.ALL
     """Which games keep their folders."""
+    is_restarting: bool = True
+    """Programs are started anew for each game; else those that can play on are kept running."""
 
 
 def never(_records: Sequence[GameRecord]) -> bool:
@@ -152,6 +156,8 @@ class _Runner:
         self._is_decided = is_decided
         self._end: End | None = None
         self._failures = 0
+        self._unable: set[int] = set()
+        """Programs that cannot play several games in a row."""
 
     async def run(self) -> End:
         if self._is_decided(tuple(self._journal.records.values())):
@@ -172,12 +178,19 @@ class _Runner:
         arena: Arena,
         scope: trio.CancelScope,
     ) -> None:
-        while self._end is None and (planned := next(games, None)) is not None:
-            self._progress.game_started(planned)
-            record = await play_game(self._setup, planned, self._folder, cores, arena, self._conditions.keep)
-            self._journal.append(record)
-            self._progress.game_finished(record)
-            self._consider(record, scope)
+        async with self._open_residents() as residents:
+            while self._end is None and (planned := next(games, None)) is not None:
+                self._progress.game_started(planned)
+                keep = self._conditions.keep
+                record = await play_game(self._setup, planned, self._folder, cores, arena, keep, residents)
+                self._journal.append(record)
+                self._progress.game_finished(record)
+                self._consider(record, scope)
+
+    def _open_residents(self) -> AbstractAsyncContextManager[Residents | None]:
+        if self._conditions.is_restarting:
+            return nullcontext()
+        return open_residents(self._unable, self._setup.patience.exit)
 
     def _consider(self, record: GameRecord, scope: trio.CancelScope) -> None:
         """Whether the match goes on after this game."""

@@ -12,12 +12,19 @@ import click
 
 from spielleiter.options import Decorated
 
-NAMES: Final = ("keep",)
+NAMES: Final = ("keep", "restart")
 
 
 def condition_options(command: Decorated) -> Decorated:
     """Add them, by the names in NAMES."""
     for option in (
+        click.option(
+            "--restart",
+            type=click.Choice(["always", "never"]),
+            default="always",
+            show_default=True,
+            help="never: a program that can play several games in a row is told the next one on standard input.",
+        ),
         click.option(
             "--keep",
             type=click.Choice(["none", "failed", "all"]),
@@ -34,4 +41,4 @@ def conditions_of(options: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of the runner's `Conditions` that they set."""
     from match.traces import Keep
 
-    return {"keep": Keep(options["keep"])}
+    return {"keep": Keep(options["keep"]), "is_restarting": options["restart"] == "always"}

@@ -76,6 +76,7 @@ class House:
         cores: tuple[int | None, int | None],
         _arena: object,
         _keep: object,
+        _residents: object,
     ) -> GameRecord:
         assert folder == self.folder
         self.cores.append(cores)
