@@ -107,6 +107,14 @@ def test_games_broken_off_have_no_point_in_the_plot_but_a_line() -> None:
     assert "greedy first" in words(root, ".//figure[3]//text")
 
 
+def test_a_game_whose_folder_was_not_kept_has_no_links() -> None:
+    records = [game(1, folder="", replay=None), fault(2, 1, Verdict.HANGS, folder="", replay=None)]
+    root = parse(render_html(summarise(records), records))
+    assert "Game 2: random, hangs" in words(root, ".//li")[0]
+    assert not root.findall(".//li//a")
+    assert not root.findall(".//details//a")
+
+
 def test_long_names_are_cut_in_plots_only() -> None:
     name = "a program with a very long name indeed"
     record = game(1, names=(name, "random"), start="an opening with a long name.xml", think_times=((11.0,), ()))
