@@ -12,16 +12,16 @@ socket is registered once, for edges: a change of who is read costs no call.
 from __future__ import annotations
 
 import json
-import re
 import select
-import socket
 import sys
 import time
 from collections import deque
 from collections.abc import Callable
 from time import perf_counter
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
+from bench.gate import Gate
+from bench.peers import BUFFER, Administrator, Peer, Reader
 from bench.plan import PASSWORD, Plan, PlannedGame
 from bench.scripts import ROOM
 
@@ -29,82 +29,10 @@ PATIENCE: Final = 20.0  # seconds without anything, after which a game hangs
 GATE_MOVES: Final = 4  # on the way at a time while games are begun
 OBSERVED_PLIES: Final = 4  # plies after which an observer's connection is emptied
 OBSERVER_BYTES: Final = 1 << 18  # what waits there till then has room
-RESERVATION: Final = rb"\s*<reservation>(.*?)</reservation>"
-PREPARED: Final = re.compile(rb'<prepared roomId="([^"]*)">' + RESERVATION + RESERVATION)
 RESULT: Final = b'<data class="result">'
 POSITION_END: Final = b"</state>\n    </data>\n  </room>"
 RESULT_BYTES: Final = 8192  # more than the longest one
 TAIL_BYTES: Final = 64  # more than the longest end that is looked for
-
-BUFFER: Final = bytearray(1 << 20)
-
-
-class Reader(Protocol):
-    """Whoever is read when something has come."""
-
-    def receive(self) -> None: ...
-
-
-class Peer:
-    """One connection to the server."""
-
-    __slots__ = ("fd", "recv_into", "send", "sock")
-
-    def __init__(self, driver: Driver, opening: bytes, receive_bytes: int = 0) -> None:
-        sock = socket.socket()
-        if receive_bytes:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
-        sock.connect(driver.address)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        sock.setblocking(False)
-        self.sock = sock
-        self.fd = sock.fileno()
-        self.recv_into = sock.recv_into
-        self.send = sock.send
-        driver.register(self.fd)
-        self.send(b"<protocol>" + opening)
-
-    def drain(self) -> None:
-        """Throw away what has come."""
-        try:
-            self.recv_into(BUFFER, 0, socket.MSG_TRUNC)
-        except OSError:
-            return
-
-    def close(self) -> None:
-        """Empty it first, so that the server sees an end and not a reset."""
-        self.drain()
-        self.sock.close()
-
-
-class Administrator(Peer):
-    """The connection that prepares games, for whoever waits for one, in order."""
-
-    __slots__ = ("_data", "_game_type", "_waiting")
-
-    def __init__(self, driver: Driver) -> None:
-        super().__init__(driver, b'\n  <authenticate password="%s"/>' % PASSWORD.encode())
-        self._data = b""
-        self._waiting: deque[Game] = deque()
-        self._game_type = driver.plan.game_type
-        driver.readers[self.fd] = self
-
-    def prepare(self, game: Game) -> None:
-        """A room for `game`, which is told. A display name says which script it is, to whoever cannot know."""
-        slot = f'<slot displayName="{game.script_number}" canTimeout="true" reserved="true"/>'
-        self._waiting.append(game)
-        self.send(f'\n  <prepare gameType="{self._game_type}">{slot * 2}</prepare>'.encode())
-
-    def receive(self) -> None:
-        """Read what has come; whoever waited for a room sits down."""
-        try:
-            count = self.recv_into(BUFFER)
-        except BlockingIOError:
-            return
-        self._data += BUFFER[:count]
-        for prepared in list(PREPARED.finditer(self._data)):
-            self._waiting.popleft().sit_down(prepared[1], (prepared[2], prepared[3]))
-        self._data = self._data[self._data.rfind(b"</prepared>") + 1 :]
 
 
 class Seat(Peer):
@@ -252,37 +180,6 @@ class Game:
             seat.close()
         self.seats = ()
         self.turns = []
-
-
-class Gate:
-    """Lets few moves at a time through while games are begun, in the order of coming.
-
-    A server that is busy with moves lets players in more slowly than games end; so the games that are begun would never
-    all be played at once.
-    """
-
-    __slots__ = ("_on_the_way", "_waiting")
-
-    def __init__(self) -> None:
-        self._waiting: deque[tuple[Game, Seat]] = deque()
-        self._on_the_way: set[Game] = set()
-
-    def arrive(self, game: Game, seat: Seat) -> None:
-        """A move of this game is due."""
-        self._on_the_way.discard(game)
-        self._waiting.append((game, seat))
-
-    def forget(self, game: Game) -> None:
-        """It is over."""
-        self._on_the_way.discard(game)
-
-    def let_through(self, most: int) -> None:
-        """Send what waits, as long as no more than `most` moves are on the way."""
-        while self._waiting and len(self._on_the_way) < most:
-            game, seat = self._waiting.popleft()
-            if seat in game.seats:
-                self._on_the_way.add(game)
-                game.answer(seat)
 
 
 class Commands:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from bench.driving import sensible_processes
 
-PARTS: Final = ("floor", "server", "rules", "protocol", "start", "memory", "plies")
+PARTS: Final = ("floor", "server", "rules", "protocol", "start", "memory", "plies", "match")
 EDITIONS: Final = ("2021-r3", "2027")
 GAMES: Final = (1, 20, 100, 500)
 
@@ -33,6 +33,8 @@ class Options:
     drivers: int = sensible_processes()
     memory_games: tuple[int, int] = (100, 500)
     """Between these two it is measured what one more costs."""
+    match_games: tuple[int, ...] = (100, 500)
+    """The lengths of matches between built-in players; between programs, the first one."""
     connections: int = 500
     """So many do nothing while memory is measured,"""
     idle_rooms: int = 500
@@ -51,6 +53,7 @@ QUICK: Final[Mapping[str, Any]] = MappingProxyType(
         "games": (1, 20),
         "observers": (0,),
         "memory_games": (10, 60),
+        "match_games": (10, 20),
         "connections": 100,
         "idle_rooms": 100,
     }

@@ -22,7 +22,8 @@ def report_text(head: Mapping[str, str | int | float], records: Records, targets
     """Everything."""
     lines = [f"{name:12} {value}" for name, value in head.items()]
     lines += ["", "Each figure is the median of its rounds; in brackets are the least and the most of them.", ""]
-    tables = (*_traffic(records), *_rules(records), *_protocol(records), *_single(records), *_targets(targets))
+    tables = (*_traffic(records), *_rules(records), *_protocol(records), *_single(records), *_matches(records))
+    tables = (*tables, *_targets(targets))
     return "\n".join((*lines, *(table.text() for table in tables)))
 
 
@@ -113,6 +114,19 @@ def _single(records: Records) -> list[Table]:
         if table.rows:
             tables.append(table)
     return tables
+
+
+def _matches(records: Records) -> list[Table]:
+    table = Table("Matches", ("programs", "edition", "games", ""), ("", "unit"))
+    for record in records.where(part="match"):
+        own = (str(record.labels["programs"]), _edition(record), str(record.labels["games"]))
+        for name, figure in record.figures.items():
+            table.add(*own, name, figure_text(figure), figure.unit)
+    table.notes.append(
+        "scripted: two programs that know their moves beforehand and are started anew for every game. built-in: "
+        "builtin:greedy against builtin:random, two games at a time. 200 games: as long as they would take."
+    )
+    return [table] if table.rows else []
 
 
 def _with_counts(name: str, record: Record) -> str:

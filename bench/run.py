@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 
 from bench.coding import measure_protocol
 from bench.figures import Records
+from bench.matches import measure_match
 from bench.memory import measure_memory
 from bench.options import Options
 from bench.plies import measure_plies
@@ -30,6 +31,7 @@ PARTS: Final[tuple[tuple[frozenset[str], Part], ...]] = (
     (frozenset({"start"}), measure_start),
     (frozenset({"memory"}), measure_memory),
     (frozenset({"plies"}), measure_plies),
+    (frozenset({"match"}), measure_match),
 )
 """Which words ask for a part, and the part."""
 

@@ -28,6 +28,11 @@ MOST_START: Final = 1.6
 MOST_LATE: Final = 2.0
 MOST_BESIDE: Final = 1.2
 """Independent of other rooms, but for what figures vary by."""
+MOST_RUNNER: Final = 50.0  # ms of the processor a game, beyond what the programs use
+MOST_DISK: Final = 60.0  # KiB a game
+MOST_BUILT_IN: Final = 20.0  # s for 200 games of built-in players, two at a time
+MOST_GROWTH: Final = 10.0
+"""MiB for 1,000 games more: their records, which reports are made from, and nothing else."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,9 @@ def targets_of(records: Records) -> list[Target]:
     found += _machine(records)
     for edition in editions:
         found += _room(records, edition)
+    for edition in editions:
+        found += _match(records, "scripted", edition=edition)
+    found += _match(records, "built-in")
     return found
 
 
@@ -126,3 +134,21 @@ def _room(records: Records, edition: str) -> Iterator[Target]:
         figure = records.figure(name, part=part, **labels)
         if figure is not None:
             yield Target(title, edition, bound, False, figure.median, figure.unit)
+
+
+def _match(records: Records, programs: str, **labels: Label) -> Iterator[Target]:
+    edition = str(labels.get("edition", "all"))
+    found = records.where(part="match", programs=programs, **labels)
+    for name, bound, title in (
+        ("runner's processor, a game", MOST_RUNNER, "match, runner's processor a game"),
+        ("disk, a game", MOST_DISK, f"match, disk a game, {programs} players"),
+        ("200 games", MOST_BUILT_IN, "match, 200 games of built-in players"),
+        ("memory, 1,000 games more", MOST_GROWTH, "match, memory for 1,000 games more"),
+    ):
+        figures = [record.figures[name] for record in found if name in record.figures]
+        if figures:  # the longest match says it best
+            yield Target(title, edition, bound, False, figures[-1].median, figures[-1].unit)
+    spoilt = [record.figures["spoilt"] for record in found]
+    if spoilt:
+        count = sum(sum(figure.rounds) for figure in spoilt)
+        yield Target(f"match, spoilt games, {programs} players", edition, 0.0, False, count, "games")

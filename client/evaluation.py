@@ -6,7 +6,7 @@ answer. Games without an evaluation of their own are judged by the points that t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
@@ -81,6 +81,22 @@ EVALUATIONS: Final[Mapping[type, Evaluation]] = MappingProxyType(
 
 GAMES_OF_STRATEGIES: Final[Mapping[str, type]] = MappingProxyType({"hui": HaseUndIgelState})
 """The type of the positions that strategies are for whose names begin so."""
+
+
+def largest_stones(moves: Sequence[SetMove]) -> Sequence[SetMove]:
+    """Those moves that `cells_and_corners` may find best: the corners count among stones of the same size only."""
+    largest = max(SIZES[move.shape] for move in moves)
+    return [move for move in moves if SIZES[move.shape] == largest]
+
+
+CONTENDERS: Final[Mapping[type, Callable[[Any], Sequence[Any]]]] = MappingProxyType({BlokusState: largest_stones})
+"""By the type of the position: of all legal moves those that need an evaluation, in their order."""
+
+
+def contenders(state: State, moves: Sequence[Move]) -> Sequence[Move]:
+    """The moves among which the best ones are."""
+    choose = CONTENDERS.get(type(state))
+    return moves if choose is None else choose(moves)
 
 
 def evaluation_of(state: State) -> Evaluation:

@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 import trio
 
 from client.errors import StrategyError
-from client.evaluation import GAMES_OF_STRATEGIES, evaluation_of
+from client.evaluation import GAMES_OF_STRATEGIES, contenders, evaluation_of
 from client.player import Player, Responder, respond_with
 from game.api import Game, Move, State
 
@@ -74,7 +74,7 @@ def random_move(state: State, rng: random.Random) -> Move:
 def greedy_move(state: State, rng: random.Random) -> Move:
     """One of the moves that look best at first sight."""
     evaluate = evaluation_of(state)
-    rated = [(evaluate(state, move), move) for move in _legal_moves(state)]
+    rated = [(evaluate(state, move), move) for move in contenders(state, _legal_moves(state))]
     best = max(rating for rating, _ in rated)
     return rng.choice([move for rating, move in rated if rating == best])
 

@@ -8,8 +8,6 @@ connection it happened; its logs hold nothing of other games and are bounded.
 from __future__ import annotations
 
 import gc
-import gzip
-import io
 import secrets
 import socket
 from collections.abc import AsyncIterator, Callable, Collection, Iterator
@@ -24,7 +22,8 @@ from match.builtin import InnerPlayer, Workers, open_workers
 from match.owners import has_socket, inode_of_peer
 from match.plan import PlannedGame
 from match.setup import MatchSetup
-from match.wire_log import LoggedWire, WireLog
+from match.traces import Traces
+from match.wire_log import LoggedWire
 from protocol.dialect import Dialect
 from protocol.messages import Slot
 from server import events
@@ -34,17 +33,11 @@ from server.clock import TimeLimits
 from server.config import Config
 from server.garbage import tamed_collector
 from server.listener import Server
-from server.log import log_events
 from server.policy import Edition
 from server.replay import load_starting_states
 from server.room import Phase, Room
 from server.seat_port import SeatPort
 from server.wire import SocketWire, stamp_arrivals
-
-SERVER_LOG: Final = "server.log"
-WIRE_LOG: Final = "wire.log.gz"
-LOG_LIMIT: Final = 4 * 1024 * 1024
-"""Characters kept of a game's log."""
 
 MOST_CONNECTIONS: Final = 4
 """Connections of one program at a time; it needs one."""
@@ -56,7 +49,6 @@ GAMES_PER_COLLECTION: Final = 50
 
 _HOST: Final = "127.0.0.1"
 _BACKLOG: Final = 16
-_FAST: Final = 1  # the packets are alike, so that even this makes little of them
 _STEP: Final = 0.1  # seconds until the next try when nothing can be accepted
 _SPARE: Final = 3600.0  # seconds that a reservation outlives the time in which it has to be used
 
@@ -100,16 +92,15 @@ class Arena:
         """By a connection's label: its game, and its program."""
 
     @asynccontextmanager
-    async def open_room(self, planned: PlannedGame, folder: Path, listener: Listener) -> AsyncIterator[OwnRoom]:
-        """A room for `planned`; leaving closes it and ends all connections. Raises OSError and StartError."""
+    async def open_room(self, planned: PlannedGame, traces: Traces, listener: Listener) -> AsyncIterator[OwnRoom]:
+        """A room for `planned`; leaving closes it and ends all connections. Raises OSError and StartError.
+
+        `traces` are told what happens in the room, and are the caller's to save.
+        """
         server = self._server or self._start()
         edition = server.editions[self._setup.game_type]
-        with (
-            (folder / SERVER_LOG).open("w", encoding="utf-8") as log_file,
-            gzip.open(folder / WIRE_LOG, "wb", _FAST) as wire_file,
-            _listening() as first,
-            _listening() as second,
-        ):
+        traces.is_own = True
+        with _listening() as first, _listening() as second:
             slots = [
                 Slot(self._setup.names[program], can_timeout=self._setup.entrants[program].can_timeout)
                 for program in planned.seats
@@ -118,7 +109,7 @@ class Arena:
             for chair, program in zip(room.chairs, planned.seats, strict=True):
                 if self._setup.entrants[program].can_timeout:
                     chair.clock.next_limits = limits_of(self._setup, server.config, program)
-            own = OwnRoom(room, planned.seats, (first, second), _BoundedLog(log_file), WireLog(wire_file), listener)
+            own = OwnRoom(room, planned.seats, (first, second), traces, listener)
             self._rooms[room.id] = own
             try:
                 async with trio.open_nursery() as nursery:
@@ -171,7 +162,7 @@ class Arena:
             nonlocal open_count
             try:
                 notice_vanished(sock)
-                wire = LoggedWire(SocketWire(sock), own.wire_log, f"program {program + 1}")
+                wire = LoggedWire(SocketWire(sock), own.traces.wire, f"program {program + 1}")
                 await server.serve_wire(wire, address, label=label, seat_port=port)
             finally:
                 open_count -= 1
@@ -254,15 +245,13 @@ class OwnRoom:
         room: Room,
         seats: tuple[int, int],
         sockets: tuple[socket.socket, socket.socket],
-        log_file: _BoundedLog,
-        wire_log: WireLog,
+        traces: Traces,
         listener: Listener,
     ) -> None:
         self.room = room
         self.seats = seats
         self.sockets = sockets
-        self.wire_log = wire_log
-        self._log = log_events(log_file, "json", "debug")
+        self.traces = traces
         self._listener = listener
         self.members: list[Family] = [_Nobody(), _Nobody()]
         """By program: its processes, once it has any."""
@@ -291,7 +280,7 @@ class OwnRoom:
         self.hear(events.ConnectionRefused(address, "connections", reason), program)
 
     def hear(self, happening: events.Happening, program: int | None) -> None:
-        self._log(happening)
+        self.traces.log.hear(happening)
         self._listener(happening, program)
 
 
@@ -329,28 +318,6 @@ def _listening() -> Iterator[socket.socket]:
 def _address(sock: socket.socket) -> tuple[str, int]:
     host, port = sock.getsockname()
     return str(host), int(port)
-
-
-class _BoundedLog:
-    """A text file for a log that ends with a word about it where it was cut."""
-
-    def __init__(self, file: io.TextIOBase) -> None:
-        self._file = file
-        self._left = LOG_LIMIT
-
-    def write(self, line: str, /) -> None:
-        if self._left <= 0:
-            return
-        self._left -= len(line)
-        self._file.write(line)
-        if self._left <= 0:
-            self._file.write("\n(the rest was not kept)\n")
-
-    def flush(self) -> None:
-        """Left to the file: a line on the disk is not worth a system call."""
-
-    def isatty(self) -> bool:
-        return False
 
 
 class _Nowhere:

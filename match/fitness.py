@@ -60,6 +60,9 @@ def why_unfit(records: Collection[GameRecord], program: int, command: str, folde
     last = failed[-1]
     yield f"{last.names[program]} cannot play: {last.verdict} in game {last.game} ({last.reason})"
     yield f"  it was started as: {command}"
+    if not last.folder:
+        yield "  what it wrote was not kept; --keep failed keeps it"
+        return
     place = folder / last.folder
     for stream in ("stderr", "stdout"):
         file = place / f"program{program + 1}.{stream}.log"

@@ -6,12 +6,9 @@ whose connection is not.
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
-from pathlib import Path
-from typing import Final
 
 from client.admin import AdminClient, Observation, PreparedRoom
 from game.api import Game, GameOptionError, State
@@ -21,9 +18,6 @@ from match.wire_log import WireLog
 from protocol.messages import Slot
 from server.editions import choose_editions
 from server.policy import Edition
-
-WIRE_LOG: Final = "wire.log.gz"
-_FAST: Final = 1  # the packets are alike, so that even this makes little of them
 
 
 class ForeignRoom:
@@ -68,15 +62,17 @@ def ends_by_any_options(game: Game) -> Callable[[State], bool]:
 
 
 @asynccontextmanager
-async def open_foreign_room(setup: MatchSetup, planned: PlannedGame, folder: Path) -> AsyncIterator[ForeignRoom]:
-    """A room for `planned` at the server that the setup names. Raises OSError and ClientError, alone or in groups."""
+async def open_foreign_room(setup: MatchSetup, planned: PlannedGame, log: WireLog) -> AsyncIterator[ForeignRoom]:
+    """A room for `planned` at the server that the setup names. Raises OSError and ClientError, alone or in groups.
+
+    `log` is given what comes from there, and is the caller's to close.
+    """
     assert setup.server is not None
     host, port = setup.server
     edition = choose_editions(setup.editions, {})[setup.game_type]
     slots = [Slot(setup.names[program], can_timeout=setup.entrants[program].can_timeout) for program in planned.seats]
-    with gzip.open(folder / WIRE_LOG, "wb", _FAST) as file:
-        tap = partial(WireLog(file).write, "observer <")
-        async with AdminClient.connect(host, port, setup.password, dialect=edition.dialect, tap=tap) as admin:
-            room = await admin.prepare(setup.game_type, slots)
-            observation = await admin.observe(room.room_id)
-            yield ForeignRoom(admin, room, observation, (host, port), planned.seats, edition)
+    tap = partial(log.write, "observer <")
+    async with AdminClient.connect(host, port, setup.password, dialect=edition.dialect, tap=tap) as admin:
+        room = await admin.prepare(setup.game_type, slots)
+        observation = await admin.observe(room.room_id)
+        yield ForeignRoom(admin, room, observation, (host, port), planned.seats, edition)

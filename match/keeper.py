@@ -8,9 +8,10 @@ with any environment and in any session. A keeper ends when nothing of its progr
 socket is closed, it ends the program and everything below it first. If a keeper itself is killed, what it kept is
 ended at once.
 
-A request is a JSON object, preceded by its length, with three descriptors: the keeper's own socket, and the program's
-standard output and standard error. On its socket a keeper writes a line of JSON for each of: the program's start, its
-end, what outlived it, and that nothing is left. It reads single bytes: T (ask the program to end), K (end everything).
+A request is a JSON object, preceded by its length, with descriptors: the keeper's own socket, the program's standard
+output and standard error, and its standard input if it is to have one. On its socket a keeper writes a line of JSON for
+each of: the program's start, its end, what outlived it, and that nothing is left. It reads single bytes: T (ask the
+program to end), K (end everything).
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ KILLED: Final = 5.0
 _SET_CHILD_SUBREAPER: Final = 36  # <linux/prctl.h>
 _PROC: Final = "/proc"
 _THREADS: Final = 17  # where a process's stat says how many it has, counted from its state
-_DESCRIPTORS: Final = 3
+_DESCRIPTORS: Final = 4  # at most
 _MOST_NAMED: Final = 20
 _READ: Final = 4096
 _PAUSE: Final = 0.005  # seconds between two looks at processes that were killed
@@ -148,13 +149,13 @@ class _Keeper:
         self._cpu_seconds = 0.0
         self._has_children = True
 
-    def run(self, request: dict[str, Any], out: int, error: int) -> None:
+    def run(self, request: dict[str, Any], out: int, error: int, given: int | None = None) -> None:
         become_subreaper()
         wakeup = _wake_on_children()
         if request["cores"]:
             os.sched_setaffinity(0, request["cores"])
         try:
-            popen = self._start(request, out, error)
+            popen = self._start(request, out, error, given)
         except (OSError, ValueError) as problem:
             self._tell(failed=str(problem), errno=getattr(problem, "errno", None))
             return
@@ -162,8 +163,8 @@ class _Keeper:
             self._tell(failed="the memory limit cannot be set", errno=None)
             return
         finally:
-            os.close(out)
-            os.close(error)
+            for descriptor in (out, error) if given is None else (out, error, given):
+                os.close(descriptor)
         popen.returncode = 0  # it is waited for here, and not by its object
         self._program = popen.pid
         self._tell(pid=popen.pid, keeper=os.getpid())
@@ -173,7 +174,7 @@ class _Keeper:
             self._tell(exit=-signal.SIGKILL, cpu=self._cpu_seconds, peak=0)
         self._tell(gone=is_empty, cpu=self._cpu_seconds)
 
-    def _start(self, request: dict[str, Any], out: int, error: int) -> subprocess.Popen[bytes]:
+    def _start(self, request: dict[str, Any], out: int, error: int, given: int | None) -> subprocess.Popen[bytes]:
         memory = request["memory"]
 
         def limit_memory() -> None:
@@ -183,7 +184,7 @@ class _Keeper:
 
         return subprocess.Popen(  # noqa: S603 - to run it is what we are for
             request["arguments"],
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL if given is None else given,
             stdout=out,
             stderr=error,
             cwd=request["cwd"],
@@ -294,8 +295,8 @@ def _become_keeper(
     try:
         asking.close()
         wakeup.close()
-        control, out, error = descriptors
-        _Keeper(socket.socket(fileno=control)).run(described, out, error)
+        control, out, error, *given = descriptors
+        _Keeper(socket.socket(fileno=control)).run(described, out, error, *given)
         code = 0
     finally:
         os._exit(code)

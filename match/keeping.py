@@ -33,13 +33,17 @@ _POLL: Final = 0.02  # seconds between looks at processes that nobody tells us a
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """How a program is started. `cores` are those it may use, None: any; `memory` is in bytes, None: not limited."""
+    """How a program is started. `cores` are those it may use, None: any; `memory` is in bytes, None: not limited.
+
+    `stdin` is a descriptor for its standard input, which stays the caller's to close; None: there is nothing to read.
+    """
 
     arguments: Sequence[str]
     cwd: str | None
     environment: Mapping[str, str]
     cores: tuple[int, ...] | None = None
     memory: int | None = None
+    stdin: int | None = None
 
 
 class Kept:
@@ -223,9 +227,10 @@ class _House:
                 with self._lock:
                     if self._socket is None:
                         return None
-                    socket.send_fds(
-                        self._socket, [keeper.HEAD.pack(len(data))], [theirs.fileno(), write_out, write_error]
-                    )
+                    descriptors = [theirs.fileno(), write_out, write_error]
+                    if start.stdin is not None:
+                        descriptors.append(start.stdin)
+                    socket.send_fds(self._socket, [keeper.HEAD.pack(len(data))], descriptors)
                     self._socket.sendall(data)
             except OSError:
                 return None

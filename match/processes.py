@@ -22,6 +22,7 @@ MARK: Final = "MATCHED_PROGRAM"
 
 _PROC: Final = Path("/proc")
 _THREADS: Final = 17  # where a process's stat says how many it has, counted from its state
+_CHUNK: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,11 @@ class Usage:
         """The usage of these processes so far; empty where the system does not say."""
         return cls({int(thread): usage for pid in pids for thread, usage in _threads(pid)})
 
+    @property
+    def seconds_spent(self) -> float:
+        """On a processor, by all threads that are alive."""
+        return sum(processor for processor, _ in self.threads.values()) * 1e-9
+
     def seconds_lost(self, since: Usage, elapsed: float, cores: int) -> float:
         """How much longer than on a free machine the last `elapsed` seconds took, at most.
 
@@ -138,10 +144,22 @@ def _entries(folder: Path) -> list[str]:
 def _has_variable(pid: str, wanted: bytes) -> bool:
     try:
         # empty once the process has ended, also while its parent has not asked for it
-        environment = (_PROC / pid / "environ").read_bytes()
+        environment = _read(f"{_PROC}/{pid}/environ")
     except OSError:
         return False
     return environment.startswith(wanted) or b"\0" + wanted in environment
+
+
+def _read(path: str) -> bytes:
+    """The whole file. Of all processes at the end of each game, it must not take longer than it has to."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        parts = [os.read(descriptor, _CHUNK)]
+        while parts[-1]:
+            parts.append(os.read(descriptor, _CHUNK))
+    finally:
+        os.close(descriptor)
+    return b"".join(parts)
 
 
 def _name(pid: int) -> str:

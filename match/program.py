@@ -27,15 +27,13 @@ from client.strategies import STRATEGIES
 from match.command_line import split_command
 from match.errors import NotStartedError, SetupError
 from match.keeping import Kept, Start, start_kept
+from match.output import Output
 from match.processes import MARK, ProcessInfo, Usage
 from match.unkept import Unkept
 
 BUILTIN: Final = "builtin:"
 PLACES: Final = ("host", "port", "reservation", "seed", "game")
 """What a command line may hold in braces."""
-
-OUTPUT_LIMIT: Final = 8 * 1024 * 1024
-"""Bytes kept of each of a program's two outputs."""
 
 _PLACE: Final = re.compile(r"(?<!\$)\{(\w+)\}")  # but not the shell's ${name}
 _CHUNK: Final = 64 * 1024
@@ -113,7 +111,8 @@ class Program:
 
     It is started in the directory `cwd`; empty: the current one. `exited` is set once the process itself has ended,
     `gone` once nothing of it is left; `returncode` is as in subprocess, negative for a signal. `cores` are those that
-    it may use, None: any.
+    it may use, None: any. `stdin` is a descriptor for its standard input; None: there is nothing to
+    read.
     """
 
     def __init__(
@@ -127,6 +126,7 @@ class Program:
         *,
         environment: Mapping[str, str] = MappingProxyType({}),
         memory: int | None = None,
+        stdin: int | None = None,
     ) -> None:
         self.exited = trio.Event()
         self.gone = trio.Event()
@@ -144,8 +144,9 @@ class Program:
             environment={**os.environ, **environment, MARK: mark},
             cores=None if cores is None else tuple(cores),
             memory=memory,
+            stdin=stdin,
         )
-        self._paths = (out, error)
+        self._outputs = Output(out), Output(error)
         self._process: Kept | Unkept | None = None
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -158,8 +159,8 @@ class Program:
         try:
             task_status.started()
             async with trio.open_nursery() as copying:
-                for stream, path in zip((process.stdout, process.stderr), self._paths, strict=True):
-                    copying.start_soon(_copy, stream, path, started)
+                for stream, output in zip((process.stdout, process.stderr), self._outputs, strict=True):
+                    copying.start_soon(_copy, stream, output, started)
                 await process.wait()
                 self._note_end(process)
                 await process.see_off()
@@ -178,6 +179,11 @@ class Program:
         self.returncode, self.cpu_seconds = process.returncode, process.cpu_seconds
         self.peak_memory = process.peak_memory
         self.exited.set()
+
+    def turn_outputs(self, out: Path, error: Path) -> None:
+        """From here on what the program writes goes to these files. Raises OSError."""
+        for output, path in zip(self._outputs, (out, error), strict=True):
+            output.turn_to(path)
 
     async def end(self, patience: float) -> None:
         """Wait for the process to end itself; end it and its group after `patience` seconds.
@@ -264,26 +270,15 @@ def _open_pipe(stream: IO[bytes]) -> trio.abc.ReceiveStream:
         return trio.lowlevel.FdStream(os.dup(stream.fileno()))
 
 
-async def _copy(stream: IO[bytes], path: Path, started: float) -> None:
-    """Write every line that comes to `path`, with the seconds since `started` before it."""
-    kept = 0
-    is_line_begun = False
+async def _copy(stream: IO[bytes], output: Output, started: float) -> None:
+    """Hand every chunk that comes to `output`, with the seconds since `started`."""
     async with _open_pipe(stream) as pipe:
-        with path.open("wb") as file:
+        output.open()
+        try:
             while chunk := await pipe.receive_some(_CHUNK):
-                if kept >= OUTPUT_LIMIT:
-                    continue  # read on, or the program would hang
-                stamp = f"{trio.current_time() - started:9.3f}  ".encode()
-                text = b"".join(
-                    (b"" if number == 0 and is_line_begun else stamp) + line
-                    for number, line in enumerate(bytes(chunk).splitlines(keepends=True))
-                )
-                is_line_begun = not text.endswith(b"\n")
-                kept += len(text)
-                if kept >= OUTPUT_LIMIT:
-                    text += b"\n(the rest was not kept)\n"
-                file.write(text)
-                file.flush()
+                output.write(bytes(chunk), trio.current_time() - started)
+        finally:
+            output.close()
 
 
 def _why_not(word: str, error: OSError | ValueError, cwd: str | None) -> str:

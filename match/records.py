@@ -112,7 +112,7 @@ class GameRecord:
     started_at: str
     """ISO 8601 with zone."""
     folder: str
-    """The game's folder, relative to the match's."""
+    """The game's folder, relative to the match's; empty if it was not kept."""
     replay: str | None
     """The replay's file name in that folder; None where there is none."""
     exit_codes: tuple[int | None, int | None] = (None, None)

@@ -6,6 +6,7 @@ record. Only what is wrong with this machine is raised.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import shutil
@@ -19,28 +20,32 @@ import trio
 from client.errors import ClientError
 from client.refusals import plain_text
 from match.arena import Arena, OwnRoom, limits_of, open_arena, own_config
-from match.builtin import InnerPlayer, inner_strategy, starting_place
-from match.errors import MachineError, NotStartedError
+from match.builtin import InnerPlayer
+from match.errors import MachineError
 from match.evidence import Evidence, start_name
 from match.house import ForeignRoom, open_foreign_room
 from match.last_words import last_words
 from match.plan import PlannedGame
-from match.program import BUILTIN, Command, Program
+from match.processes import Usage
+from match.program import Program
 from match.records import FAILED_AS_WELL, GameRecord
+from match.residents import Residents
 from match.setup import MatchSetup
+from match.starter import MEBIBYTE, Starter, output_files
+from match.traces import Keep, Traces, write_replay
 from match.verdict import Judgement, ProgramFacts, has_failed_to_start, judge
 from match.waiting import WaitingMeter
+from protocol.dialect import Dialect
 from protocol.messages import Cause
 from server.errors import StartError, os_error_text
-from server.replay import encode_replay
+from server.replay import replay_pieces
 
-REPLAY: Final = "replay.xml"
 VERDICT: Final = "verdict.json"
 GAMES: Final = "games"
-MEBIBYTE: Final = 1024 * 1024
 
 _LAST_BREATH: Final = 1.0  # seconds for a process to end that has left the game
 _LAST_WORD: Final = 5.0  # seconds for a server to give the result of a game that was called off
+_PIECES: Final = 8  # packets of a replay that are encoded before other games have their turn
 
 
 async def play_game(
@@ -49,10 +54,14 @@ async def play_game(
     folder: Path,
     cores: tuple[tuple[int, ...] | None, tuple[int, ...] | None] = (None, None),
     arena: Arena | None = None,
+    keep: Keep = Keep.ALL,
+    residents: Residents | None = None,
 ) -> GameRecord:
     """Play `planned` in a folder of its own below `folder`; `cores` by program, None: any. Raises MachineError.
 
-    `arena` is the server of all games of the match; None: one for this game alone.
+    `arena` is the server of all games of the match; None: one for this game alone. `keep` says whether the folder
+    stays; the record of a game that leaves none names no folder. `residents` are programs that play on; None: each is
+    started for this game alone.
     """
     relative = f"{GAMES}/{planned.game:04d}"
     place = folder / relative
@@ -60,13 +69,15 @@ async def play_game(
         if place.exists():  # of a run that was cut off
             shutil.rmtree(place)
         place.mkdir(parents=True)
-        referee = _Referee(setup, planned, place, cores)
+        referee = _Referee(setup, planned, place, cores, residents)
         record = await referee.run(relative, arena)
-        text = json.dumps(record.to_json(), indent=2, ensure_ascii=False) + "\n"
-        (place / VERDICT).write_text(text, encoding="utf-8", errors="backslashreplace")  # an escape of JSON, too
+        if keep.keeps(record):
+            return await referee.save(record)
+        referee.traces.discard()
+        await trio.to_thread.run_sync(shutil.rmtree, place)
+        return dataclasses.replace(record, folder="")
     except OSError as error:
         raise MachineError(f"{place}: {error.strerror or error}") from None
-    return record
 
 
 class _Referee:
@@ -76,16 +87,23 @@ class _Referee:
         planned: PlannedGame,
         folder: Path,
         cores: tuple[tuple[int, ...] | None, tuple[int, ...] | None],
+        residents: Residents | None,
     ) -> None:
         self._setup = setup
         self._planned = planned
         self._folder = folder
-        self._cores = cores
+        self._residents = residents if setup.server is None else None
+        """At another server it is not known who connects."""
+        self._staying: set[int] = set()
         config = own_config(setup)
         first, second = (limits_of(setup, config, program).soft_timeout or 0.0 for program in (0, 1))
         self._evidence = Evidence(planned.seats, setup.names, (first, second))
         self._evidence.start = planned.opening.name if planned.opening else None
         self._facts = self._evidence.facts
+        self._starter = Starter(setup, planned, folder, cores, self._residents, self._evidence)
+        self.traces = Traces(folder)
+        self._dialect: Dialect | None = None
+        """What the replay is written in, once there is a room."""
         self._programs: list[Program | InnerPlayer | None] = [None, None]
         self._arena: Arena | None = None
         self._meter = WaitingMeter(len(cores[0]) if cores[0] is not None else os.cpu_count() or 1)
@@ -95,39 +113,39 @@ class _Referee:
     async def run(self, relative: str, arena: Arena | None) -> GameRecord:
         started_at = datetime.now().astimezone().isoformat(timespec="milliseconds")
         started = trio.current_time()
-        replay: str | None = None
         try:
-            replay = await self._play_somewhere(arena)
+            await self._play_somewhere(arena)
         except* (ClientError, StartError, OSError) as group:
             self._facts.machine_problem = self._facts.machine_problem or _first_text(group)
+        if self._residents is not None:
+            await self._residents.end_game()
         for program, known in zip(self._programs, self._facts.programs, strict=True):
             if program is not None:
                 known.leftovers = tuple(f"{each.name} ({each.pid})" for each in program.leftovers)
-        return self._record(judge(self._facts), relative, started_at, trio.current_time() - started, replay)
+        return self._record(judge(self._facts), relative, started_at, trio.current_time() - started)
 
-    async def _play_somewhere(self, arena: Arena | None) -> str | None:
-        """At the server that the setup names, in `arena`, or in an arena of its own; returns the replay's name."""
+    async def _play_somewhere(self, arena: Arena | None) -> None:
+        """At the server that the setup names, in `arena`, or in an arena of its own."""
         evidence = self._evidence
         if self._setup.server is not None:
-            async with open_foreign_room(self._setup, self._planned, self._folder) as foreign:
+            async with open_foreign_room(self._setup, self._planned, self.traces.wire) as foreign:
+                self._dialect = foreign.dialect
                 evidence.has_ended = foreign.has_ended
                 async with trio.open_nursery() as watching:
                     watching.start_soon(evidence.watch, foreign.observation)
                     await self._play(foreign)
                     watching.cancel_scope.cancel()
-                return self._save_replay(foreign)
-        if arena is None:
+        elif arena is None:
             async with open_arena(self._setup) as arena:
-                return await self._play_in(arena)
-        return await self._play_in(arena)
+                await self._play_in(arena)
+        else:
+            await self._play_in(arena)
 
-    async def _play_in(self, arena: Arena) -> str | None:
-        async with arena.open_room(self._planned, self._folder, self._evidence.hear) as own:
-            self._arena = arena
+    async def _play_in(self, arena: Arena) -> None:
+        async with arena.open_room(self._planned, self.traces, self._evidence.hear) as own:
+            self._arena, self._dialect = arena, own.dialect
             self._evidence.start = self._evidence.start or start_name(own.state)
             await self._play(own)
-            return self._save_replay(own)
-        raise AssertionError("a room hides no exception")
 
     # -- the course of a game ---------------------------------------------------------------------------------------
 
@@ -153,7 +171,12 @@ class _Referee:
                 for index in (0, 1):
                     ending.start_soon(self._end_program, index)
             # the programs' tasks end by themselves now that the processes have
-            await evidence.until(lambda: all(each is None or each.gone.is_set() for each in self._programs))
+            await evidence.until(
+                lambda: all(
+                    each is None or index in self._staying or each.gone.is_set()
+                    for index, each in enumerate(self._programs)
+                )
+            )
             nursery.cancel_scope.cancel()
 
     async def _let_end(self, programs: Sequence[ProgramFacts]) -> None:
@@ -187,45 +210,9 @@ class _Referee:
         return any(failed) and all(failed[each] or facts.programs[each].has_joined for each in (0, 1))
 
     async def _start_program(self, index: int, room: OwnRoom | ForeignRoom, nursery: trio.Nursery) -> None:
-        entrant, seed = self._setup.entrants[index], self._planned.program_seed(index)
-        command = entrant.command
-        strategy = inner_strategy(command)
-        if strategy is not None and isinstance(room, OwnRoom):
-            assert self._arena is not None
-            player = self._programs[index] = await self._arena.new_player(room, index, strategy, seed)
-            await nursery.start(player.run)
-            nursery.start_soon(self._follow_process, index, player)
-            return
-        host, port = room.addresses[index]
-        places = {
-            "host": host,
-            "port": str(port),
-            "reservation": room.reservations[index],
-            "seed": str(seed),
-            "game": self._setup.game_type,
-        }
-        arguments = Command.parse(command, self._setup.cwd_of(index)).arguments(places)
-        if command.startswith(BUILTIN) and self._setup.edition is not None:
-            arguments += ["--edition", self._setup.edition]
-        program = Program(
-            arguments,
-            f"{self._setup.run_id}/{self._planned.game}/{index + 1}",
-            self._output(index, "stdout"),
-            self._output(index, "stderr"),
-            self._cores[index],
-            starting_place(command, self._setup.cwd_of(index)),
-            environment=entrant.environment,
-            memory=None if entrant.memory is None else entrant.memory * MEBIBYTE,
-        )
-        try:
-            await nursery.start(program.run)
-        except NotStartedError as error:
-            self._facts.programs[index].not_started = str(error)
-            return
-        self._programs[index] = program
-        if isinstance(room, OwnRoom):
-            room.members[index] = program
-        nursery.start_soon(self._follow_process, index, program)
+        program = self._programs[index] = await self._starter.start(index, room, self._arena, nursery)
+        if program is not None:
+            nursery.start_soon(self._follow_process, index, program)
 
     async def _follow_process(self, index: int, program: Program | InnerPlayer) -> None:
         await program.exited.wait()
@@ -247,6 +234,9 @@ class _Referee:
             return
         # who has not played, or hangs, is not waited for
         is_patient = self._facts.has_begun and self._facts.result is not None and not self._hangs(index)
+        if is_patient and self._stays(index, program):
+            self._staying.add(index)
+            return
         patience = self._setup.patience.exit if is_patient else 0.0
         await program.end(patience)
         if program.was_ended:
@@ -257,6 +247,12 @@ class _Referee:
         result = self._facts.result
         return result is not None and result.scores[self._planned.seats.index(index)].cause is Cause.REGULAR
 
+    def _stays(self, index: int, program: Program | InnerPlayer) -> bool:
+        """Whether the process plays the next game, too; after a fault it is started anew."""
+        if self._residents is None or isinstance(program, InnerPlayer) or program.exited.is_set():
+            return False
+        return self._has_played_to_the_end(index) and self._residents.keep(index)
+
     def _hangs(self, index: int) -> bool:
         """Of a program in a game that has a result."""
         facts = self._facts
@@ -266,11 +262,9 @@ class _Referee:
 
     # -- what is kept -----------------------------------------------------------------------------------------------
 
-    def _output(self, index: int, stream: str) -> Path:
-        return self._folder / f"program{index + 1}.{stream}.log"
-
     def _last_words(self, index: int) -> str:
-        return last_words(self._output(index, "stderr"), self._output(index, "stdout"))
+        out, error = output_files(self._folder, index)
+        return last_words(error, out)
 
     def _memory_text(self, index: int, program: Program | InnerPlayer) -> str:
         """What a program that failed had of the memory that it was allowed."""
@@ -279,15 +273,34 @@ class _Referee:
             return ""
         return f"it was allowed {limit} MiB of data and had up to {program.peak_memory // MEBIBYTE} MiB in memory"
 
-    def _save_replay(self, room: OwnRoom | ForeignRoom) -> str | None:
-        if not self._facts.has_begun:
-            return None
-        (self._folder / REPLAY).write_bytes(encode_replay(room.dialect, "", self._evidence.replay))
-        return REPLAY
+    async def save(self, record: GameRecord) -> GameRecord:
+        """Write what is kept of the game beside the programs' outputs; the record then names the replay.
 
-    def _record(
-        self, judgement: Judgement, relative: str, started_at: str, wall_seconds: float, replay: str | None
-    ) -> GameRecord:
+        Raises OSError.
+        """
+        replay = await self._encode_replay() if self._facts.has_begun else None
+        return await trio.to_thread.run_sync(self._write, record, replay)
+
+    async def _encode_replay(self) -> bytes:
+        assert self._dialect is not None
+        pieces = []
+        for number, piece in enumerate(replay_pieces(self._dialect, "", self._evidence.replay)):
+            pieces.append(piece)
+            if number % _PIECES == 0:
+                await trio.lowlevel.checkpoint()
+        return b"".join(pieces)
+
+    def _write(self, record: GameRecord, replay: bytes | None) -> GameRecord:
+        """Compressing takes some milliseconds, which the loop does not wait for."""
+        if replay is not None:
+            record = dataclasses.replace(record, replay=write_replay(self._folder, replay))
+        self.traces.save()
+        text = json.dumps(record.to_json(), indent=2, ensure_ascii=False) + "\n"
+        # a lone surrogate becomes an escape of JSON, too
+        (self._folder / VERDICT).write_text(text, encoding="utf-8", errors="backslashreplace")
+        return record
+
+    def _record(self, judgement: Judgement, relative: str, started_at: str, wall_seconds: float) -> GameRecord:
         planned, evidence = self._planned, self._evidence
         result = self._facts.result if self._facts.has_begun else None
         points: list[int | None] = [None, None]
@@ -314,11 +327,11 @@ class _Referee:
             causes=(causes[0], causes[1]),
             plies=evidence.plies,
             think_times=(_rounded(evidence.think_times[0]), _rounded(evidence.think_times[1])),
-            cpu_seconds=(_cpu_seconds(first), _cpu_seconds(second)),
+            cpu_seconds=(self._cpu_seconds(0), self._cpu_seconds(1)),
             wall_seconds=round(wall_seconds, 6),
             started_at=started_at,
             folder=relative,
-            replay=replay,
+            replay=None,
             exit_codes=(_exit_code(first), _exit_code(second)),
             remarks=self._remarks(judgement),
         )
@@ -330,6 +343,14 @@ class _Referee:
             remarks[program] = (FAILED_AS_WELL + " ".join(how.split()), *remarks[program])
         return remarks[0], remarks[1]
 
+    def _cpu_seconds(self, index: int) -> float:
+        """What the program's process has used in this game."""
+        program = self._programs[index]
+        if program is None:
+            return 0.0
+        spent = Usage.of(program.pids).seconds_spent if index in self._staying else program.cpu_seconds
+        return round(max(0.0, spent - self._starter.spent_before[index]), 6)
+
     def _full_reason(self, judgement: Judgement) -> str:
         """The reason, and which programs had to be ended after a game they had played."""
         texts = [" ".join(judgement.reason.split())]
@@ -340,10 +361,6 @@ class _Referee:
                 if program is not None and program.was_ended and index != judgement.offender
             ]
         return "; ".join(text for text in texts if text)
-
-
-def _cpu_seconds(program: Program | InnerPlayer | None) -> float:
-    return 0.0 if program is None else round(program.cpu_seconds, 6)
 
 
 def _exit_code(program: Program | InnerPlayer | None) -> int | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import enum
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol, TypeAlias
@@ -24,7 +25,9 @@ from match.plan import PlannedGame
 from match.processes import find_processes, kill_processes
 from match.records import GameRecord, Verdict
 from match.referee import play_game
+from match.residents import Residents, open_residents
 from match.setup import MatchSetup
+from match.traces import Keep
 from server.counting import count_text
 from server.signals import HANGUP, stop_signals
 
@@ -72,6 +75,10 @@ class Conditions:
     """Each program has processor cores of its own: one, or its half of the game's."""
     cores_per_game: int | None = None
     """Each game has so many processor cores of its own; None: it may use all."""
+    keep: Keep = Keep.ALL
+    """Which games keep their folders."""
+    is_restarting: bool = True
+    """Programs are started anew for each game; else those that can play on are kept running."""
 
 
 def never(_records: Sequence[GameRecord]) -> bool:
@@ -172,6 +179,8 @@ class _Runner:
         self._is_decided = is_decided
         self._end: End | None = None
         self._failures = 0
+        self._unable: set[int] = set()
+        """Programs that cannot play several games in a row."""
 
     async def run(self) -> End:
         if self._is_decided(tuple(self._journal.records.values())):
@@ -192,12 +201,19 @@ class _Runner:
         arena: Arena,
         scope: trio.CancelScope,
     ) -> None:
-        while self._end is None and (planned := next(games, None)) is not None:
-            self._progress.game_started(planned)
-            record = await play_game(self._setup, planned, self._folder, cores, arena)
-            self._journal.append(record)
-            self._progress.game_finished(record)
-            self._consider(record, scope)
+        async with self._open_residents() as residents:
+            while self._end is None and (planned := next(games, None)) is not None:
+                self._progress.game_started(planned)
+                keep = self._conditions.keep
+                record = await play_game(self._setup, planned, self._folder, cores, arena, keep, residents)
+                self._journal.append(record)
+                self._progress.game_finished(record)
+                self._consider(record, scope)
+
+    def _open_residents(self) -> AbstractAsyncContextManager[Residents | None]:
+        if self._conditions.is_restarting:
+            return nullcontext()
+        return open_residents(self._unable, self._setup.patience.exit)
 
     def _consider(self, record: GameRecord, scope: trio.CancelScope) -> None:
         """Whether the match goes on after this game."""

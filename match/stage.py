@@ -7,7 +7,6 @@ wire; if it took too long only because this machine was busy, as a SpoiltError. 
 
 from __future__ import annotations
 
-import gzip
 import random
 import re
 import socket
@@ -26,7 +25,7 @@ from match.packets import Cut, in_one_piece
 from match.program import Command, Program
 from match.stopwatch import Stopwatch
 from match.surprise import SurpriseError, too_slow
-from match.wire_log import WireLog
+from match.wire_log import WIRE_LOG, WireLog
 from protocol.connection import Connection, ConnectionClosed, Role, StreamEnd
 from protocol.errors import RemoteProtocolError
 from protocol.limits import FROM_SERVER
@@ -50,8 +49,6 @@ from protocol.messages import (
 )
 from server.policy import Edition
 
-WIRE_LOG: Final = "wire.log.gz"
-
 _HOST: Final = "127.0.0.1"
 _ROOM: Final = "5c00c0de-0000-4000-8000-000000000001"
 _RESERVATION: Final = "5c00c0de-0000-4000-8000-000000000002"
@@ -59,7 +56,6 @@ _NAMES: Final = ("program", "script")
 _READ: Final = 64 * 1024
 _LAST_BREATH: Final = 1.0  # seconds
 _PAUSE: Final = 0.002  # seconds between two pieces, so that they do not travel together
-_FAST: Final = 1  # compression; the packets are alike, so that even this makes little of them
 _TAG: Final = re.compile(rb"<([\w.]+)")
 _DATA_CLASS: Final = re.compile(rb"<data class=[\"']([^\"']+)")
 
@@ -373,7 +369,7 @@ async def open_stage(
 
     `folder` keeps its outputs and the bytes on the wire.
     """
-    with gzip.open(folder / WIRE_LOG, "wb", _FAST) as wire_file, socket.socket() as listening:
+    with WireLog(folder / WIRE_LOG) as log, socket.socket() as listening:
         listening.setblocking(False)
         listening.bind((_HOST, 0))
         listening.listen(1)
@@ -382,7 +378,7 @@ async def open_stage(
         places["game"] = edition.game_type
         outputs = folder / "stdout.log", folder / "stderr.log"
         program = Program(command.arguments(places), mark, *outputs, cwd=starting_place(command.text))
-        stage = Stage(edition, seat, program, listening, patience, WireLog(wire_file))
+        stage = Stage(edition, seat, program, listening, patience, log)
         problem: MatchError | None = None
         async with trio.open_nursery() as nursery:
             try:

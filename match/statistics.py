@@ -81,11 +81,12 @@ def complete_pairs(records: Iterable[GameRecord]) -> list[tuple[GameRecord, Game
 
 def count_pairs(records: Iterable[GameRecord]) -> PairCounts:
     """The pentanomial counts of the complete pairs."""
-    halves = [sum(_half_points(record) for record in pair) for pair in complete_pairs(records)]
+    halves = [sum(half_points(record) for record in pair) for pair in complete_pairs(records)]
     return halves.count(0), halves.count(1), halves.count(2), halves.count(3), halves.count(4)
 
 
-def _half_points(record: GameRecord) -> int:
+def half_points(record: GameRecord) -> int:
+    """What a counted game brought program 0, in half points."""
     return {None: 1, 0: 2, 1: 0}[record.winner]
 
 

@@ -12,9 +12,9 @@ from match.errors import SetupError
 from match.records import GameRecord
 from match.runner import never
 from match.setup import MatchSetup
-from match.significance import better_by_evidence
+from match.significance import PairCounts, better_by_evidence
 from match.sprt import Sprt, SprtError
-from match.statistics import count_pairs, count_results
+from match.statistics import half_points
 
 
 def sprt_of(setup: MatchSetup) -> Sprt | None:
@@ -32,12 +32,42 @@ def stop_rule(setup: MatchSetup) -> Callable[[Sequence[GameRecord]], bool]:
     if sprt is None and significance is None:
         return never
 
+    so_far = _SoFar()
+
     def is_decided(records: Sequence[GameRecord]) -> bool:
-        if count_results(records).games < min_games:
+        so_far.take(records)
+        if so_far.games < min_games:
             return False
-        pairs = count_pairs(records)
-        if sprt is not None and sprt.decide(pairs) is not None:
+        if sprt is not None and sprt.decide(so_far.pairs) is not None:
             return True
-        return significance is not None and better_by_evidence(pairs, significance) is not None
+        return significance is not None and better_by_evidence(so_far.pairs, significance) is not None
 
     return is_decided
+
+
+class _SoFar:
+    """Counted games and complete pairs of records that become more: each is looked at once."""
+
+    def __init__(self) -> None:
+        self.games = 0
+        self._seen = 0
+        self._halves: dict[int, GameRecord] = {}
+        """By the number of the pair, the game whose counterpart is not there yet."""
+        self._pairs = [0] * 5
+
+    @property
+    def pairs(self) -> PairCounts:
+        lost, half, drawn, more, won = self._pairs
+        return lost, half, drawn, more, won
+
+    def take(self, records: Sequence[GameRecord]) -> None:
+        """`records` begin with those that were given before."""
+        for record in records[self._seen :]:
+            if not record.is_counted:
+                continue
+            self.games += 1
+            if (other := self._halves.pop(record.pair, None)) is None:
+                self._halves[record.pair] = record
+            else:
+                self._pairs[half_points(record) + half_points(other)] += 1
+        self._seen = len(records)

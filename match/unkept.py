@@ -36,7 +36,7 @@ class Unkept:
         with _on_cores(start.cores):
             self._popen = subprocess.Popen(  # noqa: S603 - to run it is what we are for
                 start.arguments,
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.DEVNULL if start.stdin is None else start.stdin,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 cwd=start.cwd,

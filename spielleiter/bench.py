@@ -62,14 +62,15 @@ def _numbers(least: int, value: str | None) -> tuple[int, ...] | None:
     epilog=(
         "Parts: floor is the bare wire, a relay of the same bytes; server is `spielleiter serve` as anybody starts it, "
         "clocks, events, log and replays included; both are driven in the same way, by turns. rules and protocol are "
-        "measured inside one process; start, memory and plies on servers of their own."
+        "measured inside one process; start, memory and plies on servers of their own; match is what `spielleiter "
+        "match` costs beyond its programs."
     )
 )
 @click.option(
     "--only",
     callback=_parts,
     metavar="PARTS",
-    help="Measure these: floor, server, rules, protocol, start, memory, plies.  [default: all of them]",
+    help="Measure these: floor, server, rules, protocol, start, memory, plies, match.  [default: all of them]",
 )
 @click.option(
     "--games",
@@ -96,6 +97,12 @@ def _numbers(least: int, value: str | None) -> tuple[int, ...] | None:
     type=click.IntRange(1),
     metavar="N",
     help="Processes that play.  [default: one for every two cores, four at most]",
+)
+@click.option(
+    "--match-games",
+    callback=lambda _context, _parameter, value: _numbers(1, value),
+    metavar="N,N",
+    help="Play matches of so many games.  [default: 100,500]",
 )
 @click.option("--quick", is_flag=True, help="One short round with few games: is it as fast as it was, about?")
 @click.option(

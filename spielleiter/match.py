@@ -19,6 +19,7 @@ import click
 from server.counting import count_text
 from server.escaping import escaped
 from spielleiter.commands import Misuse, run_async, tell
+from spielleiter.conditions import conditions_of
 from spielleiter.exit_codes import EXIT_MACHINE, exit_code, fault_kinds
 from spielleiter.match_options import match_options
 from spielleiter.match_setup import check_requirement, check_setup, setup_of
@@ -62,7 +63,13 @@ def match_command(context: click.Context, /, resume: Path | None, **options: Any
 
     fail_on = fault_kinds(options["fail_on"])
     chosen = chosen_edition(options["game"], options["edition"])
-    conditions = Conditions(options["concurrency"], options["fail_fast"], options["pin"], options["cores_per_game"])
+    conditions = Conditions(
+        options["concurrency"],
+        options["fail_fast"],
+        options["pin"],
+        options["cores_per_game"],
+        **conditions_of(options),
+    )
     if resume is not None and context.default_map:
         raise click.UsageError("expected a FILE, or --resume DIR, and not both")
     try:

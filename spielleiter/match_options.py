@@ -16,6 +16,7 @@ from match.plan import ORDERS
 from server.setting import MAX_WHOLE_NUMBER
 from spielleiter.commands import EXIT_FAILURE
 from spielleiter.completion import completing, game_option_values, programs
+from spielleiter.conditions import condition_options
 from spielleiter.encoding import PASSWORD, TEXT
 from spielleiter.exit_codes import EXIT_FAULT, FAULTS
 from spielleiter.match_file import file_argument
@@ -171,6 +172,7 @@ _OPTIONS: Final = (
         help="Show results, Elo and the sequential test's state after every N games.",
     ),
     *core_options,
+    condition_options,
     on_end_option,
     folder_option("--out", "The folder for everything; a new one with date and time if not given."),
     folder_option(

@@ -1,8 +1,9 @@
-"""`spielleiter play`: one built-in player, one game, started like every client of the contest."""
+"""`spielleiter play`: one built-in player, started like every client of the contest."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -80,9 +81,45 @@ def _sides(names: tuple[str, str], seat: Seat | None) -> tuple[str, str]:
     metavar="SECONDS",
     help="How late the strategy slow answers.  [default: 3]",
 )
+@click.option(
+    "--stay",
+    is_flag=True,
+    help="Then play the games that standard input names, a line each: HOST PORT RESERVATION.",
+)
 @board_option
 @json_option
-def play(
+def play(*, stay: bool, **options: Any) -> None:
+    """Play one game and say how it ended.
+
+    Without --reservation or --room the player joins any open game, or waits in a new one for its opponent. With one
+    of them it plays whatever season the room plays. The room's id, what is waited for and the board go to standard
+    error.
+
+    The exit code is 0 for a game that was played to its end, also when it was lost; 1 when the connection or the
+    server failed, or the room was closed without a result. -h is --host, as for every client of the contest.
+
+    With --stay the player goes on with the games that are named on standard input, until that ends or a game fails;
+    `spielleiter match --restart never` names them.
+
+    With --json one object is written for each game: outcome (won, lost, draw, none), seat (0, 1 or null), roomId, end
+    (result, left, refused, ended, lost, abandoned), cause, reason, points (by seat, or null), movesPlayed, errors.
+    """
+    _play_once(**options)
+    while stay and (line := sys.stdin.readline()):
+        _play_once(**{**options, **_named_game(line, options["seed"])})
+
+
+def _named_game(line: str, seed: int | None) -> dict[str, Any]:
+    """The options that a line of standard input stands for: HOST PORT RESERVATION, and SEED if there was one before."""
+    words = line.split()
+    if len(words) < 3 or not words[1].isdecimal() or not 0 < int(words[1]) < 65536:
+        raise Failure(f"standard input: expected HOST PORT RESERVATION, found {line.strip()!r}")
+    named = {"host": words[0], "port": int(words[1]), "reservation": words[2], "room": None}
+    is_drawn = seed is not None and len(words) > 3 and words[3].isdecimal()
+    return {**named, "seed": int(words[3])} if is_drawn else named
+
+
+def _play_once(
     strategy: str,
     host: str,
     port: int,
@@ -96,18 +133,6 @@ def play(
     board: bool | None,
     as_json: bool,
 ) -> None:
-    """Play one game and say how it ended.
-
-    Without --reservation or --room the player joins any open game, or waits in a new one for its opponent. With one
-    of them it plays whatever season the room plays. The room's id, what is waited for and the board go to standard
-    error.
-
-    The exit code is 0 for a game that was played to its end, also when it was lost; 1 when the connection or the
-    server failed, or the room was closed without a result. -h is --host, as for every client of the contest.
-
-    With --json one object is written: outcome (won, lost, draw, none), seat (0, 1 or null), roomId, end (result,
-    left, refused, ended, lost, abandoned), cause, reason, points (by seat, or null), movesPlayed, errors.
-    """
     if reservation is not None and room is not None:
         raise click.UsageError("--reservation and --room name two seats, expected one of them")
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from spielleiter import conditions
 from spielleiter.commands import Misuse
 from spielleiter.options import TIMEOUTS, place_of_server
 from spielleiter.program_options import NAMES, kept
@@ -29,6 +30,7 @@ FREE: Final = frozenset(
         "password",
         "report_every",
         "on_end",
+        *conditions.NAMES,
     }
 )
 """Options that may be others each time."""

@@ -15,11 +15,12 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from spielleiter.commands import EXIT_INTERRUPTED, Misuse, run_async, tell
+from spielleiter.conditions import condition_options, conditions_of
 from spielleiter.exit_codes import EXIT_FAULT, EXIT_MACHINE, fault_kinds
 from spielleiter.match import usable_journal
 from spielleiter.match_setup import check_setup
@@ -57,6 +58,7 @@ _COPY = "tournament.toml"
     help="Show results, Elo and the sequential test's state after every N games of a match.",
 )
 @on_end_option
+@condition_options
 @folder_option("--out", "The folder for everything.")
 @folder_option("--resume", "Go on with the tournament in this folder.")
 def tournament(
@@ -71,6 +73,7 @@ def tournament(
     report_every: int | None,
     out: Path | None,
     resume: Path | None,
+    **options: Any,
 ) -> None:
     """Let the programs of a TOML file play a round robin, gauntlet, knock-out or Swiss tournament, and rate them.
 
@@ -110,6 +113,7 @@ def tournament(
             concurrency or described.concurrency,
             is_pinned=pin or described.is_pinned,
             cores_per_game=cores_per_game or described.cores_per_game,
+            **conditions_of(options),
         )
         places(conditions)
         described = with_openings(described)

@@ -111,7 +111,7 @@ def _incident(line: str, record: GameRecord) -> str:
     """The line, whose first words lead to the game's folder, and a link to the replay."""
     game, colon, rest = line.partition(":")
     replay = "" if record.replay is None else f" ({link(f'{record.folder}/{record.replay}', 'replay')})"
-    return f"{link(f'{record.folder}/', game)}{colon}{escape(rest)}{replay}"
+    return f"{_folder_link(record, game)}{colon}{escape(rest)}{replay}"
 
 
 def _times(summary: Summary) -> str:
@@ -142,7 +142,7 @@ def _games(records: Sequence[GameRecord]) -> str:
         verdict = record.verdict if record.verdict == Verdict.REGULAR else f"{record.verdict}: {record.reason}"
         replay = "" if record.replay is None else link(f"{record.folder}/{record.replay}", "replay")
         cells = [
-            f"<td>{link(record.folder + '/', str(record.game))}</td>",
+            f"<td>{_folder_link(record, str(record.game))}</td>",
             f'<td class="text">{escape(record.start or NOTHING)}</td>',
             f'<td class="text">{escape(record.names[record.seats[0]])}</td>',
             f'<td class="text">{escape(result_text(record))}</td>',
@@ -151,6 +151,10 @@ def _games(records: Sequence[GameRecord]) -> str:
         ]
         lines.append("<tr>" + "".join(cells) + "</tr>")
     return "\n".join([*lines, "</table></div></details>"])
+
+
+def _folder_link(record: GameRecord, text: str) -> str:
+    return link(f"{record.folder}/", text) if record.folder else escape(text)
 
 
 # -- plots ------------------------------------------------------------------------------------------------------

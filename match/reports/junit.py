@@ -82,7 +82,7 @@ def _add_game(suite: etree._Element, title: str, record: GameRecord, error: str)
         message = escaped(f"{by}{record.verdict}: {record.reason}")
         kind = "failure" if _is_failure(record) else "error"
         etree.SubElement(case, kind, {"type": record.verdict, "message": message}).text = message
-    lines = [f"result: {result_text(record)}", f"folder: {record.folder}"]
+    lines = [f"result: {result_text(record)}", f"folder: {record.folder or 'not kept'}"]
     for program in (0, 1):
         points = "no" if record.points[program] is None else record.points[program]
         lines.append(f"{record.names[program]}: {points} points, {record.causes[program] or 'no cause'}")

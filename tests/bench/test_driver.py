@@ -11,7 +11,8 @@ from time import perf_counter
 
 import pytest
 
-from bench.driver import Driver, Game, Gate
+from bench.driver import Driver, Game
+from bench.gate import Gate
 from bench.plan import Plan, PlannedGame
 from bench.scripts import ROOM
 from bench.subject import end, start_python

@@ -77,6 +77,27 @@ def test_memory_start_and_plies_have_bounds() -> None:
     ]
 
 
+def test_matches_have_bounds_and_the_longest_one_counts() -> None:
+    records = Records()
+    figures = {"runner's processor, a game": (51.0, "ms"), "disk, a game": (60.0, "KiB"), "spoilt": (0.0, "games")}
+    records.add({"part": "match", "edition": "e", "programs": "scripted", "games": 9}, figures)
+    for games, seconds in ((10, 30.0), (20, 20.0)):
+        values = {
+            "200 games": (seconds, "s"),
+            "memory, 1,000 games more": (11.0, "MiB"),
+            "spoilt": (games - 10.0, "games"),
+        }
+        records.add({"part": "match", "programs": "built-in", "games": games}, values)
+    assert [(target.name, target.edition, target.is_reached) for target in targets_of(records)] == [
+        ("match, runner's processor a game", "e", False),
+        ("match, disk a game, scripted players", "e", True),
+        ("match, spoilt games, scripted players", "e", True),
+        ("match, 200 games of built-in players", "all", True),
+        ("match, memory for 1,000 games more", "all", False),
+        ("match, spoilt games, built-in players", "all", False),
+    ]
+
+
 def test_a_target_in_json_says_on_which_side_of_the_bound_it_is() -> None:
     told = Target("throughput", "e", 0.4, True, 0.5, "of floor", False).to_json()
     assert told == {

@@ -1,6 +1,11 @@
 from __future__ import annotations
 
-from client.evaluation import cells_and_corners, evaluation_of, points_after, turns_to_the_goal
+import random
+
+import pytest
+
+from client.evaluation import cells_and_corners, contenders, evaluation_of, points_after, turns_to_the_goal
+from game.api import State
 from game.blokus.move import SetMove
 from game.blokus.polyomino import SIZES, Color, Rotation, Shape
 from game.blokus.rulesets import RULES_2021
@@ -67,3 +72,26 @@ def test_a_game_without_an_evaluation_is_judged_by_its_points() -> None:
 
     assert evaluation_of(START) is cells_and_corners
     assert evaluation_of(Other(RULES_2021, Shape.PENTO_I)) is points_after
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_best_of_the_contenders_are_the_best_of_all(seed: int) -> None:
+    rng = random.Random(seed)
+    state: State = START
+    fewer = 0
+    for _ in range(30):
+        moves = list(state.generate_legal_moves())
+        evaluate, left = evaluation_of(state), contenders(state, moves)
+        best = max(evaluate(state, move) for move in moves)
+        assert [m for m in left if evaluate(state, m) == best] == [m for m in moves if evaluate(state, m) == best]
+        fewer += len(left) < len(moves)
+        state = state.play(rng.choice(moves))
+        if state.outcome() is not None:
+            break
+    assert fewer > 10
+
+
+def test_a_game_without_such_a_rule_has_all_moves_evaluated() -> None:
+    state = hare(0, 68)
+    moves = list(state.generate_legal_moves())
+    assert contenders(state, moves) is moves

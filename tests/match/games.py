@@ -35,7 +35,7 @@ def game(number: int = 1, winner: int | None = 0, **changes: Any) -> GameRecord:
         wall_seconds=0.5,
         started_at=f"2021-03-04T05:06:{number % 60:02}.000000+00:00",
         folder=f"games/{number:05}",
-        replay="replay.xml",
+        replay="replay.xml.gz",
     )
     return dataclasses.replace(record, **changes)
 

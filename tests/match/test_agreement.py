@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from pathlib import Path
@@ -10,8 +11,9 @@ import pytest
 import trio
 
 from match.arena import open_arena
-from match.referee import REPLAY, VERDICT, play_game
+from match.referee import VERDICT, play_game
 from match.setup import Entrant, MatchSetup, Patience
+from match.traces import REPLAY
 from protocol.connection import Connection, ConnectionClosed, Role
 from protocol.messages import Memento, Result, RoomMessage
 from server.editions import EDITIONS
@@ -71,7 +73,7 @@ async def test_record_replay_and_the_servers_own_agree(
         assert [parts[1] for parts in line["parts"]] == [record.points[program] for program in by_seat]
         winners = [by_seat[seat] for seat in line["winners"]]
         assert winners == ([0, 1] if record.winner is None else [record.winner])
-        replay, own_replay = (folder / REPLAY).read_bytes(), (kept / line["replay"]).read_bytes()
+        replay, own_replay = gzip.decompress((folder / REPLAY).read_bytes()), (kept / line["replay"]).read_bytes()
         assert own_replay.replace(line["room"].encode(), b"") == replay
         assert len(re.findall(rb"<protocol", replay)) == 1
         data = room_data(replay, edition)

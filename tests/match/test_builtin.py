@@ -15,8 +15,9 @@ from match.arena import open_arena
 from match.builtin import Thinker, inner_strategy, open_workers
 from match.errors import MachineError
 from match.records import Verdict
-from match.referee import REPLAY, play_game
+from match.referee import play_game
 from match.setup import Entrant
+from match.traces import REPLAY
 from server.editions import choose_editions
 from tests.interpreter import PYTHON
 from tests.match.setups import lenient_setup

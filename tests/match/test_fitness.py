@@ -69,3 +69,10 @@ def test_it_is_said_what_was_tried_and_what_was_written(tmp_path: Path) -> None:
         "    hello",
         "        world",
     ]
+
+
+def test_it_is_said_that_what_was_written_was_not_kept(tmp_path: Path) -> None:
+    record = fault(3, 1, Verdict.CRASH, folder="")
+    assert list(why_unfit([record], 1, "./bot", tmp_path))[2:] == [
+        "  what it wrote was not kept; --keep failed keeps it",
+    ]

@@ -12,9 +12,10 @@ from client.editions import DEFAULT_GAME_TYPE
 from client.player import Player
 from client.strategies import make_responder
 from game.api import State
-from match.house import WIRE_LOG, ends_by_any_options, open_foreign_room
+from match.house import ends_by_any_options, open_foreign_room
 from match.plan import PlannedGame
 from match.setup import Entrant, MatchSetup
+from match.wire_log import WIRE_LOG, WireLog
 from protocol.messages import Memento, Result
 from server.editions import choose_editions
 from tests.patience import PATIENCE
@@ -43,7 +44,8 @@ def test_a_game_is_over_if_it_is_so_by_any_options() -> None:
 async def test_a_server_that_runs_already_is_seen_as_an_observer_sees_it(tmp_path: Path) -> None:
     with background_server() as server:
         setup = dataclasses.replace(SETUP, server=("127.0.0.1", server.port), password="examplepassword")
-        async with open_foreign_room(setup, GAME, tmp_path) as room, trio.open_nursery() as nursery:
+        wire_log = WireLog(tmp_path / WIRE_LOG)
+        async with open_foreign_room(setup, GAME, wire_log) as room, trio.open_nursery() as nursery:
 
             async def take_part(program: int, strategy: str) -> None:
                 async with Player.connect(*room.addresses[program], dialect=room.dialect) as player:
@@ -56,6 +58,7 @@ async def test_a_server_that_runs_already_is_seen_as_an_observer_sees_it(tmp_pat
                 seen = [event async for event in room.observation if isinstance(event, Memento | Result)]
     assert isinstance(seen[0], Memento)
     assert isinstance(seen[-1], Result)
+    wire_log.close()
     log = gzip.decompress((tmp_path / WIRE_LOG).read_bytes())
     assert log.startswith(b"\n--- 0.")
     assert b" observer < " in log
@@ -65,7 +68,7 @@ async def test_a_server_that_runs_already_is_seen_as_an_observer_sees_it(tmp_pat
 async def test_a_game_can_be_called_off_there(tmp_path: Path) -> None:
     with background_server() as server:
         setup = dataclasses.replace(SETUP, server=("127.0.0.1", server.port), password="examplepassword")
-        async with open_foreign_room(setup, GAME, tmp_path) as room:
+        async with open_foreign_room(setup, GAME, WireLog(tmp_path / WIRE_LOG)) as room:
             await room.cancel()
             with trio.fail_after(PATIENCE):
                 assert not [event async for event in room.observation if isinstance(event, Memento)]

@@ -13,8 +13,9 @@ import trio
 import match.program
 from match import processes
 from match.errors import NotStartedError, SetupError
+from match.output import OUTPUT_LIMIT
 from match.processes import MARK, find_processes
-from match.program import OUTPUT_LIMIT, Command, Program
+from match.program import Command, Program
 from tests.patience import PATIENCE
 
 PLACES = {"host": "::1", "port": "7", "reservation": "code", "seed": "5", "game": "chess"}

@@ -42,7 +42,7 @@ RECORD = GameRecord(
     wall_seconds=3.25,
     started_at="2026-01-02T03:04:05+00:00",
     folder="games/0003",
-    replay="replay.xml",
+    replay="replay.xml.gz",
 )
 
 _seconds = st.floats(0, 1e6)

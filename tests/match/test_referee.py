@@ -14,12 +14,14 @@ import trio
 import match.referee
 from client.admin import AdminClient
 from client.editions import DEFAULT_GAME_TYPE
-from match.arena import SERVER_LOG, WIRE_LOG
 from match.errors import MachineError
+from match.game_log import SERVER_LOG
 from match.processes import Usage, find_processes
 from match.records import FAILED_AS_WELL, GameRecord, Verdict
-from match.referee import REPLAY, VERDICT, play_game
+from match.referee import VERDICT, play_game
 from match.setup import Entrant, MatchSetup, Patience
+from match.traces import REPLAY
+from match.wire_log import WIRE_LOG
 from server.editions import choose_editions
 from server.replay import load_starting_states
 from tests.interpreter import PYTHON
@@ -368,7 +370,7 @@ async def test_what_a_program_sends_is_its_own_affair_even_if_it_finds_a_bug(
     record = await play(tmp_path, f"{BUILTIN} -s first", f"{BUILTIN} -s first")
     assert (record.verdict, record.offender, record.winner, record.is_counted) == (Verdict.BAD_MESSAGE, 0, 1, True)
     assert record.reason == "the server could not deal with what it sent: ZeroDivisionError: oh"
-    assert '"internal_error"' in (tmp_path / record.folder / SERVER_LOG).read_text()
+    assert '"internal_error"' in gzip.decompress((tmp_path / record.folder / SERVER_LOG).read_bytes()).decode()
 
 
 @pytest.mark.slow
@@ -422,17 +424,16 @@ async def test_a_folder_that_cannot_be_is_the_machines_fault(tmp_path: Path) -> 
         await play(tmp_path, REST, REST)
 
 
-async def test_a_disk_that_is_full_in_the_middle_of_a_game_is_told(
+async def test_a_disk_that_is_full_in_the_end_of_a_game_is_the_machines_fault(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: object) -> bytes:
+    def fail(*_: object) -> str:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(match.referee, "encode_replay", fail)
+    monkeypatch.setattr(match.referee, "write_replay", fail)
     monkeypatch.setattr(match.referee._Referee, "_play", _see_something)
-    record = await play(tmp_path, REST, REST)
-    assert (record.verdict, record.is_counted) == (Verdict.SERVER_FAILED, False)
-    assert "No space left on device" in record.reason
+    with pytest.raises(MachineError, match=r"games/0001: No space left on device"):
+        await play(tmp_path, REST, REST)
 
 
 async def _see_something(referee: Any, _house: Any) -> None:

@@ -77,6 +77,8 @@ class House:
         folder: Path,
         cores: tuple[Cores, Cores],
         _arena: object,
+        _keep: object,
+        _residents: object,
     ) -> GameRecord:
         assert folder == self.folder
         self.cores.append(cores)

@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 import dataclasses
+import random
 
 import pytest
 
 from match.errors import SetupError
 from match.records import GameRecord
 from match.setup import MatchSetup
-from match.stopping import sprt_of, stop_rule
-from tests.match.games import game
+from match.statistics import count_pairs, count_results
+from match.stopping import _SoFar, sprt_of, stop_rule
+from tests.match.games import game, whole_match
 from tests.match.test_setup import SETUP
 
 PLAIN = dataclasses.replace(SETUP, sprt=None, significance=None, min_games=0)
@@ -53,3 +55,36 @@ def test_significance_stops_for_either_side_after_enough_games(winner: int) -> N
 def test_a_test_that_is_none_is_told() -> None:
     with pytest.raises(SetupError, match="SPRT"):
         sprt_of(dataclasses.replace(PLAIN, sprt="elo0=5"))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_games_that_are_given_one_by_one_say_what_all_of_them_say(seed: int) -> None:
+    rng = random.Random(seed)
+    records = whole_match(40, seed)
+    rng.shuffle(records)  # games at a time end in any order
+    records = [
+        dataclasses.replace(record, is_counted=False, winner=None) if rng.random() < 0.1 else record
+        for record in records
+    ]
+    so_far = _SoFar()
+    for count in range(len(records) + 1):
+        so_far.take(records[:count])
+        assert so_far.pairs == count_pairs(records[:count])
+        assert so_far.games == count_results(records[:count]).games
+
+
+def test_each_game_is_looked_at_once_however_long_the_match() -> None:
+    looks = 0
+
+    class Looked(GameRecord):
+        @property
+        def is_counted(self) -> bool:
+            nonlocal looks
+            looks += 1
+            return False
+
+    is_decided = stop_rule(dataclasses.replace(PLAIN, significance=0.05))
+    record = Looked.__new__(Looked)
+    for count in range(50):
+        assert not is_decided([record] * count)
+    assert looks == 49

@@ -13,8 +13,8 @@ from server.wire import StreamWire
 
 async def test_pieces_stand_in_order_behind_who_and_how_many(tmp_path: Path) -> None:
     near, far = memory_stream_pair()
-    with gzip.open(tmp_path / "log", "wb") as file:
-        wire = LoggedWire(StreamWire(far), WireLog(file), "program 1")
+    with WireLog(tmp_path / "log") as log:
+        wire = LoggedWire(StreamWire(far), log, "program 1")
         await near.send_all(b"<protocol>")
         assert (await wire.receive())[0] == b"<protocol>"
         assert wire.try_send(b"<no/>") == 0  # which is then not in the log
@@ -32,10 +32,32 @@ async def test_pieces_stand_in_order_behind_who_and_how_many(tmp_path: Path) -> 
 
 async def test_the_log_is_bounded_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(match.wire_log, "WIRE_LIMIT", 100)
-    with gzip.open(tmp_path / "log", "wb") as file:
-        log = WireLog(file)
+    with WireLog(tmp_path / "log") as log:
         for _ in range(50):
             log.write("program 1 >", b"x" * 30)
     text = gzip.decompress((tmp_path / "log").read_bytes())
     assert text.count(b"x") == 120
     assert text.endswith(b"\n--- the rest was not kept\n")
+
+
+async def test_nothing_is_written_before_it_is_closed_unless_there_is_much(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(match.wire_log, "HELD", 50)
+    path = tmp_path / "log"
+    with WireLog(path) as log:
+        log.write("program 1 <", b"x" * 49)
+        assert not path.exists()
+        log.write("program 1 <", b"y")
+        assert path.exists()
+        log.write("program 1 <", b"z" * 10)
+    text = gzip.decompress(path.read_bytes())
+    assert [text.count(letter) for letter in (b"x", b"y", b"z")] == [49, 1, 10]
+
+
+async def test_what_is_discarded_leaves_no_file_and_takes_no_more(tmp_path: Path) -> None:
+    log = WireLog(tmp_path / "log")
+    log.write("program 1 <", b"a")
+    log.discard()
+    log.write("program 1 <", b"y")
+    assert not (tmp_path / "log").exists()

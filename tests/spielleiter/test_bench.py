@@ -102,6 +102,19 @@ def test_plies_are_measured(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_matches_are_measured(tmp_path: Path) -> None:
+    text, told = measured(tmp_path, "--only", "match", "--match-games", "1,2")
+    programs, *built_in = told["records"]
+    assert set(programs["figures"]) == {"runner's processor, a game", "disk, a game", "spoilt"}
+    assert [record["games"] for record in built_in] == [1, 2]
+    assert {"games/s", "200 games", "memory peak", "disk, a game", "spoilt"} == set(built_in[0]["figures"])
+    assert "memory, 1,000 games more" in built_in[1]["figures"]
+    assert all(record["figures"]["spoilt"]["max"] == 0 for record in told["records"])
+    assert programs["figures"]["disk, a game"]["median"] > 0
+    assert "Matches" in text
+
+
+@pytest.mark.slow
 def test_json_can_go_to_standard_output_alone() -> None:
     result = run("bench", "--quick", "--only", "protocol", "--editions", "2027", "--json", "-")
     assert {record["part"] for record in json.loads(result.stdout)["records"]} == {"protocol"}

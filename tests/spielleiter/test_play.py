@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from server.editions import EDITIONS, choose_editions
+from spielleiter.commands import Failure
+from spielleiter.play import _named_game
 from tests.patience import PATIENCE
 from tests.spielleiter.background import END, BackgroundServer, background_server, run, scripted_server
 
@@ -294,3 +296,15 @@ def test_two_processes_play_a_whole_game() -> None:
     assert [player.returncode for player in players] == [0, 0]
     assert sorted(line.split(" ")[0] for line in told) == ["lost", "won"]
     assert '"event": "game_ended"' in server.log
+
+
+def test_a_line_of_standard_input_names_a_game() -> None:
+    named = {"host": "127.0.0.1", "port": 4711, "reservation": "code", "room": None}
+    assert _named_game("127.0.0.1 4711 code 9\n", None) == named
+    assert _named_game("127.0.0.1 4711 code 9 and more\n", 3) == {**named, "seed": 9}
+
+
+@pytest.mark.parametrize("line", ["\n", "127.0.0.1 code\n", "127.0.0.1 port code\n", "127.0.0.1 70000 code\n"])
+def test_a_line_that_names_no_game_ends_the_player(line: str) -> None:
+    with pytest.raises(Failure, match=r"standard input: expected HOST PORT RESERVATION, found "):
+        _named_game(line, None)

@@ -39,7 +39,7 @@ def test_tables_plots_and_games_are_there() -> None:
     assert len(root.findall(".//details//tr")) == 25
     assert [link.get("href") for link in root.findall(".//details//a")[:2]] == [
         "./games/00001/",
-        "./games/00001/replay.xml",
+        "./games/00001/replay.xml.gz",
     ]
     assert any(text.startswith("SPRT: LLR") for text in words(root, ".//p"))
 
@@ -101,10 +101,18 @@ def test_games_broken_off_have_no_point_in_the_plot_but_a_line() -> None:
     assert words(root, ".//li")[1] == "Game 3: random, leaves processes behind: the rules' end (replay)"
     assert [[link.get("href") for link in item.findall("a")] for item in root.findall(".//li")] == [
         ["./games/00002/"],
-        ["./games/00003/", "./games/00003/replay.xml"],
+        ["./games/00003/", "./games/00003/replay.xml.gz"],
     ]
     assert len(root.findall(".//details//a")) == 7
     assert "greedy first" in words(root, ".//figure[3]//text")
+
+
+def test_a_game_whose_folder_was_not_kept_has_no_links() -> None:
+    records = [game(1, folder="", replay=None), fault(2, 1, Verdict.HANGS, folder="", replay=None)]
+    root = parse(render_html(summarise(records), records))
+    assert "Game 2: random, hangs" in words(root, ".//li")[0]
+    assert not root.findall(".//li//a")
+    assert not root.findall(".//details//a")
 
 
 def test_long_names_are_cut_in_plots_only() -> None:
