@@ -280,7 +280,9 @@ async def test_a_program_has_its_own_directory_environment_and_memory(tmp_path: 
     script = 'echo "$(pwd) $A $(ulimit -d)" >&2; exit 3'
     new = Entrant("new", shell(script), cwd=str(place), environment={"A": "b"}, memory=77)
     with trio.fail_after(PATIENCE):
-        setup = dataclasses.replace(setup_of("", "builtin:first"), entrants=(new, Entrant("old", "builtin:first")))
+        setup = dataclasses.replace(
+            setup_of("builtin:first", "builtin:first"), entrants=(new, Entrant("old", "builtin:first"))
+        )
         record = await play_game(setup, setup.plan()[0], tmp_path)
     assert f"{place} b {77 * 1024}" in (tmp_path / record.folder / "program1.stderr.log").read_text()
     assert record.offender == 0

@@ -9,8 +9,7 @@ import pytest
 
 from spielleiter.commands import Misuse
 from spielleiter.on_end import described_on_end, read_on_end, run_on_end
-
-PYTHON = shlex.quote(sys.executable)
+from tests.interpreter import PYTHON
 
 
 def test_the_command_is_told_folder_summary_and_exit_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
