@@ -50,7 +50,7 @@ def steal(host: str, own_port: int, own_code: str) -> None:
     while time.monotonic() < deadline:
         for place in Path("/proc").glob("[0-9]*/cmdline"):
             try:
-                words = place.read_bytes().decode().split("\0")
+                words = place.read_bytes().decode(errors="replace").split("\0")
             except OSError:
                 continue
             is_sibling = grandparent_of(place.parent) == grandparent_of(Path("/proc/self"))
