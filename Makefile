@@ -80,6 +80,8 @@ bench: setup ## figures of server, rules and protocol beside the bare wire (make
 fuzz: setup-dev ## spoilt streams, crowds of callers and lobbies, new ones each time (make fuzz FACTOR=100 tries longer)
 	@FUZZ_FACTOR=$(or $(FACTOR),10) $(PY) -m pytest --quiet --numprocesses auto -o faulthandler_timeout=0 \
 	    tests/protocol/test_mutations.py tests/server/test_lobby_machine.py tests/server/test_session_fuzz.py
+	@$(PY) -m tests.fuzz stream $$((6 * $(or $(FACTOR),10)))
+	@$(PY) -m tests.fuzz replay $$((6 * $(or $(FACTOR),10)))
 
 soak: setup-dev ## 20,000 games, 64 at once, bad clients among them (make soak ARGS=1000 plays fewer)
 	@$(PY) -m bench.soak $(ARGS)

@@ -1,7 +1,7 @@
 """Clients that mean no good: `python -m bench.hostile PORT COUNT [KIND]`, all at once, until standard input ends.
 
-Law: each does one thing for ever, and comes back a second after it was cut off (whoever only connects and resets, four
-times a second). "ready" is written as soon as everybody has connected once; at the end how often each kind did.
+Invariants: each does one thing for ever, and comes back a second after it was cut off (one that only connects and
+resets, four times a second). "ready" is written as soon as everybody has connected once; at the end how often each did.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import heapq
 import json
+import random
 import selectors
 import socket
 import struct
@@ -109,6 +110,15 @@ class Named(Hostile):
     opening = b"<protocol><" + b"n" * 65536 + b"/>"
 
 
+class Flooding(Hostile):
+    """Names that nobody has used before, 300 in each packet."""
+
+    def act(self, now: float) -> None:
+        names = b"".join(b"<n%x-%x/>" % (number, random.getrandbits(32)) for number in range(300))
+        self.opening = b'<protocol><joinPrepared reservationCode="nobody">%s</joinPrepared>' % names
+        super().act(now)
+
+
 class Deaf(Hostile):
     """Joins, asks for what it does not get, and never reads."""
 
@@ -132,7 +142,7 @@ class Resetting(Hostile):
     opening = b"<protocol><join"
 
 
-KINDS: tuple[type[Hostile], ...] = (Silent, Dripping, Endless, Laughing, Named, Deaf, Resetting)
+KINDS: tuple[type[Hostile], ...] = (Silent, Dripping, Endless, Laughing, Named, Flooding, Deaf, Resetting)
 
 
 class Crowd:

@@ -1,8 +1,8 @@
 """One connection's stream in both directions: bytes in, events out; messages in, bytes out.
 
-Law: no sockets, no clock, nothing waits. What arrives is only understood when `next_event` is called, packet by
-packet, so the dialect may be replaced between two packets. Whoever drives the connection sends the bytes it is given,
-each value in one write.
+Invariants: no sockets, no clock, nothing waits. What arrives is only understood when `next_event` is called, packet by
+packet, so the dialect may be replaced between two packets. Reading raises nothing but RemoteProtocolError, whatever the
+reader or the dialect raised. The caller sends the bytes that it is given, each value in one write.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from protocol.dialect import Dialect
-from protocol.errors import LocalProtocolError, RemoteProtocolError
+from protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
 from protocol.limits import BEFORE_JOIN, FROM_SERVER, Limits
 from protocol.messages import Message
 from protocol.reader import PacketReader
@@ -21,6 +21,7 @@ _ROOT: Final = b"<protocol>"
 _END: Final = b"\n</protocol>"
 _NOTHING: Final = b"<protocol/>"
 _MOST_IGNORED: Final = 32
+_BUG: Final = "This packet could not be read because of a bug in the program that reads it"
 
 
 class Role(enum.Enum):
@@ -92,7 +93,8 @@ class Connection:
         """What the peer said next. None: call again after more data.
 
         After the end of input, ConnectionClosed, however often it is called. Raises RemoteProtocolError; after that
-        nothing more is understood of this peer.
+        nothing more is understood of this peer. If reading fails by a bug of this program, the refusal is BUG, the
+        cause what was raised, and `data` what could not be read.
         """
         if not self._is_broken:
             try:
@@ -102,6 +104,9 @@ class Connection:
             except RemoteProtocolError:
                 self._is_broken = True
                 raise
+            except Exception as error:
+                self._is_broken = True
+                raise RemoteProtocolError(Refusal.BUG, _BUG, data=self._reader.remembered) from error
             if self._reader.is_ended and not self._is_stream_end_told:
                 self._is_stream_end_told = True
                 return StreamEnd()

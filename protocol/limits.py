@@ -1,7 +1,7 @@
 """How much a peer may send before it is refused.
 
-Law: a limit is kept before the memory is spent. Values: see the README's table of limits; relatives are the defaults
-of XMPP servers.
+Invariant: a limit is checked before the memory is spent. Values: see the README's table of limits; they are similar to
+the defaults of XMPP servers.
 """
 
 from __future__ import annotations
@@ -22,11 +22,15 @@ class Limits:
     """Attributes of one element, namespace declarations included."""
     children: int = 4096
     """Elements below one packet, at any depth."""
+    names: int = 128
+    """Different names of elements and attributes in one stream; the parser keeps each until the stream is over."""
+    name_length: int = 64
+    """Characters of one name."""
 
 
 BEFORE_JOIN: Final = Limits()
 AFTER_JOIN: Final = Limits(packet_bytes=64 * 1024)
-FROM_SERVER: Final = Limits(packet_bytes=1024 * 1024)
+FROM_SERVER: Final = Limits(packet_bytes=1024 * 1024, names=1024)
 """What a client accepts of its server: a position is about 45 KiB at most, a replay's packet may be longer."""
-REPORT_FROM_SERVER: Final = Limits(packet_bytes=8 * 1024 * 1024)
+REPORT_FROM_SERVER: Final = Limits(packet_bytes=8 * 1024 * 1024, names=1024)
 """... and what an administrator does who has asked for the status: some hundred bytes for each room and connection."""

@@ -27,7 +27,7 @@ _LONGEST_QUOTE: Final = 60
 
 
 class Element(Protocol):
-    """What a parsed element is asked for; lxml's satisfy it."""
+    """What a parsed element is asked for; those of `xml.etree` satisfy it, and lxml's."""
 
     @property
     def tag(self) -> str: ...

@@ -15,12 +15,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final, cast
 
-from lxml import etree
-
 from protocol.dialect import Dialect
 from protocol.errors import LocalProtocolError
 from protocol.messages import CloseConnection, Memento, Message, Result, RoomMessage, UnreadableData
 from protocol.reading import Element, Reading, UnreadableError
+from protocol.tree import parse_element
 from protocol.writer import Body, typed_element
 
 _ROOM: Final = "room"
@@ -97,10 +96,10 @@ def _distance(packet: Element, message: RoomMessage, dialect: Dialect) -> int:
         return 0
     if isinstance(message.data, UnreadableData):
         raise UnreadableError(message.data.problem)
-    written = etree.fromstring(typed_element(_INDENT, "data", dialect.data_body(message.data, _INDENT)).strip())
+    written = parse_element(typed_element(_INDENT, "data", dialect.data_body(message.data, _INDENT)))
     came = next(child for child in packet if child.tag == "data")
     difference = Counter(_elements(came))
-    difference.subtract(_elements(cast("Element", written)))
+    difference.subtract(_elements(written))
     return sum(map(abs, difference.values()))
 
 

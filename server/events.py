@@ -270,9 +270,10 @@ class InternalError(Happening, frozen=True):
     error: str
 
     @classmethod
-    def of(cls, error: Exception, connection: str = "") -> InternalError:
-        """What was raised, and where."""
-        return cls(connection, "".join(traceback.format_exception(error)))
+    def of(cls, error: BaseException, connection: str = "", data: bytes = b"") -> InternalError:
+        """What was raised, and where; `data` are the bytes that were being read, if any were."""
+        reading = f"while reading {data!r}\n" if data else ""
+        return cls(connection, "".join(traceback.format_exception(error)) + reading)
 
 
 KINDS: frozenset[type[Happening]] = frozenset(

@@ -16,7 +16,7 @@ from math import inf
 import trio
 
 from protocol.connection import Connection, ConnectionClosed, Role, StreamEnd
-from protocol.errors import RemoteProtocolError
+from protocol.errors import Refusal, RemoteProtocolError
 from protocol.limits import Limits
 from protocol.messages import AuthenticateRequest, CloseConnection, Departure, ErrorPacket, Message
 from server import events
@@ -317,6 +317,8 @@ class Session:
             self._say_goodbye_nowait(error.fault.value, Departure.UNKNOWN)
 
     def _refuse_bytes(self, error: RemoteProtocolError) -> None:
+        if error.refusal is Refusal.BUG:
+            self._stream.publish(events.InternalError.of(error.__cause__ or error, self._label, error.data))
         self._stream.publish(events.ProtocolBroken(self._label, error.refusal.value, str(error)))
         if self._peer.edition.policy.explains_protocol_errors:
             self._reply_error(str(error), error.original, error.refusal.value, Departure.PROTOCOL_ERROR)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final, NoReturn
+
 import pytest
 
 from protocol.connection import Connection, ConnectionClosed, Role, StreamEnd
+from protocol.dialect import Dialect
 from protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
 from protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
 from protocol.limits import AFTER_JOIN, BEFORE_JOIN, FROM_SERVER, Limits
 from protocol.messages import CloseConnection, Joined, JoinRequest, Left, PrepareRequest, Slot, StepRequest
+from protocol.plain_form import PlainForm
+from protocol.reader import PacketReader
+from protocol.tree import TreeBuilder
 from tests.protocol.streams import CUTS, LATEST, Cut, all_events, byte_by_byte, stream_of, whole
 
 
@@ -166,6 +173,64 @@ def test_a_client_reads_what_a_server_sends(cut: Cut) -> None:
     events = all_events(Connection(Role.CLIENT, BLOKUS_2021_R3), cut(stream_of(*packets)))
     assert [BLOKUS_2021_R3.encode(event) for event in events[:-2]] == packets  # type: ignore[arg-type]
     assert events[-2:] == [StreamEnd(), ConnectionClosed()]
+
+
+# -- our own bugs -----------------------------------------------------------------------------------------------------
+
+
+def fail(*_: object) -> NoReturn:
+    raise ValueError("a bug")
+
+
+PACKETS: Final = b'<protocol><join gameType="a"/><join gameType="b"/><join gameType="c"/>'
+BROKEN_FORM: Final = PlainForm(re.compile(rb'<join gameType="b"/>'), fail, 2, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("place", "name"),
+    [(Dialect, "decode"), (PacketReader, "next_packet"), (TreeBuilder, "end"), (TreeBuilder, "take")],
+    ids=["dialect", "reader", "handler", "end"],
+)
+def test_a_bug_is_told_as_an_error_with_its_cause_and_the_bytes(
+    monkeypatch: pytest.MonkeyPatch, place: type, name: str
+) -> None:
+    with monkeypatch.context() as patch:
+        if place is TreeBuilder:  # the parser has taken its handlers already
+            patch.setattr(TreeBuilder, name, fail)
+        connection = server()
+        connection.receive_data(PACKETS)
+        patch.setattr(place, name, fail)
+        with pytest.raises(RemoteProtocolError, match="because of a bug in the program") as error:
+            connection.next_event()
+    assert error.value.refusal is Refusal.BUG
+    assert isinstance(error.value.__cause__, ValueError)
+    assert b'<join gameType="a"/>' in error.value.data or name == "take"
+    assert connection.next_event() is None, "nothing more is understood"
+    connection.receive_data(b"")
+    assert connection.next_event() == ConnectionClosed()
+
+
+def test_a_bug_in_a_plain_form_comes_with_the_bytes() -> None:
+    connection = Connection(Role.SERVER, BLOKUS_2021_R3.evolve(plain_forms=(BROKEN_FORM,)))
+    connection.receive_data(PACKETS)
+    assert connection.next_event() == JoinRequest("a")
+    with pytest.raises(RemoteProtocolError) as error:
+        connection.next_event()
+    assert error.value.refusal is Refusal.BUG
+    assert error.value.data == b'<join gameType="b"/><join gameType="c"/>'
+
+
+def test_only_the_beginning_of_a_long_packet_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    connection = server()
+    monkeypatch.setattr(Dialect, "decode", fail)
+    packet = b"<join><a>" + b"x" * 6000 + b"</a>"
+    for piece in (b"<protocol>", packet, b"<b/>"):
+        connection.receive_data(piece)
+        assert connection.next_event() is None
+    connection.receive_data(b"</join>")
+    with pytest.raises(RemoteProtocolError) as error:
+        connection.next_event()
+    assert error.value.data == (b"<protocol>" + packet)[:4096]
 
 
 # -- out --------------------------------------------------------------------------------------------------------------

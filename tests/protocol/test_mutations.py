@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from protocol.connection import Connection, ConnectionClosed, Event, Role, StreamEnd
 from protocol.dialect import Dialect
 from protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
-from protocol.errors import RemoteProtocolError
+from protocol.errors import Refusal, RemoteProtocolError
 from protocol.limits import AFTER_JOIN
 from tests.effort import examples
 from tests.protocol.streams import LATEST, ONE_LINE_MOVE, in_random_pieces, stream_of
@@ -104,6 +104,7 @@ def check(stream: bytes, dialect: Dialect, seed: int) -> None:
             event = next_event_or_error(connection)
             if isinstance(event, RemoteProtocolError):
                 assert not is_broken
+                assert event.refusal is not Refusal.BUG, event.data
                 assert 0 < len(str(event)) < 1000
                 is_broken = True
                 if event.original is not None:

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from typing import cast
+import weakref
+from xml.parsers.expat import XMLParserType
 
 import pytest
-from lxml import etree
 
 from protocol.limits import BEFORE_JOIN, Limits
-from protocol.reader import SLICE_BYTES, PacketReader
+from protocol.reader import PacketReader
+from protocol.reading import Element
 from tests.protocol.streams import ONE_LINE_MOVE, Cut, byte_by_byte, in_random_pieces, whole
 
 
 def test_finished_packets_are_not_kept() -> None:
     reader = PacketReader(BEFORE_JOIN)
     reader.receive(b"<protocol>")
-    reader.next_packet()
-    nodes: set[tuple[int, int, int]] = set()
-    for number in range(1000):
+    before: weakref.ref[Element] | None = None
+    for number in range(100):
         reader.receive(b"\n <!-- %d --> text " % number + ONE_LINE_MOVE)
-        root = cast("etree._Element", reader.next_packet()).getparent()
-        assert root is not None
-        nodes.add((len(root), sum(1 for _ in root.iter()), len(root.text or "")))
-    assert len(nodes) == 1, "the tree is as small after the last packet as after the first"
-    assert nodes.pop()[:2] == (1, 5)
+        packet = reader.next_packet()
+        assert packet is not None
+        assert before is None or before() is None, "the packet before is gone, without a garbage collection"
+        before = weakref.ref(packet)
     assert len(reader._buffer) == 0
 
 
@@ -48,15 +47,15 @@ class CountingBuffer(bytearray):
 class CountingParser:
     """Counts what is fed."""
 
-    def __init__(self, parser: etree.XMLPullParser) -> None:
+    def __init__(self, parser: XMLParserType) -> None:
         self._parser = parser
         self.pieces = 0
-        self.characters = 0
+        self.bytes = 0
 
-    def feed(self, text: str) -> None:
+    def Parse(self, data: bytes) -> None:  # noqa: N802 - expat's name
         self.pieces += 1
-        self.characters += len(text)
-        self._parser.feed(text)
+        self.bytes += len(data)
+        self._parser.Parse(data)
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._parser, name)
@@ -67,7 +66,7 @@ STREAMS = {
     "a long text": b"<a>" + b"x" * 20_000 + b"</a>",
     "a long attribute": b"<a b='" + b"x" * 20_000 + b"'/>",
     "brackets in a comment": b"<a><!--" + b" </a" * 6_000 + b" --></a>",
-    "brackets in an attribute": b"<a b='" + b">" * 3000 + b"'/>",
+    "brackets in an attribute": b"<a b='" + b">" * 60 + b"'/>",
     "half end tags": b"<a><![CDATA[" + b"</" * 10_000 + b"]]></a>",
     "a long name": b"<" + b"a" * 10_000 + b"></" + b"a" * 10_000 + b">",
     "white space": (b"\n" * 5000 + b"<a/>") * 10,
@@ -87,7 +86,7 @@ def test_every_byte_is_looked_at_a_bounded_number_of_times_one_by_one(name: str)
 
 
 def check_linear(stream: bytes, cut: Cut) -> None:
-    reader = PacketReader(Limits(packet_bytes=64 * 1024))
+    reader = PacketReader(Limits(packet_bytes=64 * 1024, name_length=10_000))
     buffer, parser = CountingBuffer(), CountingParser(reader._parser)
     reader._buffer, reader._parser = buffer, parser  # type: ignore[assignment]
     pieces = 0
@@ -97,6 +96,6 @@ def check_linear(stream: bytes, cut: Cut) -> None:
         while reader.next_packet() is not None:
             pass
     size = len(stream) + len(b"<protocol>")
-    assert parser.characters == size, "each byte is fed once"
+    assert parser.bytes == size, "each byte is fed once"
     assert buffer.looked_at <= 4 * size + 150 * pieces
-    assert parser.pieces <= pieces + stream.count(b">") + size // SLICE_BYTES + 2
+    assert parser.pieces <= pieces + stream.count(b">") + 2

@@ -7,15 +7,16 @@ import socket
 import struct
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
+from xml.parsers.expat import XMLParserType
 
 import pytest
 import trio
-from lxml import etree
 from trio.testing import memory_stream_pair, wait_all_tasks_blocked
 
 from game.blokus.state import BlokusState
 from protocol.connection import Connection
 from protocol.reader import PacketReader
+from protocol.tree import TreeBuilder
 from server.audience import Audience
 from server.chair import Chair
 from server.clock import MoveClock
@@ -36,7 +37,8 @@ TRANSIENT = (
     Peer,
     Connection,
     PacketReader,
-    etree.XMLPullParser,
+    TreeBuilder,
+    XMLParserType,
     StreamWire,
     SocketWire,
     ThrottledWire,

@@ -214,8 +214,12 @@ async def test_a_bug_in_a_reader_hurts_nobody_else(autojump_clock: object, monke
         with monkeypatch.context() as patch:
             patch.setattr(Dialect, "decode", fail)
             await caller.says("<protocol><join/>")
-        assert await caller.hears() == START + CONFESSION + GOODBYE
-        assert len(house.happened(events.InternalError, caller.label)) == 1
+        told = answered("This packet could not be read because of a bug in the program that reads it")
+        assert await caller.hears() == START + told + GOODBYE
+        (bug,) = house.happened(events.InternalError, caller.label)
+        assert bug.error.endswith("RuntimeError: a bug\nwhile reading b'<protocol><join/>'\n")
+        (refusal,) = house.happened(events.ProtocolBroken, caller.label)
+        assert refusal.refusal == "bug"
         await bystanders.have_noticed_nothing()
 
 

@@ -1,0 +1,170 @@
+"""XML text in, elements out: expat's handlers, with a limit for each thing that a sender can make many of.
+
+Invariants: a limit is checked in the handler, before more is parsed. A finished element is referred to by nobody but
+the caller. Whatever a parser has stored is freed with it, names included, and a parser serves one stream. (libxml2,
+which lxml wraps, keeps every name of every stream in one dictionary until the process ends.) Names are taken as they
+were written: prefixes and name spaces have no meaning in this protocol.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NoReturn
+
+# The warning is about document types (entities that grow, files that are read); these are refused at their first byte.
+from xml.etree.ElementTree import Element as TreeElement
+from xml.parsers import expat
+
+from protocol.errors import Refusal, RemoteProtocolError
+from protocol.limits import FROM_SERVER, Limits
+from protocol.reading import Element, quote
+
+_PACKET_DEPTH: Final = 2
+_TEXT_BYTES: Final = 1024
+"""The handler is called once for so much text, not for every line; each parser has a buffer of this size."""
+_UTF8_NAMES: Final = frozenset({"utf-8", "utf8"})
+_VERSIONS: Final = "1."
+
+
+class TreeBuilder:
+    """Builds one packet after the other from the calls of a parser, and refuses what passes `limits`.
+
+    It does not refer to the parser, whose handlers refer to it: both are freed by counting references.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        """May be replaced at any time."""
+        self.packet_number = 0
+        """How many packets have begun."""
+        self.depth = 0
+        """Elements that are open, the root included."""
+        self.is_over = False
+        """The root has been closed."""
+        self.event_count = 0
+        """Tags, texts and comments so far."""
+        self.names: dict[str, str] = {}
+        """Every name of an element or attribute so far: the parser keeps each string once, in here."""
+        self._names_checked = 0
+        self._children = 0
+        self._root_tag: str | None = None
+        self._open: list[TreeElement] = []
+        """The open packet and its open descendants."""
+        self._finished: TreeElement | None = None
+
+    @property
+    def open_tag(self) -> str | None:
+        """The innermost open element."""
+        return self._open[-1].tag if self._open else self._root_tag
+
+    @property
+    def packet_tag(self) -> str | None:
+        """The packet that has begun and not ended."""
+        return self._open[0].tag if self._open else None
+
+    def take(self) -> Element | None:
+        """The packet that has ended since the last call."""
+        packet, self._finished = self._finished, None
+        return packet
+
+    def refusal(self, refusal: Refusal, what: str) -> RemoteProtocolError:
+        """The error that says `what` of the packet that is open or comes next."""
+        return RemoteProtocolError(refusal, f"Packet {self.packet_number + (not self._open)} {what}")
+
+    # -- handlers of the parser -------------------------------------------------------------------------------------
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        """A start tag. Raises RemoteProtocolError."""
+        self.event_count += 1
+        self.depth = depth = self.depth + 1
+        limits = self.limits
+        node = TreeElement(tag, attributes)
+        if depth > _PACKET_DEPTH:
+            self._children += 1
+            if self._children > limits.children:
+                raise self.refusal(Refusal.CHILDREN, f"has more than {limits.children} elements below it")
+            if depth > limits.depth:
+                raise self.refusal(Refusal.DEPTH, f"has elements nested deeper than {limits.depth}")
+            self._open[-1].append(node)
+            self._open.append(node)
+        elif depth == _PACKET_DEPTH:
+            self.packet_number += 1
+            self._children = 0
+            self._open.append(node)
+        else:
+            self._root_tag = tag
+        if len(attributes) > limits.attributes:
+            what = f"has an element <{quote(tag)}> with more than {limits.attributes} attributes"
+            raise self.refusal(Refusal.ATTRIBUTES, what)
+        if len(self.names) != self._names_checked:
+            self._check_names(tag, attributes)
+
+    def end(self, _tag: str) -> None:
+        """An end tag; the parser has checked that it is the right one."""
+        self.event_count += 1
+        self.depth -= 1
+        if self._open:
+            node = self._open.pop()
+            if not self._open:
+                self._finished = node
+        else:
+            self.is_over = True
+
+    def text(self, text: str) -> None:
+        """Text; only what stands before an element's first child is kept."""
+        self.event_count += 1
+        if self._open:
+            node = self._open[-1]
+            if not len(node):
+                node.text = text if node.text is None else node.text + text
+
+    def note_comment(self, _text: str) -> None:
+        """A comment: nothing but a sign that the parser goes on."""
+        self.event_count += 1
+
+    def refuse_doctype(self, *_what: object) -> NoReturn:
+        """A document type. Raises RemoteProtocolError."""
+        raise RemoteProtocolError(Refusal.DOCTYPE, "The stream contains a DOCTYPE; document types are not allowed")
+
+    def check_declaration(self, version: str, encoding: str | None, _standalone: int) -> None:
+        """The XML declaration. Raises RemoteProtocolError."""
+        if encoding is not None and encoding.lower() not in _UTF8_NAMES:
+            explanation = f"The stream declares the encoding {quote(encoding)!r}; only UTF-8 is understood"
+            raise RemoteProtocolError(Refusal.ENCODING, explanation)
+        if not version.startswith(_VERSIONS):
+            explanation = f"The stream declares version {quote(version)!r} of XML; only 1.0 is understood"
+            raise RemoteProtocolError(Refusal.MALFORMED, explanation)
+
+    def _check_names(self, tag: str, attributes: dict[str, str]) -> None:
+        limits = self.limits
+        self._names_checked = len(self.names)
+        if self._names_checked > limits.names:
+            raise self.refusal(Refusal.NAMES, f"has a name too many: a stream may use {limits.names} different ones")
+        for name in (tag, *attributes):
+            if len(name) > limits.name_length:
+                what = f"has a name longer than {limits.name_length} characters: {quote(name)}"
+                raise self.refusal(Refusal.NAME_LENGTH, what)
+
+
+def new_parser(builder: TreeBuilder) -> expat.XMLParserType:
+    """A parser of UTF-8 that calls `builder`, for one stream."""
+    parser = expat.ParserCreate("utf-8", None, builder.names)
+    # Without this, newer releases of expat hold the end of a packet back until more comes. Older ones do not know it.
+    getattr(parser, "SetReparseDeferralEnabled", bool)(False)
+    parser.buffer_size = _TEXT_BYTES
+    parser.buffer_text = True
+    parser.StartElementHandler = builder.start
+    parser.EndElementHandler = builder.end
+    parser.CharacterDataHandler = builder.text
+    parser.CommentHandler = builder.note_comment
+    parser.StartDoctypeDeclHandler = builder.refuse_doctype
+    parser.XmlDeclHandler = builder.check_declaration
+    return parser
+
+
+def parse_element(text: str) -> Element:
+    """The only element of `text`, which this program has written."""
+    builder = TreeBuilder(FROM_SERVER)
+    new_parser(builder).Parse(f"<protocol>{text}")
+    element = builder.take()
+    assert element is not None
+    return element
