@@ -6,6 +6,7 @@ from pathlib import Path
 
 from client.editions import DEFAULT_GAME_TYPE
 from match.setup import Entrant, MatchSetup, Patience
+from tests.patience import PATIENCE
 
 
 def lenient_setup(folder: Path, first: Entrant, second: Entrant, game_type: str = DEFAULT_GAME_TYPE) -> MatchSetup:
@@ -16,6 +17,6 @@ def lenient_setup(folder: Path, first: Entrant, second: Entrant, game_type: str 
         games=2,
         seed=1,
         run_id=str(folder),
-        patience=Patience(start=60, exit=30, game=120),
-        server_options={"soft_timeout": 60.0, "hard_timeout": 60.0},
+        patience=Patience(start=PATIENCE, exit=PATIENCE, game=PATIENCE),
+        server_options={"soft_timeout": PATIENCE, "hard_timeout": PATIENCE},
     )

@@ -52,8 +52,8 @@ async def test_record_replay_and_the_servers_own_agree(
         games=2,
         seed=1,
         run_id=str(tmp_path),
-        patience=Patience(start=60, exit=30, game=120),
-        server_options={"replay_directory": kept, "soft_timeout": 60.0, "hard_timeout": 60.0},
+        patience=Patience(start=PATIENCE, exit=PATIENCE, game=PATIENCE),
+        server_options={"replay_directory": kept, "soft_timeout": PATIENCE, "hard_timeout": PATIENCE},
     )
     with trio.fail_after(PATIENCE):
         async with open_arena(setup) as arena:

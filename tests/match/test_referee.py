@@ -414,10 +414,10 @@ async def test_a_plain_join_takes_the_programs_own_seat(tmp_path: Path) -> None:
 @pytest.mark.slow
 async def test_a_program_of_another_season_hears_at_once_what_is_played(tmp_path: Path) -> None:
     other = f"{PYTHON} -m spielleiter play --game swc_2018_hase_und_igel -h {{host}} -p {{port}}"
-    record = await play(tmp_path, f"{BUILTIN} -s first", other, patience=Patience(start=25))
+    record = await play(tmp_path, f"{BUILTIN} -s first", other, patience=Patience(start=PATIENCE))
     assert (record.verdict, record.offender, record.is_counted) == (Verdict.NEVER_JOINS, 1, False)
     assert f"{DEFAULT_GAME_TYPE} is played here, not swc_2018_hase_und_igel" in record.reason
-    assert record.wall_seconds < 25
+    assert record.wall_seconds < PATIENCE
 
 
 async def test_a_folder_that_cannot_be_is_the_machines_fault(tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ async def play_three(folder: Path, first: str, second: str, patience: Patience) 
         seed=1,
         run_id=str(folder),
         patience=patience,
-        server_options={"soft_timeout": 60.0, "hard_timeout": 60.0},
+        server_options={"soft_timeout": PATIENCE, "hard_timeout": PATIENCE},
     )
     with trio.fail_after(PATIENCE):
         async with open_arena(setup) as arena, open_residents(set(), patience.exit) as residents:
@@ -142,7 +142,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.mark.slow
 async def test_a_player_that_stays_plays_all_games_in_one_process(tmp_path: Path, started: list[str]) -> None:
-    records = await play_three(tmp_path, f"{PLAYER} --stay", PLAYER, Patience(60, 60, 120))
+    records = await play_three(tmp_path, f"{PLAYER} --stay", PLAYER, Patience(PATIENCE, PATIENCE, PATIENCE))
     assert [record.verdict for record in records] == [Verdict.REGULAR] * 3
     assert all(record.plies > 20 and min(record.cpu_seconds) > 0 for record in records)
     assert len([line for line in started if "--stay" in line]) == 1
@@ -156,7 +156,7 @@ async def test_a_player_that_stays_plays_all_games_in_one_process(tmp_path: Path
 @pytest.mark.slow
 async def test_who_hangs_after_a_game_is_started_anew_without_blame(tmp_path: Path, started: list[str]) -> None:
     hanging = f"sh -c '{PLAYER} \"$@\"; exec sleep 1000' bot"
-    records = await play_three(tmp_path, hanging, "builtin:first", Patience(60, 0.5, 120))
+    records = await play_three(tmp_path, hanging, "builtin:first", Patience(PATIENCE, 0.5, PATIENCE))
     assert records[0].verdict == Verdict.REGULAR
     assert records[1].causes == records[2].causes == ("REGULAR", "REGULAR")
     # from the second game on it is treated as with --restart always

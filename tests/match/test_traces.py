@@ -47,8 +47,8 @@ async def test_a_game_without_fault_leaves_what_was_asked_for(keep: Keep, tmp_pa
         games=1,
         seed=1,
         run_id=str(tmp_path),
-        patience=Patience(start=60, exit=30, game=120),
-        server_options={"soft_timeout": 60.0, "hard_timeout": 60.0},
+        patience=Patience(start=PATIENCE, exit=PATIENCE, game=PATIENCE),
+        server_options={"soft_timeout": PATIENCE, "hard_timeout": PATIENCE},
     )
     with trio.fail_after(PATIENCE):
         async with open_arena(setup) as arena:
