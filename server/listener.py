@@ -35,7 +35,8 @@ from server.errors import StartError
 from server.garbage import collect_in_quiet, tamed_collector
 from server.guard import PasswordGuard
 from server.line_writer import line_writer
-from server.lobby import NO_ADMINS, Lobby, LobbySettings
+from server.lobby import Lobby
+from server.lobby_settings import NO_ADMINS, LobbySettings
 from server.log import LogFile, log_events, logged_kinds
 from server.policy import Edition
 from server.replay import load_starting_states
@@ -349,4 +350,5 @@ def _lobby_settings(config: Config) -> LobbySettings:
         seats_per_connection=config.seats_per_connection,
         observers_per_room=config.observers_per_room,
         reservation_timeout=config.reservation_timeout,
+        delivery_timeout=config.delivery_timeout,
     )
