@@ -2,8 +2,9 @@
 
 Invariants: the clock of a request starts when the request was handed to the kernel, and at the latest
 `delivery_timeout` seconds after it was queued: a player that does not take what it is sent cannot keep its own clock
-from starting. At each limit the player's input is looked at; no verdict is made while bytes lie unread, and where
-nothing was there, nothing that comes later can be taken for an answer in time. Once forgotten, a request does nothing.
+from starting. The player's input is looked at when the clock starts and when a limit has passed: no verdict is made
+while bytes lie unread, and where nothing was there, nothing that comes later can be taken for an answer in time. Once
+forgotten, a request does nothing.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from server.host import Alarm, RoomHost
 
 SECOND_LOOK: Final = 0.01  # seconds until a verdict is tried again when bytes have arrived that nobody has read
 LAST_LOOK: Final = 1.0  # seconds after the first look at which a peer that keeps bytes dripping is judged all the same
+LOOK_DELAY: Final = 0.05
+"""Seconds after the soft limit at which the input is looked at: the kernel may have stamped bytes that it is still busy
+to hand over, and these are not late."""
 
 ExpiredCallback = Callable[[float, float, float], None]
 """Called with the think time, the instant of the verdict and how late that was, in seconds."""
@@ -51,8 +55,8 @@ class PendingMove:
         clock.start(now)
         self._look()
         soft, hard = clock.soft_deadline, clock.hard_deadline
-        if soft is not None and (hard is None or soft < hard):
-            self._call_at(soft, self._soft_limit_passed)
+        if soft is not None and (hard is None or soft + LOOK_DELAY < hard):
+            self._call_at(soft + LOOK_DELAY, self._soft_limit_passed)
         elif hard is not None:
             self._await_hard_limit(hard)
 

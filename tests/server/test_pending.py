@@ -10,8 +10,9 @@ from server.chair import Chair
 from server.clock import UNLIMITED, Arrival, MoveClock, TimeLimits
 from server.editions import EDITIONS
 from server.peer import Peer, SentCallback
-from server.pending import LAST_LOOK, SECOND_LOOK, PendingMove
+from server.pending import LAST_LOOK, LOOK_DELAY, SECOND_LOOK, PendingMove
 from tests.server.playbook import Table
+
 
 class Sink:
     """A player's connection: notes when it was looked at."""
@@ -50,12 +51,15 @@ def test_input_is_looked_at_when_the_clock_starts_and_at_each_limit() -> None:
     case = Case(TimeLimits(2.0, 10.0))
     case.pending.start_clock(0.0)
     case.table.advance(20.0)
-    assert case.sink.looks == [0.0, 2.0, 10.0]
+    assert case.sink.looks == [0.0, 2.0 + LOOK_DELAY, 10.0]
     assert case.expired == [(10.0, 10.0, 0.0)]
     assert not case.clock.is_running
 
 
-@pytest.mark.parametrize(("limits", "looks"), [(TimeLimits(3.0, 3.0), [0.0, 3.0]), (TimeLimits(None, 3.0), [0.0, 3.0])])
+@pytest.mark.parametrize(
+    ("limits", "looks"),
+    [(TimeLimits(3.0, 3.0), [0.0, 3.0]), (TimeLimits(2.97, 3.0), [0.0, 3.0]), (TimeLimits(None, 3.0), [0.0, 3.0])],
+)
 def test_one_look_is_enough_where_the_soft_limit_is_none_of_its_own(limits: TimeLimits, looks: list[float]) -> None:
     case = Case(limits)
     case.pending.start_clock(0.0)
@@ -68,7 +72,7 @@ def test_without_a_hard_limit_nothing_happens_at_the_soft_one_but_a_look() -> No
     case = Case(TimeLimits(2.0, None))
     case.pending.start_clock(0.0)
     case.table.advance(20.0)
-    assert case.sink.looks == [0.0, 2.0]
+    assert case.sink.looks == [0.0, 2.0 + LOOK_DELAY]
     assert case.expired == []
     assert case.clock.is_running
 
