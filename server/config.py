@@ -21,6 +21,7 @@ from server.setting import (
     address,
     choice,
     directory_switch,
+    fraction,
     milliseconds,
     optional,
     pairs,
@@ -188,10 +189,24 @@ class Config:
     packet_bytes_before: int = setting(
         8192, whole_number(256), LIMITS, "Bytes of one packet, before the sender has joined or authenticated."
     )
-    packet_bytes: int = setting(65536, whole_number(256), LIMITS, "Bytes of one packet after that.")
+    packet_bytes_player: int = setting(16384, whole_number(256), LIMITS, "Bytes of one packet of a player: a move.")
+    packet_bytes: int = setting(65536, whole_number(256), LIMITS, "Bytes of one packet of an administrator.")
     packet_depth: int = setting(32, whole_number(4), LIMITS, "How deep elements may nest in a packet.")
     packet_attributes: int = setting(64, whole_number(4), LIMITS, "Attributes of one element.")
-    packet_children: int = setting(4096, whole_number(4), LIMITS, "Elements in one packet.")
+    packet_children: int = setting(4096, whole_number(4), LIMITS, "Elements in one packet of an administrator.")
+    packet_children_player: int = setting(64, whole_number(4), LIMITS, "Elements in one packet of anybody else.")
+    connection_share: float = setting(
+        0.1,
+        fraction(),
+        LIMITS,
+        "Part of one processor that a connection may use in the long run for what is not a player's accepted packet.",
+    )
+    strangers_share: float = setting(
+        0.25,
+        fraction(),
+        LIMITS,
+        "Part of one processor that all who have not joined, or were refused something, may use while others play.",
+    )
     first_packet_timeout: float = setting(
         30.0, seconds(), LIMITS, "Seconds in which a connection must send its first packet."
     )

@@ -31,6 +31,7 @@ from server import events
 from server.audience import Audience
 from server.chair import Chair
 from server.clock import Arrival
+from server.echoes import shortened
 from server.ending import Ending, leaders
 from server.errors import Fault, RequestError
 from server.host import RoomHost
@@ -142,14 +143,14 @@ class Room:
             raise RequestError(Fault.NOT_A_MEMBER, self._texts.not_member(self.id))
         data = message.data
         if not isinstance(data, MoveData | UnreadableData):
-            raise RequestError(Fault.NOT_A_MOVE, self._texts.non_move(message))
+            raise RequestError(Fault.NOT_A_MOVE, self._texts.non_move(shortened(message)))
         pending = self._pending
         if pending is None or pending.seat != chair.seat:
-            self._refuse_out_of_turn(peer, chair, data)
+            self._refuse_out_of_turn(peer, chair, shortened(data))
         elif self._is_too_slow(pending, chair, arrival, now):
             pass  # the game is over, whatever the move
         elif isinstance(data, UnreadableData):
-            self._refuse(peer, chair, Fault.UNREADABLE_MOVE, self._texts.unreadable(chair.name, data))
+            self._refuse(peer, chair, Fault.UNREADABLE_MOVE, self._texts.unreadable(chair.name, shortened(data)))
         else:
             self._play(peer, chair, data)
 
@@ -157,7 +158,7 @@ class Room:
         try:
             self.state = self.state.play(data.move)
         except IllegalMoveError as error:
-            refusal = self._texts.illegal(chair.name, error.mistake, data.move, self.state)
+            refusal = self._texts.illegal(chair.name, error.mistake, shortened(data.move), self.state)
             self._refuse(peer, chair, Fault.ILLEGAL_MOVE, refusal)
             return
         think_time, turn = chair.clock.think_times[-1], self.state.turn

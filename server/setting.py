@@ -117,6 +117,18 @@ def seconds(*, can_be_zero: bool = False) -> Kind[float]:
     return Kind(f"seconds, {bound} up to {MAX_SECONDS}", parse, "SECONDS", lambda value: f"{value:g}")
 
 
+def fraction() -> Kind[float]:
+    """A part of a whole: more than 0, and 1 at most."""
+
+    def parse(text: str) -> float:
+        value = float(text)
+        if not 0 < value <= 1:
+            raise ValueError(text)
+        return value
+
+    return Kind("a number above 0 and up to 1", parse, "PART", lambda value: f"{value:g}")
+
+
 def switch() -> Kind[bool]:
     def parse(text: str) -> bool:
         return {"true": True, "false": False}[text.lower()]

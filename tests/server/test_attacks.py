@@ -1,4 +1,4 @@
-"""What somebody does who has read the source: it costs its sender the game, or its connection, and nobody else anything.
+"""What somebody does who has read the source: it costs its sender the game or its connection, and nobody else a thing.
 
 Whole servers in virtual time. What such clients cost in real time, `bench.bench_hostile` measures.
 """

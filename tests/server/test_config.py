@@ -44,10 +44,14 @@ def test_nothing_given_means_the_defaults(tmp_path: Path) -> None:
 
 LIMITS = {
     "packetBytesBefore": 8 * 1024,
+    "packetBytesPlayer": 16 * 1024,
     "packetBytes": 64 * 1024,
     "packetDepth": 32,
     "packetAttributes": 64,
     "packetChildren": 4096,
+    "packetChildrenPlayer": 64,
+    "connectionShare": 0.1,
+    "strangersShare": 0.25,
     "firstPacketTimeout": 30,
     "packetTimeout": 10,
     "outboxBytes": 4 * 1024 * 1024,
