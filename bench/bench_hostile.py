@@ -1,8 +1,9 @@
-"""Latency of moves with and without 500 hostile clients: `python -m bench.bench_hostile [HOSTILE [GAMES]]`.
+"""Latency of moves with and without hostile clients: `python -m bench.bench_hostile [HOSTILE...] [--games N]`.
 
-Law: one server, one driver; quiet and attack by turns in the same run, medians of the rounds. Players think for a
-tenth of a second or so, or answer at once (`--pace 0`: as many moves as the server can). With `--each` every kind of
-attack is shown alone as well.
+Invariants: one server, one driver; quiet and attack by turns in the same run, medians of the rounds. Each number of
+hostile clients (500, unless others are given) is measured by itself. Players think for a tenth of a second or so, or
+answer at once (`--pace 0`: as many moves as the server can). With `--each` every kind of attack is shown alone as well,
+with `--kinds` only those that are named.
 """
 
 from __future__ import annotations
@@ -81,30 +82,36 @@ def drive(plan: Plan, seconds: float) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("hostile", type=int, nargs="?", default=500)
-    parser.add_argument("games", type=int, nargs="?", default=20)
+    parser.add_argument("hostile", type=int, nargs="*", default=[500], help="how many of them")
+    parser.add_argument("--games", type=int, default=20)
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="of each measurement")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--kinds", nargs="+", default=[], help="each of these alone, and nothing else")
     parser.add_argument("--pace", type=float, default=0.1, help="seconds players think; 0: they answer at once")
     parser.add_argument("--each", action="store_true", help="each kind alone, too")
     arguments = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     kinds = [kind.__name__.lower() for kind in KINDS]
-    attacks = [("attack", tuple(kinds)), *((kind, (kind,)) for kind in kinds if arguments.each)]
+    alone = arguments.kinds or (kinds if arguments.each else [])
+    attacks = [] if arguments.kinds else [("attack", tuple(kinds))]
+    attacks += [(kind, (kind,)) for kind in alone]
+    crowds = [(f"{count} {name}", count, chosen) for count in arguments.hostile for name, chosen in attacks]
     found: dict[str, list[dict[str, float]]] = {}
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as (port, server):
         pace = arguments.pace or None
         plan = plan_of(load_of(EDITION), port, arguments.games, pid=server.pid, pace=pace, is_spread=pace is None)
 
         def measure(name: str) -> None:
-            measured = drive(plan, SECONDS)
+            measured = drive(plan, arguments.seconds)
             found.setdefault(name, []).append(measured)
             told = "  ".join(f"{key} {measured[key]:9.3f}" for key in (*SHOWN, "cpu us/move"))
-            print(f"{name:10} {told}", flush=True)
+            print(f"{name:14} {told}", flush=True)
 
         measure("warm-up")
-        for _ in range(ROUNDS):
-            for name, chosen in attacks:
+        for _ in range(arguments.rounds):
+            for name, count, chosen in crowds:
                 measure("quiet")
-                with attacked(port, arguments.hostile, chosen):
+                with attacked(port, count, chosen):
                     measure(name)
     middle = {
         name: {key: statistics.median(each[key] for each in rounds) for key in SHOWN} for name, rounds in found.items()
@@ -112,7 +119,7 @@ def main() -> None:
     for name in found:
         told = "  ".join(f"{key} {value:.2f}" for key, value in middle[name].items())
         more = "  ".join(f"{key[:-3]} x{middle[name][key] / middle['quiet'][key]:.2f}" for key in SHOWN[1:3])
-        print(f"{name:10} {arguments.games} games  {told}  {more}")
+        print(f"{name:14} {arguments.games} games  {told}  {more}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Clients that mean no good: `python -m bench.hostile PORT COUNT [KIND]`, all at once, until standard input ends.
 
 Invariants: each does one thing for ever, and comes back a second after it was cut off (one that only connects and
-resets, four times a second). "ready" is written as soon as everybody has connected once; at the end how often each did.
+resets, four times a second). Those that flood send again as soon as the kernel takes more. "ready" is written as soon
+as everybody has connected once; at the end how often each kind did.
 """
 
 from __future__ import annotations
@@ -19,8 +20,22 @@ from collections import Counter
 
 PAUSE = 1.0  # seconds until somebody who was cut off comes back, and between two bytes or bursts
 RESET_PAUSE = 0.25
+FLOOD_PAUSE = 0.02  # seconds between two looks whether the kernel takes more
+FLOOD_PACKETS = 20  # most at one look, so that one client leaves the others time
 JOIN = b'<protocol>\n  <join gameType="swc_2027_blokus"/>'
 REFUSED = b'\n  <joinPrepared reservationCode="nobody"/>' * 20
+QUOTES = b'\n  <joinPrepared reservationCode="' + b"&quot;" * 2600 + b'"/>'
+"""An answer that repeated it would be as long, and takes long to escape. It fits into what a player may send."""
+SLOTS = b'\n  <prepare gameType="swc_2027_blokus">' + b"<slot/>" * 60 + b"</prepare>"
+MORE_QUOTES = b'\n  <joinPrepared reservationCode="' + b"'" * 60_000 + b'"/>'
+MORE_SLOTS = b'\n  <prepare gameType="swc_2027_blokus">' + b"<slot/>" * 4000 + b"</prepare>"
+"""What servers took whose limits for players were those for administrators."""
+HINTS = (
+    b'\n  <room roomId="nowhere"><data class="sc.plugin2027.SetMove"><piece color="BLUE" kind="MONO" rotation="NONE" '
+    b'isFlipped="false"><position x="0" y="0"/></piece>%s</data></room>'
+)
+FEW_HINTS = HINTS % (b'<hint content="......................................................"/>' * 60)
+MANY_HINTS = HINTS % (b'<hint content="x"/>' * 3000)
 LAUGHS = b'<?xml version="1.0"?><!DOCTYPE protocol [<!ENTITY a0 "ha">%s]><protocol><join gameType="&a9;"/>' % b"".join(
     b'<!ENTITY a%d "%s">' % (level, b"&a%d;" % (level - 1) * 10) for level in range(1, 10)
 )
@@ -110,7 +125,7 @@ class Named(Hostile):
     opening = b"<protocol><" + b"n" * 65536 + b"/>"
 
 
-class Flooding(Hostile):
+class Inventive(Hostile):
     """Names that nobody has used before, 300 in each packet."""
 
     def act(self, now: float) -> None:
@@ -142,7 +157,108 @@ class Resetting(Hostile):
     opening = b"<protocol><join"
 
 
-KINDS: tuple[type[Hostile], ...] = (Silent, Dripping, Endless, Laughing, Named, Flooding, Deaf, Resetting)
+class Flooding(Hostile):
+    """Joins, and then sends packets that cost much to refuse, as fast as they are taken."""
+
+    opening = JOIN
+    pause = FLOOD_PAUSE
+    reads = True
+
+    def __init__(self, crowd: Crowd) -> None:
+        super().__init__(crowd)
+        self._rest = b""
+
+    def act(self, now: float) -> None:
+        is_new = self.sock is None
+        super().act(now)
+        if not is_new and self.sock is not None:
+            self._flood()
+
+    def leave(self) -> None:
+        super().leave()
+        self._rest = b""
+
+    def _flood(self) -> None:
+        assert self.sock is not None
+        try:
+            for _ in range(FLOOD_PACKETS):
+                self._rest = self._rest or self.packet
+                self._rest = self._rest[self.sock.send(self._rest) :]
+        except BlockingIOError:
+            pass
+        except OSError:
+            self.leave()
+
+    packet = b""
+
+
+class Quotes(Flooding):
+    """Texts that grow when they are escaped."""
+
+    packet = QUOTES
+
+
+class MoreQuotes(Flooding):
+    """... as many as an administrator may send."""
+
+    packet = MORE_QUOTES
+
+
+class Slots(Flooding):
+    """Games with as many slots as fit."""
+
+    packet = SLOTS
+
+
+class MoreSlots(Flooding):
+    """... as many as an administrator may send."""
+
+    packet = MORE_SLOTS
+
+
+class Hints(Flooding):
+    """Moves with as many hints as fit, in a room that there is not."""
+
+    packet = FEW_HINTS
+
+
+class MoreHints(Flooding):
+    """... as many as an administrator may send."""
+
+    packet = MANY_HINTS
+
+
+class Staller(Flooding):
+    """Has its own outbox filled with errors and reads a little now and then, so that no request reaches it."""
+
+    packet = REFUSED
+    reads = False
+    pause = PAUSE
+
+    def act(self, now: float) -> None:
+        super().act(now)
+        if self.sock is not None:
+            with contextlib.suppress(OSError):
+                self.sock.recv(1)
+
+
+KINDS: tuple[type[Hostile], ...] = (
+    Silent,
+    Dripping,
+    Endless,
+    Laughing,
+    Named,
+    Inventive,
+    Deaf,
+    Resetting,
+    Quotes,
+    MoreQuotes,
+    Slots,
+    MoreSlots,
+    Hints,
+    MoreHints,
+    Staller,
+)
 
 
 class Crowd:

@@ -1,8 +1,9 @@
 """How long a player thought, and whether that was too long.
 
-Law: a clock never looks at the time itself; every instant is an argument, in seconds of one monotonic clock. It runs
-from the moment a request was handed to the kernel to the moment the answer's last byte reached this machine. The soft
-limit is judged when an answer is there, the hard limit when none came.
+Invariants: a clock never reads the time itself; every instant is an argument, in seconds of one monotonic clock. It
+runs from the moment a request was handed to the kernel (or should have been: `server.pending`) to the moment the
+answer's last byte reached this machine. The soft limit is judged when an answer is there, the hard limit when none
+came.
 """
 
 from __future__ import annotations
@@ -64,6 +65,13 @@ class MoveClock:
         return self._started is not None
 
     @property
+    def soft_deadline(self) -> float | None:
+        """The instant after which an answer is too late; None while standing or without a limit."""
+        if self._started is None or self._limits.soft_timeout is None:
+            return None
+        return self._started + self._limits.soft_timeout
+
+    @property
     def hard_deadline(self) -> float | None:
         """The instant at which the game ends without an answer; None while standing or without a limit."""
         if self._started is None or self._limits.hard_timeout is None:
@@ -71,7 +79,7 @@ class MoveClock:
         return self._started + self._limits.hard_timeout
 
     def start(self, now: float) -> None:
-        """The request was handed to the kernel at `now`."""
+        """The request was handed to the kernel at `now`, or counts as delivered from then on."""
         if self._started is not None:
             raise ClockError("the clock runs already")
         self._limits = self.next_limits

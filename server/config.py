@@ -2,14 +2,13 @@
 
 Law: a `Config` is made once, at the start, and never changes. A value comes from the strongest of four places:
 command line, `SPIELLEITER_*` environment variables, `server.properties`, the default below. What is unknown or cannot
-be read stops the start with one line that names place, value and what is allowed. The help of the command, the table
-in the README and the shipped `server.properties` are made from the fields below.
+be read stops the start with one line that names place, value and what is allowed. The help of the command and what
+`server.config_texts` renders are made from the fields below.
 """
 
 from __future__ import annotations
 
 import ipaddress
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,13 +17,14 @@ from typing import Any, TypeAlias
 
 from server.errors import StartError
 from server.setting import (
-    Kind,
     Setting,
     address,
     choice,
     directory_switch,
+    fraction,
     milliseconds,
     optional,
+    pairs,
     path,
     seconds,
     setting,
@@ -55,20 +55,7 @@ class ConfigError(StartError):
     """A setting is unknown or cannot be read; the text is one line: place, value, what is allowed."""
 
 
-def _parse_editions(text: str) -> Mapping[str, str]:
-    pairs = [pair.strip() for pair in text.split(",")] if text else []
-    if not all(re.fullmatch(r"[^=\s]+=[^=\s]+", pair) for pair in pairs):
-        raise ValueError(text)
-    return MappingProxyType(dict(pair.split("=") for pair in pairs))
-
-
-_EDITIONS: Kind[Mapping[str, str]] = Kind(
-    "gameType=edition (several with commas between them)",
-    _parse_editions,
-    "GAMETYPE=EDITION",
-    lambda value: ",".join(f"{game_type}={edition}" for game_type, edition in value.items()),
-    is_repeatable=True,
-)
+_EDITIONS = pairs("gameType", "edition")
 
 LISTENING, GAMES, REPLAYS, LOGGING, LIMITS = "Listening", "Games", "Replays", "Logging", "Limits"
 
@@ -202,10 +189,24 @@ class Config:
     packet_bytes_before: int = setting(
         8192, whole_number(256), LIMITS, "Bytes of one packet, before the sender has joined or authenticated."
     )
-    packet_bytes: int = setting(65536, whole_number(256), LIMITS, "Bytes of one packet after that.")
+    packet_bytes_player: int = setting(16384, whole_number(256), LIMITS, "Bytes of one packet of a player: a move.")
+    packet_bytes: int = setting(65536, whole_number(256), LIMITS, "Bytes of one packet of an administrator.")
     packet_depth: int = setting(32, whole_number(4), LIMITS, "How deep elements may nest in a packet.")
     packet_attributes: int = setting(64, whole_number(4), LIMITS, "Attributes of one element.")
-    packet_children: int = setting(4096, whole_number(4), LIMITS, "Elements in one packet.")
+    packet_children: int = setting(4096, whole_number(4), LIMITS, "Elements in one packet of an administrator.")
+    packet_children_player: int = setting(64, whole_number(4), LIMITS, "Elements in one packet of anybody else.")
+    connection_share: float = setting(
+        0.1,
+        fraction(),
+        LIMITS,
+        "Part of one processor that a connection may use in the long run for what is not a player's accepted packet.",
+    )
+    strangers_share: float = setting(
+        0.25,
+        fraction(),
+        LIMITS,
+        "Part of one processor that all who have not joined, or were refused something, may use while others play.",
+    )
     first_packet_timeout: float = setting(
         30.0, seconds(), LIMITS, "Seconds in which a connection must send its first packet."
     )
@@ -215,6 +216,12 @@ class Config:
     )
     outbox_timeout: float = setting(
         10.0, seconds(), LIMITS, "Seconds in which such a peer must take something before it is dropped."
+    )
+    delivery_timeout: float = setting(
+        1.0,
+        seconds(),
+        LIMITS,
+        "Seconds after which a player's time runs even if it has not taken the request for its move.",
     )
     close_timeout: float = setting(
         5.0,
@@ -255,8 +262,8 @@ class Config:
 
 
 SETTINGS: tuple[Setting, ...] = settings_of(Config)
-_EDITION_SETTING = next(each for each in SETTINGS if each.kind is _EDITIONS)
-_EDITION_PREFIX = _EDITION_SETTING.name + "."
+EDITION_SETTING = next(each for each in SETTINGS if each.kind is _EDITIONS)
+_EDITION_PREFIX = EDITION_SETTING.name + "."
 
 
 def is_loopback(host: str) -> bool:
@@ -315,7 +322,7 @@ class _Loader:
             if name in IGNORED:
                 self._ignored.append(f"{place} ({IGNORED[name]})")
             elif name.startswith(_EDITION_PREFIX):
-                self._read(_EDITION_SETTING, f"{name.removeprefix(_EDITION_PREFIX)}={value.strip()}", place)
+                self._read(EDITION_SETTING, f"{name.removeprefix(_EDITION_PREFIX)}={value.strip()}", place)
             elif known := by_name.get(name):
                 self._read(known, value, place)
             else:
@@ -344,7 +351,7 @@ class _Loader:
             value = which.read(content, place)
         except ValueError as error:
             raise ConfigError(str(error)) from None
-        if which is _EDITION_SETTING:
+        if which is EDITION_SETTING:
             value = MappingProxyType({**self._values.get(which.field, {}), **value})
         self._values[which.field] = value
         self._strength[which.field] = self._current_strength
@@ -391,35 +398,3 @@ def _properties(file: Path) -> Iterator[tuple[int, str, str]]:
         if isinstance(element, javaproperties.KeyValue):
             yield line, element.key, element.value
         line += element.source.count("\n")
-
-
-def render_table() -> str:
-    """Every setting as a Markdown table, for the README."""
-    rows = ["| property | option | default | meaning |", "|---|---|---|---|"]
-    for each in SETTINGS:
-        spellings = list(each.options)
-        if each.kind.is_switch:
-            spellings.append(each.negative_option)
-        option = ", ".join(f"`{spelling}`" for spelling in spellings)
-        default = f"`{each.default_text}`" if each.default_text else ""
-        name = "edition.<gameType>" if each is _EDITION_SETTING else each.name
-        names = ", ".join(f"`{name}`" for name in (name, *each.other_names))
-        rows.append(f"| {names} | {option} | {default} | {each.help} |")
-    return "\n".join(rows) + "\n"
-
-
-def render_properties() -> str:
-    """The text of the `server.properties` that is shipped: every key with its default, commented out."""
-    lines = [
-        "# The settings of spielleiter serve. Every line shows the default: take away the # and change the value.",
-        "# Stronger than this file: environment variables (softTimeout is SPIELLEITER_SOFT_TIMEOUT) and, strongest,",
-        "# options of the command (softTimeout is --soft-timeout).",
-    ]
-    group = ""
-    for each in SETTINGS:
-        if each.group != group:
-            group = each.group
-            lines += ["", f"## {group}"]
-        name = "edition.<gameType>" if each is _EDITION_SETTING else each.name
-        lines += ["", f"# {each.help}", f"#{name} = {each.default_text}".rstrip()]
-    return "\n".join(lines) + "\n"

@@ -27,6 +27,7 @@ from protocol.messages import (
     TimeoutRequest,
 )
 from server.clock import Arrival
+from server.echoes import shortened
 from server.errors import Fault, RequestError
 from server.lobby import Lobby
 from server.peer import Peer
@@ -72,8 +73,8 @@ def dispatch(lobby: Lobby, peer: Peer, message: Message, arrival: Arrival, now: 
         handler = FOR_ADMINS.get(kind)
         texts = peer.edition.dialect.texts
         if handler is None:
-            raise RequestError(Fault.SERVER_PACKET, texts.server_packet(message))
+            raise RequestError(Fault.SERVER_PACKET, texts.server_packet(shortened(message)))
         if not peer.is_admin:
             fault = Fault.UNAUTHENTICATED if peer.seat_port is None else Fault.FORBIDDEN_HERE
-            raise RequestError(fault, texts.unauthenticated(message))
+            raise RequestError(fault, texts.unauthenticated(shortened(message)))
     handler(lobby, peer, message)

@@ -1,6 +1,6 @@
-"""What a room needs of the house it stands in.
+"""What a room needs of the lobby that keeps it.
 
-Law: a room knows nobody else but its peers; time passes and news spreads through here alone.
+Invariants: a room knows nothing but its peers and its host; it is told the time, and publishes events, only here.
 """
 
 from __future__ import annotations
@@ -24,8 +24,17 @@ class Alarm(Protocol):
 class RoomHost(Protocol):
     """Whoever keeps rooms; the lobby is one."""
 
+    @property
+    def delivery_timeout(self) -> float:
+        """Seconds after which a request for a move counts as delivered, whatever its player takes."""
+        ...
+
     def call_at(self, deadline: float, callback: Callable[[float], None]) -> Alarm:
         """Call `callback(now)` once `deadline` has passed, unless cancelled."""
+        ...
+
+    def call_after(self, delay: float, callback: Callable[[float], None]) -> Alarm:
+        """Call `callback(now)` in `delay` seconds, unless cancelled."""
         ...
 
     def publish(self, happening: events.Happening) -> None: ...

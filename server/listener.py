@@ -11,6 +11,7 @@ import contextlib
 import os
 import socket
 import sys
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -35,7 +36,8 @@ from server.errors import StartError
 from server.garbage import collect_in_quiet, tamed_collector
 from server.guard import PasswordGuard
 from server.line_writer import line_writer
-from server.lobby import NO_ADMINS, Lobby, LobbySettings
+from server.lobby import Lobby
+from server.lobby_settings import NO_ADMINS, LobbySettings
 from server.log import LogFile, log_events, logged_kinds
 from server.policy import Edition
 from server.replay import load_starting_states
@@ -43,6 +45,7 @@ from server.scores import ScoreSheet
 from server.seat_port import SeatPort
 from server.session import Session
 from server.setting import shown_address
+from server.standing import Standing
 from server.status import StatusBoard
 from server.turnstile import Turnstile
 from server.wire import SocketWire, Wire
@@ -62,10 +65,17 @@ class Listening:
 
 
 class Server:
-    """Everything that lives as long as the server does. Raises StartError for what is configured wrongly."""
+    """Everything that lives as long as the server does. Raises StartError for what is configured wrongly.
+
+    `processor_time` is the clock by which is measured what connections cost, in seconds.
+    """
 
     def __init__(
-        self, config: Config, log_file: LogFile | None = None, editions: dict[str, Edition] | None = None
+        self,
+        config: Config,
+        log_file: LogFile | None = None,
+        editions: dict[str, Edition] | None = None,
+        processor_time: Callable[[], float] = time.thread_time,
     ) -> None:
         self.config = config
         self.stream = events.EventStream()
@@ -96,7 +106,8 @@ class Server:
         self.stream.subscribe(self._notice_closed_room, [events.RoomClosed])
         self._default_edition = default_edition
         self._guard = PasswordGuard(config.password_attempts, config.password_window, config.password_delay)
-        self._turnstile = Turnstile()
+        self._turnstile = Turnstile(config.strangers_share)
+        self._processor_time = processor_time
         self._sessions: dict[Session, None] = {}
         self.board = StatusBoard(self.lobby.rooms, self._sessions, self.stream.refusals)
         self.stream.subscribe(self.board.note, self.board.noted)
@@ -170,9 +181,11 @@ class Server:
         """
         self._connection_count += 1
         label = label or f"c{self._connection_count}"
-        session = Session(
-            label, address, wire, self.lobby, self.stream, self.config, self._guard, self._turnstile, seat_port
-        )
+        standing = Standing(self._turnstile, self.config.connection_share, self._processor_time)
+        with standing:
+            session = Session(
+                label, address, wire, self.lobby, self.stream, self.config, self._guard, standing, seat_port
+            )
         self._sessions[session] = None
         if self._is_winding_up:  # accepted in the last moment
             session.end(STOPPING, LAST_GOODBYE)
@@ -349,4 +362,5 @@ def _lobby_settings(config: Config) -> LobbySettings:
         seats_per_connection=config.seats_per_connection,
         observers_per_room=config.observers_per_room,
         reservation_timeout=config.reservation_timeout,
+        delivery_timeout=config.delivery_timeout,
     )

@@ -10,12 +10,10 @@ import hmac
 import json
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from game.api import State
 from protocol.dialect import Dialect
-from protocol.errors import RemoteProtocolError
 from protocol.messages import (
     AuthenticateRequest,
     CancelRequest,
@@ -41,34 +39,16 @@ from protocol.messages import (
 )
 from server import events
 from server.chair import Chair
-from server.clock import UNLIMITED, Arrival, MoveClock, TimeLimits
+from server.clock import UNLIMITED, Arrival, MoveClock
 from server.counting import count_text
 from server.errors import Fault, RequestError
 from server.host import Alarm
+from server.lobby_settings import NO_ADMINS, LobbySettings
 from server.peer import Peer
 from server.policy import Edition, Policy
 from server.room import Phase, Room
 from server.scores import ScoreSheet
-
-SEATS = 2
-NO_ADMINS = "this server can be reached from elsewhere and has the well-known password: choose another one (--password)"
-"""Why nobody becomes an administrator of a server without a password of its own."""
-
-
-@dataclass(frozen=True, slots=True)
-class LobbySettings:
-    """What the operator decides; times in seconds."""
-
-    password: str | None = field(repr=False)
-    """None: nobody can become an administrator."""
-    limits: TimeLimits
-    starts_paused: bool = False
-    """Games that come about by `join` wait for an administrator's word."""
-    rooms_waiting: int = 1024
-    seats_per_connection: int = 3
-    """So few that nobody with the connections of one address takes all the rooms that may wait."""
-    observers_per_room: int = 64
-    reservation_timeout: float = 600.0
+from server.slots import SEATS, settled
 
 
 class AlarmClock(Protocol):
@@ -185,9 +165,8 @@ class Lobby:
 
     def prepare(self, peer: Peer, request: PrepareRequest) -> None:
         edition = self._edition(peer, request.game_type)
-        request = self._settled(request, edition)
-        slots = self._checked_slots(request.slots, edition)
-        room = self.open_prepared(edition, slots, is_paused=request.is_paused)
+        request = settled(request, edition)
+        room = self.open_prepared(edition, request.slots, is_paused=request.is_paused)
         if not peer.is_edition_chosen:
             self._choose_edition(peer, edition)
         codes = tuple(chair.reservation for chair in room.chairs if chair.reservation is not None)
@@ -278,8 +257,15 @@ class Lobby:
 
     # -- what rooms need of the house (RoomHost) --------------------------------------------------------------------
 
+    @property
+    def delivery_timeout(self) -> float:
+        return self.settings.delivery_timeout
+
     def call_at(self, deadline: float, callback: Callable[[float], None]) -> Alarm:
         return self._alarms.call_at(deadline, callback)
+
+    def call_after(self, delay: float, callback: Callable[[float], None]) -> Alarm:
+        return self._alarms.call_after(delay, callback)
 
     def publish(self, happening: events.Happening) -> None:
         self._stream.publish(happening)
@@ -383,23 +369,6 @@ class Lobby:
                 if chair is not None:
                     return room, chair
         return None
-
-    def _settled(self, request: PrepareRequest, edition: Edition) -> PrepareRequest:
-        """What was left out is the edition's default; what only another season has is refused."""
-        try:
-            return edition.dialect.settle(request)
-        except RemoteProtocolError as error:
-            raise RequestError(Fault.BAD_SLOTS, str(error)) from None
-
-    def _checked_slots(self, slots: tuple[Slot, ...], edition: Edition) -> tuple[Slot, ...]:
-        if len(slots) == 1 and edition.policy.accepts_single_slot:
-            slots = (*slots, Slot("", can_timeout=True, is_reserved=False))
-        if len(slots) != SEATS:
-            raise RequestError(Fault.BAD_SLOTS, f"A game is prepared with {SEATS} slots, this request has {len(slots)}")
-        for number, slot in enumerate(slots, 1):
-            if slot.display_name is None:
-                raise RequestError(Fault.BAD_SLOTS, f"Slot {number} of this request has no displayName")
-        return slots
 
     def _open_room(
         self,

@@ -1,8 +1,8 @@
 """One game from the first seat taken to the result.
 
-Law: everything is decided at once and in one place, without waiting. A request is asked once: while one is pending,
-neither resume nor step asks again. A room that is over says nothing more, and none of its clocks runs. Source: the
-sections Order, Time and Faults of the edition's specification, and the recordings.
+Invariants: everything is decided at once and in one place, without waiting. A move is asked for once: while a request
+is pending, neither resume nor step asks again. A room that is over sends nothing more, and none of its clocks runs.
+Source: the sections Order, Time and Faults of the edition's specification, and the recordings.
 """
 
 from __future__ import annotations
@@ -31,15 +31,14 @@ from server import events
 from server.audience import Audience
 from server.chair import Chair
 from server.clock import Arrival
+from server.echoes import shortened
 from server.ending import Ending, leaders
 from server.errors import Fault, RequestError
-from server.host import Alarm, RoomHost
+from server.host import RoomHost
 from server.peer import Peer
+from server.pending import PendingMove
 from server.policy import Edition, TimeoutWinner
 from server.thinking import ThinkStats
-
-SECOND_LOOK = 0.01  # seconds until a verdict is tried again when bytes have arrived that nobody has read
-LAST_LOOK = 1.0  # seconds after the first look at which a peer that keeps bytes dripping is judged all the same
 
 
 class Phase(enum.Enum):
@@ -79,9 +78,7 @@ class Room:
         self.record: list[RoomData] = []
         """What a replay holds: every position once, errors, the result."""
         self._host = host
-        self._requested: Seat | None = None
-        self._request_number = 0
-        self._alarm: Alarm | None = None
+        self._pending: PendingMove | None = None
 
     # -- who is here ------------------------------------------------------------------------------------------------
 
@@ -146,13 +143,14 @@ class Room:
             raise RequestError(Fault.NOT_A_MEMBER, self._texts.not_member(self.id))
         data = message.data
         if not isinstance(data, MoveData | UnreadableData):
-            raise RequestError(Fault.NOT_A_MOVE, self._texts.non_move(message))
-        if self._requested != chair.seat:
-            self._refuse_out_of_turn(peer, chair, data)
-        elif self._is_too_slow(chair, arrival, now):
+            raise RequestError(Fault.NOT_A_MOVE, self._texts.non_move(shortened(message)))
+        pending = self._pending
+        if pending is None or pending.seat != chair.seat:
+            self._refuse_out_of_turn(peer, chair, shortened(data))
+        elif self._is_too_slow(pending, chair, arrival, now):
             pass  # the game is over, whatever the move
         elif isinstance(data, UnreadableData):
-            self._refuse(peer, chair, Fault.UNREADABLE_MOVE, self._texts.unreadable(chair.name, data))
+            self._refuse(peer, chair, Fault.UNREADABLE_MOVE, self._texts.unreadable(chair.name, shortened(data)))
         else:
             self._play(peer, chair, data)
 
@@ -160,7 +158,7 @@ class Room:
         try:
             self.state = self.state.play(data.move)
         except IllegalMoveError as error:
-            refusal = self._texts.illegal(chair.name, error.mistake, data.move, self.state)
+            refusal = self._texts.illegal(chair.name, error.mistake, shortened(data.move), self.state)
             self._refuse(peer, chair, Fault.ILLEGAL_MOVE, refusal)
             return
         think_time, turn = chair.clock.think_times[-1], self.state.turn
@@ -186,46 +184,27 @@ class Room:
     def _request_move(self, position: Memento) -> None:
         """Show everybody the position, and ask who is on turn."""
         chair = self.chairs[self.state.seat_on_turn]
-        self._requested = chair.seat
-        self._request_number += 1
         assert chair.peer is not None, "whoever leaves ends the game"
-        sent = partial(self._request_sent, chair, self._request_number)
-        self._audience.ask(chair.peer, position, sent)
-
-    def _request_sent(self, chair: Chair, number: int, now: float) -> None:
-        if number != self._request_number or self._requested is None:
-            return  # answered or over before it was on its way
-        chair.clock.start(now)
-        deadline = chair.clock.hard_deadline
-        if deadline is not None:
-            self._alarm = self._host.call_at(deadline, partial(self._hard_limit_passed, chair, deadline))
+        self._pending = pending = PendingMove(self._host, chair, partial(self._hard_limit_passed, chair))
+        self._audience.ask(chair.peer, position, pending.start_clock)
+        pending.await_delivery()
 
     # -- time -------------------------------------------------------------------------------------------------------
 
-    def _is_too_slow(self, chair: Chair, arrival: Arrival, now: float) -> bool:
+    def _is_too_slow(self, pending: PendingMove, chair: Chair, arrival: Arrival, now: float) -> bool:
         """Stop the clock of the pending request and judge the answer's time; ends the game if it was too slow."""
-        self._forget_request()
+        self._pending = None
         clock = chair.clock
-        think_time = clock.stop(arrival.instant) if clock.is_running else clock.answer_at_once()
+        think_time = pending.stop_clock(arrival)
         if clock.is_over_hard_limit(think_time):
             self._end_too_slow(chair, think_time, arrival, max(0.0, now - arrival.instant), is_hard=True)
         elif clock.is_over_soft_limit(think_time):
             self._end_too_slow(chair, think_time, arrival, max(0.0, now - arrival.instant), is_hard=False)
         return self.phase is Phase.OVER
 
-    def _hard_limit_passed(self, chair: Chair, deadline: float, now: float, first_look: float | None = None) -> None:
-        """No answer has been read: end the game, unless bytes have arrived that this server was too slow to read.
-
-        However late this server is itself (the whole machine may have slept), it looks.
-        """
-        first_look = now if first_look is None else first_look
-        peer = chair.peer
-        if peer is not None and now < first_look + LAST_LOOK and peer.sink.has_unread_input():
-            look_again = partial(self._hard_limit_passed, chair, deadline, first_look=first_look)
-            self._alarm = self._host.call_at(now + SECOND_LOOK, look_again)
-            return
-        self._forget_request()
-        self._end_too_slow(chair, chair.clock.stop(now), Arrival(now), max(0.0, now - deadline), is_hard=True)
+    def _hard_limit_passed(self, chair: Chair, think_time: float, now: float, lateness: float) -> None:
+        self._pending = None
+        self._end_too_slow(chair, think_time, Arrival(now), lateness, is_hard=True)
 
     def _end_too_slow(
         self, chair: Chair, think_time: float, arrival: Arrival, loop_lag: float, *, is_hard: bool
@@ -242,16 +221,16 @@ class Room:
         self._end(Ending.against(chair.seat, cause, reason, winners))
 
     def _forget_request(self) -> None:
-        self._requested = None
-        if self._alarm is not None:
-            self._alarm.cancel()
-            self._alarm = None
+        if self._pending is not None:
+            self._pending.forget()
+            self._pending = None
 
     # -- what players do wrong --------------------------------------------------------------------------------------
 
     def _refuse_out_of_turn(self, peer: Peer, chair: Chair, data: MoveData | UnreadableData) -> None:
         """Tell the sender; then it is sent away, or has lost, as the edition has it."""
-        refusal = self._texts.out_of_turn(self._requested, self.state.seat_on_turn, chair.seat, self.names, data)
+        requested = None if self._pending is None else self._pending.seat
+        refusal = self._texts.out_of_turn(requested, self.state.seat_on_turn, chair.seat, self.names, data)
         self._publish_refused(chair, Fault.NOT_YOUR_TURN, "not on turn")
         self._audience.tell(peer, ErrorMessage(refusal.error, refusal.shown))
         cause = self.edition.policy.out_of_turn_cause
@@ -292,7 +271,7 @@ class Room:
         tells_first = self.edition.policy.tells_resuming_first
         if tells_first:
             self._audience.tell_observers(Paused(is_paused))
-        if not is_paused and self.phase is Phase.RUNNING and self._requested is None:
+        if not is_paused and self.phase is Phase.RUNNING and self._pending is None:
             self._request_move(self._position())
         if not tells_first:
             self._audience.tell_observers(Paused(is_paused))
@@ -303,7 +282,7 @@ class Room:
             self._ignore(peer, "step", "not all players are in")
         elif not self.is_paused:
             self._ignore(peer, "step", "the game is not paused")
-        elif self._requested is not None:
+        elif self._pending is not None:
             self._ignore(peer, "step", "a move has been asked for and not been answered")
         else:
             self._publish(events.GameStepped(self.id))

@@ -13,30 +13,13 @@ from typing import TYPE_CHECKING
 from game.api import Seat
 from protocol.messages import AuthenticateRequest, JoinPreparedRequest, JoinRequest, JoinRoomRequest
 from server import events
+from server.allowance import Allowance
 from server.errors import Fault, RequestError
 from server.room import Phase, Room
 
 if TYPE_CHECKING:
     from server.lobby import Lobby
     from server.peer import Peer
-
-
-class Allowance:
-    """A token bucket: `rate` units a second, and `burst` units at once after a while of silence."""
-
-    __slots__ = ("_burst", "_last", "_left", "_rate")
-
-    def __init__(self, rate: float, burst: float) -> None:
-        self._rate = rate
-        self._burst = burst
-        self._left = burst
-        self._last = 0.0
-
-    def take(self, amount: float, now: float) -> float:
-        """Use up `amount` at the instant `now`; returns for how many seconds the sender has to wait, mostly 0."""
-        self._left = min(self._burst, self._left + (now - self._last) * self._rate) - amount
-        self._last = now
-        return max(0.0, -self._left / self._rate)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,10 @@
 """One connection from its first byte to its last.
 
-Law: one task reads, one writes; whatever goes wrong on this connection is answered here and noticed by nobody else.
-This is the one place where errors become replies; a bug of ours ends this connection and nothing else. However
+Invariants: one task reads, one writes; whatever goes wrong on this connection is answered here and noticed by nobody
+else. This is the one place where errors become replies; a bug of ours ends this connection and nothing else. However
 a connection ends, the lobby forgets it before the socket is closed, what was queued goes out first, and nobody waits
-longer than `close_timeout` for the peer to say goodbye, nor longer than `end` allows.
-Strangers, and whoever was refused something, queue up for each packet; those who play never wait for more than one of
-them.
+longer than `close_timeout` for the peer to say goodbye, nor longer than `end` allows. Whether a packet is answered at
+once or has to wait is decided by `server.standing`.
 """
 
 from __future__ import annotations
@@ -15,21 +14,23 @@ from math import inf
 
 import trio
 
-from protocol.connection import Connection, ConnectionClosed, Role, StreamEnd
+from protocol.connection import Connection, ConnectionClosed, Event, Role, StreamEnd
 from protocol.errors import Refusal, RemoteProtocolError
-from protocol.limits import Limits
 from protocol.messages import AuthenticateRequest, CloseConnection, Departure, ErrorPacket, Message
 from server import events
+from server.allowance import Allowance
 from server.clock import Arrival
 from server.config import Config
 from server.dispatch import dispatch
+from server.echoes import encoded_error, shortened_text
 from server.errors import Fault, RequestError
 from server.guard import PasswordGuard
 from server.lobby import Lobby
 from server.outbox import Outbox
+from server.packet_limits import limits_of, stranger_limits
 from server.peer import Peer
-from server.seat_port import Allowance, SeatPort
-from server.turnstile import Turnstile
+from server.seat_port import SeatPort
+from server.standing import Standing
 from server.wire import Wire
 
 BUG = "bug"
@@ -68,18 +69,18 @@ class Session:
         stream: events.EventStream,
         config: Config,
         guard: PasswordGuard,
-        turnstile: Turnstile,
+        standing: Standing,
         seat_port: SeatPort | None = None,
     ) -> None:
         self._guard = guard
-        self._turnstile = turnstile
+        self._standing = standing
         self._label = label
         self._address = address
         self._wire = wire
         self._lobby = lobby
         self._stream = stream
         self._config = config
-        self._connection = Connection(Role.SERVER, lobby.opening_dialect, _limits(config, config.packet_bytes_before))
+        self._connection = Connection(Role.SERVER, lobby.opening_dialect, stranger_limits(config))
         self._reading = trio.CancelScope()
         self._packet_deadline = inf
         self._written = trio.Event()
@@ -99,8 +100,6 @@ class Session:
         self._is_input_over = False
         self._has_received = False
         self._was_silent = False
-        self._has_full_limits = False
-        self._has_been_refused = False
         self._ignored_seen = 0
         self._had_packet = False
         self._departure = Departure.UNKNOWN
@@ -124,7 +123,8 @@ class Session:
 
     async def run(self) -> None:
         """Serve until both sides are done; closes the wire in any case."""
-        self._stream.publish(events.ConnectionOpened(self._label, self._address))
+        with self._standing:
+            self._stream.publish(events.ConnectionOpened(self._label, self._address))
         self._packet_deadline = trio.current_time() + self._config.first_packet_timeout
         try:
             with self._bugs_contained():
@@ -141,7 +141,7 @@ class Session:
                 self._call_off_games()
             raise
         finally:
-            with self._bugs_contained():
+            with self._standing, self._bugs_contained():
                 self._lobby.drop(self._peer)
             with trio.CancelScope(shield=True):
                 await self._wire.aclose()
@@ -185,10 +185,7 @@ class Session:
                 data, arrival = piece
                 self._has_received |= bool(data)
                 try:
-                    if self._seat_port is not None:
-                        await self._slow_down(self._seat_port.received, len(data))
-                    self._connection.receive_data(data)
-                    await self._answer_all(arrival)
+                    await self._answer_all(data, arrival)
                 except Exception as error:
                     self._stream.publish(events.InternalError.of(error, self._label))
                     self._reply_error("The server failed to answer this request; this is not your fault", None, BUG)
@@ -203,60 +200,60 @@ class Session:
             return await self._wire.receive()
         return None
 
-    async def _answer_all(self, arrival: Arrival) -> None:
-        """Answer every packet that is complete; what a packet changes holds for the next one.
+    async def _answer_all(self, data: bytes, arrival: Arrival) -> None:
+        """Answer every packet that is complete with `data`; what a packet changes holds for the next one.
 
         Whoever sends many at once gets a turn for each, as others do.
         """
         has_ended_packet = False
-        if self._queues:
-            await self._wait_for_turn()
-        else:
-            self._turnstile.note_answer()
-        while not self._outbox.is_ended:
-            try:
-                event = self._connection.next_event()
-            except RemoteProtocolError as error:
-                self._refuse_bytes(error)
-                return
-            if event is None:
-                break
-            if has_ended_packet:
-                await self._wait_for_turn()
-            has_ended_packet = True
+        with self._standing:
             if self._seat_port is not None:
-                await self._slow_down(self._seat_port.packets, 1)
-            if isinstance(event, AuthenticateRequest):
-                await self._slow_down_guessing()
-            self._answer(event, arrival)
+                await self._slow_down(self._seat_port.received, len(data))
+            if self._standing.has_to_wait(trio.current_time()):
+                await self._wait_for_turn()
+            self._connection.receive_data(data)
+            while not self._outbox.is_ended:
+                event = self._next_event()
+                if event is None:
+                    break
+                if has_ended_packet:
+                    await self._wait_for_turn()
+                has_ended_packet = True
+                if self._seat_port is not None:
+                    await self._slow_down(self._seat_port.packets, 1)
+                if isinstance(event, AuthenticateRequest):
+                    await self._slow_down_guessing()
+                self._answer(event, arrival)
         self._outbox.holds_input = False
         self._set_deadline(has_ended_packet=has_ended_packet)
 
-    @property
-    def _queues(self) -> bool:
-        return self._has_been_refused or not self._has_full_limits
+    def _next_event(self) -> Event | None:
+        try:
+            return self._connection.next_event()
+        except RemoteProtocolError as error:
+            self._refuse_bytes(error)
+            return None
 
     async def _wait_for_turn(self) -> None:
         """What has been read is not answered yet, and nobody is called too slow meanwhile."""
         self._outbox.holds_input = True
-        if self._queues:
-            await self._turnstile.wait_for_turn()
-        else:
-            await trio.lowlevel.checkpoint()
+        with self._standing.interrupted():
+            await self._standing.wait()
 
     async def _slow_down(self, allowance: Allowance, amount: int) -> None:
         """Keep a sender waiting that sends more than its port is meant for."""
         delay = allowance.take(amount, trio.current_time())
         if delay > 0.0:
             self._outbox.holds_input = True
-            await trio.sleep(delay)
+            with self._standing.interrupted():
+                await trio.sleep(delay)
 
     async def _slow_down_guessing(self) -> None:
         """Whoever calls from where too many wrong passwords came from waits for the answer."""
         delay = self._guard.delay(self._host, trio.current_time())
         if delay > 0.0:
             self._stream.publish(events.AnswerDelayed(self._label, delay))
-            with self._guard.waiting(self._host):
+            with self._standing.interrupted(), self._guard.waiting(self._host):
                 await trio.sleep(delay)
 
     @property
@@ -278,14 +275,17 @@ class Session:
             self._dispatch(event, arrival)
 
     def _dispatch(self, message: Message, arrival: Arrival) -> None:
+        standing = self._standing
         try:
             dispatch(self._lobby, self._peer, message, arrival, trio.current_time())
+            standing.has_granted = True
         except RequestError as error:
             self._refuse_request(error, message)
         self._connection.dialect = self._lobby.dialect_of(self._peer)
-        if not self._has_full_limits and (self._peer.is_admin or self._peer.rooms):
-            self._has_full_limits = True
-            self._connection.limits = _limits(self._config, self._config.packet_bytes)
+        if self._peer.is_admin > standing.is_admin or (self._peer.rooms and not standing.plays):
+            standing.plays = True
+            standing.is_admin = self._peer.is_admin
+            self._connection.limits = limits_of(self._peer, self._config)
         ignored = self._connection.ignored
         if len(ignored) > self._ignored_seen:
             self._stream.publish(events.ContentIgnored(self._label, tuple(ignored[self._ignored_seen :])))
@@ -303,25 +303,27 @@ class Session:
 
     def _refuse_request(self, error: RequestError, message: Message) -> None:
         policy = self._peer.edition.policy
-        self._has_been_refused = True
-        self._stream.publish(events.RequestRefused(self._label, error.fault, str(error)))
+        text = shortened_text(str(error))
+        self._standing.note_refusal(trio.current_time())
+        self._stream.publish(events.RequestRefused(self._label, error.fault, text))
         if error.fault is Fault.WRONG_PASSWORD:
             self._guard.has_failed(self._host, trio.current_time())
         if error.fault in policy.unanswered_faults:
             self._end(error.fault.value, with_end_tag=False)
         elif policy.keeps_refused:
-            self._tell_error(str(error), message)
+            self._tell_error(text, message)
         elif error.is_answered:
-            self._reply_error(str(error), message, error.fault.value)
+            self._reply_error(text, message, error.fault.value)
         else:
             self._say_goodbye_nowait(error.fault.value, Departure.UNKNOWN)
 
     def _refuse_bytes(self, error: RemoteProtocolError) -> None:
         if error.refusal is Refusal.BUG:
             self._stream.publish(events.InternalError.of(error.__cause__ or error, self._label, error.data))
-        self._stream.publish(events.ProtocolBroken(self._label, error.refusal.value, str(error)))
+        text = shortened_text(str(error))
+        self._stream.publish(events.ProtocolBroken(self._label, error.refusal.value, text))
         if self._peer.edition.policy.explains_protocol_errors:
-            self._reply_error(str(error), error.original, error.refusal.value, Departure.PROTOCOL_ERROR)
+            self._reply_error(text, error.original, error.refusal.value, Departure.PROTOCOL_ERROR)
         else:
             self._end(error.refusal.value, Departure.PROTOCOL_ERROR, with_end_tag=False)
 
@@ -348,7 +350,7 @@ class Session:
         dialect = self._connection.dialect
         if dialect.has_packet(ErrorPacket):
             repeated = original if dialect.has_packet(type(original)) else None
-            self._outbox.send_nowait(dialect.encode(ErrorPacket(text, repeated)))
+            self._outbox.send_nowait(encoded_error(dialect, text, repeated))
 
     def _say_goodbye_nowait(self, reason: str, departure: Departure) -> None:
         self._outbox.send_nowait(self._peer.edition.dialect.encode(CloseConnection()))
@@ -388,12 +390,3 @@ class Session:
                     except (trio.BrokenResourceError, trio.ClosedResourceError):
                         return
                     self._is_input_over = not data
-
-
-def _limits(config: Config, packet_bytes: int) -> Limits:
-    return Limits(
-        packet_bytes=packet_bytes,
-        depth=config.packet_depth,
-        attributes=config.packet_attributes,
-        children=config.packet_children,
-    )

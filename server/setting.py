@@ -11,9 +11,10 @@ import dataclasses
 import difflib
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, Generic, TypeVar
 
 T = TypeVar("T")
@@ -116,6 +117,18 @@ def seconds(*, can_be_zero: bool = False) -> Kind[float]:
     return Kind(f"seconds, {bound} up to {MAX_SECONDS}", parse, "SECONDS", lambda value: f"{value:g}")
 
 
+def fraction() -> Kind[float]:
+    """A part of a whole: more than 0, and 1 at most."""
+
+    def parse(text: str) -> float:
+        value = float(text)
+        if not 0 < value <= 1:
+            raise ValueError(text)
+        return value
+
+    return Kind("a number above 0 and up to 1", parse, "PART", lambda value: f"{value:g}")
+
+
 def switch() -> Kind[bool]:
     def parse(text: str) -> bool:
         return {"true": True, "false": False}[text.lower()]
@@ -195,6 +208,24 @@ def directory_switch(default: str) -> Kind[Path | None]:
         lambda value: "false" if value is None else str(value),
         choices=("true", "false"),
         flag_text="true",
+    )
+
+
+def pairs(key: str, value: str) -> Kind[Mapping[str, str]]:
+    """``KEY=VALUE``, several with commas between them; what is given last for a key holds."""
+
+    def parse(text: str) -> Mapping[str, str]:
+        parts = [part.strip() for part in text.split(",")] if text else []
+        if not all(re.fullmatch(r"[^=\s]+=[^=\s]+", part) for part in parts):
+            raise ValueError(text)
+        return MappingProxyType(dict(part.split("=") for part in parts))
+
+    return Kind(
+        f"{key}={value} (several with commas between them)",
+        parse,
+        f"{key}={value}".upper(),
+        lambda found: ",".join(f"{each}={found[each]}" for each in found),
+        is_repeatable=True,
     )
 
 

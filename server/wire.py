@@ -1,8 +1,9 @@
 """A connection's bytes, and when they arrived.
 
-Law: `receive` says for every piece when its last byte reached this machine. On Linux the kernel says so itself
-(SO_TIMESTAMPNS, read with recvmsg), however late this process reads; elsewhere it is the time right after the read.
-`try_send` never waits. Bytes that were read are always returned: a reader that is cancelled has lost nothing.
+Invariants: `receive` says for every piece when its last byte reached this machine. On Linux the kernel says so itself
+(SO_TIMESTAMPNS, read with recvmsg), however late this process reads, but never an instant before the socket was last
+seen empty; elsewhere it is the time right after the read. `try_send` never waits. Bytes that were read are always
+returned: a reader that is cancelled has lost nothing.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ class Wire(Protocol):
 
     async def send_eof(self) -> None: ...
 
-    def has_unread_input(self) -> bool: ...
+    def has_unread_input(self) -> bool:
+        """Whether bytes have arrived that were not read. Where none have, later ones are not stamped earlier."""
+        ...
 
     async def aclose(self) -> None: ...
 
@@ -105,14 +108,18 @@ class SocketWire:
         # same; and nothing is waited for after the read, so that what was read cannot get lost
         while True:
             await trio.lowlevel.wait_readable(self._sock)
+            read_at = trio.current_time()
             try:
                 data, ancillary = self._read()
             except BlockingIOError:
+                self._stamps.saw_empty(read_at)
                 continue
             except OSError as error:
                 raise trio.BrokenResourceError(error.strerror or str(error)) from error
             else:
-                return data, self._stamps.arrival(self._stamp(ancillary))
+                has_emptied = len(data) < RECEIVE_BYTES
+                stamp = self._stamp(ancillary)
+                return data, self._stamps.arrival(stamp, read_at=read_at, has_emptied=has_emptied)
 
     def _read(self) -> tuple[bytes, list[tuple[int, int, bytes]]]:
         if not self._has_stamps:
@@ -147,10 +154,14 @@ class SocketWire:
             self._sock.shutdown(socket.SHUT_WR)
 
     def has_unread_input(self) -> bool:
+        looked_at = trio.current_time()
         try:
             return bool(self._sock.recv(1, socket.MSG_PEEK))
+        except BlockingIOError:
+            self._stamps.saw_empty(looked_at)
         except OSError:
-            return False
+            pass
+        return False
 
     async def aclose(self) -> None:
         trio.lowlevel.notify_closing(self._sock)

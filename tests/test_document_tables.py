@@ -11,7 +11,7 @@ from game.blokus.move import BlokusMistake
 from game.blokus.polyomino import Rotation, Shape, orientation
 from protocol.messages import Cause, Departure, Result, RoomMessage, Score, Slot
 from server import log
-from server.config import render_table
+from server.config_texts import render_table
 from server.editions import EDITIONS, choose_editions
 from server.events import Happening
 from spielleiter.admin import admin

@@ -144,7 +144,7 @@ class House:
             }
         )
         chosen = choose_editions(self.config.editions, self.config.game_options)
-        self.server = Server(self.config, self.log, {game_type: chosen[game_type]})
+        self.server = Server(self.config, self.log, {game_type: chosen[game_type]}, lambda: 0.0)
         self.happenings: list[events.Happening] = []
         self.server.stream.subscribe(self.happenings.append)
         self.nursery = nursery

@@ -36,7 +36,8 @@ from server.clock import Arrival, TimeLimits
 from server.dispatch import dispatch
 from server.editions import EDITIONS
 from server.errors import RequestError
-from server.lobby import Lobby, LobbySettings
+from server.lobby import Lobby
+from server.lobby_settings import LobbySettings
 from server.peer import Peer, SentCallback
 from server.policy import Edition
 from server.room import Room

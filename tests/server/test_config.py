@@ -14,8 +14,6 @@ from server.config import (
     Options,
     is_loopback,
     load_config,
-    render_properties,
-    render_table,
 )
 from server.errors import StartError
 
@@ -46,14 +44,19 @@ def test_nothing_given_means_the_defaults(tmp_path: Path) -> None:
 
 LIMITS = {
     "packetBytesBefore": 8 * 1024,
+    "packetBytesPlayer": 16 * 1024,
     "packetBytes": 64 * 1024,
     "packetDepth": 32,
     "packetAttributes": 64,
     "packetChildren": 4096,
+    "packetChildrenPlayer": 64,
+    "connectionShare": 0.1,
+    "strangersShare": 0.25,
     "firstPacketTimeout": 30,
     "packetTimeout": 10,
     "outboxBytes": 4 * 1024 * 1024,
     "outboxTimeout": 10,
+    "deliveryTimeout": 1,
     "closeTimeout": 5,
     "connections": 4096,
     "connectionsPerAddress": 256,
@@ -282,27 +285,3 @@ def test_names_are_unique_in_every_place() -> None:
         [spelling for each in SETTINGS for spelling in (*each.options, each.negative_option)],
     ):
         assert len(names) == len(set(names))
-
-
-def test_the_shipped_file_is_made_from_the_settings_and_changes_nothing(tmp_path: Path) -> None:
-    shipped = (ROOT / "server.properties").read_text(encoding="utf-8")
-    assert shipped == render_properties()
-    config = _load(tmp_path, properties=shipped)
-    assert dataclasses.replace(config, properties_file=None) == Config()
-
-
-def test_every_line_of_the_shipped_file_can_be_used(tmp_path: Path) -> None:
-    lines = [line[1:] for line in render_properties().splitlines() if line.startswith("#") and line[1:2].isalpha()]
-    assert len(lines) == len(SETTINGS)
-    usable = "\n".join(line for line in lines if "<gameType>" not in line)
-    config = _load(tmp_path, properties=usable)
-    assert dataclasses.replace(config, properties_file=None) == Config()
-
-
-def test_the_table_has_a_row_for_every_setting() -> None:
-    rows = render_table().splitlines()
-    assert len(rows) == len(SETTINGS) + 2
-    assert "| `softTimeout` | `--soft-timeout` | `2000` | " in rows[11]
-    assert "| `saveReplay` | `--save-replay`, `--saveReplay` | `false` | " in render_table()
-    assert "| `timeout` | `--timeout`, `--no-timeout` | `true` | " in render_table()
-    assert "| `turn`, `turnToLoad` | `--turn` | `0` | " in render_table()

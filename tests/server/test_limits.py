@@ -66,6 +66,17 @@ def player(data: str) -> Beyond:
     return beyond
 
 
+def administrator(data: str) -> Beyond:
+    """A connection that has authenticated says this."""
+
+    async def beyond(house: House) -> Caller:
+        caller = await house.admin()
+        await caller.says(data)
+        return caller
+
+    return beyond
+
+
 def waiting(data: str, seconds: float) -> Beyond:
     """Somebody says this and nothing more for so long."""
 
@@ -156,9 +167,15 @@ ROWS = {
         ("ProtocolBroken", "packet_size"),
         "Packet 1 is longer than 8192 bytes",
     ),
+    "bytes of a player's packet": Row(
+        {"packet_bytes_player": 16384},
+        player("<room roomId='" + "x" * 16384),
+        ("ProtocolBroken", "packet_size"),
+        "Packet 2 is longer than 16384 bytes",
+    ),
     "bytes of a packet": Row(
         {"packet_bytes": 65536},
-        player("<room roomId='" + "x" * 65536),
+        administrator("<room roomId='" + "x" * 65536),
         ("ProtocolBroken", "packet_size"),
         "Packet 2 is longer than 65536 bytes",
     ),
@@ -175,9 +192,21 @@ ROWS = {
         ("ProtocolBroken", "attributes"),
         "more than 64 attributes",
     ),
+    "children of a stranger's packet": Row(
+        {"packet_children_player": 64},
+        stranger("<prepare>" + "<slot/>" * 65),
+        ("ProtocolBroken", "children"),
+        "more than 64 elements",
+    ),
+    "children of a player's packet": Row(
+        {"packet_children_player": 64},
+        player("<room>" + "<a/>" * 65),
+        ("ProtocolBroken", "children"),
+        "more than 64 elements",
+    ),
     "children": Row(
         {"packet_children": 4096},
-        player("<room>" + "<a/>" * 4097),
+        administrator("<room>" + "<a/>" * 4097),
         ("ProtocolBroken", "children"),
         "more than 4096 elements",
     ),

@@ -19,7 +19,8 @@ from server import events
 from server.clock import Arrival, StampSource
 from server.dispatch import dispatch
 from server.errors import Fault
-from server.room import SECOND_LOOK, Phase, Room
+from server.pending import SECOND_LOOK
+from server.room import Phase, Room
 from tests.server.playbook import LIMITS, Table, first_move
 
 
@@ -161,19 +162,50 @@ def test_the_clock_starts_when_the_request_is_handed_over_not_when_it_is_queued(
     room, _, one, two = table.game()
     two.is_deaf = True
     one.moves(room, first_move(room))
-    table.advance(60.0)
-    assert room.phase is Phase.RUNNING
+    table.advance(0.9)
     (on_sent,) = two.undelivered
     on_sent(table.now)
     assert two.moves(room, first_move(room), after=1.5) is None
     assert table.happened(events.MovePlayed)[-1].think_time == 1.5
 
 
+def test_a_player_that_does_not_take_its_request_has_its_time_run_all_the_same(table: Table) -> None:
+    room, _, one, two = table.game()
+    two.is_deaf = True
+    one.moves(room, first_move(room))
+    table.advance(16.0)
+    (verdict,) = table.happened(events.TimeVerdict)
+    assert (verdict.seat, verdict.is_hard, verdict.think_time) == (1, True, LIMITS.hard_timeout)
+    assert one.hears()[-3:] == ["result REGULAR HARD_TIMEOUT 20 winners [0]", "left", "end of stream"]
+    for on_sent in two.undelivered:
+        on_sent(table.now)  # the game is over: nobody's clock starts
+    assert table.pending_alarms == 0
+
+
+def test_such_a_player_s_answer_is_judged_by_the_time_since_it_should_have_had_the_request() -> None:
+    table = Table(delivery_timeout=0.25)
+    room, _, one, two = table.game()
+    two.is_deaf = True
+    one.moves(room, first_move(room))
+    assert two.moves(room, first_move(room), after=2.2) is None
+    assert table.happened(events.MovePlayed)[-1].think_time == pytest.approx(1.95)
+    two.undelivered[0](table.now)  # the old request goes out at last: nobody's clock starts
+
+
+def test_a_server_that_was_busy_when_the_request_should_have_gone_out_does_not_charge_for_it(table: Table) -> None:
+    room, _, one, two = table.game()
+    two.is_deaf = True
+    one.moves(room, first_move(room))
+    table.advance(4.0, lag=3.0)  # what should have happened after a second happens after four
+    assert two.moves(room, first_move(room), after=1.9) is None
+    assert table.happened(events.MovePlayed)[-1].think_time == pytest.approx(1.9)
+
+
 def test_an_answer_that_is_there_before_its_request_took_no_time(table: Table) -> None:
     room, _, one, two = table.game()
     two.is_deaf = True
     one.moves(room, first_move(room))
-    assert two.moves(room, first_move(room), after=60.0) is None
+    assert two.moves(room, first_move(room), after=0.9) is None
     assert table.happened(events.MovePlayed)[-1].think_time == 0.0
     (on_sent,) = two.undelivered
     on_sent(table.now)  # the old request goes out at last: nobody's clock starts

@@ -10,9 +10,10 @@ from trio.testing import memory_stream_pair, wait_all_tasks_blocked
 
 from protocol.messages import Slot
 from server import events
+from server.allowance import Allowance
 from server.errors import Fault
 from server.room import Phase, Room
-from server.seat_port import Allowance, SeatPort
+from server.seat_port import SeatPort
 from server.wire import StreamWire
 from tests.server.answers import text_of
 from tests.server.house import GAME_TYPE, NOWHERE, PATIENT, Caller, House, legal_move, open_house

@@ -41,7 +41,7 @@ BROKEN: dict[str, tuple[str, str, str, str | None]] = {
 async def test_bytes_that_cannot_be_understood(
     data: str, kind: str, said: str, original: str | None, autojump_clock: object
 ) -> None:
-    async with open_house(packet_children=64) as house:
+    async with open_house(packet_children_player=64) as house:
         bystanders = await Bystanders.in_house(house)
         caller = await house.call()
         await caller.says("<protocol>" + data)
@@ -75,7 +75,7 @@ async def test_streams_that_must_not_begin_so(data: str, kind: str, autojump_clo
 
 @pytest.mark.parametrize("data", [*(data for data, *_ in BROKEN.values()), "\0<join/>", "<!DOCTYPE x>"])
 async def test_a_player_who_cannot_be_understood_has_left(data: str, autojump_clock: object) -> None:
-    async with open_house(packet_children=64, packet_bytes=8192) as house:
+    async with open_house(packet_children_player=64, packet_bytes_player=8192) as house:
         game = await house.game()
         await game.one.says(data)
         assert (await game.one.hears()).endswith(GOODBYE)
@@ -85,7 +85,7 @@ async def test_a_player_who_cannot_be_understood_has_left(data: str, autojump_cl
 
 
 async def test_who_has_joined_may_send_longer_packets(autojump_clock: object) -> None:
-    async with open_house(packet_bytes_before=256, packet_bytes=4096) as house:
+    async with open_house(packet_bytes_before=256, packet_bytes_player=4096) as house:
         comment = f"<!--{'x' * 2000}-->"
         game = await house.game()
         await game.one.says(comment.encode() + legal_move(game.room))
@@ -99,7 +99,7 @@ async def test_who_has_joined_may_send_longer_packets(autojump_clock: object) ->
 
 
 async def test_a_longer_packet_may_follow_in_the_segment_that_brings_the_join(autojump_clock: object) -> None:
-    async with open_house(packet_bytes_before=256, packet_bytes=4096) as house:
+    async with open_house(packet_bytes_before=256, packet_bytes_player=4096) as house:
         caller = await house.call()
         await caller.says(f"<protocol><join/><!--{'x' * 1000}--><close/>")
         assert b"<joined " in await caller.hears()

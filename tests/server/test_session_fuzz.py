@@ -172,7 +172,7 @@ async def run_crowd(edition: str, seed: int, steps: int) -> None:
     async with trio.open_nursery() as nursery:
         settings = {"default_game": chosen.game_type, "rooms_waiting": 6, "observers_per_room": 2, "connections": 20}
         house = House(nursery, edition, {**settings, "start_piece": None, "seed": seed})
-        house.server = Server(house.config, io.StringIO())  # of all seasons
+        house.server = Server(house.config, io.StringIO(), processor_time=lambda: 0.0)  # of all seasons
         house.server.stream.subscribe(house.happenings.append)
         nursery.start_soon(house.server.alarms.run)
         crowd = Crowd(house, random.Random(seed))
@@ -205,7 +205,7 @@ def test_every_packet_of_every_season_as_the_first_one(edition: str, is_admin: b
     async def main() -> None:
         async with trio.open_nursery() as nursery:
             house = House(nursery, edition, {"default_game": EDITIONS[edition].game_type, "start_piece": None})
-            house.server = Server(house.config, io.StringIO())
+            house.server = Server(house.config, io.StringIO(), processor_time=lambda: 0.0)
             house.server.stream.subscribe(house.happenings.append)
             for request in REQUESTS:
                 caller = await house.call()

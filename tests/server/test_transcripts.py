@@ -102,7 +102,7 @@ async def replay(edition: Edition, lines: list[Line], options: dict[str, str]) -
     played = dataclasses.replace(edition, game=edition.game.with_options(options))
     difference: BaseException | None = None
     try:
-        await Replayer(Server(Config(), io.StringIO(), {edition.game_type: played}), lines).run()
+        await Replayer(Server(Config(), io.StringIO(), {edition.game_type: played}, lambda: 0.0), lines).run()
     except* DifferenceError as group:
         # raised after this block: before Python 3.11.4, what an `except*` block raises is wrapped in another group
         difference = group

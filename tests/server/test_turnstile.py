@@ -10,7 +10,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from protocol.messages import MoveData, RoomMessage
 from server import events
-from server.turnstile import ANSWERS_EACH, Turnstile
+from server.turnstile import ANSWERS_EACH, BURST, PLAYED_FOR, Turnstile
 from tests.patience import PATIENCE
 from tests.server.house import PATIENT, Caller, House, legal_move, open_house
 from tests.server.town import joined, open_town, playing
@@ -51,7 +51,7 @@ async def test_where_much_is_answered_more_get_through_nearly_in_their_order() -
     async def play() -> None:
         while True:
             for _ in range(5 * ANSWERS_EACH):
-                turnstile.note_answer()
+                turnstile.note_answer(trio.current_time())
             await trio.lowlevel.checkpoint()
             assert turnstile.allowance <= most, "the answers since it was opened last"
 
@@ -73,7 +73,7 @@ async def test_where_much_is_answered_more_get_through_nearly_in_their_order() -
 async def test_what_was_answered_while_nobody_waited_lets_no_crowd_in() -> None:
     turnstile = Turnstile()
     for _ in range(100):
-        turnstile.note_answer()
+        turnstile.note_answer(trio.current_time())
     await turnstile.wait_for_turn()
     assert turnstile.allowance == 1
 
@@ -87,7 +87,7 @@ async def test_whoever_gives_up_blocks_nobody(answers: int) -> None:
                 scope.cancel()
                 nursery.start_soon(turnstile.wait_for_turn)
                 for _ in range(answers):
-                    turnstile.note_answer()
+                    turnstile.note_answer(trio.current_time())
                 await turnstile.wait_for_turn()
     await turnstile.wait_for_turn()
 
@@ -107,10 +107,60 @@ async def test_the_first_and_the_last_may_give_up_in_any_order() -> None:
             await trio.lowlevel.checkpoint()
             for number in order:
                 scopes[number].cancel()
-                turnstile.note_answer()
+                turnstile.note_answer(trio.current_time())
                 await trio.lowlevel.checkpoint()
         with trio.fail_after(PATIENCE):
             await turnstile.wait_for_turn()
+
+
+async def test_while_others_play_those_who_wait_use_their_share_and_no_more(autojump_clock: object) -> None:
+    turnstile = Turnstile(share=0.25)
+    for _ in range(400):
+        turnstile.note_answer(trio.current_time())
+        await turnstile.wait_for_turn()
+        turnstile.charge(0.01, trio.current_time())
+    assert trio.current_time() == pytest.approx((400 * 0.01 - BURST) / 0.25, rel=0.01)
+
+
+async def test_while_nobody_plays_they_are_held_up_by_nothing(autojump_clock: object) -> None:
+    turnstile = Turnstile(share=0.25)
+    turnstile.note_answer(trio.current_time())
+    await trio.sleep(PLAYED_FOR)
+    before = trio.current_time()
+    for _ in range(400):
+        await turnstile.wait_for_turn()
+        turnstile.charge(0.01, trio.current_time())
+    assert trio.current_time() == before
+
+
+async def test_what_was_answered_in_a_pause_lets_no_crowd_in(autojump_clock: object) -> None:
+    turnstile = Turnstile(share=0.25)
+    turnstile.charge(BURST + 0.1, trio.current_time())
+    turnstile.note_answer(trio.current_time())
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(turnstile.wait_for_turn)
+        await wait_all_tasks_blocked()
+        for _ in range(100):
+            turnstile.note_answer(trio.current_time())
+    assert turnstile.allowance == 1
+
+
+class Busy(Turnstile):
+    """Many answers are given in every turn."""
+
+    async def _pause(self) -> None:
+        for _ in range(50 * ANSWERS_EACH):
+            self.note_answer(trio.current_time(), 0.001)
+        await trio.lowlevel.checkpoint()
+
+
+@pytest.mark.parametrize(("cost", "most"), [(0.1, 1), (0.05 / 4.01, 4), (0.00001, 50), (0.0, 50)])
+async def test_no_more_get_through_at_once_than_take_half_as_long_as_the_answers_did(cost: float, most: int) -> None:
+    turnstile = Busy()
+    for _ in range(200):
+        turnstile.charge(cost, trio.current_time())
+    await turnstile.wait_for_turn()
+    assert turnstile.allowance == most
 
 
 async def says_at_once(house: House, said: list[tuple[Caller, bytes]]) -> list[type[events.Happening]]:

@@ -271,6 +271,26 @@ async def test_unread_input_is_seen_without_being_read() -> None:
         assert not wire.has_unread_input()  # the end of the input is not input
 
 
+async def test_what_comes_after_a_look_that_found_nothing_is_not_stamped_before_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with wired() as (near, wire, far):
+        monkeypatch.setattr(wire, "_stamp", lambda _: time.time() - 5.0)  # of a part that came out of order
+        near.sendall(b"x")
+        arrival = (await wire.receive())[1]
+        assert arrival.instant < trio.current_time() - 4.0  # nobody had looked before
+        looked_at = trio.current_time()
+        assert not wire.has_unread_input()
+        near.sendall(b"x")
+        arrival = (await wire.receive())[1]
+        assert looked_at <= arrival.instant <= trio.current_time()
+        select.select([], [far], [], PATIENCE)
+        emptied_at = arrival.instant
+        near.sendall(b"x")
+        arrival = (await wire.receive())[1]
+        assert emptied_at <= arrival.instant  # the read before was a look, too
+
+
 async def test_the_end_of_our_stream_leaves_the_other_direction_open() -> None:
     async with wired() as (near, wire, _):
         wire.try_send(b"bye")

@@ -24,7 +24,7 @@ async def open_town(**settings: Any) -> AsyncIterator[House]:
     async with trio.open_nursery() as nursery:
         town = House(nursery, "blokus-2021-r3", {})
         town.config = dataclasses.replace(town.config, **{"editions": {}, **settings})
-        town.server = Server(town.config, town.log)
+        town.server = Server(town.config, town.log, processor_time=lambda: 0.0)
         town.server.stream.subscribe(town.happenings.append)
         nursery.start_soon(town.server.alarms.run)
         yield town

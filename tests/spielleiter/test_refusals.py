@@ -4,7 +4,7 @@ import pytest
 
 from client.errors import CannotConnectError, ClientError, RequestRefusedError
 from protocol.dialects.blokus_2027 import BLOKUS_2027
-from server.lobby import NO_ADMINS
+from server.lobby_settings import NO_ADMINS
 from spielleiter.refusals import failure_text, refusal_text
 
 TEXTS = BLOKUS_2027.texts

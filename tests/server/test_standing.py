@@ -1,0 +1,109 @@
+"""Who plays is answered at once; strangers, offenders and whoever has used too much wait, and only they."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+
+from server.standing import BURST, FORGIVEN_AFTER, Standing
+from server.turnstile import Turnstile
+
+SHARE = 0.1
+
+
+class Case:
+    """A connection, and the processor time that it is made to cost."""
+
+    def __init__(self) -> None:
+        self.used = 0.0
+        self.turnstile = Turnstile()
+        self.standing = Standing(self.turnstile, SHARE, lambda: self.used)
+
+    async def work(self, seconds: float, *, is_granted: bool = False) -> float:
+        """Have the connection wait and cost something; returns how long it had to wait."""
+        before = trio.current_time()
+        await self.standing.wait()
+        waited = trio.current_time() - before
+        with self.standing:
+            self.used += seconds
+            self.standing.has_granted = is_granted
+        return waited
+
+
+async def test_a_stranger_waits_for_its_turn_and_a_player_does_not(autojump_clock: object) -> None:
+    case = Case()
+    assert case.standing.has_to_wait(0.0)
+    case.standing.plays = True
+    assert not case.standing.has_to_wait(0.0)
+
+
+async def test_whoever_was_refused_something_waits_for_its_turn_for_a_while(autojump_clock: object) -> None:
+    case = Case()
+    case.standing.plays = True
+    case.standing.note_refusal(5.0)
+    assert case.standing.has_to_wait(5.0)
+    assert case.standing.has_to_wait(5.0 + FORGIVEN_AFTER - 0.1)
+    assert not case.standing.has_to_wait(5.0 + FORGIVEN_AFTER)
+
+
+@pytest.mark.parametrize("plays", [False, True])
+async def test_whoever_is_over_its_budget_waits_until_that_is_paid_back(plays: bool, autojump_clock: object) -> None:
+    case = Case()
+    case.standing.plays = plays
+    assert await case.work(BURST) == 0.0
+    assert await case.work(0.03) == 0.0
+    assert case.standing.has_to_wait(trio.current_time())
+    assert await case.work(0.0) == pytest.approx(0.03 / SHARE)
+    total = 0.0
+    for _ in range(100):
+        total += await case.work(0.01)
+    assert total == pytest.approx(99 * 0.01 / SHARE)
+
+
+async def test_what_a_player_s_accepted_packets_cost_is_not_counted(autojump_clock: object) -> None:
+    case = Case()
+    case.standing.plays = True
+    for _ in range(100):
+        assert await case.work(BURST, is_granted=True) == 0.0
+    assert trio.current_time() == 0.0
+
+
+async def test_not_even_while_it_pays_back(autojump_clock: object) -> None:
+    case = Case()
+    case.standing.plays = True
+    await case.work(BURST + 0.01)
+    assert case.standing.has_to_wait(trio.current_time())
+    await case.work(1.0, is_granted=True)
+    assert not case.standing.has_to_wait(trio.current_time())
+
+
+async def test_a_join_is_a_stranger_s_packet(autojump_clock: object) -> None:
+    case = Case()
+    with case.standing:
+        case.used += 2 * BURST
+        case.standing.has_granted = case.standing.plays = True
+    assert case.standing.has_to_wait(trio.current_time())
+
+
+async def test_a_stranger_s_accepted_packets_are(autojump_clock: object) -> None:
+    case = Case()
+    await case.work(2 * BURST, is_granted=True)
+    assert await case.work(0.0) == pytest.approx(BURST / SHARE)
+
+
+async def test_administrators_wait_for_their_turn_only(autojump_clock: object) -> None:
+    case = Case()
+    case.standing.plays = case.standing.is_admin = True
+    for _ in range(100):
+        case.standing.note_refusal(trio.current_time())
+        assert await case.work(BURST) == 0.0
+
+
+async def test_what_others_use_while_one_waits_is_not_charged_to_it(autojump_clock: object) -> None:
+    case = Case()
+    with case.standing:
+        case.used += BURST / 2
+        with case.standing.interrupted():
+            case.used += 100.0
+        case.used += BURST / 2
+    assert await case.work(0.0) == 0.0
