@@ -245,6 +245,28 @@ class ReplayFailed(Happening, frozen=True):
     error: str
 
 
+class ResultsWaiting(Happening, frozen=True):
+    """The last result could not be written into the file of results; `count` of them wait in memory to be written."""
+
+    path: str
+    count: int
+    error: str
+
+
+class ResultsWritten(Happening, frozen=True):
+    """All results that waited are in the file now."""
+
+    path: str
+
+
+class ResultsLost(Happening, frozen=True):
+    """`count` results will never be written: too many waited, or the server ended meanwhile."""
+
+    path: str
+    count: int
+    error: str
+
+
 class PeerTooSlow(Happening, frozen=True):
     """A connection did not take what it was sent and was dropped; `refusal` says which bound it met."""
 

@@ -295,6 +295,7 @@ async def serve(
     """
     with contextlib.ExitStack() as stack:
         server = Server(config, stack.enter_context(line_writer(_standard_error())) if log_file is None else log_file)
+        stack.callback(server.archive.close)  # also if the server never runs, since a port is in use
         sockets = listen(config.host, config.port)
         for sock in sockets:
             stack.callback(sock.close)

@@ -35,6 +35,8 @@ LEVELS: Final[dict[type[events.Happening], int]] = {
     events.TimeVerdict: logging.WARNING,
     events.InternalError: logging.ERROR,
     events.ReplayFailed: logging.ERROR,
+    events.ResultsLost: logging.ERROR,
+    events.ResultsWaiting: logging.ERROR,
 }
 """Everything else is `info`."""
 

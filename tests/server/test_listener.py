@@ -153,6 +153,13 @@ async def test_a_port_in_use_is_named() -> None:
         assert said.startswith(f"127.0.0.1:{house.port} is in use already, perhaps by another server; choose another")
 
 
+async def test_a_server_that_cannot_listen_gives_its_files_free(tmp_path: Path) -> None:
+    async with serving() as house:
+        await start(port=house.port, replay_directory=tmp_path)
+    async with serving(replay_directory=tmp_path):
+        pass
+
+
 async def test_an_address_of_another_machine_is_named() -> None:
     assert (await start(host="192.0.2.1")).startswith("cannot listen on 192.0.2.1:0: ")
 

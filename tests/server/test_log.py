@@ -173,7 +173,7 @@ def test_names_are_words() -> None:
 
 def test_our_own_failures_are_errors_and_others_faults_are_warnings() -> None:
     errors = {kind for kind, level in LEVELS.items() if level == logging.ERROR}
-    assert errors == {events.InternalError, events.ReplayFailed}
+    assert errors == {events.InternalError, events.ReplayFailed, events.ResultsLost, events.ResultsWaiting}
     assert (
         LEVELS.get(events.ConnectionClosed, logging.INFO) == logging.INFO
     )  # says why, which an operator wants to know
