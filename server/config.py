@@ -227,7 +227,7 @@ class Config:
         256, whole_number(1), LIMITS, "Connections at a time from one address; loopback is exempt."
     )
     password_attempts: int = setting(
-        5, whole_number(1), LIMITS, "Wrong passwords from one address before its answers are delayed."
+        5, whole_number(1), LIMITS, "Wrong passwords from one address before the answers to further wrong ones are delayed."
     )
     password_window: float = setting(60.0, seconds(), LIMITS, "Seconds for which a wrong password counts.")
     password_delay: float = setting(

@@ -91,7 +91,7 @@ class ProtocolBroken(Happening, frozen=True):
 
 
 class AnswerDelayed(Happening, frozen=True):
-    """Somebody guesses passwords, or calls from where somebody does; the answer waits for `delay` seconds."""
+    """Somebody guesses passwords; the answer to this wrong one waits for `delay` seconds."""
 
     connection: str
     delay: float

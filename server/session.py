@@ -35,6 +35,9 @@ from server.wire import Wire
 BUG = "bug"
 """Why a connection ended that met one of ours."""
 
+GUESSES_WAITING = "Too many wrong passwords are being tried at this server; try again in a few seconds"
+"""What those are told whose password is not looked at for that reason."""
+
 
 class _BugsContained:
     """Stops an exception that is a bug of ours, and hands it to `note`.
@@ -227,7 +230,7 @@ class Session:
             if self._seat_port is not None:
                 await self._slow_down(self._seat_port.packets, 1)
             if isinstance(event, AuthenticateRequest):
-                await self._slow_down_guessing()
+                await self._slow_down_guessing(event)
             self._answer(event, arrival)
         self._outbox.holds_input = False
         self._set_deadline(has_ended_packet=has_ended_packet)
@@ -251,8 +254,10 @@ class Session:
             self._outbox.holds_input = True
             await trio.sleep(delay)
 
-    async def _slow_down_guessing(self) -> None:
-        """Whoever calls from where too many wrong passwords came from waits for the answer."""
+    async def _slow_down_guessing(self, request: AuthenticateRequest) -> None:
+        """A wrong password is answered late if too many came before it, and none is looked at while too many wait."""
+        if self._guard.is_crowded or self._lobby.is_password(request.password):
+            return
         delay = self._guard.delay(self._host, trio.current_time())
         if delay > 0.0:
             self._stream.publish(events.AnswerDelayed(self._label, delay))
@@ -279,6 +284,8 @@ class Session:
 
     def _dispatch(self, message: Message, arrival: Arrival) -> None:
         try:
+            if isinstance(message, AuthenticateRequest) and self._guard.is_crowded:
+                raise RequestError(Fault.GUESSES_WAITING, GUESSES_WAITING)
             dispatch(self._lobby, self._peer, message, arrival, trio.current_time())
         except RequestError as error:
             self._refuse_request(error, message)
