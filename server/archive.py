@@ -217,7 +217,7 @@ def _lock(directory: Path) -> FolderLock:
         return FolderLock(directory)
     except LockedError:
         raise StartError(
-            f"saveReplay {directory}: another server writes into this folder; stop that server, or choose another folder"
+            f"saveReplay {directory}: another server writes into this folder; stop that server or choose another folder"
         ) from None
     except OSError as error:
         raise StartError(f"saveReplay {directory}: cannot be locked ({error.strerror or error})") from None

@@ -1,8 +1,9 @@
 """Lines for a file that may be slow: the writing is a thread's, and nobody waits for it.
 
-Invariants: lines come out whole and in order. What waits is bounded in bytes: if the file takes nothing for so long that
-more would wait, further lines are dropped, and how many is said as soon as it takes something again. A file that takes
-nothing at the moment (a pipe that is full, a disk without room) is tried again; one that nobody reads any more is not.
+Invariants: lines come out whole and in order. What waits is bounded in bytes: if the file takes nothing for so long
+that more would wait, further lines are dropped, and how many is said as soon as it takes something again. A file that
+takes nothing at the moment (a pipe that is full, a disk without room) is tried again; one that nobody reads any more is
+not.
 """
 
 from __future__ import annotations

@@ -177,9 +177,7 @@ class Lobby:
         """The answer to the right password is that commands work."""
         if not self.is_password(request.password):
             text = peer.edition.dialect.texts.wrong_password
-            raise RequestError(
-                Fault.WRONG_PASSWORD, f"{text}; {NO_ADMINS}" if self.settings.password is None else text
-            )
+            raise RequestError(Fault.WRONG_PASSWORD, f"{text}; {NO_ADMINS}" if self.settings.password is None else text)
         if not peer.is_admin:
             peer.is_admin = True
             self.admins[peer] = None

@@ -59,7 +59,7 @@ class ResultsFile:
             self._open()
         except LockedError:
             raise StartError(
-                f"results {path}: another server writes into this file; stop that server, or choose another file"
+                f"results {path}: another server writes into this file; stop that server or choose another file"
             ) from None
         except OSError as error:
             raise StartError(f"results {path}: cannot be written to ({error.strerror or error})") from None

@@ -264,6 +264,11 @@ class Session:
             with self._guard.waiting(self._host):
                 await trio.sleep(delay)
 
+    def _require_look(self) -> None:
+        """Raises RequestError while too many wrong passwords wait for their answer."""
+        if self._guard.is_crowded:
+            raise RequestError(Fault.GUESSES_WAITING, GUESSES_WAITING)
+
     @property
     def _host(self) -> str:
         return self._address.rpartition(":")[0]
@@ -284,8 +289,8 @@ class Session:
 
     def _dispatch(self, message: Message, arrival: Arrival) -> None:
         try:
-            if isinstance(message, AuthenticateRequest) and self._guard.is_crowded:
-                raise RequestError(Fault.GUESSES_WAITING, GUESSES_WAITING)
+            if isinstance(message, AuthenticateRequest):
+                self._require_look()
             dispatch(self._lobby, self._peer, message, arrival, trio.current_time())
         except RequestError as error:
             self._refuse_request(error, message)

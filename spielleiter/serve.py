@@ -1,7 +1,8 @@
 """`spielleiter serve`: the options are the settings of server/config.py, one for each.
 
-Law: no option is declared here; a setting that is added to `Config` is an option at once. The first signal to stop
-(Ctrl-C, SIGTERM) ends the server in good order, the second one at once.
+Invariants: no option is declared here; a setting that is added to `Config` is an option at once. The first signal to
+stop (Ctrl-C, SIGTERM, or SIGHUP when its terminal is closed) ends the server in good order. A second Ctrl-C or SIGTERM
+ends it at once.
 """
 
 from __future__ import annotations
@@ -116,6 +117,17 @@ serve = _ServeCommand(
 )
 
 
+_HANG_UPS: Final = tuple(
+    getattr(signal, name) for name in ("SIGHUP", "SIGBREAK") if hasattr(signal, name)
+)  # where there is no SIGHUP, a console that is closed sends SIGBREAK
+
+
+def _signals_to_stop() -> list[signal.Signals]:
+    """Those that end the server; a process that was started with nohup ignores SIGHUP, and keeps to that."""
+    hang_ups = [each for each in _HANG_UPS if signal.getsignal(each) is not signal.SIG_IGN]
+    return [signal.SIGINT, signal.SIGTERM, *hang_ups]
+
+
 def run(config: Config) -> None:
     """Serve until told to stop. Raises StartError, and Exit if a second signal cut the orderly end short."""
     import trio
@@ -130,10 +142,11 @@ def run(config: Config) -> None:
 
             async def watch_signals(task_status: trio.TaskStatus[None]) -> None:
                 nonlocal is_cut_short
-                with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+                with trio.open_signal_receiver(*_signals_to_stop()) as signals:
                     task_status.started()
-                    async for _ in signals:
-                        is_cut_short = stop.is_set()
+                    async for number in signals:
+                        # a terminal that is closed sends SIGHUP, and so does the shell in it
+                        is_cut_short = stop.is_set() and number not in _HANG_UPS
                         if is_cut_short:
                             nursery.cancel_scope.cancel()
                         stop.set()

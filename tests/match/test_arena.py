@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import gzip
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 import trio
@@ -15,7 +18,17 @@ from client.editions import DEFAULT_GAME_TYPE
 from client.errors import ClientError
 from client.player import Player
 from client.strategies import make_responder
-from match.arena import LOG_LIMIT, MOST_CALLS, MOST_CONNECTIONS, SERVER_LOG, WIRE_LOG, OwnRoom, open_arena, own_config
+from match.arena import (
+    LOG_LIMIT,
+    MOST_CALLS,
+    MOST_CONNECTIONS,
+    SERVER_LOG,
+    WIRE_LOG,
+    OwnRoom,
+    _accepted,
+    open_arena,
+    own_config,
+)
 from match.plan import Opening, PlannedGame
 from match.setup import Entrant, MatchSetup
 from server import events
@@ -197,3 +210,20 @@ async def test_a_connection_that_comes_to_nothing_harms_nobody(tmp_path: Path) -
         assert heard.told(events.ConnectionOpened) == [1]
         await stream.aclose()
         await play(room, heard)
+
+
+class Refusing:
+    """A listening socket that has these errors to offer, one after the other."""
+
+    def __init__(self, *numbers: int) -> None:
+        self.errors = [OSError(number, os.strerror(number)) for number in numbers]
+
+    def accept(self) -> NoReturn:
+        raise self.errors.pop(0)
+
+
+async def test_a_port_that_will_never_accept_anything_again_is_not_tried_for_ever(autojump_clock: object) -> None:
+    refusing = Refusing(errno.ECONNABORTED, errno.ETIMEDOUT, errno.EMFILE, errno.ENFILE, errno.EBADF, errno.EBADF)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        await _accepted(refusing)  # type: ignore[arg-type]
+    assert len(refusing.errors) == 1

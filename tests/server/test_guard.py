@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from contextlib import ExitStack
 
 from server.guard import ADDRESSES, AT_ONCE, EVERYBODY, PasswordGuard
@@ -57,11 +58,43 @@ def test_all_addresses_together_are_free_a_few_times_then_each_wrong_answer_wait
 
 def test_answers_that_wait_at_all_addresses_count_together() -> None:
     guard = PasswordGuard(attempts=2, window=60.0, longest_delay=30.0)
+    crowded = [guard.is_crowded]
     with ExitStack() as stack:
         for number in range(AT_ONCE):
-            assert not guard.is_crowded
             stack.enter_context(guard.waiting(str(number)))
-        assert guard.is_crowded
+            crowded.append(guard.is_crowded)
         assert guard.delay("another", 0.0) == 30.0
-    assert not guard.is_crowded
-    assert guard.delay("another", 0.0) == 0.0
+    assert crowded == [False] * AT_ONCE + [True]
+    assert (guard.is_crowded, guard.delay("another", 0.0)) == (False, 0.0)
+
+
+def guesses(guard: PasswordGuard, addresses: int, connections: int, seconds: float) -> int:
+    """How many passwords are looked at if each connection of each address guesses again as soon as it was answered.
+
+    One that is refused without a look comes again a second later.
+    """
+    looked_at = 0
+    callers = [(0.0, number, str(number % addresses)) for number in range(addresses * connections)]
+    waits: dict[int, ExitStack] = {}
+    while callers[0][0] < seconds:
+        now, number, address = callers[0]
+        if number in waits:
+            waits.pop(number).close()
+            guard.has_failed(address, now)
+        if guard.is_crowded:
+            heapq.heapreplace(callers, (now + 1.0, number, address))
+            continue
+        looked_at += 1
+        delay = guard.delay(address, now)
+        if delay:
+            waits[number] = ExitStack()
+            waits[number].enter_context(guard.waiting(address))
+        else:
+            guard.has_failed(address, now)
+        heapq.heapreplace(callers, (now + delay + 0.001, number, address))
+    return looked_at
+
+
+def test_many_addresses_together_guess_about_as_often_as_documented() -> None:
+    guard = PasswordGuard(attempts=5, window=60.0, longest_delay=30.0)
+    assert guesses(guard, addresses=400, connections=8, seconds=600.0) / 600.0 < 256 / 30.0 + 100 / 60.0 + 1.0

@@ -119,7 +119,7 @@ def test_a_pipe_that_does_not_wait_loses_nothing(monkeypatch: pytest.MonkeyPatch
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     lines = [f"{number} {'x' * 5000}\n" for number in range(200)]
-    with open(writing, "w", encoding="utf-8") as file, open(reading, encoding="utf-8") as reader:
+    with os.fdopen(writing, "w", encoding="utf-8") as file, os.fdopen(reading, encoding="utf-8") as reader:
         writer = LineWriter(file)
         for line in lines:
             writer.write(line)
