@@ -108,7 +108,7 @@ def test_on_windows_a_byte_far_behind_the_end_is_locked(tmp_path: Path, monkeypa
         locking=lambda descriptor, mode, count: calls.append((os.lseek(descriptor, 0, os.SEEK_CUR), mode * 10 + count)),
     )
     monkeypatch.setitem(sys.modules, "msvcrt", stand_in)
-    monkeypatch.setattr(file_lock.sys, "platform", "win32")
+    monkeypatch.setattr(sys, "platform", "win32")
     lock = FolderLock(tmp_path)
     lock.close()
     assert calls == [(0x7FFF_0000, 21)]
