@@ -32,6 +32,7 @@ from match.arena import (
 from match.plan import Opening, PlannedGame
 from match.setup import Entrant, MatchSetup
 from server import events
+from server.log import MOST_TRACEBACK
 from server.room import Phase
 from tests.patience import PATIENCE
 
@@ -164,8 +165,8 @@ async def test_what_was_said_is_written_down(tmp_path: Path) -> None:
 
 async def test_the_log_of_a_game_is_bounded_and_says_so(tmp_path: Path) -> None:
     async with open_room(tmp_path) as (room, _):
-        for _ in range(6):
-            room.hear(events.ReplaySaved(room.room.id, "x" * (LOG_LIMIT // 4)), None)
+        for _ in range(LOG_LIMIT // MOST_TRACEBACK + 10):
+            room.hear(events.InternalError("", "x" * MOST_TRACEBACK), None)
     text = (tmp_path / SERVER_LOG).read_text()
     assert LOG_LIMIT <= len(text) < 1.5 * LOG_LIMIT
     assert text.endswith("\n(the rest was not kept)\n")
