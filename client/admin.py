@@ -308,7 +308,10 @@ class AdminClient:
         10 seconds, and other ClientErrors.
         """
         self._transport.accept(REPORT_FROM_SERVER)
-        why = f"no answer for {STATUS_TIMEOUT:g} s"
+        why = (
+            f"no answer for {STATUS_TIMEOUT:g} s; spielleiter answers so late only if the password is wrong and other "
+            "wrong ones were tried before"
+        )
         with trio.move_on_after(STATUS_TIMEOUT):
             try:
                 return _parsed((await self._ask(StatusRequest(), Status)).report)

@@ -27,7 +27,7 @@ from match.wire_log import LoggedWire
 from protocol.dialect import Dialect
 from protocol.messages import Slot
 from server import events
-from server.binding import notice_vanished
+from server.binding import EXHAUSTED, GONE, notice_vanished
 from server.chance import start_source
 from server.clock import TimeLimits
 from server.config import Config
@@ -299,10 +299,13 @@ async def _accepted(listening: socket.socket) -> tuple[socket.socket, tuple[str,
             return listening.accept()
         except BlockingIOError:
             await trio.lowlevel.wait_readable(listening)
-        except ConnectionAbortedError:
-            await trio.lowlevel.checkpoint()
-        except OSError:  # no descriptor left, most often
-            await trio.sleep(_STEP)
+        except OSError as error:
+            if error.errno in GONE:
+                await trio.lowlevel.checkpoint()
+            elif error.errno in EXHAUSTED:
+                await trio.sleep(_STEP)
+            else:
+                raise  # nothing will ever be accepted again, which is a bug
 
 
 @contextmanager

@@ -9,13 +9,13 @@ be read stops the start with one line that names place, value and what is allowe
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from server.errors import StartError
+from server.properties import ConfigError, read_properties
 from server.setting import (
     Setting,
     address,
@@ -49,10 +49,6 @@ IGNORED = MappingProxyType({"plugins": "games are built in, no plugins are loade
 
 Options: TypeAlias = Mapping[str, str | Sequence[str] | None]
 """Texts from the command line by field of `Config`; None: not given."""
-
-
-class ConfigError(StartError):
-    """A setting is unknown or cannot be read; the text is one line: place, value, what is allowed."""
 
 
 _EDITIONS = pairs("gameType", "edition")
@@ -234,7 +230,10 @@ class Config:
         256, whole_number(1), LIMITS, "Connections at a time from one address; loopback is exempt."
     )
     password_attempts: int = setting(
-        5, whole_number(1), LIMITS, "Wrong passwords from one address before its answers are delayed."
+        5,
+        whole_number(1),
+        LIMITS,
+        "Wrong passwords from one address before the answers to further wrong ones are delayed.",
     )
     password_window: float = setting(60.0, seconds(), LIMITS, "Seconds for which a wrong password counts.")
     password_delay: float = setting(
@@ -294,7 +293,7 @@ def load_config(options: Options, environ: Mapping[str, str], directory: Path | 
     `options` may hold the key ``config``: the file to read instead of `server.properties` in `directory` (the current
     one), which need not exist. Raises ConfigError.
     """
-    explicit = options.get("config") or environ.get(CONFIG_VARIABLE)
+    explicit = options.get("config") or environ.get(CONFIG_VARIABLE) or None  # an empty variable names no file
     file = Path(str(explicit)) if explicit else (directory or Path()) / PROPERTIES_FILE
     loader = _Loader()
     found_file = explicit is not None or file.exists()
@@ -311,13 +310,14 @@ class _Loader:
     def __init__(self) -> None:
         self._values: dict[str, Any] = {}
         self._strength: dict[str, int] = {}
+        self._edition_strength: dict[str, int] = {}
         self._current_strength = 0
         self._ignored: list[str] = []
 
     def read_file(self, file: Path) -> None:
         self._current_strength = 1
         by_name = {name: each for each in SETTINGS for name in (each.name, *each.other_names)}
-        for line, name, value in _properties(file):
+        for line, name, value in read_properties(file):
             place = f"{file}:{line}: {name}"
             if name in IGNORED:
                 self._ignored.append(f"{place} ({IGNORED[name]})")
@@ -352,9 +352,20 @@ class _Loader:
         except ValueError as error:
             raise ConfigError(str(error)) from None
         if which is EDITION_SETTING:
+            self._require_new_editions(value, place)
             value = MappingProxyType({**self._values.get(which.field, {}), **value})
         self._values[which.field] = value
         self._strength[which.field] = self._current_strength
+
+    def _require_new_editions(self, editions: Mapping[str, str], place: str) -> None:
+        """A stronger place may choose another edition; one place chooses once. Raises ConfigError."""
+        for game_type in editions:
+            if self._edition_strength.get(game_type) == self._current_strength:
+                chosen = self._values[EDITION_SETTING.field][game_type]
+                raise ConfigError(
+                    f"{place}: {game_type} is to be played in {chosen} already, expected one edition for each gameType"
+                )
+            self._edition_strength[game_type] = self._current_strength
 
     def config(self, properties_file: Path | None) -> Config:
         values = self._values
@@ -372,29 +383,3 @@ class _Loader:
         if config.has_timeouts and (problem := limits_problem(config.soft_timeout, config.hard_timeout)):
             raise ConfigError(f"{problem} (softTimeout, hardTimeout), or switch both off (--no-timeout)")
         return config
-
-
-def _properties(file: Path) -> Iterator[tuple[int, str, str]]:
-    """Line number, key and value of each property in the file."""
-    import javaproperties
-
-    try:
-        content = file.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise ConfigError(f"{file}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{file}: byte {error.start} is not UTF-8, expected a text file in UTF-8") from None
-    line = 1
-    elements = javaproperties.parse(content)
-    while True:
-        try:
-            element = next(elements, None)
-        except javaproperties.InvalidUEscapeError as error:
-            raise ConfigError(
-                f"{file}:{line}: {error.escape!r} is not an escape, expected \\u and four digits"
-            ) from None
-        if element is None:
-            return
-        if isinstance(element, javaproperties.KeyValue):
-            yield line, element.key, element.value
-        line += element.source.count("\n")

@@ -34,6 +34,7 @@ class Fault(enum.Enum):
     """What was wrong with a request; the values name counters and log fields."""
 
     WRONG_PASSWORD = "wrong_password"  # noqa: S105 - the name of a fault
+    GUESSES_WAITING = "guesses_waiting"  # so many wrong passwords that none is looked at
     UNAUTHENTICATED = "unauthenticated"
     UNKNOWN_RESERVATION = "unknown_reservation"
     UNKNOWN_GAME_TYPE = "unknown_game_type"

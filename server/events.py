@@ -91,7 +91,7 @@ class ProtocolBroken(Happening, frozen=True):
 
 
 class AnswerDelayed(Happening, frozen=True):
-    """Somebody guesses passwords, or calls from where somebody does; the answer waits for `delay` seconds."""
+    """Somebody guesses passwords; the answer to this wrong one waits for `delay` seconds."""
 
     connection: str
     delay: float
@@ -242,6 +242,28 @@ class ReplaySaved(Happening, frozen=True):
 class ReplayFailed(Happening, frozen=True):
     room: str
     path: str
+    error: str
+
+
+class ResultsWaiting(Happening, frozen=True):
+    """The last result could not be written into the file of results; `count` of them wait in memory to be written."""
+
+    path: str
+    count: int
+    error: str
+
+
+class ResultsWritten(Happening, frozen=True):
+    """All results that waited are in the file now."""
+
+    path: str
+
+
+class ResultsLost(Happening, frozen=True):
+    """`count` results will never be written: too many waited, or the server ended meanwhile."""
+
+    path: str
+    count: int
     error: str
 
 

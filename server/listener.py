@@ -25,7 +25,7 @@ from protocol.messages import CloseConnection, ErrorPacket
 from server import events
 from server.alarms import Alarms
 from server.archive import Archive
-from server.binding import listen, notice_vanished
+from server.binding import EXHAUSTED, GONE, listen, notice_vanished
 from server.chance import id_source, start_source
 from server.clock import TimeLimits
 from server.config import DEFAULT_PASSWORD, Config, is_loopback
@@ -51,7 +51,7 @@ from server.turnstile import Turnstile
 from server.wire import SocketWire, Wire
 
 RESULTS_NAME = "results.jsonl"
-ACCEPT_PAUSE = 0.1  # seconds until the next try when nothing can be accepted: no descriptor left, most often
+ACCEPT_PAUSE = 0.1  # seconds until the next try when nothing can be accepted (see `EXHAUSTED`)
 STOPPING = "the server stops"
 LAST_GOODBYE = 1.0
 """Seconds that peers have at the server's end to take what they have been sent and to close."""
@@ -211,9 +211,12 @@ class Server:
             except BlockingIOError:
                 left = 0
                 await trio.lowlevel.wait_readable(listening)
-            except ConnectionAbortedError:
-                await trio.lowlevel.checkpoint()  # it was gone before it was accepted
             except OSError as error:
+                if error.errno in GONE:
+                    await trio.lowlevel.checkpoint()
+                    continue
+                if error.errno not in EXHAUSTED:
+                    raise  # nothing will ever be accepted again, which is a bug
                 if not has_told:
                     has_told = True
                     self.stream.publish(
@@ -308,6 +311,7 @@ async def serve(
     """
     with contextlib.ExitStack() as stack:
         server = Server(config, stack.enter_context(line_writer(_standard_error())) if log_file is None else log_file)
+        stack.callback(server.archive.close)  # also if the server never runs, since a port is in use
         sockets = listen(config.host, config.port)
         for sock in sockets:
             stack.callback(sock.close)

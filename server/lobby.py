@@ -146,13 +146,18 @@ class Lobby:
         self.reservations.pop(chair.reservation or "", None)
         self._seat(peer, room, chair)
 
+    def is_password(self, given: str | None) -> bool:
+        """Whether this is the administrators' password, compared in constant time."""
+        password = self.settings.password
+        return password is not None and hmac.compare_digest(
+            password.encode(), (given or "").encode("utf-8", "surrogatepass")
+        )
+
     def authenticate(self, peer: Peer, request: AuthenticateRequest) -> None:
-        """Compared in constant time; the answer to the right password is that commands work."""
-        password, given = self.settings.password, request.password or ""
-        if password is None:
-            raise RequestError(Fault.WRONG_PASSWORD, f"{peer.edition.dialect.texts.wrong_password}; {NO_ADMINS}")
-        if not hmac.compare_digest(password.encode(), given.encode("utf-8", "surrogatepass")):
-            raise RequestError(Fault.WRONG_PASSWORD, peer.edition.dialect.texts.wrong_password)
+        """The answer to the right password is that commands work."""
+        if not self.is_password(request.password):
+            text = peer.edition.dialect.texts.wrong_password
+            raise RequestError(Fault.WRONG_PASSWORD, f"{text}; {NO_ADMINS}" if self.settings.password is None else text)
         if not peer.is_admin:
             peer.is_admin = True
             self.admins[peer] = None

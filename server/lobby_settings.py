@@ -10,7 +10,9 @@ from typing import Final
 
 from server.clock import TimeLimits
 
-NO_ADMINS: Final = "this server can be reached from elsewhere and has the well-known password: choose another one (--password)"
+NO_ADMINS: Final = (
+    "this server can be reached from elsewhere and has the well-known password: choose another one (--password)"
+)
 """Why nobody becomes an administrator of a server without a password of its own."""
 
 

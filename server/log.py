@@ -1,7 +1,9 @@
 """The events as a person or a program reads them.
 
-Law: one line an event, named after what happened, with its fields; nothing else is logged. Moves are `debug`, what an
-operator wants to know `info`, what somebody did wrong `warning`, our own failures `error`. Passwords are in no event.
+Invariants: one line an event, named after what happened, with its fields; nothing else is logged. Moves are `debug`,
+what an operator wants to know `info`, what somebody did wrong `warning`, our own failures `error`. Passwords are in no
+event. A line holds no character that may command a terminal, in JSON either, and its length is bounded whatever a peer
+has sent.
 """
 
 from __future__ import annotations
@@ -38,8 +40,17 @@ LEVELS: Final[dict[type[events.Happening], int]] = {
     events.TimeVerdict: logging.WARNING,
     events.InternalError: logging.ERROR,
     events.ReplayFailed: logging.ERROR,
+    events.ResultsLost: logging.ERROR,
+    events.ResultsWaiting: logging.ERROR,
 }
 """Everything else is `info`."""
+
+MOST_TEXT: Final = 1000
+"""Characters of a text; what is longer is cut."""
+MOST_TRACEBACK: Final = 20_000
+"""Characters of a traceback, of which the end is kept."""
+MOST_ITEMS: Final = 50
+"""Items of a list; what comes behind them is left out."""
 
 _NOT_LOGGED: Final = frozenset({"record", "result", "think_times", "was_silent"})
 
@@ -92,6 +103,8 @@ def log_events(file: LogFile, log_format: str, log_level: str) -> Callable[[even
             loggers[0].log(level, name, **_for_terminals(_ended_for_people(happening)))
         else:
             shown = {field: _shown(getattr(happening, field)) for field in fields}
+            if isinstance(happening, events.InternalError):
+                shown["error"] = _end_of(happening.error)
             loggers[0].log(level, name, **_for_terminals(shown) if is_console else shown)
 
     return log
@@ -122,7 +135,7 @@ def _logger(file: LogFile, threshold: int, *, is_console: bool) -> Any:
     renderer: Any = (
         structlog.dev.ConsoleRenderer(colors=file.isatty(), sort_keys=False)
         if is_console
-        else structlog.processors.JSONRenderer(ensure_ascii=False)
+        else structlog.processors.JSONRenderer(serializer=_json)
     )
     return structlog.wrap_logger(
         structlog.WriteLogger(cast("TextIO", file)),
@@ -134,6 +147,12 @@ def _logger(file: LogFile, threshold: int, *, is_console: bool) -> Any:
         wrapper_class=structlog.make_filtering_bound_logger(threshold),
         cache_logger_on_first_use=True,
     )
+
+
+def _json(value: Any, **options: Any) -> str:
+    """JSON in which what a terminal might take for a command is escaped, for those who read it there."""
+    text = json.dumps(value, ensure_ascii=False, **options)
+    return text if text.isprintable() else json.dumps(value, **options)
 
 
 @cache
@@ -155,7 +174,7 @@ def _ended_for_people(game: events.GameEnded) -> dict[str, object]:
         for name, cause, reason in zip(names, game.causes, game.reasons, strict=True)
         if cause != Cause.REGULAR.value
     ]
-    return {"room": game.room, "result": "; ".join([f"{head} {points}", *faults]), "plies": game.plies}
+    return {"room": game.room, "result": _cut("; ".join([f"{head} {points}", *faults])), "plies": game.plies}
 
 
 def _for_terminals(fields: dict[str, object]) -> dict[str, object]:
@@ -177,12 +196,25 @@ class _Quoted:
 
 
 def _shown(value: object) -> object:
+    if isinstance(value, str):
+        return _cut(value)
     if isinstance(value, float):
         return round(value, 6)
     if isinstance(value, ThinkStats):
         return {name: _shown(part) for name, part in value.as_dict().items()}
     if isinstance(value, tuple):
-        return [_shown(part) for part in value]
+        shown = [_shown(part) for part in value[:MOST_ITEMS]]
+        return shown if len(value) <= MOST_ITEMS else [*shown, f"… ({len(value) - MOST_ITEMS} more)"]
     if isinstance(value, enum.Enum):
-        return value.value
-    return value if isinstance(value, str | int | None) else str(value)
+        return _shown(value.value)
+    return value if isinstance(value, int | None) else _cut(str(value))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}… ({len(text) - MOST_TEXT} more characters)"
+
+
+def _end_of(traceback: str) -> str:
+    """The end, which says what was raised and where."""
+    cut = len(traceback) - MOST_TRACEBACK
+    return traceback if cut <= 0 else f"({cut} characters more) …{traceback[cut:]}"

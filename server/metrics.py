@@ -50,7 +50,19 @@ class Metrics:
         """Why games ended, one for each player."""
         self.time_verdicts: Counter[tuple[str, str]] = Counter()
         """By limit (`soft`, `hard`) and source of the time."""
-        stream.subscribe(self._note, [events.MovePlayed, events.TimeVerdict, events.GameEnded])
+        self.results_waiting = 0
+        self.results_lost = 0
+        stream.subscribe(
+            self._note,
+            [
+                events.MovePlayed,
+                events.TimeVerdict,
+                events.GameEnded,
+                events.ResultsWaiting,
+                events.ResultsWritten,
+                events.ResultsLost,
+            ],
+        )
 
     def _histogram(self, name: str, meaning: str, buckets: tuple[float, ...]) -> Histogram:
         full_name = f"spielleiter_{name}_seconds"
@@ -75,6 +87,12 @@ class Metrics:
             self.time_verdicts["hard" if happening.is_hard else "soft", happening.source] += 1
         elif isinstance(happening, events.GameEnded):
             self.causes.update(happening.causes)
+        elif isinstance(happening, events.ResultsWaiting):
+            self.results_waiting = happening.count
+        elif isinstance(happening, events.ResultsWritten):
+            self.results_waiting = 0
+        elif isinstance(happening, events.ResultsLost):
+            self.results_lost += happening.count
 
 
 class _Kept(Collector):
@@ -116,8 +134,17 @@ class _Kept(Collector):
             "spielleiter_outbox_longest_bytes", "Bytes that the slowest peer has not taken yet.", now.longest_queue
         )
 
+        yield GaugeMetricFamily(
+            "spielleiter_results_waiting",
+            "Results that could not be written into the file yet.",
+            self._metrics.results_waiting,
+        )
+
     def _past(self) -> Iterator[Metric]:
         counters = self._stream.counters
+        yield CounterMetricFamily(
+            "spielleiter_results_lost", "Results that will never be written.", self._metrics.results_lost
+        )
         for name, kind, meaning in (
             ("connections_opened", events.ConnectionOpened, "Connections that were served."),
             ("moves", events.MovePlayed, "Moves that were played."),

@@ -1,7 +1,8 @@
 """A few pages over HTTP, for the tools that watch the server.
 
-Law: one request a connection, GET or HEAD, answered at once. Who is slow, says too much or comes while too many are
-there is cut off, and nobody else notices; whatever happens here, the games go on.
+Invariants: one request a connection, GET or HEAD, answered at once. A client that is slow or says too much is cut off,
+and if too many are there, the one that came first: so slow clients keep nobody from an answer. Whatever happens here,
+the games go on.
 """
 
 from __future__ import annotations
@@ -39,23 +40,26 @@ class PageServer:
     def __init__(self, pages: Pages, on_bug: Callable[[Exception], None]) -> None:
         self._pages = pages
         self._on_bug = on_bug
-        self._count = 0
+        self._served: dict[trio.CancelScope, None] = {}
+        """One for each connection, the first to come first."""
 
     async def serve(self, stream: trio.abc.HalfCloseableStream) -> None:
         """Answer one connection, and close it."""
         async with stream:
-            if self._count >= AT_ONCE:
-                return
-            self._count += 1
-            try:
-                with trio.move_on_after(TIMEOUT):
+            if len(self._served) >= AT_ONCE:
+                first = next(iter(self._served))
+                del self._served[first]
+                first.cancel()
+            with trio.move_on_after(TIMEOUT) as scope:
+                self._served[scope] = None
+                try:
                     await self._answer(stream)
-            except (trio.BrokenResourceError, trio.ClosedResourceError):
-                pass  # gone in the middle of it
-            except Exception as error:
-                self._on_bug(error)
-            finally:
-                self._count -= 1
+                except (trio.BrokenResourceError, trio.ClosedResourceError):
+                    pass  # gone in the middle of it
+                except Exception as error:
+                    self._on_bug(error)
+                finally:
+                    self._served.pop(scope, None)
 
     async def _answer(self, stream: trio.abc.HalfCloseableStream) -> None:
         connection = h11.Connection(h11.SERVER, max_incomplete_event_size=_REQUEST_BYTES)

@@ -1,8 +1,10 @@
 """Finished games as lines of JSON: one each, in a file that only grows.
 
-Law: a line is written with one call, before the players are told the result, so that no game anybody knows the end of
-is missing, however the server ends; a line cut off by a full disk is an error, completed by nothing and read by nobody,
-and the next one begins a line of its own. The same object stands beside each replay. Fields: see `result_line`.
+Invariants: a line is written with one call, before the players are told the result, so that no game anybody knows the
+end of is missing, however the server ends. A line that cannot be written (the disk is full, the folder may not be
+written to) waits in memory, behind those that failed before it, until it can be; what waits is bounded. If the file has
+been removed or renamed, the next line begins a new one. No other server writes into the file. The same object stands
+beside each replay. Fields: see `result_line`.
 """
 
 from __future__ import annotations
@@ -10,12 +12,19 @@ from __future__ import annotations
 import errno
 import json
 import os
+from collections import deque
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from server.errors import StartError
 from server.events import GameEnded
+from server.file_lock import LockedError, is_at, lock_file
+
+MOST_WAITING_BYTES: Final = 32 * 1024 * 1024
+"""What lines that cannot be written may take up; a usual one has about 2 KB."""
+LINES_AT_ONCE: Final = 64
+"""Of the lines that wait, no more are written in one call, since everybody else waits meanwhile."""
 
 
 def result_line(game: GameEnded, ended_at: datetime, replay: str | None) -> dict[str, Any]:
@@ -37,41 +46,90 @@ def result_line(game: GameEnded, ended_at: datetime, replay: str | None) -> dict
 
 
 class ResultsFile:
-    """The file, open for appending. Raises StartError if it cannot be written."""
+    """The file, open for appending. Raises StartError if it cannot be written, or if another server writes into it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._is_cut_off = False
-        """The last line has no end."""
+        self._descriptor: int | None = None
+        self._waiting: deque[bytes] = deque()
+        self._waiting_bytes = 0
+        self._written = 0
+        """Bytes of the first line that waits that are in the file already."""
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-            self._end_cut_off_line()
+            self._open()
+        except LockedError:
+            raise StartError(
+                f"results {path}: another server writes into this file; stop that server or choose another file"
+            ) from None
         except OSError as error:
             raise StartError(f"results {path}: cannot be written to ({error.strerror or error})") from None
 
-    def _end_cut_off_line(self) -> None:
+    @property
+    def waiting(self) -> int:
+        """How many lines have not been written."""
+        return len(self._waiting)
+
+    def append(self, line: dict[str, Any]) -> bool:
+        """Write one line, or keep it; False if too many wait already, and it is lost. Then call `write_waiting`."""
+        text = encoded_line(line)
+        if self._waiting_bytes + len(text) > MOST_WAITING_BYTES:
+            return False
+        self._waiting.append(text)
+        self._waiting_bytes += len(text)
+        return True
+
+    def write_waiting(self) -> None:
+        """Write the lines that wait, the oldest first, as many as fit into one turn. Raises OSError; the rest waits."""
+        descriptor = self._open()
+        for _ in range(min(len(self._waiting), LINES_AT_ONCE)):
+            text = self._waiting[0]
+            while self._written < len(text):
+                written = os.write(descriptor, memoryview(text)[self._written :])
+                if not written:
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
+                self._written += written
+            self._waiting.popleft()
+            self._waiting_bytes -= len(text)
+            self._written = 0
+
+    def forget_replay(self, name: str) -> None:
+        """The replay `name` could not be written: a line that waits does not name it."""
+        for number, text in enumerate(self._waiting):
+            line = json.loads(text)
+            if line["replay"] == name and not (number == 0 and self._written):
+                changed = encoded_line({**line, "replay": None})
+                self._waiting[number] = changed
+                self._waiting_bytes += len(changed) - len(text)
+
+    def _open(self) -> int:
+        """The open file; a new one if that at `path` is another one or gone. Raises OSError."""
+        if self._descriptor is not None and is_at(self._descriptor, self.path):
+            return self._descriptor
+        self.close()
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o644)
+        try:
+            lock_file(descriptor, self.path)
+            self._end_cut_off_line(descriptor)
+        except OSError:
+            os.close(descriptor)
+            raise
+        self._descriptor, self._written = descriptor, 0
+        return descriptor
+
+    def _end_cut_off_line(self, descriptor: int) -> None:
         """What a server before this one could not write to its end, for want of room or of power."""
         with self.path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
             if size:
                 file.seek(size - 1)
                 if file.read(1) != b"\n":
-                    os.write(self._descriptor, b"\n")
-
-    def append(self, line: dict[str, Any]) -> None:
-        """One line, in one call. Raises OSError."""
-        text = json.dumps(line, ensure_ascii=False).encode() + b"\n"
-        if self._is_cut_off:
-            text = b"\n" + text
-        written = os.write(self._descriptor, text)
-        if written < len(text):
-            self._is_cut_off = True
-            raise OSError(errno.ENOSPC, f"{os.strerror(errno.ENOSPC)}: {written} of {len(text)} bytes were written")
-        self._is_cut_off = False
+                    os.write(descriptor, b"\n")
 
     def sync(self) -> None:
         """Wait until all lines are on the disk itself, where it is one (and not /dev/null). Raises OSError."""
+        if self._descriptor is None:
+            return
         try:
             os.fsync(self._descriptor)
         except OSError as error:
@@ -79,4 +137,12 @@ class ResultsFile:
                 raise
 
     def close(self) -> None:
-        os.close(self._descriptor)
+        """Close the file, if it is open."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+def encoded_line(line: dict[str, Any]) -> bytes:
+    """The bytes of a line, its end included."""
+    return json.dumps(line, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"  # an escape of JSON, too

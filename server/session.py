@@ -36,6 +36,9 @@ from server.wire import Wire
 BUG = "bug"
 """Why a connection ended that met one of ours."""
 
+GUESSES_WAITING = "Too many wrong passwords are being tried at this server; try again in a few seconds"
+"""What those are told whose password is not looked at for that reason."""
+
 
 class _BugsContained:
     """Stops an exception that is a bug of ours, and hands it to `note`.
@@ -222,7 +225,7 @@ class Session:
                 if self._seat_port is not None:
                     await self._slow_down(self._seat_port.packets, 1)
                 if isinstance(event, AuthenticateRequest):
-                    await self._slow_down_guessing()
+                    await self._slow_down_guessing(event)
                 self._answer(event, arrival)
         self._outbox.holds_input = False
         self._set_deadline(has_ended_packet=has_ended_packet)
@@ -248,13 +251,20 @@ class Session:
             with self._standing.interrupted():
                 await trio.sleep(delay)
 
-    async def _slow_down_guessing(self) -> None:
-        """Whoever calls from where too many wrong passwords came from waits for the answer."""
+    async def _slow_down_guessing(self, request: AuthenticateRequest) -> None:
+        """A wrong password is answered late if too many came before it, and none is looked at while too many wait."""
+        if self._guard.is_crowded or self._lobby.is_password(request.password):
+            return
         delay = self._guard.delay(self._host, trio.current_time())
         if delay > 0.0:
             self._stream.publish(events.AnswerDelayed(self._label, delay))
             with self._standing.interrupted(), self._guard.waiting(self._host):
                 await trio.sleep(delay)
+
+    def _require_look(self) -> None:
+        """Raises RequestError while too many wrong passwords wait for their answer."""
+        if self._guard.is_crowded:
+            raise RequestError(Fault.GUESSES_WAITING, GUESSES_WAITING)
 
     @property
     def _host(self) -> str:
@@ -277,6 +287,8 @@ class Session:
     def _dispatch(self, message: Message, arrival: Arrival) -> None:
         standing = self._standing
         try:
+            if isinstance(message, AuthenticateRequest):
+                self._require_look()
             dispatch(self._lobby, self._peer, message, arrival, trio.current_time())
             standing.has_granted = True
         except RequestError as error:

@@ -212,16 +212,19 @@ def directory_switch(default: str) -> Kind[Path | None]:
 
 
 def pairs(key: str, value: str) -> Kind[Mapping[str, str]]:
-    """``KEY=VALUE``, several with commas between them; what is given last for a key holds."""
+    """``KEY=VALUE``, several with commas between them, each key once."""
 
     def parse(text: str) -> Mapping[str, str]:
         parts = [part.strip() for part in text.split(",")] if text else []
         if not all(re.fullmatch(r"[^=\s]+=[^=\s]+", part) for part in parts):
             raise ValueError(text)
-        return MappingProxyType(dict(part.split("=") for part in parts))
+        found = dict(part.split("=") for part in parts)
+        if len(found) < len(parts):
+            raise ValueError(text)
+        return MappingProxyType(found)
 
     return Kind(
-        f"{key}={value} (several with commas between them)",
+        f"{key}={value} (several with commas between them, each {key} once)",
         parse,
         f"{key}={value}".upper(),
         lambda found: ",".join(f"{each}={found[each]}" for each in found),

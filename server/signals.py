@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import signal
 
-HANGUP: signal.Signals | None = getattr(signal, "SIGHUP", None)
-"""The terminal or the connection to it is closed; None where the system has no such signal."""
+HANGUP: signal.Signals | None = getattr(signal, "SIGHUP", getattr(signal, "SIGBREAK", None))
+"""The terminal or the connection to it is closed; on Windows the console. None where there is no such signal."""
 
 
 def stop_signals() -> tuple[signal.Signals, ...]:

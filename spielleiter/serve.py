@@ -1,7 +1,8 @@
 """`spielleiter serve`: the options are the settings of server/config.py, one for each.
 
-Law: no option is declared here; a setting that is added to `Config` is an option at once. The first signal to stop
-(Ctrl-C, SIGTERM, SIGHUP) ends the server in good order, the second one at once.
+Invariants: no option is declared here; a setting that is added to `Config` is an option at once. The first signal to
+stop (Ctrl-C, SIGTERM, or SIGHUP when its terminal is closed) ends the server in good order. A second Ctrl-C or SIGTERM
+ends it at once.
 """
 
 from __future__ import annotations
@@ -133,6 +134,7 @@ def run(config: Config) -> None:
                 with trio.open_signal_receiver(*stop_signals()) as signals:
                     task_status.started()
                     async for number in signals:
+                        # a terminal that is closed sends SIGHUP, and so does the shell in it
                         is_cut_short = stop.is_set() and number != HANGUP
                         if is_cut_short:
                             nursery.cancel_scope.cancel()

@@ -78,9 +78,9 @@ def tournament(
     """Let the programs of a TOML file play a round robin, gauntlet, knock-out or Swiss tournament, and rate them.
 
     \b
-    kind = "round-robin"    # or "gauntlet" (the first program against each other one), "knock-out", "swiss"
-    games = 20              # of each pairing, in pairs with the sides swapped
-    sprt = "elo0=0 elo1=50" # ends a pairing that is decided before, as of `match`
+    kind = "round-robin"    # or "gauntlet", "knock-out", "swiss"
+    games = 20              # of each pairing, with the sides swapped
+    sprt = "elo0=0 elo1=50" # ends a decided pairing, as of `match`
     [[program]]
     name = "new"
     command = "./new"       # as of `match`

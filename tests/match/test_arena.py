@@ -22,7 +22,6 @@ from match.setup import Entrant, MatchSetup
 from match.traces import Traces
 from match.wire_log import WIRE_LOG
 from server import events
-from server.clock import TimeLimits
 from server.room import Phase
 from tests.patience import PATIENCE
 
@@ -198,16 +197,3 @@ async def test_a_connection_that_comes_to_nothing_harms_nobody(tmp_path: Path) -
         assert heard.told(events.ConnectionOpened) == [1]
         await stream.aclose()
         await play(room, heard)
-
-
-async def test_each_program_has_limits_of_its_own(tmp_path: Path) -> None:
-    new = Entrant("new", "new", soft_timeout=1.0, time_factor=3.0)
-    for old, expected in (
-        (Entrant("old", "old", hard_timeout=4.0), TimeLimits(2.0, 4.0)),
-        (Entrant("old", "old", can_timeout=False, soft_timeout=1.0), TimeLimits(None, None)),
-    ):
-        setup = dataclasses.replace(SETUP, entrants=(new, old))
-        async with open_room(tmp_path, setup=setup) as (room, _):
-            by_program = dict(zip(room.seats, room.room.chairs, strict=True))
-            assert by_program[0].clock.next_limits == TimeLimits(3.0, 30.0)
-            assert by_program[1].clock.next_limits == expected

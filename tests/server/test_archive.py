@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import shutil
+import sys
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,11 +16,11 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from server import archive, events
-from server.archive import LEFTOVER_AGE, Archive
+from server import archive, events, results
+from server.archive import LEFTOVER_AGE, RETRY, Archive
 from server.editions import choose_editions
 from server.errors import StartError
-from server.results import ResultsFile
+from tests.patience import PATIENCE
 from tests.server.serving import replays_in
 from tests.server.test_log import ENDED
 
@@ -74,13 +78,122 @@ async def test_other_events_and_missing_directories_are_none_of_its_business() -
     assert await keep(None, None, act) == []
 
 
-async def test_a_line_that_cannot_be_written_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
-        raise OSError("disk full")
+class FullDisk:
+    """Takes nothing as long as it is full."""
 
-    monkeypatch.setattr(ResultsFile, "append", fail)
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.is_full = True
+        self._write = os.write
+        monkeypatch.setattr(os, "write", self.write)
+
+    def write(self, descriptor: int, data: bytes) -> int:
+        if self.is_full:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return self._write(descriptor, data)
+
+
+async def test_results_that_cannot_be_written_wait_and_are_written_as_soon_as_that_is_possible(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, autojump_clock: object
+) -> None:
+    path = tmp_path / "all.jsonl"
+    stream = events.EventStream()
+    happenings: list[events.Happening] = []
+    stream.subscribe(happenings.append)
+    kept = Archive(None, path, choose_editions({}, {}), stream, lambda: NOON)
+    with monkeypatch.context() as patch:
+        disk = FullDisk(patch)
+        async with trio.open_nursery() as nursery:
+            await nursery.start(kept.run)
+            kept.game_ended(ENDED)
+            kept.game_ended(ENDED)
+            await trio.sleep(5 * RETRY)
+            assert path.read_bytes() == b""
+            disk.is_full = False
+            await trio.sleep(RETRY)
+            assert path.read_bytes().count(b"\n") == 2
+            kept.finish()
+    waiting = [events.ResultsWaiting(str(path), count, "No space left on device") for count in (1, 2)]
+    assert happenings == [*waiting, events.ResultsWritten(str(path))]
+
+
+async def test_results_that_still_cannot_be_written_at_the_end_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "all.jsonl"
+    with monkeypatch.context() as patch:
+        FullDisk(patch)
+        happenings = await keep(None, path, lambda kept: kept.game_ended(ENDED))
+    why = "No space left on device"
+    assert happenings == [events.ResultsWaiting(str(path), 1, why), events.ResultsLost(str(path), 1, why)]
+
+
+async def test_one_result_too_many_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(results, "MOST_WAITING_BYTES", 0)
     happenings = await keep(None, tmp_path / "all.jsonl", lambda kept: kept.game_ended(ENDED))
-    assert happenings == [events.ReplayFailed("room", str(tmp_path / "all.jsonl"), "disk full")]
+    assert happenings == [events.ResultsLost(str(tmp_path / "all.jsonl"), 1, "0 results wait already")]
+
+
+async def test_a_line_that_waited_does_not_name_a_replay_that_was_never_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive, "GATHERING", 0.0)
+    monkeypatch.setattr(archive, "RETRY", PATIENCE)
+    stream, has_failed = events.EventStream(), trio.Event()
+    stream.subscribe(lambda _: has_failed.set(), [events.ReplayFailed])
+    kept = Archive(tmp_path, tmp_path / "all.jsonl", choose_editions({}, {}), stream, lambda: NOON)
+    with monkeypatch.context() as patch:
+        disk = FullDisk(patch)
+        async with trio.open_nursery() as nursery:
+            await nursery.start(kept.run)
+            kept.game_ended(ENDED)
+            await has_failed.wait()
+            disk.is_full = False
+            kept.finish()
+    assert replays_in(tmp_path) == []
+    assert json.loads((tmp_path / "all.jsonl").read_text(encoding="utf-8"))["replay"] is None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a folder with open files cannot be removed")
+async def test_a_folder_that_is_removed_meanwhile_costs_what_was_in_it(tmp_path: Path) -> None:
+    folder = tmp_path / "replays"
+
+    def act(kept: Archive) -> None:
+        kept.game_ended(ENDED)
+        shutil.rmtree(folder)
+        kept.game_ended(ENDED)
+        with pytest.raises(StartError):
+            Archive(folder, None, {}, events.EventStream())
+
+    await keep(folder, folder / "results.jsonl", act)
+    (line,) = (folder / "results.jsonl").read_text(encoding="utf-8").splitlines()
+    assert (folder / json.loads(line)["replay"]).exists()
+
+
+async def test_a_line_names_its_own_replay_or_none_beside_another_server(tmp_path: Path) -> None:
+    with closing(Archive(tmp_path, None, {}, events.EventStream())):
+        for results_file in (None, tmp_path / "all.jsonl"):
+            with pytest.raises(StartError, match=f"saveReplay {tmp_path}: another server writes into this folder; "):
+                Archive(tmp_path, results_file, {}, events.EventStream())
+    with closing(Archive(None, tmp_path / "all.jsonl", {}, events.EventStream())):
+        with pytest.raises(StartError, match=r"results .*: another server writes into this file; "):
+            Archive(tmp_path, tmp_path / "all.jsonl", {}, events.EventStream())
+        Archive(tmp_path, None, {}, events.EventStream()).close()  # the folder was given free
+
+
+async def test_a_replay_whose_name_was_taken_meanwhile_is_named_by_the_line_beside_it(tmp_path: Path) -> None:
+    def act(kept: Archive) -> None:
+        kept.game_ended(ENDED)
+        (tmp_path / f"{STEM}.xml").touch()
+
+    await keep(tmp_path, None, act)
+    beside = json.loads((tmp_path / f"{STEM}_2.json").read_text(encoding="utf-8"))
+    assert beside["replay"] == f"{STEM}_2.xml"
+
+
+def test_a_folder_that_cannot_be_locked_stops_the_start(tmp_path: Path) -> None:
+    (tmp_path / ".lock").mkdir()
+    with pytest.raises(StartError, match=r"saveReplay .*: cannot be locked \(Is a directory\)"):
+        Archive(tmp_path, None, {}, events.EventStream())
 
 
 async def test_a_directory_that_cannot_be_looked_into_costs_the_replay_and_not_the_line(
@@ -126,4 +239,5 @@ async def test_without_anybody_writing_no_replay_is_promised(tmp_path: Path) -> 
     kept = Archive(tmp_path, tmp_path / "all.jsonl", choose_editions({}, {}), events.EventStream())
     kept.game_ended(ENDED)
     await wait_all_tasks_blocked()
+    kept.close()
     assert json.loads((tmp_path / "all.jsonl").read_text(encoding="utf-8"))["replay"] is None

@@ -10,12 +10,12 @@ from server.config import (
     DEFAULT_PASSWORD,
     SETTINGS,
     Config,
-    ConfigError,
     Options,
     is_loopback,
     load_config,
 )
 from server.errors import StartError
+from server.properties import ConfigError
 
 ROOT = Path(__file__).parents[2]
 
@@ -129,6 +129,49 @@ def test_editions_of_several_places_are_joined(tmp_path: Path) -> None:
     assert Config().editions == {}
 
 
+@pytest.mark.parametrize(
+    ("properties", "environ", "options", "line"),
+    [
+        (
+            "",
+            {"SPIELLEITER_EDITION": "one=a,one=b"},
+            {},
+            (
+                "SPIELLEITER_EDITION: 'one=a,one=b' cannot be used, expected gameType=edition (several with commas "
+                "between them, each gameType once)"
+            ),
+        ),
+        (
+            "",
+            {},
+            {"editions": ("one=a,two=c", "one=b")},
+            "--edition: one is to be played in a already, expected one edition for each gameType",
+        ),
+        (
+            "edition.one = a\nedition.one = b\n",
+            {},
+            {"editions": ("one=c",)},
+            (
+                "server.properties:2: edition.one: one is to be played in a already, "
+                "expected one edition for each gameType"
+            ),
+        ),
+    ],
+)
+def test_one_place_chooses_one_edition_for_each_game(
+    properties: str, environ: Mapping[str, str], options: Options, line: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError) as refused:
+        _load(tmp_path, properties=properties, environ=environ, options=options)
+    assert str(refused.value).removeprefix(f"{tmp_path}/") == line
+
+
+def test_an_empty_variable_names_no_file(tmp_path: Path) -> None:
+    environ = {"SPIELLEITER_CONFIG": ""}
+    assert _load(tmp_path, environ=environ) == Config()
+    assert _load(tmp_path, properties="port = 7", environ=environ).port == 7
+
+
 def test_game_options_are_those_that_are_set(tmp_path: Path) -> None:
     assert Config().game_options == {}
     config = _load(tmp_path, options={"game_end": "noMovesLeft", "start_piece": "PENTO_V"})
@@ -184,7 +227,10 @@ def test_loopback_is_known_by_its_address(host: str, expected: bool) -> None:
         ),
         (
             "edition.a = ",
-            "1: edition.a: 'a=' cannot be used, expected gameType=edition (several with commas between them)",
+            (
+                "1: edition.a: 'a=' cannot be used, expected gameType=edition (several with commas between them, "
+                "each gameType once)"
+            ),
         ),
         ("password =", "1: password: cannot be used, expected a text in UTF-8 that is not empty"),
         ("a = \\u00zz", "1: '\\\\u00zz' is not an escape, expected \\u and four digits"),

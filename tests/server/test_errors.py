@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from server.config import ConfigError
 from server.errors import ClockError, Fault, RequestError, ServerError, StartError
+from server.properties import ConfigError
 from server.replay import ReplayError
 
 

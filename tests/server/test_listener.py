@@ -108,9 +108,18 @@ async def test_without_a_descriptor_left_accepting_is_tried_again_now_and_then(a
         assert refused.reason == "cannot accept: Too many open files"
 
 
+async def test_a_socket_that_will_never_accept_anything_again_is_not_tried_for_ever(autojump_clock: object) -> None:
+    async with open_house() as house:
+        refusing = Refusing(OSError(errno.EBADF, "Bad file descriptor"))
+        with trio.fail_after(10 * ACCEPT_PAUSE), pytest.raises(OSError, match="Bad file descriptor"):
+            await house.server._accept(refusing, house.nursery)  # type: ignore[arg-type]
+        assert refusing.tries == 1
+
+
 async def test_a_connection_that_is_gone_before_it_is_accepted_is_nobody_s_business(autojump_clock: object) -> None:
     async with open_house() as house:
-        refusing = Refusing(*[ConnectionAbortedError(errno.ECONNABORTED, "gone")] * 5, OSError(errno.EMFILE, "full"))
+        gone = (errno.ECONNABORTED, errno.ECONNABORTED, errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.EPERM)
+        refusing = Refusing(*(OSError(number, "gone") for number in gone), OSError(errno.EMFILE, "full"))
         with trio.move_on_after(ACCEPT_PAUSE / 2):
             await house.server._accept(refusing, house.nursery)  # type: ignore[arg-type]
         assert refusing.tries == 6
@@ -151,6 +160,13 @@ async def test_a_port_in_use_is_named() -> None:
     async with serving() as house:
         said = await start(port=house.port)
         assert said.startswith(f"127.0.0.1:{house.port} is in use already, perhaps by another server; choose another")
+
+
+async def test_a_server_that_cannot_listen_gives_its_files_free(tmp_path: Path) -> None:
+    async with serving() as house:
+        await start(port=house.port, replay_directory=tmp_path)
+    async with serving(replay_directory=tmp_path):
+        pass
 
 
 async def test_an_address_of_another_machine_is_named() -> None:

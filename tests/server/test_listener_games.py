@@ -258,7 +258,7 @@ async def test_a_replay_that_cannot_be_written_is_told_and_hurts_nothing(
             reports, _, _ = await play_game(house, "crash", "first")
             assert reports[1].has_won
     assert [line["error"] for line in house.logged("replay_failed")] == [str(error)] * 2
-    assert files_in(tmp_path) == [tmp_path / "results.jsonl"]
+    assert files_in(tmp_path) == [tmp_path / ".lock", tmp_path / "results.jsonl"]
 
 
 # -- chance -----------------------------------------------------------------------------------------------------------

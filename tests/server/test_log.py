@@ -107,6 +107,44 @@ def test_nothing_that_came_from_the_wire_commands_the_terminal() -> None:
         assert "x9b" in line
 
 
+def test_json_commands_no_terminal_either_and_keeps_every_character() -> None:
+    text = "\x1b[2J\x9b\u202e\u2028"
+    (line,) = logged(io.StringIO(), "json", events.RequestRefused("c1", Fault.UNKNOWN_ROOM, text))
+    assert line.isprintable()
+    assert json.loads(line)["text"] == text
+    (line,) = logged(io.StringIO(), "json", events.RequestRefused("c1", Fault.UNKNOWN_ROOM, "Häschen ∞"))
+    assert "Häschen ∞" in line
+
+
+@pytest.mark.parametrize("log_format", ["json", "console"])
+@pytest.mark.parametrize(
+    "happening",
+    [
+        events.RequestRefused("c1", Fault.UNKNOWN_ROOM, "x" * 60_000),
+        events.ContentIgnored("c1", tuple("x" * 60_000 for _ in range(10))),
+        msgspec.structs.replace(ENDED, names=("x" * 60_000, ""), reasons=("", "x" * 60_000)),
+        msgspec.structs.replace(MOVE, hints=("x",) * 4000),
+        events.InternalError("c1", "x" * 60_000),
+    ],
+    ids=lambda happening: type(happening).__name__,
+)
+def test_no_line_is_long_whatever_a_peer_has_sent(happening: events.Happening, log_format: str) -> None:
+    (line,) = logged(io.StringIO(), log_format, happening)
+    assert len(line) < 21_000
+
+
+def test_what_is_left_out_is_said_and_a_traceback_keeps_its_end() -> None:
+    refused, moved, bug = as_json(
+        events.RequestRefused("c1", Fault.UNKNOWN_ROOM, "x" * 1003),
+        msgspec.structs.replace(MOVE, hints=tuple("abc" * 20)),
+        events.InternalError("c1", "y" * 30_000 + "ValueError"),
+    )
+    assert refused["text"] == "x" * 1000 + "… (3 more characters)"
+    assert moved["hints"][-2:] == ["b", "… (10 more)"]
+    assert bug["error"].startswith("(10010 characters more) …yyy")
+    assert bug["error"].endswith("ValueError")
+
+
 @pytest.mark.parametrize(
     ("level", "names"),
     [
@@ -173,7 +211,7 @@ def test_names_are_words() -> None:
 
 def test_our_own_failures_are_errors_and_others_faults_are_warnings() -> None:
     errors = {kind for kind, level in LEVELS.items() if level == logging.ERROR}
-    assert errors == {events.InternalError, events.ReplayFailed}
+    assert errors == {events.InternalError, events.ReplayFailed, events.ResultsLost, events.ResultsWaiting}
     assert (
         LEVELS.get(events.ConnectionClosed, logging.INFO) == logging.INFO
     )  # says why, which an operator wants to know

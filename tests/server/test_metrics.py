@@ -49,6 +49,17 @@ def test_what_there_is() -> None:
     assert read["spielleiter_outbox_longest_bytes"] == 3000
 
 
+def test_results_that_wait_and_that_are_lost() -> None:
+    figures = Figures()
+    figures.stream.publish(events.ResultsWaiting("results.jsonl", 2, "full"))
+    figures.stream.publish(events.ResultsWaiting("results.jsonl", 3, "full"))
+    assert figures.read()["spielleiter_results_waiting"] == 3
+    figures.stream.publish(events.ResultsWritten("results.jsonl"))
+    figures.stream.publish(events.ResultsLost("results.jsonl", 2, "full"))
+    read = figures.read()
+    assert (read["spielleiter_results_waiting"], read["spielleiter_results_lost_total"]) == (0, 2)
+
+
 def test_what_happened() -> None:
     figures = Figures()
     stats = ThinkStats()

@@ -126,18 +126,23 @@ async def test_who_is_gone_hurts_nobody() -> None:
     await Site().server.serve(far)
 
 
-async def test_no_more_than_so_many_at_once(autojump_clock: object, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_slow_clients_keep_nobody_from_an_answer_and_the_first_of_them_is_cut_off(
+    autojump_clock: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(pages, "AT_ONCE", 2)
     assert AT_ONCE > 2
     site = Site()
     async with trio.open_nursery() as nursery:
-        streams = [memory_stream_pair() for _ in range(2)]
-        for _, far in streams:
+        slow = [memory_stream_pair() for _ in range(2)]
+        for _, far in slow:
             nursery.start_soon(site.server.serve, far)
-        await trio.testing.wait_all_tasks_blocked()
-        assert await site.hears() == b""  # the third, who is not even listened to
-        near, far = memory_stream_pair()
-        await site.server.serve(far)
-        assert await near.receive_some() == b""
-        await trio.sleep(TIMEOUT + 1)
+            await trio.testing.wait_all_tasks_blocked()
+        before = trio.current_time()
         assert read(await site.hears(request())) == (200, b"the page\n")
+        assert trio.current_time() == before
+        assert await slow[0][0].receive_some() == b""
+        assert trio.current_time() == before
+        assert await slow[1][0].receive_some() == b""  # when its time was up
+        assert trio.current_time() == before + TIMEOUT
+    assert site.bugs == []
+    assert not site.server._served

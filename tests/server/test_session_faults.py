@@ -9,11 +9,12 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from server import events
+from server import events, guard
 from server.errors import Fault
+from server.session import GUESSES_WAITING
 from tests.protocol.streams import LATEST
 from tests.server.answers import Bystanders, answered, left, left_result, refusals, text_of
-from tests.server.house import END, GAME_TYPE, GOODBYE, NOWHERE, START, lay, open_house, sample
+from tests.server.house import END, GAME_TYPE, GOODBYE, NOWHERE, PASSWORD, START, lay, open_house, sample
 
 
 def test_the_result_of_who_left_has_the_recorded_form() -> None:
@@ -307,6 +308,40 @@ async def test_who_guesses_passwords_waits_longer_for_each_answer_and_nobody_els
             assert caller.is_ended
         assert len(house.happened(events.RequestRefused)) == 7
         assert [each.delay for each in house.happened(events.AnswerDelayed)] == [1.0, 2.0, 3.0, 3.0, 3.0]
+
+
+async def test_the_right_password_never_waits_for_wrong_ones_from_the_same_address(autojump_clock: object) -> None:
+    async with open_house(password_attempts=1, password_delay=30.0) as house:
+        guessing = [await house.call() for _ in range(8)]
+        for caller in guessing:
+            await caller.near.send_all(b'<protocol><authenticate password="wrong"/>')
+            await wait_all_tasks_blocked()
+        before = trio.current_time()
+        admin = await house.call()
+        await admin.says(f'<protocol><authenticate password="{PASSWORD}"/>')
+        assert len(house.happened(events.AdminAuthenticated)) == 1
+        assert trio.current_time() - before < 1.0
+        assert not guessing[-1].is_ended
+
+
+async def test_while_too_many_guesses_wait_no_password_is_looked_at(
+    autojump_clock: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guard, "AT_ONCE", 3)
+    async with open_house(password_attempts=1, password_delay=4.0) as house:
+        guessing = [await house.call() for _ in range(4)]  # the first one is answered at once
+        for caller in guessing:
+            await caller.near.send_all(b'<protocol><authenticate password="wrong"/>')
+            await wait_all_tasks_blocked()
+        for password in ("wrong", PASSWORD):
+            caller = await house.call()
+            await caller.says(f'<protocol><authenticate password="{password}"/>')
+            assert GUESSES_WAITING in (await caller.hears()).decode()
+            assert refusals(house, caller) == [(Fault.GUESSES_WAITING.value, GUESSES_WAITING)]
+        await trio.sleep(10.0)
+        admin = await house.call()
+        await admin.says(f'<protocol><authenticate password="{PASSWORD}"/>')
+        assert len(house.happened(events.AdminAuthenticated)) == 1
 
 
 async def test_who_guesses_many_at_once_waits_as_long_as_one_after_the_other(autojump_clock: object) -> None:

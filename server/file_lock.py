@@ -1,0 +1,93 @@
+"""Locks on files, so that two servers do not write into one folder.
+
+Invariants: a lock belongs to an open file and ends with it, however the process ends; nothing that a crash leaves
+behind locks anything. Where the file system has no locks, nothing is locked and the server runs all the same.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+from pathlib import Path
+from typing import Final
+
+LOCK_NAME: Final = ".lock"
+_WINDOWS_OFFSET: Final = 0x7FFF_0000
+"""Windows locks bytes, and nobody else may read those meanwhile: so the locked one is far behind what is written."""
+_HELD_ELSEWHERE: Final = frozenset({errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, getattr(errno, "EDEADLK", 0)})
+
+
+class LockedError(BlockingIOError):
+    """Another process holds the lock."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(errno.EWOULDBLOCK, "another server writes there", str(path))
+
+
+def lock_file(descriptor: int, path: Path) -> None:
+    """Lock an open regular file until it is closed; anything else (``/dev/null``, a pipe) may have many writers.
+
+    `path` is for the text of the error. Raises LockedError.
+    """
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return
+    try:
+        _lock(descriptor)
+    except OSError as error:
+        if error.errno in _HELD_ELSEWHERE:
+            raise LockedError(path) from None
+
+
+def is_at(descriptor: int, path: Path) -> bool:
+    """Whether this open file is still the one at `path`, and has not been removed, renamed or replaced."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+class FolderLock:
+    """Locks a folder by a file in it, from the start until `close`. Raises OSError; LockedError if it is taken."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / LOCK_NAME
+        self._descriptor: int | None = None
+        self.hold()
+
+    def hold(self) -> None:
+        """Make sure that the folder is locked, also after it was removed, with all that was in it, and made again.
+
+        Raises OSError as the constructor does.
+        """
+        if self._descriptor is not None and is_at(self._descriptor, self._path):
+            return
+        self.close()
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            lock_file(descriptor, self._path.parent)
+        except LockedError:
+            os.close(descriptor)
+            raise
+        self._descriptor = descriptor
+
+    def close(self) -> None:
+        """Give the folder free. The file stays: whoever removed it could remove another server's lock."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+def _lock(descriptor: int) -> None:
+    """Raises OSError."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        os.lseek(descriptor, _WINDOWS_OFFSET, os.SEEK_SET)  # what is appended goes to the end nevertheless
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
