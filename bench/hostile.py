@@ -126,10 +126,13 @@ class Named(Hostile):
 
 
 class Inventive(Hostile):
-    """Names that nobody has used before, 300 in each packet."""
+    """Names that nobody has used before, of elements and attributes, 240 in each packet."""
 
     def act(self, now: float) -> None:
-        names = b"".join(b"<n%x-%x/>" % (number, random.getrandbits(32)) for number in range(300))
+        names = b"".join(
+            b'<n%x-%x a%x="" b%x="" c%x=""/>' % (number, *(random.getrandbits(32) for _ in range(4)))
+            for number in range(60)
+        )
         self.opening = b'<protocol><joinPrepared reservationCode="nobody">%s</joinPrepared>' % names
         super().act(now)
 
