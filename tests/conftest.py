@@ -22,3 +22,8 @@ settings.load_profile("project")
 # signal that is caught here is the default again in the programs that tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)
+# `nohup` ignores SIGHUP. It is caught here, and nothing comes of it, so that it is the default in those programs, too.
+if hasattr(signal, "SIGHUP") and threading.current_thread() is threading.main_thread():
+    before = signal.getsignal(signal.SIGHUP)
+    if before is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, lambda _number, _frame: None)
