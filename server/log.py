@@ -102,12 +102,17 @@ def log_events(file: LogFile, log_format: str, log_level: str) -> Callable[[even
         if is_console and isinstance(happening, events.GameEnded):
             loggers[0].log(level, name, **_for_terminals(_ended_for_people(happening)))
         else:
-            shown = {field: _shown(getattr(happening, field)) for field in fields}
-            if isinstance(happening, events.InternalError):
-                shown["error"] = _end_of(happening.error)
+            shown = _fields_of(happening, fields)
             loggers[0].log(level, name, **_for_terminals(shown) if is_console else shown)
 
     return log
+
+
+def _fields_of(happening: events.Happening, fields: tuple[str, ...]) -> dict[str, object]:
+    shown = {field: _shown(getattr(happening, field)) for field in fields}
+    if isinstance(happening, events.InternalError):
+        shown["error"] = _end_of(happening.error)
+    return shown
 
 
 _TO_JSON: Final = json.JSONEncoder(ensure_ascii=False).encode
@@ -119,11 +124,12 @@ def json_line(happening: events.Happening, instant: float) -> str:
     For whoever keeps events and writes few of them: no library has to be loaded, and it costs a third.
     """
     name, fields = _names(type(happening))
-    shown = {field: _shown(getattr(happening, field)) for field in fields}
+    shown = _fields_of(happening, fields)
     shown["event"] = name
     shown["level"] = logging.getLevelName(level_of(happening)).lower()
     shown["timestamp"] = f"{datetime.fromtimestamp(instant, UTC):%Y-%m-%dT%H:%M:%S.%f}Z"
-    return _TO_JSON(shown)
+    text = _TO_JSON(shown)
+    return text if text.isprintable() else json.dumps(shown)
 
 
 def _logger(file: LogFile, threshold: int, *, is_console: bool) -> Any:

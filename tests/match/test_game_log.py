@@ -11,7 +11,7 @@ import pytest
 import match.game_log
 from match.game_log import LOG_LIMIT, GameLog
 from server import events
-from server.log import log_events
+from server.log import MOST_TRACEBACK, log_events
 
 EVENTS: tuple[events.Happening, ...] = (
     events.ConnectionOpened("game1-program1-1", "127.0.0.1:4711"),
@@ -43,8 +43,8 @@ def test_each_event_is_written_as_the_server_writes_it(tmp_path: Path) -> None:
 
 def test_the_log_is_bounded_and_says_so(tmp_path: Path) -> None:
     with GameLog(tmp_path / "log") as log:
-        for _ in range(6):
-            log.hear(events.ReplaySaved("room", "x" * (LOG_LIMIT // 4)))
+        for _ in range(LOG_LIMIT // MOST_TRACEBACK + 10):
+            log.hear(events.InternalError("", "x" * MOST_TRACEBACK))
     text = gzip.decompress((tmp_path / "log").read_bytes()).decode()
     assert LOG_LIMIT <= len(text) < 1.5 * LOG_LIMIT
     assert text.endswith("\n(the rest was not kept)\n")
