@@ -8,13 +8,24 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE
+
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "module",
-    ["spielleiter.cli", "click", "spielleiter.serve", "server.config", "trio", "server.listener", "lxml", "structlog"],
+    [
+        "spielleiter.cli",
+        "click",
+        "spielleiter.serve",
+        "server.config",
+        "trio",
+        "server.listener",
+        "protocol.tree",
+        "structlog",
+    ],
 )
 def test_ctrl_c_while_a_module_is_loaded_is_no_traceback(module: str, tmp_path: Path) -> None:
     code = (
@@ -35,5 +46,6 @@ def test_ctrl_c_while_a_module_is_loaded_is_no_traceback(module: str, tmp_path: 
         capture_output=True,
         text=True,
         check=False,
+        timeout=PATIENCE,
     )
     assert (done.returncode, done.stderr.strip()) == (130, "")
