@@ -105,6 +105,8 @@ class Session:
         self._was_silent = False
         self._ignored_seen = 0
         self._had_packet = False
+        self._held_until = -inf
+        """When this sender last stopped waiting because it had sent too much."""
         self._departure = Departure.UNKNOWN
 
     @property
@@ -240,8 +242,11 @@ class Session:
     async def _wait_for_turn(self) -> None:
         """What has been read is not answered yet, and nobody is called too slow meanwhile."""
         self._outbox.holds_input = True
+        is_own_doing = self._standing.has_to_wait(trio.current_time())
         with self._standing.interrupted():
             await self._standing.wait()
+        if is_own_doing:
+            self._held_until = trio.current_time()
 
     async def _slow_down(self, allowance: Allowance, amount: int) -> None:
         """Keep a sender waiting that sends more than its port is meant for."""
@@ -250,6 +255,7 @@ class Session:
             self._outbox.holds_input = True
             with self._standing.interrupted():
                 await trio.sleep(delay)
+            self._held_until = trio.current_time()
 
     async def _slow_down_guessing(self, request: AuthenticateRequest) -> None:
         """A wrong password is answered late if too many came before it, and none is looked at while too many wait."""
@@ -289,7 +295,9 @@ class Session:
         try:
             if isinstance(message, AuthenticateRequest):
                 self._require_look()
-            dispatch(self._lobby, self._peer, message, arrival, trio.current_time())
+            # what a sender waited for its own flood is no lateness of ours
+            held = max(0.0, self._held_until - arrival.instant)
+            dispatch(self._lobby, self._peer, message, arrival, trio.current_time() - held)
             standing.has_granted = True
         except RequestError as error:
             self._refuse_request(error, message)

@@ -179,3 +179,21 @@ async def test_who_sends_too_much_waits(autojump_clock: object) -> None:
             assert len(house.happened(events.RequestRefused, "x")) == 26
             serving.cancel()
         assert trio.current_time() - started < 6
+
+
+async def test_a_flood_before_a_late_move_is_no_lateness_of_the_server(autojump_clock: object) -> None:
+    async with open_house("blokus-2027", soft_timeout=2.0, hard_timeout=1000.0) as house:
+        arena = arena_of(house)
+        callers = [await arena.call(0), await arena.call(1)]
+        for caller in callers:
+            await caller.says("<protocol><join/>")
+        slow = callers[arena.room.state.seat_on_turn]
+        await trio.sleep(3)
+        flood = b'<step roomId="r"/>' * 1200  # more than a port takes at once
+        await slow.says(flood + legal_move(arena.room))
+        with trio.move_on_after(60):
+            while not house.happened(events.TimeVerdict):  # noqa: ASYNC110 - virtual time
+                await trio.sleep(0.1)
+        (verdict,) = house.happened(events.TimeVerdict)
+        assert verdict.think_time >= 3.0
+        assert verdict.loop_lag < 0.1
