@@ -10,8 +10,8 @@ ended at once.
 
 A request is a JSON object, preceded by its length, with descriptors: the keeper's own socket, the program's standard
 output and standard error, and its standard input if it is to have one. On its socket a keeper writes a line of JSON for
-each of: the program's start, its end, what outlived it, and that nothing is left. It reads single bytes: T (ask the
-program to end), K (end everything).
+each of: its own start, the program's start, its end, what outlived it, and that nothing is left. It reads single bytes:
+T (ask the program to end), K (end everything).
 """
 
 from __future__ import annotations
@@ -150,6 +150,7 @@ class _Keeper:
         self._has_children = True
 
     def run(self, request: dict[str, Any], out: int, error: int, given: int | None = None) -> None:
+        self._tell(keeper=os.getpid())  # before the program can stop it
         become_subreaper()
         wakeup = _wake_on_children()
         if request["cores"]:
@@ -167,7 +168,7 @@ class _Keeper:
                 os.close(descriptor)
         popen.returncode = 0  # it is waited for here, and not by its object
         self._program = popen.pid
-        self._tell(pid=popen.pid, keeper=os.getpid())
+        self._tell(pid=popen.pid)
         self._stay(wakeup)
         is_empty = not self._has_children or end_processes(self._find, self._reap)
         if not self._has_ended:  # not even a kill has ended it

@@ -12,6 +12,7 @@ import contextlib
 import errno
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -28,6 +29,8 @@ from match.processes import ProcessInfo, children_of, kill_processes, living, se
 
 _SIGKILL: Final = 9
 _READ: Final = 4096
+_WOKEN_AFTER: Final = 1.0  # seconds after which a keeper that says nothing may have been stopped
+_WAKINGS: Final = 5
 _POLL: Final = 0.02  # seconds between looks at processes that nobody tells us about
 
 
@@ -90,7 +93,21 @@ class Kept:
     async def kill(self) -> None:
         """Have everything ended at once."""
         self._ask(keeper.KILL)
+        self.wake_keeper()
         await trio.lowlevel.checkpoint()
+
+    def wake_keeper(self) -> None:
+        """Let the keeper go on if the program has stopped it."""
+        self._signal_keeper(signal.SIGCONT)
+
+    def end_keeper(self) -> None:
+        """For a keeper that does not do what it is asked: the process it comes from then ends what it kept."""
+        self._signal_keeper(signal.SIGKILL)
+
+    def _signal_keeper(self, number: signal.Signals) -> None:
+        if not self.is_gone:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(self._keeper, number)
 
     def _ask(self, what: bytes) -> None:
         with contextlib.suppress(OSError):  # it is gone
@@ -109,6 +126,10 @@ class Kept:
     async def end(self) -> None:
         """End everything that is left, and the keeper."""
         await self.kill()
+        with trio.move_on_after(2 * keeper.KILLED):
+            while not self.is_gone:
+                await self._hear()
+        self.end_keeper()
         while not self.is_gone:
             await self._hear()
         self._control.close()
@@ -238,7 +259,7 @@ class _House:
                 os.close(write_out)
                 os.close(write_error)
             theirs.close()
-            answer = _first_line(ours)
+            answer = _answer(ours)
             if answer is None:
                 return None
             if "failed" in answer:
@@ -254,7 +275,38 @@ class _House:
             )
 
 
-def _first_line(control: socket.socket) -> dict[str, Any] | None:
+def _answer(control: socket.socket) -> dict[str, Any] | None:
+    """What a keeper says of the program's start, with its own id; None: nothing. A keeper that is stopped is woken."""
+    begun = _line(control)
+    if begun is None:
+        return None
+    control.settimeout(_WOKEN_AFTER)
+    wakings = 0
+    while wakings < _WAKINGS:
+        try:
+            started = _line(control)
+        except TimeoutError:  # stopped, or this machine is busy
+            if _is_stopped(begun["keeper"]):
+                wakings += 1
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(begun["keeper"], signal.SIGCONT)
+        else:
+            control.settimeout(None)
+            return None if started is None else {**begun, **started}
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(begun["keeper"], signal.SIGKILL)
+    raise ValueError("it keeps the process that starts it from going on")
+
+
+def _is_stopped(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] == "T"
+    except OSError:
+        return False
+
+
+def _line(control: socket.socket) -> dict[str, Any] | None:
+    """Raises TimeoutError, before anything was read: a line is sent at once."""
     data = b""
     while not data.endswith(b"\n"):
         more = control.recv(1)

@@ -37,6 +37,7 @@ PLACES: Final = ("host", "port", "reservation", "seed", "game")
 
 _PLACE: Final = re.compile(r"(?<!\$)\{(\w+)\}")  # but not the shell's ${name}
 _CHUNK: Final = 64 * 1024
+_TOLD: Final = 30.0  # seconds after which a keeper that has not told of an end is taken for one that cannot
 _FAREWELL: Final = 0.5  # seconds for a process to end that was asked to, and for what is left in the pipes
 
 
@@ -201,6 +202,9 @@ class Program:
             await self.exited.wait()
             return
         await process.kill()
+        with trio.move_on_after(_TOLD):
+            await self.exited.wait()
+        process.end_keeper()
         await self.exited.wait()
 
     async def _ends_within(self, process: Kept | Unkept, patience: float) -> bool:
@@ -213,10 +217,11 @@ class Program:
             with trio.move_on_after(Usage.of(self.pids).seconds_lost(before, patience, os.cpu_count() or 1)):
                 await self.exited.wait()
                 return True
-        if self.exited.is_set() or process.has_ended:  # and this process had no time to notice
-            await self.exited.wait()
-            return True
-        return False
+        if process.has_ended:  # and this process had no time to notice, or the program has stopped its keeper
+            process.wake_keeper()
+            with trio.move_on_after(_TOLD):
+                await self.exited.wait()
+        return self.exited.is_set()
 
     @property
     def pids(self) -> tuple[int, ...]:

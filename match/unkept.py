@@ -78,6 +78,12 @@ class Unkept:
     def terminate(self) -> None:
         self._signal_group(signal.SIGTERM)
 
+    def wake_keeper(self) -> None:
+        """There is none."""
+
+    def end_keeper(self) -> None:
+        """There is none."""
+
     async def kill(self) -> None:
         if self.returncode is not None:  # its number may mean another group by now
             return

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import trio
 
+import match.keeping
 import match.program
 from match import processes
 from match.errors import NotStartedError, SetupError
@@ -267,6 +268,19 @@ async def test_what_outlives_a_process_is_named_and_ended(how: str, runner: Runn
     assert [process.name for process in program.leftovers] == ["sleep"]
     assert runner.alive == []
     assert lines(runner.out) == ["here"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="there are keepers on Linux only")
+async def test_whoever_stops_its_keeper_keeps_nobody_waiting(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(match.keeping, "_WOKEN_AFTER", 0.1)
+    program = runner.program("kill -STOP $PPID; exit 3")
+    with trio.fail_after(PATIENCE):
+        async with trio.open_nursery() as nursery:
+            await nursery.start(program.run)
+            await program.end(0.1)
+    assert program.returncode == 3
+    assert runner.alive == []
 
 
 async def test_children_that_end_soon_are_no_leftovers(runner: Runner) -> None:
