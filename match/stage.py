@@ -28,7 +28,6 @@ from match.surprise import SurpriseError, too_slow
 from match.wire_log import WIRE_LOG, WireLog
 from protocol.connection import Connection, ConnectionClosed, Role, StreamEnd
 from protocol.errors import RemoteProtocolError
-from protocol.limits import FROM_SERVER
 from protocol.messages import (
     CloseConnection,
     ErrorMessage,
@@ -47,6 +46,8 @@ from protocol.messages import (
     UnreadableData,
     WelcomeMessage,
 )
+from server.config import Config
+from server.packet_limits import player_limits
 from server.policy import Edition
 
 _HOST: Final = "127.0.0.1"
@@ -104,7 +105,7 @@ class Stage:
         self._patience = patience
         self._log = log
         self._connection = Connection(Role.SERVER, edition.dialect)
-        self._connection.limits = FROM_SERVER
+        self._connection.limits = player_limits(Config())
         self._stream: trio.SocketStream | None = None
 
     # -- the parts of a game ----------------------------------------------------------------------------------------

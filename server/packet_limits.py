@@ -20,6 +20,11 @@ def limits_of(peer: Peer, config: Config) -> Limits:
     """Of a player, or of an administrator."""
     if peer.is_admin:
         return _limits(config, config.packet_bytes, config.packet_children)
+    return player_limits(config)
+
+
+def player_limits(config: Config) -> Limits:
+    """Of somebody who plays."""
     return _limits(config, config.packet_bytes_player, config.packet_children_player)
 
 

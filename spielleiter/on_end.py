@@ -40,7 +40,10 @@ def read_on_end(text: str) -> list[str]:
     """The words of a command that can be started. Raises ValueError with what is wrong with it."""
     from match.command_line import split_command
 
-    words = [str(Path(word).expanduser()) if word.startswith("~") else word for word in split_command(text)]
+    try:
+        words = [os.path.expanduser(word) for word in split_command(text)]  # noqa: PTH111 - Path's form raises
+    except ValueError as error:
+        raise ValueError(str(error).lower()) from None
     if not words:
         raise ValueError("expected a command")
     if shutil.which(words[0]) is None:
@@ -53,7 +56,7 @@ def described_on_end(text: str | None) -> list[str] | None:
     try:
         return None if text is None else read_on_end(text)
     except ValueError as error:
-        raise Misuse(f"on_end {text!r}: {str(error).lower()}") from None
+        raise Misuse(f"on_end {text!r}: {error}") from None
 
 
 def _read(_context: click.Context, _parameter: click.Parameter, value: str | None) -> list[str] | None:
@@ -62,7 +65,7 @@ def _read(_context: click.Context, _parameter: click.Parameter, value: str | Non
     try:
         return read_on_end(value)
     except ValueError as error:
-        raise click.BadParameter(f"{value!r}: {str(error).lower()}") from None
+        raise click.BadParameter(f"{value!r}: {error}") from None
 
 
 def run_on_end(words: list[str] | None, folder: Path, summary: Path, exit_code: int) -> None:

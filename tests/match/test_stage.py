@@ -89,6 +89,10 @@ def saying(what: str, then: str = "") -> str:
         (saying("b'<protocol><joinRoom roomId=\\'r\\'/>'", "s.recv(1)"), "^joinRoom came instead of joinPrepared"),
         (saying("b'<protocol><knock/>'", "s.recv(1)"), "bytes came that cannot be understood"),
         (
+            saying("b'<protocol><joinPrepared>' + 65 * b'<x/>' + b'</joinPrepared>'", "s.recv(1)"),
+            "bytes came that cannot be understood: Packet 1 has more than 64 elements",  # as the server says
+        ),
+        (
             saying("b'<protocol><join gameType=\\'chess\\'/>'", "s.recv(1)"),
             f"join came for gameType 'chess', but the game here is {DEFAULT_GAME_TYPE!r}; --game and --edition say",
         ),

@@ -63,3 +63,11 @@ def test_what_cannot_be_started_is_refused(text: str, told: str) -> None:
     with pytest.raises(ValueError, match=told if "quot" not in told else "(?i)quotation"):
         read_on_end(text)
     assert click.ClickException in Misuse.__mro__
+
+
+@pytest.mark.parametrize("word", ["/Nowhere/Notify", "~nobody-of-this-name/Notify"])
+def test_what_is_not_there_is_named_as_it_was_written(word: str) -> None:
+    with pytest.raises(ValueError, match=f"there is no program {word}, "):
+        read_on_end(word)
+    with pytest.raises(Misuse, match=f"there is no program {word}, "):
+        described_on_end(word)
