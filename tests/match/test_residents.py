@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -155,7 +156,8 @@ async def test_a_player_that_stays_plays_all_games_in_one_process(tmp_path: Path
 
 @pytest.mark.slow
 async def test_who_hangs_after_a_game_is_started_anew_without_blame(tmp_path: Path, started: list[str]) -> None:
-    hanging = f"sh -c '{PLAYER} \"$@\"; exec sleep 1000' bot"
+    script = f'{PLAYER} "$@"; exec sleep 1000'
+    hanging = f"sh -c {shlex.quote(script)} bot"
     records = await play_three(tmp_path, hanging, "builtin:first", Patience(PATIENCE, 0.5, PATIENCE))
     assert records[0].verdict == Verdict.REGULAR
     assert records[1].causes == records[2].causes == ("REGULAR", "REGULAR")
