@@ -44,6 +44,8 @@ def _values(context: click.Context, file: Path) -> dict[str, Any]:
     from match.errors import SetupError
 
     value = read_toml(file)
+    if "book" in value:  # as in a tournament's file; the option has two names
+        value["openings"] = value.pop("book")
     names = [str(each.name) for each in context.command.params]
     of_programs = {name for name in names if name[-1:] in {"1", "2"}}
     try:
@@ -51,6 +53,9 @@ def _values(context: click.Context, file: Path) -> dict[str, Any]:
         programs = take(value, "program", list, [])
         entrants = [read_entrant(program, has_name=False) for program in programs]
         context.meta[CWD] = take_cwd(value)
+        for each in context.command.params:
+            if isinstance(each.type, click.types.IntParamType):
+                take(value, str(each.name), int, None)
     except SetupError as error:
         raise SetupError(f"{file}: {error}") from None
     if len(entrants) != 2:

@@ -82,7 +82,7 @@ def test_a_match_from_a_file_is_resumed_without_it(tmp_path: Path) -> None:
     [
         (("games = 4", "kind = 'gauntlet'"), "m.toml: kind: there is no such key, expected program, cwd, games"),
         (("games = 4", "player1 = 'x'"), "m.toml: player1: there is no such key"),
-        (("games = 4", "games = 'many'"), "'many' is not a valid integer range"),
+        (("games = 4", "games = 'many'"), "m.toml: games 'many': expected a whole number"),
         (("games = 4", "cwd = 'here'"), "m.toml: cwd 'here': expected an absolute path"),
         (('[[program]]\nname = "new"', '[[program]]\ncommand = "builtin:first"\n[[program]]'), "expected 2 programs"),
         (("time_factor = 2.5", "time_factor = 0"), "m.toml: time_factor 0: expected a number above 0"),
@@ -95,6 +95,19 @@ def test_what_is_wrong_in_a_file_is_told(change: tuple[str, str], told: str, tmp
     assert done.exit_code == 2
     assert told in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("number", ["2.7", "true", '"4"'])
+def test_a_number_is_a_whole_number(number: str, tmp_path: Path) -> None:
+    done = play(tmp_path, text=FILE.replace("games = 4", f"games = {number}"))
+    assert done.exit_code == 2
+    assert "expected a whole number" in done.stderr
+
+
+def test_a_book_has_the_name_that_it_has_in_a_tournaments_file(tmp_path: Path) -> None:
+    done = play(tmp_path, text=FILE.replace("games = 4", 'book = "/nowhere/replays"'))
+    assert done.exit_code == 2
+    assert "/nowhere/replays" in done.stderr
 
 
 def test_the_files_of_the_docs_describe_what_they_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
