@@ -7,13 +7,11 @@ not kept costs nothing.
 
 from __future__ import annotations
 
-import gzip
 import time
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
-from match.wire_log import LEVEL
+from match.trace_file import TraceFile
 from server import events
 from server.log import json_line
 
@@ -26,54 +24,27 @@ HELD: Final = 2000
 """Events that are held before they become text; most games have a hundred."""
 
 
-class GameLog:
+class GameLog(TraceFile[tuple[float, events.Happening]]):
     """Collects the events of a game for the file `path`, which `close` completes."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._left = LOG_LIMIT
-        self._events: list[tuple[float, events.Happening]] = []
-        self._file: gzip.GzipFile | None = None
+        super().__init__(path, LOG_LIMIT)
 
     def hear(self, happening: events.Happening) -> None:
         """Add an event. Raises OSError."""
         if self._left > 0:
-            self._events.append((time.time(), happening))
-            if len(self._events) >= HELD:
+            self._held.append((time.time(), happening))
+            if len(self._held) >= HELD:
                 self._flush()
 
-    def close(self) -> None:
-        """Write what is held, and end the file; may be called in a thread. Raises OSError."""
-        try:
-            self._flush()
-        finally:
-            self.discard()
-
-    def discard(self) -> None:
-        """Forget what is held; a file that was begun stays as it is."""
-        self._events.clear()
-        self._left = 0
-        if self._file is not None:
-            self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def _flush(self) -> None:
+    def _encode(self) -> bytes:
         lines = []
-        for instant, happening in self._events:
+        for instant, happening in self._held:
             if self._left <= 0:
                 break
             lines.append(json_line(happening, instant) + "\n")
             self._left -= len(lines[-1])
             if self._left <= 0:
                 lines.append("(the rest was not kept)\n")
-        self._events.clear()
-        if self._file is None:
-            self._file = gzip.open(self._path, "wb", LEVEL)  # noqa: SIM115 - closed by `discard`
-        self._file.write("".join(lines).encode("utf-8", "backslashreplace"))
+        self._held.clear()
+        return "".join(lines).encode("utf-8", "backslashreplace")

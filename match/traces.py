@@ -12,7 +12,8 @@ from typing import Final
 
 from match.game_log import SERVER_LOG, GameLog
 from match.records import GameRecord, Verdict
-from match.wire_log import LEVEL, WIRE_LOG, WireLog
+from match.trace_file import LEVEL
+from match.wire_log import WIRE_LOG, WireLog
 
 REPLAY: Final = "replay.xml.gz"
 

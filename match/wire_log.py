@@ -8,13 +8,12 @@ closed or when there are many of them.
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 import trio
 
+from match.trace_file import TraceFile
 from server.clock import Arrival
 from server.wire import Wire
 
@@ -26,20 +25,14 @@ WIRE_LIMIT: Final = 64 * 1024 * 1024
 HELD: Final = 2 * 1024 * 1024
 """Bytes that are held before they are compressed; most games have less."""
 
-LEVEL: Final = 6
-"""Of compression: half the time and less than a tenth more bytes than the best."""
 
-
-class WireLog:
+class WireLog(TraceFile[bytes | memoryview]):
     """Collects the bytes of all connections of a game for the file `path`, which `close` completes."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        super().__init__(path, WIRE_LIMIT)
         self._started = trio.current_time()
-        self._left = WIRE_LIMIT
-        self._pieces: list[bytes | memoryview] = []
-        self._held = 0
-        self._file: gzip.GzipFile | None = None
+        self._held_bytes = 0
 
     def write(self, what: str, data: bytes | memoryview) -> None:
         """Add a piece. Raises OSError.
@@ -50,44 +43,19 @@ class WireLog:
         if self._left <= 0:
             return
         self._left -= len(data)
-        self._held += len(data)
-        self._pieces += (f"\n--- {trio.current_time() - self._started:.6f} {what} {len(data)}\n".encode(), data)
+        self._held_bytes += len(data)
+        self._held += (f"\n--- {trio.current_time() - self._started:.6f} {what} {len(data)}\n".encode(), data)
         if self._left <= 0:
-            self._pieces.append(b"\n--- the rest was not kept\n")
-        if self._held >= HELD:
+            self._held.append(b"\n--- the rest was not kept\n")
+        if self._held_bytes >= HELD:
             self._flush()
 
-    def close(self) -> None:
-        """Write what is held, and end the file. Takes some milliseconds, so it may be called in a thread.
-
-        Raises OSError.
-        """
-        try:
-            self._flush()
-        finally:
-            self.discard()
-
-    def discard(self) -> None:
-        """Forget what is held; a file that was begun stays as it is."""
-        self._pieces.clear()
-        self._left = 0
-        if self._file is not None:
-            self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
-        self.close()
+    def _encode(self) -> bytes:
+        return b"".join(self._held)
 
     def _flush(self) -> None:
-        if self._file is None:
-            self._file = gzip.open(self._path, "wb", LEVEL)  # noqa: SIM115 - closed by `discard`
-        self._file.write(b"".join(self._pieces))
-        self._pieces.clear()
-        self._held = 0
+        super()._flush()
+        self._held_bytes = 0
 
 
 class LoggedWire:
