@@ -242,10 +242,9 @@ class Session:
     async def _wait_for_turn(self) -> None:
         """What has been read is not answered yet, and nobody is called too slow meanwhile."""
         self._outbox.holds_input = True
-        is_own_doing = self._standing.has_to_wait(trio.current_time())
         with self._standing.interrupted():
-            await self._standing.wait()
-        if is_own_doing:
+            had_to_wait = await self._standing.wait()
+        if had_to_wait:
             self._held_until = trio.current_time()
 
     async def _slow_down(self, allowance: Allowance, amount: int) -> None:

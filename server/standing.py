@@ -80,16 +80,20 @@ class Standing:
         """Something is waited for in the midst of the work, which is not charged to this connection."""
         return _Interruption(self)
 
-    async def wait(self) -> None:
-        """Let others go first; returns at once, but for one turn of the event loop, where there is no need to wait."""
+    async def wait(self) -> bool:
+        """Let others go first; returns at once, but for one turn of the event loop, where there is no need to wait.
+
+        Whether there was.
+        """
         now = trio.current_time()
         if not self.has_to_wait(now):
             await trio.lowlevel.checkpoint()
-            return
+            return False
         debt = self._debt(now)
         if debt > 0.0:
             await trio.sleep(debt)
         await self._turnstile.wait_for_turn()
+        return True
 
     def _debt(self, now: float) -> float:
         """Seconds until what was used too much is paid back."""
