@@ -115,9 +115,6 @@ def _fields_of(happening: events.Happening, fields: tuple[str, ...]) -> dict[str
     return shown
 
 
-_TO_JSON: Final = json.JSONEncoder(ensure_ascii=False).encode
-
-
 def json_line(happening: events.Happening, instant: float) -> str:
     """The line, without its end, that `log_events` writes as JSON for an event; `instant` in seconds since the epoch.
 
@@ -128,8 +125,7 @@ def json_line(happening: events.Happening, instant: float) -> str:
     shown["event"] = name
     shown["level"] = logging.getLevelName(level_of(happening)).lower()
     shown["timestamp"] = f"{datetime.fromtimestamp(instant, UTC):%Y-%m-%dT%H:%M:%S.%f}Z"
-    text = _TO_JSON(shown)
-    return text if text.isprintable() else json.dumps(shown)
+    return _json(shown)
 
 
 def _logger(file: LogFile, threshold: int, *, is_console: bool) -> Any:
