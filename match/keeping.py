@@ -25,7 +25,7 @@ from typing import IO, Any, Final
 import trio
 
 from match import keeper
-from match.processes import ProcessInfo, children_of, kill_processes, living, session_members
+from match.processes import ProcessInfo, children_of, is_stopped, kill_processes, living, session_members
 
 _SIGKILL: Final = 9
 _READ: Final = 4096
@@ -286,7 +286,7 @@ def _answer(control: socket.socket) -> dict[str, Any] | None:
         try:
             started = _line(control)
         except TimeoutError:  # stopped, or this machine is busy
-            if _is_stopped(begun["keeper"]):
+            if is_stopped(begun["keeper"]):
                 wakings += 1
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(begun["keeper"], signal.SIGCONT)
@@ -296,13 +296,6 @@ def _answer(control: socket.socket) -> dict[str, Any] | None:
     with contextlib.suppress(ProcessLookupError):
         os.kill(begun["keeper"], signal.SIGKILL)
     raise ValueError("it keeps the process that starts it from going on")
-
-
-def _is_stopped(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] == "T"
-    except OSError:
-        return False
 
 
 def _line(control: socket.socket) -> dict[str, Any] | None:

@@ -80,9 +80,22 @@ def living(pids: Iterable[int]) -> tuple[ProcessInfo, ...]:
     return tuple(ProcessInfo(pid, _name(pid)) for pid in pids if not _has_ended(pid))
 
 
+def is_stopped(pid: int) -> bool:
+    """Whether a signal has stopped this process, which has not gone on since."""
+    try:
+        return _stat(pid)[0] == b"T"
+    except (OSError, IndexError):
+        return False
+
+
+def _stat(pid: int) -> list[bytes]:
+    """What the system says of a process, from its state on. Raises OSError."""
+    return (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
+
+
 def _has_ended(pid: int) -> bool:
     try:
-        words = (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
+        words = _stat(pid)
         # the first thread of a process may have ended before the others
         return words[0] in {b"Z", b"X"} and int(words[_THREADS]) <= 1
     except (OSError, IndexError, ValueError):
