@@ -186,6 +186,8 @@ class InnerPlayer:
     leftovers: tuple[Any, ...] = ()
     returncode: int | None = None
     was_ended = False
+    keeper_stops = 0
+    has_stopped_keeper = False
 
     def __init__(self, server: Server, room: Room, seat: int, thinker: Thinker, label: str) -> None:
         self.cpu_seconds = 0.0
@@ -229,6 +231,10 @@ class InnerPlayer:
             dispatch(self._server.lobby, self._peer, message, Arrival(min(now, asked_at + thought.seconds)), now)
         except RequestError:  # the room has told everybody
             self._server.lobby.drop(self._peer)
+
+    @property
+    def seconds_spent(self) -> float:
+        return self.cpu_seconds
 
     async def end(self, _patience: float) -> None:
         """Nothing to wait for: it ends with its game."""

@@ -24,3 +24,7 @@ class MachineError(MatchError):
 
 class NotStartedError(MatchError):
     """A program cannot be started; the text says why."""
+
+
+class KeeperError(MatchError):
+    """The process that starts programs does not answer, or was ended; that is no fault of the program to be started."""

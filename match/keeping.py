@@ -1,15 +1,16 @@
 """Programs that a keeper (match/keeper.py) has started, and the process that all keepers come from.
 
 Invariants: that process is started with the first program, once for this process, and ends with it; if it is gone, the
-next program gets a new one. Only the task that runs a program reads what its keeper says. Where there are no keepers
-(no Linux), `start_kept` returns None.
+next program gets a new one. Only the task that runs a program reads what its keeper says. Every wait for a keeper, or
+for the process that keepers come from, has an end: what does not answer in time is killed, which works on stopped
+processes as well, and what a keeper keeps is killed before it. A keeper that its program stops is woken; if it is
+stopped again, the program is ended. Where there are no keepers (no Linux), `start_kept` returns None.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
-import errno
 import json
 import os
 import signal
@@ -17,20 +18,39 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, TypeVar
 
 import trio
 
 from match import keeper
-from match.processes import ProcessInfo, children_of, is_stopped, kill_processes, living, session_members
+from match.errors import KeeperError
+from match.processes import (
+    ProcessInfo,
+    birth_of,
+    children_of,
+    is_stopped,
+    kill_processes,
+    living,
+    seconds_spent,
+    session_members,
+)
+
+_T = TypeVar("_T")
 
 _SIGKILL: Final = 9
 _READ: Final = 4096
 _WOKEN_AFTER: Final = 1.0  # seconds after which a keeper that says nothing may have been stopped
 _WAKINGS: Final = 5
+_LOOK: Final = 0.5  # seconds between looks at a keeper, whether it was stopped
+_ANSWERED: Final = 60.0  # seconds after which what says nothing is taken for something that cannot
+TOLD: Final = 30.0
+"""Seconds after which a keeper that has not told of an end is taken for one that cannot."""
+STOPS_ALLOWED: Final = 1
+"""A keeper that is stopped more often than this is being kept from its work."""
 _POLL: Final = 0.02  # seconds between looks at processes that nobody tells us about
 
 
@@ -64,7 +84,10 @@ class Kept:
         """Bytes that the process, or one that it waited for, had in memory at most."""
         self.leftovers: tuple[ProcessInfo, ...] = ()
         self.is_gone = False
+        self.keeper_stops = 0
+        """How often the keeper was found stopped, and woken."""
         self._keeper = keeper_pid
+        self._birth = birth_of(keeper_pid)
         control.setblocking(False)
         self._control = control
         self._buffer = b""
@@ -82,6 +105,11 @@ class Kept:
         return tuple(keeper.descendants(self._keeper))
 
     @property
+    def seconds_so_far(self) -> float:
+        """Processor time of the process and all that it has started, up to now."""
+        return seconds_spent(self.pids, self._keeper)
+
+    @property
     def has_ended(self) -> bool:
         """Whether the process has ended by itself, noticed or not."""
         return self.returncode is not None or not living([self.pid])
@@ -96,16 +124,37 @@ class Kept:
         self.wake_keeper()
         await trio.lowlevel.checkpoint()
 
-    def wake_keeper(self) -> None:
-        """Let the keeper go on if the program has stopped it."""
-        self._signal_keeper(signal.SIGCONT)
+    async def watch_keeper(self) -> None:
+        """Wake the keeper whenever it was stopped; end everything once that has happened too often."""
+        while not self.is_gone and not self.has_stopped_keeper:
+            await trio.sleep(_LOOK)
+            self.wake_keeper()
+        if not self.is_gone:
+            await self.end_keeper()
 
-    def end_keeper(self) -> None:
-        """For a keeper that does not do what it is asked: the process it comes from then ends what it kept."""
-        self._signal_keeper(signal.SIGKILL)
+    @property
+    def has_stopped_keeper(self) -> bool:
+        """Whether the program has stopped its keeper again after it was woken."""
+        return self.keeper_stops > STOPS_ALLOWED
+
+    def wake_keeper(self) -> None:
+        """Let the keeper go on if the program has stopped it, and count that."""
+        if not self.is_gone and is_stopped(self._keeper):
+            self.keeper_stops += 1
+            self._signal_keeper(signal.SIGCONT)
+
+    async def end_keeper(self) -> None:
+        """End everything and the keeper, without its help; it need not be able to do anything."""
+        if not self.is_gone:
+            await trio.to_thread.run_sync(self._end_without_its_help)
+
+    def _end_without_its_help(self) -> None:
+        # as long as the keeper exists, whatever the program has started descends from it
+        if birth_of(self._keeper) == self._birth:
+            _kill_by_descent(self._keeper)
 
     def _signal_keeper(self, number: signal.Signals) -> None:
-        if not self.is_gone:
+        if not self.is_gone and birth_of(self._keeper) == self._birth:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(self._keeper, number)
 
@@ -120,19 +169,32 @@ class Kept:
 
     async def see_off(self) -> None:
         """Until what the process has started has ended, too, or is known to outlive it."""
-        while not self.is_gone and not self.leftovers:
-            await self._hear()
+        with trio.move_on_after(TOLD):
+            while not self.is_gone and not self.leftovers:
+                await self._hear()
+            return
+        await self.end_keeper()
 
     async def end(self) -> None:
         """End everything that is left, and the keeper."""
         await self.kill()
-        with trio.move_on_after(2 * keeper.KILLED):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self.watch_keeper)
+            await self._hear_out(2 * keeper.KILLED)
+            nursery.cancel_scope.cancel()
+        if not self.is_gone:
+            await self.end_keeper()
+            await self._hear_out(keeper.KILLED)
+        self.is_gone = True  # or not even a kill has ended it
+        if self.returncode is None:
+            self.returncode = -_SIGKILL
+        self._control.close()
+
+    async def _hear_out(self, seconds: float) -> None:
+        """Hear what the keeper has to say until it is gone, but no longer than so many seconds."""
+        with trio.move_on_after(seconds):
             while not self.is_gone:
                 await self._hear()
-        self.end_keeper()
-        while not self.is_gone:
-            await self._hear()
-        self._control.close()
 
     async def _hear(self) -> None:
         while b"\n" not in self._buffer:
@@ -159,6 +221,7 @@ class Kept:
 
     async def _end_without_keeper(self) -> None:
         """The keeper was killed. The process that keepers come from ends what it kept; here, the session is ended."""
+        await trio.to_thread.run_sync(_HOUSE.wake)
         deadline = trio.current_time() + keeper.KILLED
         while (alive := living(session_members(self.pid))) and trio.current_time() < deadline:
             kill_processes(alive)
@@ -169,7 +232,7 @@ class Kept:
 
 
 def start_kept(start: Start) -> Kept | None:
-    """Start a program; None: there are no keepers here. Takes a moment. Raises OSError and ValueError."""
+    """Start a program; None: there are no keepers here. Takes a moment. Raises OSError, ValueError and KeeperError."""
     if sys.platform != "linux":
         return None
     return _HOUSE.start(start)
@@ -192,7 +255,7 @@ class _House:
             if kept is not None:
                 return kept
             self.close()  # it was ended by somebody; there is another one
-        raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        raise KeeperError("the process that starts programs was stopped or ended, also a new one")
 
     def _is_open(self) -> bool:
         """Whether there is such a process, started now if need be."""
@@ -208,10 +271,21 @@ class _House:
                         start_new_session=True,  # a signal from the terminal is for this process
                     )
                 self._socket = ours
-                self._is_possible = ours.recv(1) == keeper.READY
+                answer = _patiently(ours, self._process.pid, lambda: ours.recv(1))
+                if answer is None:
+                    self._close()
+                    raise KeeperError("the process that starts programs does not answer")
+                self._is_possible = answer == keeper.READY
+                ours.settimeout(_ANSWERED)
             if not self._is_possible:
                 self._close()
             return self._is_possible
+
+    def wake(self) -> None:
+        """Let the process go on if it was stopped."""
+        with self._lock:
+            if self._process is not None and is_stopped(self._process.pid):
+                self._process.send_signal(signal.SIGCONT)
 
     def close(self) -> None:
         """End the process; keepers stay with their programs."""
@@ -223,6 +297,8 @@ class _House:
             self._socket.close()
             self._socket = None
         if self._process is not None:
+            if is_stopped(self._process.pid):
+                self._process.send_signal(signal.SIGCONT)
             try:
                 self._process.wait(keeper.KILLED)
             except subprocess.TimeoutExpired:
@@ -259,7 +335,7 @@ class _House:
                 os.close(write_out)
                 os.close(write_error)
             theirs.close()
-            answer = _answer(ours)
+            answer = self._answer(ours)
             if answer is None:
                 return None
             if "failed" in answer:
@@ -274,28 +350,40 @@ class _House:
                 answer["keeper"],
             )
 
+    def _answer(self, control: socket.socket) -> dict[str, Any] | None:
+        """What a keeper says of the program's start, with its own id; None: nothing. Raises ValueError."""
+        process = self._process
+        if process is None:
+            return None
+        begun = _patiently(control, process.pid, lambda: _line(control))
+        if begun is None:
+            return None
+        pid = begun["keeper"]
+        started = _patiently(control, pid, lambda: _line(control) or {})
+        if started is None:
+            _kill_by_descent(pid)
+            raise ValueError("it stopped the process that watches over it, and was ended")
+        return {**begun, **started} if started else None
 
-def _answer(control: socket.socket) -> dict[str, Any] | None:
-    """What a keeper says of the program's start, with its own id; None: nothing. A keeper that is stopped is woken."""
-    begun = _line(control)
-    if begun is None:
+
+def _patiently(sock: socket.socket, pid: int, receive: Callable[[], _T]) -> _T | None:
+    """What `receive` gets from this process by `sock`; None if it answers nothing. It is woken if it was stopped."""
+    deadline, wakings = time.monotonic() + _ANSWERED, 0
+    sock.settimeout(_WOKEN_AFTER)
+    try:
+        while wakings < _WAKINGS and time.monotonic() < deadline:
+            try:
+                return receive()
+            except TimeoutError:  # stopped, or this machine is busy
+                if is_stopped(pid):
+                    wakings += 1
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGCONT)
+            except ConnectionResetError:
+                break
         return None
-    control.settimeout(_WOKEN_AFTER)
-    wakings = 0
-    while wakings < _WAKINGS:
-        try:
-            started = _line(control)
-        except TimeoutError:  # stopped, or this machine is busy
-            if is_stopped(begun["keeper"]):
-                wakings += 1
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(begun["keeper"], signal.SIGCONT)
-        else:
-            control.settimeout(None)
-            return None if started is None else {**begun, **started}
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(begun["keeper"], signal.SIGKILL)
-    raise ValueError("it keeps the process that starts it from going on")
+    finally:
+        sock.settimeout(None)
 
 
 def _line(control: socket.socket) -> dict[str, Any] | None:
@@ -308,6 +396,13 @@ def _line(control: socket.socket) -> dict[str, Any] | None:
         data += more
     answer: dict[str, Any] = json.loads(data)
     return answer
+
+
+def _kill_by_descent(pid: int) -> None:
+    """End a keeper with everything below it, without its help. Takes a moment."""
+    keeper.end_processes(lambda: keeper.descendants(pid), lambda: True)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, signal.SIGKILL)
 
 
 _HOUSE: Final = _House()

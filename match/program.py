@@ -26,7 +26,7 @@ import trio
 from client.strategies import STRATEGIES
 from match.command_line import split_command
 from match.errors import NotStartedError, SetupError
-from match.keeping import Kept, Start, start_kept
+from match.keeping import TOLD, Kept, Start, start_kept
 from match.output import Output
 from match.processes import MARK, ProcessInfo, Usage
 from match.unkept import Unkept
@@ -37,7 +37,6 @@ PLACES: Final = ("host", "port", "reservation", "seed", "game")
 
 _PLACE: Final = re.compile(r"(?<!\$)\{(\w+)\}")  # but not the shell's ${name}
 _CHUNK: Final = 64 * 1024
-_TOLD: Final = 30.0  # seconds after which a keeper that has not told of an end is taken for one that cannot
 _FAREWELL: Final = 0.5  # seconds for a process to end that was asked to, and for what is left in the pipes
 
 
@@ -159,15 +158,18 @@ class Program:
             raise NotStartedError(_why_not(self._start.arguments[0], error, self._start.cwd)) from None
         try:
             task_status.started()
-            async with trio.open_nursery() as copying:
-                for stream, output in zip((process.stdout, process.stderr), self._outputs, strict=True):
-                    copying.start_soon(_copy, stream, output, started)
-                await process.wait()
-                self._note_end(process)
-                await process.see_off()
-                if not self.was_ended:
-                    self.leftovers = process.leftovers
-                copying.cancel_scope.deadline = trio.current_time() + _FAREWELL  # what is in the pipes still counts
+            async with trio.open_nursery() as watching:
+                watching.start_soon(process.watch_keeper)
+                async with trio.open_nursery() as copying:
+                    for stream, output in zip((process.stdout, process.stderr), self._outputs, strict=True):
+                        copying.start_soon(_copy, stream, output, started)
+                    await process.wait()
+                    self._note_end(process)
+                    await process.see_off()
+                    if not self.was_ended:
+                        self.leftovers = process.leftovers
+                    copying.cancel_scope.deadline = trio.current_time() + _FAREWELL  # what is in the pipes still counts
+                watching.cancel_scope.cancel()
         finally:
             with trio.CancelScope(shield=True):
                 if not self.exited.is_set():
@@ -175,6 +177,23 @@ class Program:
                 await process.end()
                 self._note_end(process)
                 self.gone.set()
+
+    @property
+    def keeper_stops(self) -> int:
+        """How often the process that keeps this one was found stopped."""
+        return 0 if self._process is None else self._process.keeper_stops
+
+    @property
+    def has_stopped_keeper(self) -> bool:
+        """Whether that was so often that the program was ended for it."""
+        return self._process is not None and self._process.has_stopped_keeper
+
+    @property
+    def seconds_spent(self) -> float:
+        """Processor time of the process and all that it has started: up to now, or to the end."""
+        if self._process is None or self.exited.is_set():
+            return self.cpu_seconds
+        return self._process.seconds_so_far
 
     def _note_end(self, process: Kept | Unkept) -> None:
         self.returncode, self.cpu_seconds = process.returncode, process.cpu_seconds
@@ -202,9 +221,9 @@ class Program:
             await self.exited.wait()
             return
         await process.kill()
-        with trio.move_on_after(_TOLD):
+        with trio.move_on_after(TOLD):
             await self.exited.wait()
-        process.end_keeper()
+        await process.end_keeper()
         await self.exited.wait()
 
     async def _ends_within(self, process: Kept | Unkept, patience: float) -> bool:
@@ -219,7 +238,7 @@ class Program:
                 return True
         if process.has_ended:  # and this process had no time to notice, or the program has stopped its keeper
             process.wake_keeper()
-            with trio.move_on_after(_TOLD):
+            with trio.move_on_after(TOLD):
                 await self.exited.wait()
         return self.exited.is_set()
 

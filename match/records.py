@@ -31,6 +31,8 @@ class Verdict:
     """It ended during the game, by a signal or with an error's exit code."""
     LEAVES: Final = "leaves"
     """It ended its connection during the game and runs on."""
+    TAMPERS: Final = "tampers with its keeper"
+    """It stopped the process that watches over it again and again, and was ended."""
     TIMEOUT: Final = "timeout"
     """It answered after the soft limit."""
     HANGS: Final = "hangs"
@@ -54,7 +56,9 @@ class Verdict:
 VERDICTS: Final = tuple(value for name, value in vars(Verdict).items() if name.isupper())
 """Every kind of verdict."""
 
-CRASH_VERDICTS: Final = frozenset({Verdict.NO_START, Verdict.NEVER_JOINS, Verdict.DIES, Verdict.CRASH, Verdict.LEAVES})
+CRASH_VERDICTS: Final = frozenset(
+    {Verdict.NO_START, Verdict.NEVER_JOINS, Verdict.DIES, Verdict.CRASH, Verdict.LEAVES, Verdict.TAMPERS}
+)
 TIMEOUT_VERDICTS: Final = frozenset({Verdict.TIMEOUT, Verdict.HANGS})
 ILLEGAL_VERDICTS: Final = frozenset({Verdict.ILLEGAL_MOVE})
 BAD_MESSAGE_VERDICTS: Final = frozenset({Verdict.NONSENSE, Verdict.BAD_MESSAGE})

@@ -21,19 +21,18 @@ from client.errors import ClientError
 from client.refusals import plain_text
 from match.arena import Arena, OwnRoom, limits_of, open_arena, own_config
 from match.builtin import InnerPlayer
-from match.errors import MachineError
+from match.errors import KeeperError, MachineError
 from match.evidence import Evidence, start_name
 from match.house import ForeignRoom, open_foreign_room
 from match.last_words import last_words
 from match.plan import PlannedGame
-from match.processes import Usage
 from match.program import Program
 from match.records import FAILED_AS_WELL, GameRecord
 from match.residents import Residents
 from match.setup import MatchSetup
 from match.starter import MEBIBYTE, Starter, output_files
 from match.traces import Keep, Traces, write_replay
-from match.verdict import Judgement, ProgramFacts, has_failed_to_start, judge
+from match.verdict import STOPPED_KEEPER, Judgement, ProgramFacts, has_failed_to_start, judge
 from match.waiting import WaitingMeter
 from protocol.dialect import Dialect
 from protocol.messages import Cause
@@ -115,13 +114,16 @@ class _Referee:
         started = trio.current_time()
         try:
             await self._play_somewhere(arena)
-        except* (ClientError, StartError, OSError) as group:
+        except* (ClientError, StartError, KeeperError, OSError) as group:
             self._facts.machine_problem = self._facts.machine_problem or _first_text(group)
         if self._residents is not None:
             await self._residents.end_game()
-        for program, known in zip(self._programs, self._facts.programs, strict=True):
+        for index, (program, known) in enumerate(zip(self._programs, self._facts.programs, strict=True)):
             if program is not None:
                 known.leftovers = tuple(f"{each.name} ({each.pid})" for each in program.leftovers)
+                known.has_stopped_keeper = program.has_stopped_keeper
+                if program.keeper_stops:
+                    self._evidence.remark(index, STOPPED_KEEPER)
         return self._record(judge(self._facts), relative, started_at, trio.current_time() - started)
 
     async def _play_somewhere(self, arena: Arena | None) -> None:
@@ -249,7 +251,9 @@ class _Referee:
 
     def _stays(self, index: int, program: Program | InnerPlayer) -> bool:
         """Whether the process plays the next game, too; after a fault it is started anew."""
-        if self._residents is None or isinstance(program, InnerPlayer) or program.exited.is_set():
+        if self._residents is None or isinstance(program, InnerPlayer):
+            return False
+        if program.exited.is_set() or program.keeper_stops:
             return False
         return self._has_played_to_the_end(index) and self._residents.keep(index)
 
@@ -348,8 +352,7 @@ class _Referee:
         program = self._programs[index]
         if program is None:
             return 0.0
-        spent = Usage.of(program.pids).seconds_spent if index in self._staying else program.cpu_seconds
-        return round(max(0.0, spent - self._starter.spent_before[index]), 6)
+        return round(max(0.0, program.seconds_spent - self._starter.spent_before[index]), 6)
 
     def _full_reason(self, judgement: Judgement) -> str:
         """The reason, and which programs had to be ended after a game they had played."""

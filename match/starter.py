@@ -18,7 +18,6 @@ from match.errors import NotStartedError
 from match.evidence import Evidence
 from match.house import ForeignRoom
 from match.plan import PlannedGame
-from match.processes import Usage
 from match.program import BUILTIN, Command, Program
 from match.residents import Residents
 from match.setup import MatchSetup
@@ -119,7 +118,7 @@ class Starter:
 
         def prepare(program: Program) -> None:
             program.turn_outputs(*output_files(self._folder, index))
-            self.spent_before[index] = Usage.of(program.pids).seconds_spent
+            self.spent_before[index] = program.seconds_spent
             room.members[index] = program
 
         async def until_connected(program: Program) -> bool:

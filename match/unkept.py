@@ -17,7 +17,7 @@ from typing import IO, Final
 import trio
 
 from match.keeping import Start
-from match.processes import ProcessInfo, kill_processes, living, session_members
+from match.processes import ProcessInfo, kill_processes, living, seconds_spent, session_members
 
 _POLL: Final = 0.02  # seconds between looks at processes that nobody tells us about
 _FAREWELL: Final = 0.5  # seconds in which children may end that outlive their parent
@@ -31,6 +31,8 @@ class Unkept:
     """
 
     peak_memory = 0
+    keeper_stops = 0
+    has_stopped_keeper = False
 
     def __init__(self, start: Start) -> None:
         with _on_cores(start.cores):
@@ -78,10 +80,17 @@ class Unkept:
     def terminate(self) -> None:
         self._signal_group(signal.SIGTERM)
 
+    @property
+    def seconds_so_far(self) -> float:
+        return seconds_spent(self.pids)
+
+    async def watch_keeper(self) -> None:
+        """There is none."""
+
     def wake_keeper(self) -> None:
         """There is none."""
 
-    def end_keeper(self) -> None:
+    async def end_keeper(self) -> None:
         """There is none."""
 
     async def kill(self) -> None:

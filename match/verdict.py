@@ -48,6 +48,8 @@ class ProgramFacts:
     """Seconds it had to end itself after a game it had played, and did not; None if it did, or was not given any."""
     leftovers: tuple[str, ...] = ()
     """What outlived its process."""
+    has_stopped_keeper: bool = False
+    """Whether it was ended because it stopped its keeper again and again."""
 
 
 @dataclass(slots=True)
@@ -87,6 +89,9 @@ class Judgement:
 OVERLOAD_SHARE: Final = 0.1
 """A program that waited for a processor for less than this share of its time has itself to blame."""
 
+STOPPED_KEEPER: Final = "stopped the process that watches over it"
+_TAMPERED: Final = f"it {STOPPED_KEEPER} again and again, and was ended"
+
 _TIMEOUTS: Final = {Cause.SOFT_TIMEOUT: Verdict.TIMEOUT, Cause.HARD_TIMEOUT: Verdict.HANGS}
 
 
@@ -94,6 +99,8 @@ def judge(facts: GameFacts) -> Judgement:
     """The verdict on a game that is over, or is to be ended."""
     if facts.machine_problem is not None:
         return Judgement(Verdict.SERVER_FAILED, reason=facts.machine_problem, is_counted=False)
+    if facts.has_begun and any(known.has_stopped_keeper for known in facts.programs):
+        return _judge_stopped_keeper(facts)
     if facts.result is None or not facts.has_begun:  # some editions give a result of what never began
         return _judge_without_result(facts)
     for seat, score in enumerate(facts.result.scores):
@@ -113,6 +120,16 @@ def judge(facts: GameFacts) -> Judgement:
             text = f"{count} process{'es' if count > 1 else ''} outlived it: {', '.join(each.leftovers)}"
             return Judgement(Verdict.LEFTOVERS, program, text, winner)
     return Judgement(Verdict.REGULAR, winner=winner)
+
+
+def _judge_stopped_keeper(facts: GameFacts) -> Judgement:
+    """It has lost whatever the result says: how the game would have gone on and ended is not known."""
+    first, second = (known.has_stopped_keeper for known in facts.programs)
+    if first and second:
+        also = 1, f"{Verdict.TAMPERS}, {_TAMPERED}"
+        return Judgement(Verdict.TAMPERS, 0, _TAMPERED, is_counted=False, also=also)
+    offender = 0 if first else 1
+    return Judgement(Verdict.TAMPERS, offender, _TAMPERED, 1 - offender)
 
 
 def _judge_fault(facts: GameFacts, result: Result, program: int, cause: Cause, reason: str) -> Judgement:
@@ -202,6 +219,8 @@ def _judge_start(facts: GameFacts, known: ProgramFacts) -> tuple[str, str] | Non
     """What a program did wrong before the game began; None if nothing."""
     if known.not_started is not None:
         return Verdict.NO_START, known.not_started
+    if known.has_stopped_keeper:
+        return Verdict.TAMPERS, _TAMPERED
     if known.nonsense is not None:
         return Verdict.NONSENSE, known.nonsense
     if known.has_joined:

@@ -95,6 +95,22 @@ async def test_whoever_ends_its_keeper_has_lost(tmp_path: Path) -> None:
     assert not record.is_counted or record.winner == 1
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="there are keepers on Linux only")
+async def test_whoever_stops_its_keeper_again_and_again_has_lost(tmp_path: Path) -> None:
+    record = await attacked(tmp_path, "stop-parent-for-ever", honest="builtin:greedy")
+    assert (record.verdict, record.offender, record.winner) == (Verdict.TAMPERS, 0, 1)
+    assert record.is_counted
+    assert "stopped the process that watches over it" in record.reason
+    assert record.remarks[0] == ("stopped the process that watches over it",)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there are keepers on Linux only")
+async def test_a_keeper_that_was_stopped_once_is_woken(tmp_path: Path) -> None:
+    record = await attacked(tmp_path, "stop-parent", honest="builtin:greedy")
+    assert (record.verdict, record.winner) == (Verdict.REGULAR, 1)
+    assert record.remarks[0] == ("stopped the process that watches over it",)
+
+
 async def test_the_same_program_plays_whole_games_if_it_tries_nothing(tmp_path: Path) -> None:
     record = await attacked(tmp_path, "nothing")
     assert (record.verdict, record.remarks) == (Verdict.REGULAR, ((), ()))

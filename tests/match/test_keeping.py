@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
 import time
 from collections.abc import Callable
@@ -121,6 +122,41 @@ async def test_there_are_new_keepers_once_their_parent_is_gone() -> None:
     await finish(second)
     await finish(first)
     assert not living([first.pid])
+
+
+async def test_the_process_that_keepers_come_from_is_woken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(match.keeping, "_WOKEN_AFTER", 0.01)
+    first = start("sleep 500")
+    os.kill(parent_of(parent_of(first.pid)), signal.SIGSTOP)
+    second = start("exit 4")
+    with trio.fail_after(PATIENCE):
+        await second.wait()
+    assert second.returncode == 4
+    await finish(second)
+    await finish(first)
+
+
+async def test_who_says_nothing_is_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(match.keeping, "_WOKEN_AFTER", 0.001)
+    monkeypatch.setattr(match.keeping, "_ANSWERED", 0.01)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        assert match.keeping._patiently(ours, os.getpid(), lambda: ours.recv(1)) is None
+
+
+async def test_a_keeper_is_ended_without_its_help() -> None:
+    kept = start(f"{STRAY} echo ready; sleep 500")
+    kept.stdout.readline()
+    until(lambda: has_stray(kept))
+    pids, own = kept.pids, parent_of(kept.pid)
+    os.kill(own, signal.SIGSTOP)
+    os.kill(parent_of(own), signal.SIGSTOP)  # so that nobody else can do it
+    with trio.fail_after(PATIENCE):
+        await kept.end_keeper()
+    assert living(pids) == ()
+    until(lambda: not living([own]))
+    os.kill(parent_of(own), signal.SIGCONT)
+    await finish(kept)
 
 
 async def test_a_program_that_goes_on_starting_others_is_ended() -> None:

@@ -5,6 +5,7 @@ import shlex
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -200,6 +201,35 @@ async def test_processor_time_is_counted_with_that_of_children(runner: Runner) -
     assert 0.2 <= program.cpu_seconds < PATIENCE
 
 
+BURNING = """
+import subprocess, sys, threading, time
+def burn():
+    while time.thread_time() < 0.1: pass
+thread = threading.Thread(target=burn)
+thread.start()
+thread.join()
+subprocess.run([sys.executable, "-c", "import time\\nwhile time.process_time() < 0.1: pass"])
+print("done", flush=True)
+time.sleep(500)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not say how much it is")
+async def test_processor_time_is_known_before_the_end_with_that_of_threads_and_children_that_have_ended(
+    runner: Runner,
+) -> None:
+    program = runner.of([sys.executable, "-c", BURNING])
+    async with trio.open_nursery() as nursery:
+        await nursery.start(program.run)
+        await until(lambda: has_written(runner.out, "done"))
+        assert 0.15 <= program.seconds_spent < PATIENCE
+        before = program.seconds_spent
+        await program.end(0)
+        assert before <= program.seconds_spent + 0.1  # which is counted in clock ticks before the end
+    assert program.seconds_spent == program.cpu_seconds
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
@@ -280,6 +310,54 @@ async def test_whoever_stops_its_keeper_keeps_nobody_waiting(runner: Runner, mon
             await nursery.start(program.run)
             await program.end(0.1)
     assert program.returncode == 3
+    assert runner.alive == []
+
+
+STOPPING = "(read x < {folder}/pipe; while :; do kill -STOP $PPID; done) & "
+"""Stops the keeper again and again, once something is written to the pipe."""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="there are keepers on Linux only")
+@pytest.mark.parametrize("rest", ["exit 3", "sleep 500"])
+async def test_whoever_goes_on_stopping_its_keeper_is_ended(
+    rest: str, runner: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(match.keeping, "_LOOK", 0.05)
+    for name in ("pipe", "second"):
+        os.mkfifo(tmp_path / name)
+    program = runner.program(STOPPING.format(folder=tmp_path) + f"read x < {tmp_path}/second; {rest}")
+    with trio.fail_after(PATIENCE):
+        async with trio.open_nursery() as nursery:
+            await nursery.start(program.run)
+            await trio.Path(tmp_path / "pipe").write_text("go\n")
+            await until(lambda: program.keeper_stops > 0)
+            with suppress(OSError):  # nobody reads any more if it was ended
+                os.write(os.open(tmp_path / "second", os.O_WRONLY | os.O_NONBLOCK), b"go\n")
+    assert program.gone.is_set()
+    assert program.keeper_stops >= 1
+    assert runner.alive == []
+    if rest != "exit 3":  # which the keeper may tell of between two stops
+        assert (program.has_stopped_keeper, program.returncode) == (True, -signal.SIGKILL)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="there are keepers on Linux only")
+@pytest.mark.parametrize("is_cancelled", [True, False])
+async def test_whoever_goes_on_stopping_its_keeper_can_be_ended(
+    is_cancelled: bool, runner: Runner, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    program = runner.program(f"{STOPPING.format(folder=tmp_path)} sleep 500")
+    with trio.fail_after(PATIENCE):
+        async with trio.open_nursery() as nursery:
+            await nursery.start(program.run)
+            await trio.Path(tmp_path / "pipe").write_text("go\n")
+            if is_cancelled:
+                nursery.cancel_scope.cancel()
+            else:
+                await program.end(0)
+    assert program.gone.is_set()
     assert runner.alive == []
 
 

@@ -205,3 +205,26 @@ def test_who_is_on_turn_when_the_time_is_over_hangs() -> None:
 def test_what_is_nobodys_fault_is_not_counted(game: GameFacts, verdict: str, reason: str) -> None:
     assert verdict in UNCOUNTED_VERDICTS
     assert judge(game) == Judgement(verdict, None, reason, is_counted=False)
+
+
+STOPPED = {"has_stopped_keeper": True, "returncode": -9}
+
+
+def test_whoever_stops_its_keeper_again_and_again_has_lost_whatever_the_result_is() -> None:
+    judged = judge(begun(STOPPED, result=result(*PLAYED, winners=(1,))))
+    assert (judged.verdict, judged.offender, judged.winner, judged.is_counted) == (Verdict.TAMPERS, 0, 1, True)
+    assert "stopped the process that watches over it" in judged.reason
+    assert judge(begun(None, STOPPED)).winner == 0
+
+
+def test_if_both_do_so_the_game_counts_for_nobody() -> None:
+    judged = judge(begun(STOPPED, STOPPED, result=result(*PLAYED, winners=(1,))))
+    assert (judged.verdict, judged.winner, judged.is_counted) == (Verdict.TAMPERS, None, False)
+    assert judged.also is not None
+
+
+@pytest.mark.parametrize(("has_joined", "winner"), [(True, 1), (False, None)])
+def test_whoever_stops_its_keeper_before_the_game_has_begun_is_named(has_joined: bool, winner: int | None) -> None:
+    judged = judge(facts({**STOPPED, "has_joined": has_joined}, {"has_joined": True}))
+    assert (judged.verdict, judged.offender, judged.winner) == (Verdict.TAMPERS, 0, winner)
+    assert judged.is_counted is has_joined

@@ -103,6 +103,19 @@ def kill_parent() -> None:
     os.kill(os.getppid(), signal.SIGKILL)
 
 
+def stop_parent(times: int | None) -> None:
+    """Stop the process that has started us so often (None: for ever), from another process."""
+    keeper = os.getppid()
+    if os.fork():
+        return
+    os.setsid()
+    while times is None or times > 0:
+        os.kill(keeper, signal.SIGSTOP)
+        time.sleep(0.001)
+        times = None if times is None else times - 1
+    os._exit(0)
+
+
 def parent_of(process: Path) -> int:
     """The process that has started another one; -1 where that has ended."""
     try:
@@ -122,6 +135,8 @@ BEFORE: dict[str, Callable[[str, int, str], None]] = {
     "hide": lambda _host, _port, _code: hide({}),
     "frame": lambda _host, _port, _code: frame(),
     "kill-parent": lambda _host, _port, _code: kill_parent(),
+    "stop-parent": lambda _host, _port, _code: stop_parent(1),
+    "stop-parent-for-ever": lambda _host, _port, _code: stop_parent(None),
 }
 """What is done before the program takes its own seat."""
 
@@ -143,6 +158,8 @@ async def main() -> int:
         if not has_tried:
             has_tried = True
             data = BYTES.get(given.attack, b"")
+            if given.attack == "stop-parent-for-ever":
+                await trio.sleep_forever()
             await player.send_bytes(data.replace(b"ROOM", str(player.room_id).encode()))
         await responder(player, state)
 
