@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -83,6 +83,21 @@ def read_entrant(value: Any, *, has_name: bool = True) -> Entrant:
     )
 
 
+def place_paths(value: dict[str, Any], folder: Path) -> None:
+    """Let the paths that a file names begin at `folder`, where it lies: the book, then called `openings`, and `out`.
+
+    Raises SetupError, also if the book is named by both of its names.
+    """
+    if "book" in value and "openings" in value:
+        raise SetupError("book and openings are two names of the same setting, expected one of them")
+    if "book" in value:
+        take(value, "book", str, "")
+        value["openings"] = value.pop("book")
+    for key in ("openings", "out"):
+        if take(value, key, str, ""):
+            value[key] = str(Path(folder.absolute(), value[key]))
+
+
 def take(value: Mapping[str, Any], key: str, kind: type | tuple[type, ...], default: Any) -> Any:
     """The value of a key, which has to be of this type. Raises SetupError."""
     taken = value.get(key, default)
@@ -97,6 +112,22 @@ def take_cwd(value: Mapping[str, Any]) -> str:
     if taken and not Path(taken).is_absolute():  # a tournament that is resumed may be read elsewhere
         raise SetupError(f"cwd {taken!r}: expected an absolute path")
     return taken
+
+
+def take_choice(value: Mapping[str, Any], key: str, choices: Sequence[str], default: str) -> str:
+    """One of these words. Raises SetupError."""
+    taken = value.get(key, default)
+    if taken not in choices:
+        raise SetupError(f"{key} {taken!r}: expected {' or '.join(choices)}")
+    return str(taken)
+
+
+def take_texts(value: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    """A list of texts. Raises SetupError."""
+    taken = value.get(key, [])
+    if not isinstance(taken, list) or not all(isinstance(each, str) for each in taken):
+        raise SetupError(f"{key} {taken!r}: expected a list of texts")
+    return tuple(taken)
 
 
 def take_time(value: Mapping[str, Any], key: str, kind: type | tuple[type, ...]) -> Any:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
+from match.described import take_choice
 from match.errors import SetupError
 from match.plan import ORDERS
 from match.swiss import default_rounds, most_rounds
@@ -49,7 +50,7 @@ class Form:
     third_place: bool = False
     """Whether the losers of the semi-finals of a knock-out meet."""
     book: str = ""
-    """The openings' place, relative to the directory that programs are started in; empty: the game's own starts."""
+    """The openings' place; empty: the game's own starts."""
     order: str = ORDERS[0]
     opening_turn: int = 0
 
@@ -87,11 +88,11 @@ def read_form(value: Mapping[str, Any], kind: str) -> Form:
     return Form(
         tested=_whole(value, "tested", 1, 1),
         rounds=_whole(value, "rounds", 1, 1) if "rounds" in value else None,
-        seeding=_choice(value, "seeding", SEEDINGS),
+        seeding=take_choice(value, "seeding", SEEDINGS, SEEDINGS[0]),
         play_offs=_whole(value, "play_offs", 3, 0, MAX_PLAY_OFFS),
         third_place=_is_true(value, "third_place"),
         book=_text(value, "book"),
-        order=_choice(value, "order", ORDERS),
+        order=take_choice(value, "order", ORDERS, ORDERS[0]),
         opening_turn=_whole(value, "opening_turn", 0, 0),
     )
 
@@ -101,13 +102,6 @@ def _whole(value: Mapping[str, Any], key: str, default: int, least: int, most: i
     if not isinstance(taken, int) or isinstance(taken, bool) or not least <= taken <= most:
         raise SetupError(f"{key} {taken!r}: expected a whole number from {least} to {most}")
     return taken
-
-
-def _choice(value: Mapping[str, Any], key: str, choices: Sequence[str]) -> str:
-    taken = value.get(key, choices[0])
-    if taken not in choices:
-        raise SetupError(f"{key} {taken!r}: expected {' or '.join(choices)}")
-    return str(taken)
 
 
 def _is_true(value: Mapping[str, Any], key: str) -> bool:

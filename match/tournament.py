@@ -18,12 +18,15 @@ from typing import Any, Final
 from match.book import arrange, load_openings
 from match.described import (
     MILLISECONDS,
+    place_paths,
     read_entrant,
     read_toml,
     require_known,
     take,
+    take_choice,
     take_cwd,
     take_positive,
+    take_texts,
     take_time,
 )
 from match.errors import SetupError
@@ -32,6 +35,7 @@ from match.plan import SEED_BITS, Opening
 from match.season import season_text
 from match.setup import Entrant, MatchSetup, Patience
 from match.sprt import Sprt, SprtError
+from match.traces import Keep
 
 MATCHES: Final = "matches"
 
@@ -74,6 +78,13 @@ class Tournament:
     cores_per_game: int | None = None
     on_end: str | None = None
     """A command that is run when the tournament is over."""
+    keep: Keep = Keep.ALL
+    is_restarting: bool = True
+    """Whether programs are started anew for each game."""
+    fail_on: tuple[str, ...] = ()
+    report_every: int | None = None
+    out: str = ""
+    """The folder for everything; empty: a new one."""
     form: Form = field(default_factory=Form)
     """What belongs to some kinds only, and the book of openings."""
     openings: tuple[Opening, ...] = ()
@@ -146,34 +157,44 @@ def with_openings(described: Tournament) -> Tournament:
     names = {"start_piece": "startPiece", "game_end": "gameEnd"}
     options = {names[key]: value for key, value in described.server_options.items() if key in names}
     editions = {} if described.edition is None else {described.game_type: described.edition}
-    place = Path(described.cwd, form.book)
-    found = load_openings(place, form.opening_turn, described.game_type, options, editions)
+    found = load_openings(Path(form.book), form.opening_turn, described.game_type, options, editions)
     return replace(described, openings=arrange(found, form.order, described.seed))
 
 
 _SECONDS: Final = {"start_timeout": "start", "exit_timeout": "exit", "game_timeout": "game"}
-_MACHINE: Final = ("pin", "cores_per_game", "on_end")
+_MACHINE: Final = ("pin", "cores_per_game", "keep", "restart", "on_end", "fail_on", "report_every", "out")
+RESTARTS: Final = ("always", "never")
+BASE: Final = "base"
+"""The key of the folder that relative paths begin at, where that is not the folder of the file."""
 _RULES: Final = ("start_piece", "game_end")
 
 
-def read_tournament(file: Path, game_type: str) -> Tournament:
+def read_tournament(file: Path, game_type: str, *, is_copy: bool = False) -> Tournament:
     """The tournament a TOML file describes; `game_type` unless it names one. Raises SetupError.
+
+    `is_copy`: the file is the copy in a tournament's folder; those of earlier versions have no base, and what they name
+    begins at the directory that programs are started in.
 
     Keys: kind, games, game, edition, seed, concurrency, sprt (as of `match`), soft_timeout and hard_timeout
     (milliseconds), start_timeout, exit_timeout and game_timeout (seconds), start_piece, game_end, cwd (the directory
-    that programs are started in), pin, cores_per_game, on_end, those of the form (form.py); and a table
+    that programs are started in), base (the folder that relative paths begin at), pin, cores_per_game, keep, restart,
+    on_end, fail_on, report_every, out, openings (another name of book), those of the form (form.py); and a table
     ``[[program]]`` for each program (match/described.py).
     """
     value = read_toml(file)
     try:
+        folder = take(value, BASE, str, "") or (is_copy and take_cwd(value)) or file.absolute().parent
+        place_paths(value, Path(folder))
+        if "openings" in value:
+            value["book"] = value.pop("openings")
         return _tournament(value, game_type)
     except SetupError as error:
         raise SetupError(f"{file}: {error}") from None
 
 
 def _tournament(value: dict[str, Any], game_type: str) -> Tournament:
-    plain = ("kind", "games", "game", "edition", "seed", "concurrency", "sprt", "cwd", *_MACHINE, *KEYS, "program")
-    require_known(value, (*plain, *_SECONDS, *MILLISECONDS, *_RULES))
+    plain = ("kind", "games", "game", "edition", "seed", "concurrency", "sprt", "cwd", BASE, *_MACHINE, *KEYS)
+    require_known(value, (*plain, "openings", "program", *_SECONDS, *MILLISECONDS, *_RULES))
     kinds = [kind.value for kind in Kind]
     if take(value, "kind", str, "round-robin") not in kinds:
         raise SetupError(f"kind {value['kind']!r}: expected {', '.join(kinds[:-1])} or {kinds[-1]}")
@@ -196,5 +217,10 @@ def _tournament(value: dict[str, Any], game_type: str) -> Tournament:
         is_pinned=take(value, "pin", bool, False),
         cores_per_game=take_positive(value, "cores_per_game", int, None),
         on_end=take(value, "on_end", str, None),
+        keep=Keep(take_choice(value, "keep", [each.value for each in Keep], Keep.ALL.value)),
+        is_restarting=take_choice(value, "restart", RESTARTS, RESTARTS[0]) == RESTARTS[0],
+        fail_on=take_texts(value, "fail_on"),
+        report_every=take_positive(value, "report_every", int, None),
+        out=take(value, "out", str, ""),
         form=read_form(value, take(value, "kind", str, "round-robin")),
     )

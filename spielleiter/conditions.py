@@ -6,11 +6,14 @@ Invariants: a match may be resumed with other ones.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from spielleiter.options import Decorated
+
+if TYPE_CHECKING:
+    from match.tournament import Tournament
 
 NAMES: Final = ("keep", "restart")
 
@@ -37,8 +40,15 @@ def condition_options(command: Decorated) -> Decorated:
     return command
 
 
-def conditions_of(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of the runner's `Conditions` that they set."""
+def conditions_of(options: Mapping[str, Any], described: Tournament | None = None) -> dict[str, Any]:
+    """The fields of the runner's `Conditions` that they set.
+
+    `options` has None for what was not asked for; then what `described` says holds.
+    """
     from match.traces import Keep
 
-    return {"keep": Keep(options["keep"]), "is_restarting": options["restart"] == "always"}
+    keep, restart = options["keep"], options["restart"]
+    if described is not None:
+        keep = keep or described.keep.value
+        restart = restart or ("always" if described.is_restarting else "never")
+    return {"keep": Keep(keep), "is_restarting": restart == "always"}

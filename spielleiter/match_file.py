@@ -40,15 +40,14 @@ def _read(context: click.Context, _parameter: click.Parameter, file: Path | None
 
 def _values(context: click.Context, file: Path) -> dict[str, Any]:
     """The options' values by name that the file gives. Raises SetupError."""
-    from match.described import read_entrant, read_toml, require_known, take, take_cwd
+    from match.described import place_paths, read_entrant, read_toml, require_known, take, take_cwd
     from match.errors import SetupError
 
     value = read_toml(file)
-    if "book" in value:  # as in a tournament's file; the option has two names
-        value["openings"] = value.pop("book")
     names = [str(each.name) for each in context.command.params]
     of_programs = {name for name in names if name[-1:] in {"1", "2"}}
     try:
+        place_paths(value, file.parent)
         require_known(value, ("program", "cwd", *(each for each in names if each not in of_programs | _NOT_IN_FILES)))
         programs = take(value, "program", list, [])
         entrants = [read_entrant(program, has_name=False) for program in programs]
@@ -61,6 +60,8 @@ def _values(context: click.Context, file: Path) -> dict[str, Any]:
     if len(entrants) != 2:
         raise SetupError(f"{file}: expected 2 programs, found {len(entrants)}; more are a `spielleiter tournament`")
     values = {name: given for name, given in value.items() if name not in {"program", "cwd"}}
+    if "openings" in values:  # an option that may be given more than once, to be refused
+        values["openings"] = [values["openings"]]
     for number, entrant in enumerate(entrants, 1):
         values |= file_values(entrant, number)
     return values

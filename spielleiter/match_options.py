@@ -41,6 +41,15 @@ def match_options(command: Decorated) -> Decorated:
     return command
 
 
+def _only_book(_context: click.Context, _parameter: click.Parameter, values: tuple[Path, ...]) -> Path | None:
+    if len(values) > 1:
+        given = ", ".join(map(str, values))
+        raise click.UsageError(
+            f"--book and --openings are two names of the same option, expected one value, not {given}"
+        )
+    return values[0] if values else None
+
+
 _OPTIONS: Final = (
     file_argument,
     click.option(
@@ -77,6 +86,8 @@ _OPTIONS: Final = (
         "--openings",
         "openings",
         type=click.Path(path_type=Path),
+        multiple=True,
+        callback=_only_book,
         metavar="PATH",
         help="Positions to start from, one for each pair: a replay, a folder of replays, or a text file with a replay, "
         "and the turn if need be, in each line.",

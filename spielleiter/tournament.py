@@ -25,7 +25,7 @@ from spielleiter.exit_codes import EXIT_FAULT, EXIT_MACHINE, fault_kinds
 from spielleiter.match import usable_journal
 from spielleiter.match_setup import check_setup
 from spielleiter.on_end import described_on_end, on_end_option, run_on_end
-from spielleiter.options import MAX_CONCURRENCY, chosen_edition, core_options, edition_options, folder_option
+from spielleiter.options import MAX_CONCURRENCY, chosen_edition, core_options, edition_options, folder_option, is_given
 
 if TYPE_CHECKING:
     from match.records import GameRecord
@@ -61,7 +61,10 @@ _COPY = "tournament.toml"
 @condition_options
 @folder_option("--out", "The folder for everything.")
 @folder_option("--resume", "Go on with the tournament in this folder.")
+@click.pass_context
 def tournament(
+    context: click.Context,
+    /,
     file: Path | None,
     concurrency: int | None,
     game: str | None,
@@ -98,10 +101,12 @@ def tournament(
 
     if (file is None) == (resume is None):
         raise click.UsageError("expected a FILE, or --resume DIR, and not both")
-    kinds = fault_kinds(fail_on)
-    folder = resume or out or Path(f"tournament-{datetime.now().astimezone():%Y-%m-%d_%H-%M-%S}")
+    begun = resume or Path()
     try:
-        described = read_tournament(file or folder / _COPY, game or "")
+        described = read_tournament(file or begun / _COPY, game or "", is_copy=file is None)
+        kinds = fault_kinds(fail_on or described.fail_on)
+        new = Path(described.out or f"tournament-{datetime.now().astimezone():%Y-%m-%d_%H-%M-%S}")
+        folder = resume or out or new
         if resume is not None:
             _refuse_other_game(folder, described, game, edition)
         edition = described.edition or edition
@@ -113,7 +118,7 @@ def tournament(
             concurrency or described.concurrency,
             is_pinned=pin or described.is_pinned,
             cores_per_game=cores_per_game or described.cores_per_game,
-            **conditions_of(options),
+            **conditions_of({name: options[name] if is_given(context, name) else None for name in options}, described),
         )
         places(conditions)
         described = with_openings(described)
@@ -125,7 +130,7 @@ def tournament(
     except SetupError as error:
         raise Misuse(str(error)) from None
     try:
-        end, records = _play(described, folder, conditions, report_every)
+        end, records = _play(described, folder, conditions, report_every or described.report_every)
         code = _exit_code(end, records, kinds)
     except MatchError as error:
         tell(f"spielleiter tournament: {error}", err=True)
@@ -149,6 +154,7 @@ def _refuse_other_game(folder: Path, begun: Tournament, game: str | None, editio
 def _keep(file: Path, folder: Path, described: Tournament) -> None:
     """A copy, for --resume, which says besides what the options said, and where programs are started."""
     from match.errors import SetupError
+    from match.tournament import BASE
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -156,7 +162,12 @@ def _keep(file: Path, folder: Path, described: Tournament) -> None:
             raise SetupError(f"{folder}: holds a tournament already; go on with it (--resume) or choose another folder")
         content = file.read_bytes().removeprefix(codecs.BOM_UTF8)  # it would stand behind what is put before
         named = tomllib.loads(content.decode())
-        kept = {"game": described.game_type, "edition": described.edition, "cwd": described.cwd}
+        kept = {
+            "game": described.game_type,
+            "edition": described.edition,
+            "cwd": described.cwd,
+            BASE: str(file.absolute().parent),
+        }
         for key, value in kept.items():
             if key not in named and value is not None:
                 content = f"{key} = {json.dumps(value)}\n".encode() + content

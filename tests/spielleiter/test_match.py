@@ -155,9 +155,9 @@ def test_openings_are_read_before_the_first_game(games: dict[int, GameRecord], t
 @pytest.mark.usefixtures("games")
 def test_a_book_is_played_in_its_order_or_in_one_that_the_seed_draws(book: Path, tmp_path: Path) -> None:
     orders = []
-    for number, options in enumerate([(), ("--order", "random"), ("--order", "random"), ("--openings", str(book))]):
+    for number, options in enumerate([(), ("--order", "random"), ("--order", "random"), ()]):
         folder = tmp_path / str(number)
-        assert play(folder, "--book", str(book), "--seed", "7", *options).exit_code == 0
+        assert play(folder, "--book" if number < 3 else "--openings", str(book), "--seed", "7", *options).exit_code == 0
         orders.append([opening["turn"] for opening in setup_of(folder)["openings"]])
     assert orders[0] == orders[3] == [0, 1] * 4
     assert orders[1] == orders[2] != orders[0]

@@ -110,6 +110,38 @@ def test_a_book_has_the_name_that_it_has_in_a_tournaments_file(tmp_path: Path) -
     assert "/nowhere/replays" in done.stderr
 
 
+def test_a_book_is_named_once(tmp_path: Path) -> None:
+    done = play(tmp_path, text=FILE.replace("games = 4", 'book = "a"\nopenings = "b"'))
+    assert done.exit_code == 2
+    assert "m.toml: book and openings are two names of the same setting" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_book_is_named_once_on_the_command_line(tmp_path: Path) -> None:
+    done = play(tmp_path, "--book", "a", "--openings", "b")
+    assert done.exit_code == 2
+    assert "--book and --openings are two names of the same option, expected one value, not a, b" in done.stderr
+
+
+@pytest.mark.parametrize("key", ["book", "openings"])
+def test_a_book_lies_where_the_file_says_and_an_option_goes_before_it(
+    key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    text = FILE.replace("games = 4", f'{key} = "none.txt"')
+    assert f"openings {tmp_path / 'none.txt'}: cannot be read" in play(tmp_path, text=text).stderr
+    assert "openings other.txt: cannot be read" in play(tmp_path, f"--{key}", "other.txt", text=text).stderr
+
+
+def test_the_folder_for_everything_lies_where_the_file_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    (tmp_path / "m.toml").write_text(FILE.replace("games = 4", 'out = "result"'), encoding="utf-8")
+    assert run("match", str(tmp_path / "m.toml")).exit_code == 0
+    assert (tmp_path / "result" / "summary.json").exists()
+
+
 def test_the_files_of_the_docs_describe_what_they_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Conditions] = []
     monkeypatch.setattr(match.runner, "usable_cores", lambda: [0, 1, 2, 3])

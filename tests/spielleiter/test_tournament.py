@@ -6,6 +6,7 @@ import shlex
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,8 +15,11 @@ from client.editions import DEFAULT_GAME_TYPE
 from match.journal import load_setup, open_journal, read_journal
 from match.plan import PlannedGame
 from match.records import GameRecord, Verdict
+from match.runner import Conditions
 from match.setup import MatchSetup
+from match.traces import Keep
 from server.editions import choose_editions
+from spielleiter.tournament import tournament
 from tests.match.games import fault, game
 from tests.spielleiter.background import run
 
@@ -335,19 +339,70 @@ def test_who_cannot_play_is_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 
 @pytest.mark.usefixtures("faults", "book")
-def test_a_tournament_begins_from_a_book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "t.toml").write_text(f'book = "book.txt"\norder = "random"\n{FILE}')
-    monkeypatch.chdir(tmp_path)  # the book's path is relative to it, as those of programs are
+@pytest.mark.parametrize("key", ["book", "openings"])
+def test_a_tournament_begins_from_a_book(key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "t.toml").write_text(f'{key} = "book.txt"\norder = "random"\n{FILE}')
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")  # the book's path is relative to the file
     out = tmp_path / "out"
-    assert run("tournament", "t.toml", "--out", str(out)).exit_code == 0
+    assert run("tournament", "../t.toml", "--out", str(out)).exit_code == 0
     openings = [load_setup(folder)["openings"] for folder in sorted((out / "matches").iterdir())]
     assert openings[0] == openings[1] == openings[2]
     turns = [opening["turn"] for opening in openings[0]]
     assert sorted(turns) == [0, 0, 0, 0, 1, 1, 1, 1] != turns != [0, 1] * 4
     (tmp_path / "t.toml").write_text(f'book = "none.txt"\n{FILE}')
+    monkeypatch.chdir(tmp_path)
+    shutil.rmtree(out / "matches")
+    assert run("tournament", "--resume", str(out)).exit_code == 0
+    assert [load_setup(folder)["openings"] for folder in sorted((out / "matches").iterdir())] == openings
     done = run("tournament", "t.toml", "--out", str(tmp_path / "other"))
     assert done.exit_code == 2
     assert "none.txt: cannot be read (No such file or directory)" in done.stderr
+
+
+@pytest.mark.usefixtures("faults")
+def test_a_copy_of_an_earlier_version_is_read_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out, place = tmp_path / "out", tmp_path / "place"
+    out.mkdir()
+    place.mkdir()
+    monkeypatch.chdir(tmp_path)
+    (out / "tournament.toml").write_text(f'cwd = "{place}"\nbook = "none.txt"\n{FILE}')
+    done = run("tournament", "--resume", str(out))
+    assert f"openings {place / 'none.txt'}: cannot be read" in done.stderr
+
+
+@pytest.mark.usefixtures("faults")
+def test_a_file_says_which_folders_are_kept_and_an_option_goes_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Conditions] = []
+    original = match.runner.places
+
+    def places(conditions: Conditions) -> Any:
+        seen.append(conditions)
+        return original(conditions)
+
+    monkeypatch.setattr(match.runner, "places", places)
+    said = 'keep = "failed"\nrestart = "never"\nfail_on = ["crash"]\nreport_every = 2\nout = "result"\n'
+    (tmp_path / "t.toml").write_text(said + FILE)
+    done = run("tournament", str(tmp_path / "t.toml"))
+    assert done.exit_code == 0, done.stderr
+    assert (seen[0].keep, seen[0].is_restarting) == (Keep.FAILED, False)
+    assert "after 2 games" in done.stderr
+    seen.clear()
+    options = ("--keep", "all", "--restart", "always")
+    assert run("tournament", *options, "--resume", str(tmp_path / "result")).exit_code == 0
+    assert (seen[0].keep, seen[0].is_restarting) == (Keep.ALL, True)
+    (tmp_path / "t.toml").write_text(f'keep = "some"\n{FILE}')
+    assert "t.toml: keep 'some': expected none or failed or all" in run("tournament", str(tmp_path / "t.toml")).stderr
+
+
+def test_a_tournaments_file_has_a_key_for_every_option_that_a_match_shares(tmp_path: Path) -> None:
+    names = {str(each.name) for each in tournament.params} - {"file", "resume"}
+    (tmp_path / "t.toml").write_text("no_such_key = 1\n")
+    known = run("tournament", str(tmp_path / "t.toml")).stderr.partition("expected ")[2].strip().split(", ")
+    assert names <= set(known)
+    assert {"openings", "book"} <= set(known)
 
 
 @pytest.mark.usefixtures("faults")
