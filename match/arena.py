@@ -27,7 +27,8 @@ from match.wire_log import LoggedWire
 from protocol.dialect import Dialect
 from protocol.messages import Slot
 from server import events
-from server.binding import EXHAUSTED, GONE, notice_vanished
+from server.accepting import accept
+from server.binding import notice_vanished
 from server.chance import start_source
 from server.clock import TimeLimits
 from server.config import Config
@@ -49,7 +50,6 @@ GAMES_PER_COLLECTION: Final = 50
 
 _HOST: Final = "127.0.0.1"
 _BACKLOG: Final = 16
-_STEP: Final = 0.1  # seconds until the next try when nothing can be accepted
 _SPARE: Final = 3600.0  # seconds that a reservation outlives the time in which it has to be used
 
 Listener: TypeAlias = Callable[[events.Happening, int | None], None]
@@ -169,7 +169,7 @@ class Arena:
                 del self._callers[label]
 
         for number in range(1, MOST_CALLS + 1):
-            sock, address = await _accepted(listening)
+            sock, address, _ = await accept(listening)
             shown = f"{address[0]}:{address[1]}"
             thief = await self._thief(own, program, sock)
             if thief is not None:
@@ -291,21 +291,6 @@ async def open_arena(setup: MatchSetup) -> AsyncIterator[Arena]:
         async with open_workers() as workers, trio.open_nursery() as nursery:
             yield Arena(setup, nursery, workers)
             nursery.cancel_scope.cancel()
-
-
-async def _accepted(listening: socket.socket) -> tuple[socket.socket, tuple[str, int]]:
-    while True:
-        try:
-            return listening.accept()
-        except BlockingIOError:
-            await trio.lowlevel.wait_readable(listening)
-        except OSError as error:
-            if error.errno in GONE:
-                await trio.lowlevel.checkpoint()
-            elif error.errno in EXHAUSTED:
-                await trio.sleep(_STEP)
-            else:
-                raise  # nothing will ever be accepted again, which is a bug
 
 
 @contextmanager

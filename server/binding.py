@@ -23,17 +23,6 @@ ANY_IPV6: Final = "::"
 ANY_IPV4: Final = "0.0.0.0"  # noqa: S104 - only where it is asked for
 PORT_TRIES: Final = 10
 """So often a port that is free on every address is looked for; each try fails only if somebody took it meanwhile."""
-EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
-"""Why nothing can be accepted for the moment: no descriptor or no memory is left."""
-GONE: Final = frozenset(
-    getattr(errno, name)
-    for name in (
-        "ECONNABORTED", "ECONNRESET", "EPROTO", "EPERM", "ETIMEDOUT", "ENETDOWN", "ENETUNREACH", "EHOSTDOWN",
-        "EHOSTUNREACH", "ENONET", "ENOPROTOOPT", "EOPNOTSUPP",
-    )
-    if hasattr(errno, name)
-)  # fmt: skip
-"""What was wrong with one connection before it was accepted, which some systems tell here; others may come."""
 NOT_HERE: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
 
 

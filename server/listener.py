@@ -23,9 +23,10 @@ import trio
 from protocol.connection import Connection, Role
 from protocol.messages import CloseConnection, ErrorPacket
 from server import events
+from server.accepting import accept
 from server.alarms import Alarms
 from server.archive import Archive
-from server.binding import EXHAUSTED, GONE, listen, notice_vanished
+from server.binding import listen, notice_vanished
 from server.chance import id_source, start_source
 from server.clock import TimeLimits
 from server.config import DEFAULT_PASSWORD, Config, is_loopback
@@ -51,7 +52,6 @@ from server.turnstile import Turnstile
 from server.wire import SocketWire, Wire
 
 RESULTS_NAME = "results.jsonl"
-ACCEPT_PAUSE = 0.1  # seconds until the next try when nothing can be accepted (see `EXHAUSTED`)
 STOPPING = "the server stops"
 LAST_GOODBYE = 1.0
 """Seconds that peers have at the server's end to take what they have been sent and to close."""
@@ -203,33 +203,18 @@ class Server:
     # -- accepting --------------------------------------------------------------------------------------------------
 
     async def _accept(self, listening: socket.socket, sessions: trio.Nursery) -> None:
-        has_told = False
+        def tell(error: OSError) -> None:
+            text = f"cannot accept: {error.strerror or error}"
+            self.stream.publish(events.ConnectionRefused("", "cannot_accept", text))
+
         left = 0  # so many may still be accepted in this turn
         while True:
-            try:
-                sock, address = listening.accept()
-            except BlockingIOError:
-                left = 0
-                await trio.lowlevel.wait_readable(listening)
-            except OSError as error:
-                if error.errno in GONE:
-                    await trio.lowlevel.checkpoint()
-                    continue
-                if error.errno not in EXHAUSTED:
-                    raise  # nothing will ever be accepted again, which is a bug
-                if not has_told:
-                    has_told = True
-                    self.stream.publish(
-                        events.ConnectionRefused("", "cannot_accept", f"cannot accept: {error.strerror or error}")
-                    )
-                await trio.sleep(ACCEPT_PAUSE)
-            else:
-                has_told = False
-                self._admit(sock, address, sessions)
-                left -= 1
-                if left <= 0:
-                    await self._turnstile.wait_for_turn()  # however many come, those who are here are served too
-                    left = self._turnstile.allowance
+            sock, address, has_waited = await accept(listening, tell)
+            self._admit(sock, address, sessions)
+            left = 0 if has_waited else left - 1
+            if left <= 0:
+                await self._turnstile.wait_for_turn()  # however many come, those who are here are served too
+                left = self._turnstile.allowance
 
     def _admit(self, sock: socket.socket, address: tuple[str, int], sessions: trio.Nursery) -> None:
         host, port = address[:2]

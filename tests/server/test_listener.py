@@ -13,9 +13,10 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from server import binding, events, listener
+from server.accepting import ACCEPT_PAUSE
 from server.config import DEFAULT_PASSWORD, Config
 from server.errors import StartError
-from server.listener import ACCEPT_PAUSE, Server, serve
+from server.listener import Server, serve
 from tests.patience import PATIENCE
 from tests.server.answers import answered
 from tests.server.house import GAME_TYPE, GOODBYE, START, open_house
