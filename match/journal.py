@@ -1,33 +1,35 @@
 """A match's folder: what was asked for, and a line for every finished game.
 
-Law: a line is written and on the disk before the next thing happens, and never changed. Whatever was torn off by a
-crash is cut away when the journal is opened again, so that a game either is in it, whole and once, or has not been
-played. Two matches cannot write into one folder.
+Invariants: a line is written and on the disk before the next thing happens, and never changed. What was torn off, by a
+crash or because the disk was full, is cut away before the next line is written: a game either is in the journal, whole
+and once, or has not been played. Two matches cannot write into one folder.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
-import sys
 from collections.abc import Iterator
+from io import FileIO
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 from match.errors import JournalError
 from match.records import GameRecord, RecordError
+from server.file_lock import FolderLock, LockedError
 
 JOURNAL: Final = "games.jsonl"
 SETUP: Final = "match.json"
-_LOCK: Final = ".lock"
 
 
 class Journal:
-    """An open journal; `records` by the number of the game, in the order of finishing."""
+    """An open journal, whose whole lines take `length` bytes; `records` by the number of the game, as they finished."""
 
-    def __init__(self, file: BinaryIO, records: dict[int, GameRecord]) -> None:
+    def __init__(self, file: FileIO, records: dict[int, GameRecord], length: int) -> None:
         self._file = file
+        self._length = length
         self.records = records
 
     def append(self, record: GameRecord) -> None:
@@ -35,13 +37,31 @@ class Journal:
         if record.game in self.records:
             raise JournalError(f"game {record.game} is in the journal already")
         line = json.dumps(record.to_json(), ensure_ascii=False) + "\n"
+        data = line.encode("utf-8", "backslashreplace")  # an escape of JSON, too
         try:
-            self._file.write(line.encode("utf-8", "backslashreplace"))  # an escape of JSON, too
-            self._file.flush()
+            self._cut()
+            self._write(data)
             os.fsync(self._file.fileno())
         except OSError as error:
+            with contextlib.suppress(OSError):  # or before the next line, or when the journal is opened again
+                self._cut()
             raise JournalError(f"{self._file.name}: cannot be written ({error.strerror or error})") from None
+        self._length += len(data)
         self.records[record.game] = record
+
+    def _cut(self) -> None:
+        """Remove what is left of a line that could not be written to its end. Raises OSError."""
+        if os.fstat(self._file.fileno()).st_size > self._length:
+            self._file.truncate(self._length)
+
+    def _write(self, data: bytes) -> None:
+        """Raises OSError."""
+        rest = memoryview(data)
+        while rest:
+            written = self._file.write(rest)
+            if not written:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            rest = rest[written:]
 
 
 @contextlib.contextmanager
@@ -50,11 +70,11 @@ def open_journal(folder: Path) -> Iterator[Journal]:
     path = folder / JOURNAL
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with _locked(folder / _LOCK), path.open("ab+") as file:
+        with _locked(folder), path.open("ab+", buffering=0) as file:
             file.seek(0)
-            records, length = _read(path, file.read())
+            records, length = _read(path, file.readall())
             file.truncate(length)
-            yield Journal(file, records)
+            yield Journal(file, records, length)
     except OSError as error:
         raise JournalError(f"{path}: cannot be opened ({error.strerror or error})") from None
 
@@ -114,14 +134,13 @@ def load_setup(folder: Path) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Held as long as the process lives; a crash leaves no lock behind."""
-    with path.open("w", encoding="utf-8") as file:
-        if sys.platform != "win32":
-            import fcntl
-
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise JournalError(f"{path.parent}: another match is being played in this folder") from None
+def _locked(folder: Path) -> Iterator[None]:
+    """Held as long as the process lives; a crash leaves no lock behind. Raises JournalError and OSError."""
+    try:
+        lock = FolderLock(folder)
+    except LockedError:
+        raise JournalError(f"{folder}: another match is being played in this folder") from None
+    try:
         yield
+    finally:
+        lock.close()

@@ -1,7 +1,7 @@
-"""Locks on files, so that two servers do not write into one folder.
+"""Locks on files, so that two servers, or two matches, do not write into one folder.
 
 Invariants: a lock belongs to an open file and ends with it, however the process ends; nothing that a crash leaves
-behind locks anything. Where the file system has no locks, nothing is locked and the server runs all the same.
+behind locks anything. Where the file system has no locks, nothing is locked and everything runs all the same.
 """
 
 from __future__ import annotations

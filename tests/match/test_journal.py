@@ -2,13 +2,15 @@ from __future__ import annotations
 
 import dataclasses
 import errno
+import io
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from match.errors import JournalError
-from match.journal import JOURNAL, SETUP, load_setup, open_journal, read_journal, save_setup
+from match.journal import JOURNAL, SETUP, Journal, load_setup, open_journal, read_journal, save_setup
 from tests.match.games import game as make_game
 
 RECORD = make_game(3)
@@ -93,6 +95,58 @@ def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         with pytest.raises(JournalError, match=r"cannot be written \(No space left\)"):
             journal.append(RECORD)
         assert journal.records == {}
+
+
+@pytest.fixture
+def limit_files() -> Iterator[Callable[[int | None], None]]:
+    """Limits how long files can grow, as a full disk does: what fits of a line is written. None: no limit."""
+    resource = pytest.importorskip("resource", reason="Windows has no such limits")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def limit(size: int | None) -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before if size is None else (size, before[1]))
+
+    yield limit
+    limit(None)
+
+
+def test_a_line_is_not_appended_to_half_of_one(tmp_path: Path, limit_files: Callable[[int | None], None]) -> None:
+    first, second, third = GAMES
+    with open_journal(tmp_path) as journal:
+        journal.append(first)
+        length = (tmp_path / JOURNAL).stat().st_size
+        limit_files(length + 10)
+        with pytest.raises(JournalError, match="cannot be written"):
+            journal.append(second)
+        limit_files(None)
+        assert (tmp_path / JOURNAL).stat().st_size == length
+        journal.append(third)
+        journal.append(second)
+    assert read_journal(tmp_path) == tuple(sorted(GAMES, key=lambda record: record.game))
+
+
+def test_half_a_line_that_could_not_be_cut_away_at_once_is_so_later(
+    tmp_path: Path, limit_files: Callable[[int | None], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_journal(tmp_path) as journal:
+        with monkeypatch.context() as patched:
+            patched.setattr(Journal, "_cut", lambda _journal: None)
+            limit_files(10)
+            with pytest.raises(JournalError, match="cannot be written"):
+                journal.append(GAMES[0])
+            limit_files(None)
+        assert (tmp_path / JOURNAL).stat().st_size == 10
+        journal.append(GAMES[1])
+    assert read_journal(tmp_path) == (GAMES[1],)
+
+
+def test_a_file_that_takes_nothing_is_told(tmp_path: Path) -> None:
+    class Full(io.FileIO):
+        def write(self, _data: object) -> int:
+            return 0
+
+    with Full(tmp_path / JOURNAL, "w") as file, pytest.raises(JournalError, match="No space left"):
+        Journal(file, {}, 0).append(RECORD)
 
 
 def test_a_setup_comes_back_and_is_never_overwritten(tmp_path: Path) -> None:
