@@ -1,8 +1,9 @@
 """Programs that run elsewhere, in another container or on another machine: lent there, borrowed here.
 
-Law: one connection is one process. A lender starts nothing but the one command it was given, and of what comes over the
-connection only host, port, reservation, seed and gameType get into it, each checked; no shell reads them. When either
-end of the connection is gone, so is the process with everything it has started.
+Invariants: one connection is one process. A lender starts nothing but the one command it was given, and of what comes
+over the connection only host, port, reservation, seed and gameType get into it, each checked; no shell reads them. When
+either end of the connection is gone, so is the process with everything it has started, which a keeper sees to as in a
+match (match/keeping.py).
 
 Both sides speak lines of JSON. The borrower sends one, with the values for the places of the command. The lender
 answers with what the process writes, ``{"stdout": BASE64}`` or ``{"stderr": BASE64}``, and at last with
@@ -17,18 +18,15 @@ import contextlib
 import json
 import os
 import re
-import secrets
-import signal
-import subprocess
 from collections.abc import Callable, Mapping
-from itertools import count
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import trio
 
-from match.errors import MatchError
-from match.processes import MARK, find_processes, kill_processes
-from match.program import Command
+from match.errors import KeeperError, MatchError
+from match.keeping import Kept, Start
+from match.program import Command, open_pipe, start_process
+from match.unkept import Unkept
 
 DEFAULT_LENDER_PORT: Final = 13051
 
@@ -45,8 +43,7 @@ _REQUEST_LIMIT: Final = 4096  # bytes
 _REQUEST_TIMEOUT: Final = 10.0
 _ANSWER_LIMIT: Final = 1024 * 1024  # bytes of a line, far more than a chunk takes
 _CHUNK: Final = 64 * 1024
-_FAREWELL: Final = 0.5  # seconds for what is still in the pipes, and for children to end
-_POLL: Final = 0.02
+_FAREWELL: Final = 0.5  # seconds for what is still in the pipes
 _RETRY: Final = 0.1
 
 
@@ -70,12 +67,11 @@ async def lend(
 ) -> None:
     """Start `command` for everybody who connects, for ever. Reports the port. Raises OSError if it cannot listen."""
     listeners = await trio.open_tcp_listeners(port, host=host)
-    run_id, numbers = secrets.token_hex(8), count(1)
 
     async def serve(stream: trio.SocketStream) -> None:
         async with stream:
             with contextlib.suppress(trio.BrokenResourceError):
-                await _lend_once(stream, command, f"{run_id}/{next(numbers)}/")
+                await _lend_once(stream, command)
 
     await trio.serve_listeners(
         serve, listeners, task_status=_PortStatus(task_status, listeners[0].socket.getsockname()[1])
@@ -93,7 +89,7 @@ class _PortStatus(trio.TaskStatus[Any]):
         self._status.started(self._port)
 
 
-async def _lend_once(stream: trio.SocketStream, command: Command, mark: str) -> None:
+async def _lend_once(stream: trio.SocketStream, command: Command) -> None:
     places: Mapping[str, str] | None = None
     with trio.move_on_after(_REQUEST_TIMEOUT):
         line = await _Lines(stream, _REQUEST_LIMIT).next()
@@ -103,48 +99,46 @@ async def _lend_once(stream: trio.SocketStream, command: Command, mark: str) -> 
     if places is None:
         await _send(stream, {"refused": f"expected one line of JSON with {', '.join(PLACE_FORMS)}"})
         return
+    start = Start(command.arguments(places), None, dict(os.environ))
     try:
-        process = await trio.lowlevel.open_process(
-            command.arguments(places),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**os.environ, MARK: mark},
-            start_new_session=True,
-        )
+        process = await trio.to_thread.run_sync(start_process, start)
     except OSError as error:
         await _send(stream, {"refused": f"{command.text}: {error.strerror or error}"})
+        return
+    except (KeeperError, ValueError) as error:
+        await _send(stream, {"refused": f"{command.text}: {error}"})
         return
     try:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_cancel_when_gone, stream, nursery.cancel_scope)
-            await _follow(stream, process, mark)
+            nursery.start_soon(process.watch_keeper)
+            await _follow(stream, process)
             nursery.cancel_scope.cancel()
     finally:
         with trio.CancelScope(shield=True):
-            await _end(process, mark)
+            await process.end()
 
 
-async def _follow(stream: trio.SocketStream, process: trio.Process, mark: str) -> None:
+async def _follow(stream: trio.SocketStream, process: Kept | Unkept) -> None:
     """Hand on what the process writes, and at last how it ended."""
-    assert process.stdout is not None
-    assert process.stderr is not None
     lock = trio.Lock()
     async with trio.open_nursery() as copying:
         copying.start_soon(_copy, process.stdout, stream, "stdout", lock)
         copying.start_soon(_copy, process.stderr, stream, "stderr", lock)
-        code = await process.wait()
+        await process.wait()
+        await process.see_off()
         copying.cancel_scope.deadline = trio.current_time() + _FAREWELL
-    if left := find_processes(mark):
+    if left := process.leftovers:
         names = ", ".join(each.name for each in left)
         await _send(stream, _written("stderr", f"spielleiter lend: outlived the program: {names}\n".encode()))
-    await _send(stream, {"exit": code})
+    await _send(stream, {"exit": process.returncode})
 
 
-async def _copy(pipe: trio.abc.ReceiveStream, stream: trio.SocketStream, name: str, lock: trio.Lock) -> None:
-    while chunk := await pipe.receive_some(_CHUNK):
-        async with lock:
-            await _send(stream, _written(name, bytes(chunk)))
+async def _copy(pipe: IO[bytes], stream: trio.SocketStream, name: str, lock: trio.Lock) -> None:
+    async with open_pipe(pipe) as opened:
+        while chunk := await opened.receive_some(_CHUNK):
+            async with lock:
+                await _send(stream, _written(name, bytes(chunk)))
 
 
 async def _cancel_when_gone(stream: trio.SocketStream, scope: trio.CancelScope) -> None:
@@ -152,16 +146,6 @@ async def _cancel_when_gone(stream: trio.SocketStream, scope: trio.CancelScope) 
     with contextlib.suppress(trio.BrokenResourceError):
         await stream.receive_some(1)
     scope.cancel()
-
-
-async def _end(process: trio.Process, mark: str) -> None:
-    if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
-    while left := find_processes(mark):
-        kill_processes(left)
-        await trio.sleep(_POLL)
 
 
 def _read_places(line: bytes) -> Mapping[str, str] | None:
@@ -258,7 +242,9 @@ def _written(name: str, data: bytes) -> dict[str, str]:
 
 
 async def _send(stream: trio.SocketStream, value: Mapping[str, object]) -> None:
-    await stream.send_all(_encode(value))
+    """Nothing is sent to a borrower that is gone; whoever waits for what it says will notice."""
+    with contextlib.suppress(trio.BrokenResourceError):
+        await stream.send_all(_encode(value))
 
 
 def _encode(value: Mapping[str, object]) -> bytes:

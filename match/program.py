@@ -153,7 +153,7 @@ class Program:
         """Start the process and stay with it until it and its children are gone. Raises NotStartedError."""
         started = trio.current_time()
         try:
-            process = self._process = await trio.to_thread.run_sync(_start, self._start)
+            process = self._process = await trio.to_thread.run_sync(start_process, self._start)
         except (OSError, ValueError) as error:
             raise NotStartedError(_why_not(self._start.arguments[0], error, self._start.cwd)) from None
         try:
@@ -252,8 +252,8 @@ class Program:
         return () if self._process is None else self._process.find_all()
 
 
-def _start(start: Start) -> Kept | Unkept:
-    """Takes a moment. Raises OSError and ValueError."""
+def start_process(start: Start) -> Kept | Unkept:
+    """Start a program, with a keeper if there are any. Takes a moment. Raises OSError, ValueError and KeeperError."""
     return start_kept(start) or Unkept(start)
 
 
@@ -287,7 +287,8 @@ class _ThreadedPipe(trio.abc.ReceiveStream):
                 self._stream.close()
 
 
-def _open_pipe(stream: IO[bytes]) -> trio.abc.ReceiveStream:
+def open_pipe(stream: IO[bytes]) -> trio.abc.ReceiveStream:
+    """A process's output, to be read by an event loop; `stream` is its from now on."""
     if not hasattr(trio.lowlevel, "FdStream"):  # Windows
         return _ThreadedPipe(stream)
     with stream:
@@ -296,7 +297,7 @@ def _open_pipe(stream: IO[bytes]) -> trio.abc.ReceiveStream:
 
 async def _copy(stream: IO[bytes], output: Output, started: float) -> None:
     """Hand every chunk that comes to `output`, with the seconds since `started`."""
-    async with _open_pipe(stream) as pipe:
+    async with open_pipe(stream) as pipe:
         output.open()
         try:
             while chunk := await pipe.receive_some(_CHUNK):

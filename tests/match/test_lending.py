@@ -144,8 +144,10 @@ async def test_the_process_goes_with_either_end(whose: str) -> None:
 
 
 @pytest.mark.slow
-async def test_children_are_named_and_ended() -> None:
-    child = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {TALK_TO!r}, sys.argv[1]])"
+@pytest.mark.skipif(sys.platform != "linux", reason="there are keepers on Linux only")
+@pytest.mark.parametrize("how", ["", ", env={}, start_new_session=True"])
+async def test_children_are_named_and_ended(how: str) -> None:
+    child = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {TALK_TO!r}, sys.argv[1]]{how})"
     async with witness() as (witness_port, heard), lender(python(child, "{port}", "{reservation}")) as port:
         code, written = await have(port, port=str(witness_port))
         with trio.fail_after(PATIENCE):

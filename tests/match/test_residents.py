@@ -131,13 +131,13 @@ async def play_three(folder: Path, first: str, second: str, patience: Patience) 
 def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The programs' first arguments after the module, one for each start of a process."""
     starts: list[str] = []
-    begin = match.program._start
+    begin = match.program.start_process
 
     def note(start: Start) -> Any:
         starts.append(" ".join(start.arguments))
         return begin(start)
 
-    monkeypatch.setattr(match.program, "_start", note)
+    monkeypatch.setattr(match.program, "start_process", note)
     return starts
 
 
