@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -10,10 +11,12 @@ import pytest
 import trio
 
 from client.editions import DEFAULT_GAME_TYPE
+from match.output import OUTPUT_LIMIT
 from match.processes import find_processes, living
 from match.records import GameRecord, Verdict
 from match.referee import play_game
 from match.setup import Entrant
+from tests.documents import rows
 from tests.interpreter import PYTHON
 from tests.match.setups import lenient_setup
 from tests.patience import PATIENCE
@@ -72,10 +75,14 @@ async def test_connections_without_end_harm_their_owner_only(tmp_path: Path) -> 
     assert any("connections at a time" in remark for remark in record.remarks[0])
 
 
+def error_output(folder: Path) -> bytes:
+    """What is kept of program 0's standard error."""
+    return next(folder.rglob("program1.stderr.log")).read_bytes()
+
+
 def hidden(folder: Path) -> int:
     """The process that program 0 says it has hidden."""
-    text = next(folder.rglob("program1.stderr.log")).read_text()
-    return int(text.split("hidden ")[1].split()[0])
+    return int(error_output(folder).decode().split("hidden ")[1].split()[0])
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="there are keepers on Linux only")
@@ -109,6 +116,40 @@ async def test_a_keeper_that_was_stopped_once_is_woken(tmp_path: Path) -> None:
     record = await attacked(tmp_path, "stop-parent", honest="builtin:greedy")
     assert (record.verdict, record.winner) == (Verdict.REGULAR, 1)
     assert record.remarks[0] == ("stopped the process that watches over it",)
+
+
+async def test_nobody_guesses_a_code(tmp_path: Path) -> None:
+    record = await attacked(tmp_path, "guess", honest="builtin:greedy")
+    assert record.is_counted
+    assert record.winner == 1
+    assert record.think_times[1]
+
+
+async def test_a_flood_harms_its_sender_only(tmp_path: Path) -> None:
+    record = await attacked(tmp_path, "flood", honest="builtin:greedy")
+    assert (record.verdict, record.offender, record.winner) == (Verdict.BAD_MESSAGE, 0, 1)
+    assert record.is_counted
+
+
+async def test_what_a_program_writes_without_end_is_cut(tmp_path: Path) -> None:
+    record = await attacked(tmp_path, "noise", honest="builtin:greedy")
+    assert (record.verdict, record.winner) == (Verdict.REGULAR, 1)
+    kept = error_output(tmp_path)
+    assert OUTPUT_LIMIT <= len(kept) < OUTPUT_LIMIT + 200_000
+    assert kept.endswith(b"(the rest was not kept)\n")
+
+
+async def test_who_does_not_come_voids_a_game_in_its_own_name(tmp_path: Path) -> None:
+    record = await attacked(tmp_path, "absent", honest="builtin:greedy")
+    assert (record.verdict, record.offender, record.winner, record.is_counted) == (Verdict.NO_START, 0, None, False)
+
+
+def test_every_test_that_the_page_names_is_there() -> None:
+    for row in rows("docs/fair-play.md", "attempt"):
+        named = re.findall(r"`([\w/]+\.py)::(\w+)`", row[-1])
+        assert named, row[0]
+        for file, function in named:
+            assert re.search(rf"def {function}\b", (PROJECT / "tests" / file).read_text()), (file, function)
 
 
 async def test_the_same_program_plays_whole_games_if_it_tries_nothing(tmp_path: Path) -> None:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import random
 import signal
 import socket
 import sys
 import time
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,6 +32,7 @@ BYTES = {
     "pause": b'<authenticate password="examplepassword"/><pause roomId="ROOM" pause="true"/>',
     "observe": b'<authenticate password="examplepassword"/><observe roomId="ROOM"/>',
     "undeclared-prefix": b'<joinRoom xmlns="u"><p:b/></joinRoom>',
+    "flood": b" " * 700_000,
     "nothing": b"",
 }
 """What is sent before the first move, over the seat's own connection."""
@@ -116,6 +119,22 @@ def stop_parent(times: int | None) -> None:
     os._exit(0)
 
 
+def guess(host: str, port: int, own_code: str) -> None:
+    """Try codes that are near to our own, and those that well-known seeds would give."""
+    near = [own_code[:-1] + chr(ord(own_code[-1]) ^ flip) for flip in (1, 2)]
+    for code in [*near, str(uuid.UUID(int=random.Random(1).getrandbits(128), version=4))]:
+        with socket.create_connection((host, port), timeout=10) as sock:
+            sock.sendall(f'<protocol><joinPrepared reservationCode="{code}"/>'.encode())
+            sock.recv(4096)
+
+
+def make_noise() -> None:
+    """Write more than anybody wants to keep, with what a terminal would obey."""
+    for _ in range(12):
+        sys.stderr.write("\x1b[2J" + "x" * 1024 * 1024 + "\n")
+        sys.stderr.flush()
+
+
 def parent_of(process: Path) -> int:
     """The process that has started another one; -1 where that has ended."""
     try:
@@ -135,6 +154,9 @@ BEFORE: dict[str, Callable[[str, int, str], None]] = {
     "hide": lambda _host, _port, _code: hide({}),
     "frame": lambda _host, _port, _code: frame(),
     "kill-parent": lambda _host, _port, _code: kill_parent(),
+    "guess": guess,
+    "noise": lambda _host, _port, _code: make_noise(),
+    "absent": lambda _host, _port, _code: sys.exit(0),
     "stop-parent": lambda _host, _port, _code: stop_parent(1),
     "stop-parent-for-ever": lambda _host, _port, _code: stop_parent(None),
 }
