@@ -4,14 +4,16 @@ Linux only. match/keeping.py runs this file with a socket for standard input and
 the standard library, so that starting it costs little and forking it costs next to nothing.
 
 Invariants: a keeper is the "child subreaper" of one program, so whatever the program starts stays below that keeper,
-with any environment and in any session. A keeper ends when nothing of its program is left; once the other end of its
-socket is closed, it ends the program and everything below it first. If a keeper itself is killed, what it kept is
-ended at once.
+with any environment and in any session. A keeper has one program at a time, and is given another one only when nothing
+of it is left and the other end of its socket is closed; once that is closed, it ends the program and everything below
+it. If a keeper itself is killed, what it kept is ended at once. Keepers are used again because most of what a new one
+costs is copying memory.
 
 A request is a JSON object, preceded by its length, with descriptors: the keeper's own socket, the program's standard
 output and standard error, and its standard input if it is to have one. On its socket a keeper writes a line of JSON for
 each of: its own start, the program's start, its end, what outlived it, and that nothing is left. It reads single bytes:
-T (ask the program to end), K (end everything).
+T (ask the program to end), K (end everything). When it can be given another program, it tells the process that it comes
+from by a byte.
 """
 
 from __future__ import annotations
@@ -142,38 +144,48 @@ def _drain(reading: socket.socket) -> None:
 class _Keeper:
     """Keeps one program; runs in a process of its own."""
 
-    def __init__(self, control: socket.socket) -> None:
+    def __init__(self, control: socket.socket, wakeup: socket.socket, cores: Iterable[int]) -> None:
         self._control = control
+        self._wakeup = wakeup
+        self._cores = cores
+        """Those that a program may use that is bound to none."""
         self._program = 0
         self._has_ended = False
         self._cpu_seconds = 0.0
         self._has_children = True
 
-    def run(self, request: dict[str, Any], out: int, error: int, given: int | None = None) -> None:
+    def run(self, request: dict[str, Any], out: int, error: int, given: int | None = None) -> bool:
+        """Stay with a program to its end; whether nothing of it is left."""
         self._tell(keeper=os.getpid())  # before the program can stop it
-        become_subreaper()
-        wakeup = _wake_on_children()
-        if request["cores"]:
-            os.sched_setaffinity(0, request["cores"])
+        os.sched_setaffinity(0, request["cores"] or self._cores)
         try:
             popen = self._start(request, out, error, given)
         except (OSError, ValueError) as problem:
             self._tell(failed=str(problem), errno=getattr(problem, "errno", None))
-            return
+            return True
         except subprocess.SubprocessError:  # what is done between fork and exec has failed
             self._tell(failed="the memory limit cannot be set", errno=None)
-            return
+            return True
         finally:
             for descriptor in (out, error) if given is None else (out, error, given):
                 os.close(descriptor)
         popen.returncode = 0  # it is waited for here, and not by its object
         self._program = popen.pid
         self._tell(pid=popen.pid)
-        self._stay(wakeup)
+        self._stay()
         is_empty = not self._has_children or end_processes(self._find, self._reap)
         if not self._has_ended:  # not even a kill has ended it
             self._tell(exit=-signal.SIGKILL, cpu=self._cpu_seconds, peak=0)
         self._tell(gone=is_empty, cpu=self._cpu_seconds)
+        return is_empty
+
+    def see_off(self) -> None:
+        """Until nobody speaks to this keeper any more."""
+        with contextlib.suppress(OSError):
+            self._control.setblocking(True)
+            while self._control.recv(_READ):
+                pass
+        self._control.close()
 
     def _start(self, request: dict[str, Any], out: int, error: int, given: int | None) -> subprocess.Popen[bytes]:
         memory = request["memory"]
@@ -194,16 +206,16 @@ class _Keeper:
             preexec_fn=limit_memory if memory else None,  # noqa: PLW1509 - this process has one thread
         )
 
-    def _stay(self, wakeup: socket.socket) -> None:
+    def _stay(self) -> None:
         """Until nothing is left, or everything that is left is to be ended."""
         self._control.setblocking(False)
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
-        poll.register(wakeup, select.POLLIN)
+        poll.register(self._wakeup, select.POLLIN)
         deadline: float | None = None
         while True:
             poll.poll(None if deadline is None else max(0.0, 1000 * (deadline - time.monotonic())))
-            _drain(wakeup)
+            _drain(self._wakeup)
             self._reap()
             if self._has_ended and not self._has_children:
                 return
@@ -258,68 +270,123 @@ class _Keeper:
             self._control.setblocking(False)
 
 
-def serve(asking: socket.socket) -> None:
-    """Start a keeper for each request, until the other end is closed."""
-    become_subreaper()
-    gc.disable()
-    gc.freeze()  # what nobody writes to is not copied for each keeper
-    wakeup = _wake_on_children()
-    keepers: set[int] = set()
-    asking.sendall(READY)
-    poll = select.poll()
-    poll.register(asking, select.POLLIN)
-    poll.register(wakeup, select.POLLIN)
-    while True:
-        ready = dict(poll.poll())
-        _drain(wakeup)
-        if _reap_keepers(keepers):  # what it kept has come to us
-            end_processes(lambda: descendants(os.getpid(), keepers), lambda: not _reap_keepers(keepers))
-        if asking.fileno() in ready:
-            request = _receive(asking)
-            if request is None:
-                return
-            described, descriptors = request
-            with contextlib.suppress(OSError):  # no process left; the asker sees its socket closed
-                pid = os.fork()
-                if not pid:
-                    _become_keeper(asking, wakeup, described, descriptors)
-                keepers.add(pid)
-            for descriptor in descriptors:
+class _House:
+    """The process that keepers come from."""
+
+    def __init__(self, asking: socket.socket) -> None:
+        self._asking = asking
+        self._keepers: dict[int, socket.socket] = {}
+        """All of them, with the socket that each is given its programs by."""
+        self._idle: list[int] = []
+
+    def run(self) -> None:
+        wakeup = _wake_on_children()
+        self._asking.sendall(READY)
+        while True:
+            poll = select.poll()
+            for sock in (self._asking, wakeup, *self._keepers.values()):
+                poll.register(sock, select.POLLIN)
+            ready = {descriptor for descriptor, _ in poll.poll()}
+            _drain(wakeup)
+            for pid, sock in self._keepers.items():
+                if sock.fileno() in ready and _has_byte(sock):
+                    self._idle.append(pid)
+            if self._reap():  # what it kept has come to us
+                end_processes(lambda: descendants(os.getpid(), self._keepers), lambda: not self._reap())
+            if self._asking.fileno() in ready:
+                request = _receive(self._asking)
+                if request is None:
+                    self._end()
+                    return
+                self._hand_on(*request)
+                for descriptor in request[1]:
+                    os.close(descriptor)
+
+    def _end(self) -> None:
+        """End the keepers that have no program; the others stay with theirs."""
+        signal.set_wakeup_fd(-1)
+        for sock in self._keepers.values():
+            sock.close()
+        for pid in self._idle:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, 0)
+
+    def _hand_on(self, described: bytes, descriptors: list[int]) -> None:
+        """Give a request to a keeper that has no program, or to a new one. Where none can be had, the asker sees its
+        socket closed.
+        """
+        with contextlib.suppress(OSError):
+            pid = self._idle.pop() if self._idle else self._new_keeper(descriptors)
+            os.kill(pid, signal.SIGCONT)  # a program may have stopped it
+            socket.send_fds(self._keepers[pid], [HEAD.pack(len(described)) + described], descriptors)
+
+    def _new_keeper(self, foreign: Iterable[int]) -> int:
+        ours, theirs = socket.socketpair()
+        pid = os.fork()
+        if not pid:
+            for sock in (self._asking, ours, *self._keepers.values()):
+                sock.close()  # or nobody would notice that the other end is closed
+            for descriptor in foreign:
                 os.close(descriptor)
+            _keep(theirs)
+        theirs.close()
+        self._keepers[pid] = ours
+        return pid
+
+    def _reap(self) -> bool:
+        """Take the status of what has ended; whether there was a keeper among it that did not end by itself."""
+        was_killed = False
+        with contextlib.suppress(ChildProcessError):
+            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                pid, status = ended
+                sock = self._keepers.pop(pid, None)
+                if sock is not None:
+                    was_killed |= status != 0
+                    sock.close()
+                    if pid in self._idle:
+                        self._idle.remove(pid)
+        return was_killed
 
 
-def _become_keeper(
-    asking: socket.socket, wakeup: socket.socket, described: dict[str, Any], descriptors: list[int]
-) -> None:
-    """Never returns."""
+def _has_byte(sock: socket.socket) -> bool:
+    with contextlib.suppress(OSError):
+        return bool(sock.recv(1))
+    return False
+
+
+def _keep(asking: socket.socket) -> None:
+    """Be a keeper, for one program after the other, until nobody asks any more. Never returns."""
     code = 1
     try:
-        asking.close()
-        wakeup.close()
-        control, out, error, *given = descriptors
-        _Keeper(socket.socket(fileno=control)).run(described, out, error, *given)
+        cores = os.sched_getaffinity(0)
+        become_subreaper()
+        wakeup = _wake_on_children()
+        while (request := _receive(asking)) is not None:
+            described, (control, *others) = request
+            kept = _Keeper(socket.socket(fileno=control), wakeup, cores)
+            if not kept.run(json.loads(described), *others):
+                break
+            kept.see_off()
+            asking.sendall(READY)
         code = 0
     finally:
         os._exit(code)
 
 
-def _reap_keepers(keepers: set[int]) -> bool:
-    """Take the status of what has ended; whether there was a keeper among it that did not end by itself."""
-    was_killed = False
-    with contextlib.suppress(ChildProcessError):
-        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
-            pid, status = ended
-            was_killed |= pid in keepers and status != 0
-            keepers.discard(pid)
-    return was_killed
+def serve(asking: socket.socket) -> None:
+    """Have a keeper for each request, until the other end is closed."""
+    become_subreaper()
+    gc.disable()
+    gc.freeze()  # what nobody writes to is not copied for each keeper
+    _House(asking).run()
 
 
-def _receive(asking: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
+def _receive(asking: socket.socket) -> tuple[bytes, list[int]] | None:
     data, descriptors, _, _ = socket.recv_fds(asking, HEAD.size, _DESCRIPTORS)
     if not data:
         return None
     data += _exactly(asking, HEAD.size - len(data))
-    return json.loads(_exactly(asking, HEAD.unpack(data)[0])), descriptors
+    return _exactly(asking, HEAD.unpack(data)[0]), descriptors
 
 
 def _exactly(asking: socket.socket, size: int) -> bytes:

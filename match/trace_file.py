@@ -13,7 +13,9 @@ from types import TracebackType
 from typing import Final, Generic, Self, TypeVar
 
 LEVEL: Final = 6
-"""Of compression: half the time and less than a tenth more bytes than the best."""
+"""Of compression: half the time of the best, and a few more bytes."""
+FAST_LEVEL: Final = 3
+"""Half the time of the other one, and twice as many bytes."""
 
 Item = TypeVar("Item")
 

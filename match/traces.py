@@ -12,7 +12,7 @@ from typing import Final
 
 from match.game_log import SERVER_LOG, GameLog
 from match.records import GameRecord, Verdict
-from match.trace_file import LEVEL
+from match.trace_file import FAST_LEVEL
 from match.wire_log import WIRE_LOG, WireLog
 
 REPLAY: Final = "replay.xml.gz"
@@ -54,5 +54,5 @@ class Traces:
 
 def write_replay(folder: Path, content: bytes) -> str:
     """Write a replay, compressed; the same one gives the same file. Returns its name. Raises OSError."""
-    (folder / REPLAY).write_bytes(gzip.compress(content, LEVEL, mtime=0))
+    (folder / REPLAY).write_bytes(gzip.compress(content, FAST_LEVEL, mtime=0))
     return REPLAY

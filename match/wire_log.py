@@ -1,9 +1,10 @@
 """The bytes of a game's connections as a file.
 
 Invariants: pieces are written in the order in which they were received and sent, each behind a line with seconds, who,
-direction and length. The file is bounded and says where it was cut. Writing never changes what is received or sent, and
-costs next to nothing while the game is played: pieces are kept as they are and compressed together, when the log is
-closed or when there are many of them.
+direction and length. A piece that begins with the whole piece above it, as a position for the second player does, is
+written without that beginning, and its line says so. The file is bounded and says where it was cut. Writing never
+changes what is received or sent, and costs next to nothing while the game is played: pieces are kept as they are and
+compressed together, when the log is closed or when there are many of them.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ WIRE_LOG: Final = "wire.log.gz"
 WIRE_LIMIT: Final = 64 * 1024 * 1024
 """Bytes kept of a game, before they are compressed: some fifty times what a whole game needs."""
 
+SHARED: Final = 256
+"""Bytes from which on a piece is not written again where the next one begins with it."""
+
 HELD: Final = 2 * 1024 * 1024
 """Bytes that are held before they are compressed; most games have less."""
 
@@ -33,6 +37,8 @@ class WireLog(TraceFile[bytes | memoryview]):
         super().__init__(path, WIRE_LIMIT)
         self._started = trio.current_time()
         self._held_bytes = 0
+        self._above = b""
+        """The last piece, if it is long enough to be referred to."""
 
     def write(self, what: str, data: bytes | memoryview) -> None:
         """Add a piece. Raises OSError.
@@ -42,9 +48,18 @@ class WireLog(TraceFile[bytes | memoryview]):
         """
         if self._left <= 0:
             return
+        head = f"\n--- {trio.current_time() - self._started:.6f} {what} {len(data)}"
+        if isinstance(data, bytes):
+            if self._above and data.startswith(self._above):
+                head += f", the first {len(self._above)} as above"
+                data = data[len(self._above) :]
+            else:
+                self._above = data if len(data) >= SHARED else b""
+        else:  # what did not go at once
+            self._above = b""
         self._left -= len(data)
         self._held_bytes += len(data)
-        self._held += (f"\n--- {trio.current_time() - self._started:.6f} {what} {len(data)}\n".encode(), data)
+        self._held += (f"{head}\n".encode(), data)
         if self._left <= 0:
             self._held.append(b"\n--- the rest was not kept\n")
         if self._held_bytes >= HELD:

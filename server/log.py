@@ -52,6 +52,7 @@ MOST_TRACEBACK: Final = 20_000
 MOST_ITEMS: Final = 50
 """Items of a list; what comes behind them is left out."""
 
+_encode: Final = json.JSONEncoder(ensure_ascii=False).encode  # `dumps` makes a new encoder for each call
 _NOT_LOGGED: Final = frozenset({"record", "result", "think_times", "was_silent"})
 
 
@@ -153,7 +154,7 @@ def _logger(file: LogFile, threshold: int, *, is_console: bool) -> Any:
 
 def _json(value: Any, **options: Any) -> str:
     """JSON in which what a terminal might take for a command is escaped, for those who read it there."""
-    text = json.dumps(value, ensure_ascii=False, **options)
+    text = json.dumps(value, ensure_ascii=False, **options) if options else _encode(value)
     return text if text.isprintable() else json.dumps(value, **options)
 
 

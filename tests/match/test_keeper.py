@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from typing import Any, BinaryIO
 
 import pytest
 
@@ -71,6 +73,145 @@ def test_what_cannot_be_ended_is_not_waited_for_without_end(monkeypatch: pytest.
     monkeypatch.setattr(keeper, "KILLED", 0.0)
     monkeypatch.setattr(os, "kill", lambda _pid, _number: None)
     assert not end_processes(lambda: [os.getpid()], lambda: True)
+
+
+class House:
+    """The process that keepers come from, as match/keeping.py uses it."""
+
+    def __init__(self) -> None:
+        self.socket, theirs = socket.socketpair()
+        with theirs:
+            self.process = subprocess.Popen([sys.executable, "-I", "-S", keeper.__file__], stdin=theirs.fileno())
+        assert self.socket.recv(1) == keeper.READY
+
+    def start(self, *arguments: str, cores: tuple[int, ...] | None = None) -> Kept:
+        request = {"arguments": arguments, "cwd": None, "environment": {}, "cores": cores, "memory": None}
+        data = json.dumps(request).encode()
+        (control, theirs), (out, write_out) = socket.socketpair(), os.pipe()
+        descriptors = [theirs.fileno(), write_out, write_out]
+        socket.send_fds(self.socket, [keeper.HEAD.pack(len(data)) + data], descriptors)
+        theirs.close()
+        os.close(write_out)
+        return Kept(control, open(out, "rb"))  # noqa: PTH123
+
+    def close(self) -> None:
+        self.socket.close()
+        assert self.process.wait(PATIENCE) == 0
+
+
+class Kept:
+    """A program's socket and output; `facts` is all that its keeper has told so far."""
+
+    def __init__(self, control: socket.socket, out: BinaryIO) -> None:
+        self._control = control
+        self._lines = control.makefile("rb")
+        self._out = out
+        self.facts: dict[str, Any] = {}
+        self.until("pid", "failed")
+
+    def until(self, *names: str) -> None:
+        """Until one of these has been told."""
+        while self.facts.keys().isdisjoint(names):
+            self.facts.update(json.loads(self._lines.readline()))
+
+    def close(self) -> str:
+        """Wait for the end; returns what the program has written."""
+        self.until("gone")
+        return self.abandon()
+
+    def abandon(self) -> str:
+        self._lines.close()
+        self._control.close()
+        with self._out:
+            return self._out.read().decode()
+
+
+@pytest.fixture
+def house() -> Iterator[House]:
+    house = House()
+    yield house
+    house.close()
+
+
+def wait_for_end(pid: int) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while os.path.exists(f"/proc/{pid}"):  # noqa: PTH110 - no path of ours
+        assert time.monotonic() < deadline
+
+
+def run_until_used_again(house: House, keepers: Collection[int]) -> None:
+    """One of them; it becomes free a moment after its socket was closed."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        kept = house.start("true")
+        kept.close()
+        if kept.facts["keeper"] in keepers:
+            return
+        assert time.monotonic() < deadline
+
+
+def test_a_keeper_is_used_again_once_its_program_is_gone_and_nobody_speaks_to_it(house: House) -> None:
+    first, second = house.start("true"), house.start("true")
+    first.until("gone")
+    second.until("gone")
+    third = house.start("true")
+    keepers = {kept.facts["keeper"] for kept in (first, second, third)}
+    assert len(keepers) == 3
+    for kept in (first, second, third):
+        kept.close()
+    run_until_used_again(house, keepers)
+
+
+def test_a_program_knows_nothing_of_the_one_before(house: House) -> None:
+    everything = os.sched_getaffinity(0)
+    show = (sys.executable, "-I", "-S", "-c", "import os; print(*sorted(os.sched_getaffinity(0)))")
+    bound = house.start(*show, cores=(min(everything),))
+    assert bound.close() == f"{min(everything)}\n"
+    used: set[int] = set()
+    deadline = time.monotonic() + PATIENCE
+    while bound.facts["keeper"] not in used:
+        assert time.monotonic() < deadline
+        free = house.start(*show)
+        assert free.close() == " ".join(map(str, sorted(everything))) + "\n"
+        used.add(free.facts["keeper"])
+        assert 0 < free.facts["cpu"]
+        assert free.facts["exit"] == 0
+
+
+def test_a_keeper_is_used_again_after_a_program_that_cannot_start(house: House) -> None:
+    failed = house.start("/nowhere/bot")
+    assert "No such file" in failed.facts["failed"]
+    failed.abandon()
+    run_until_used_again(house, {failed.facts["keeper"]})
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_keeper_without_a_program_may_be_killed_or_stopped(house: House, number: signal.Signals) -> None:
+    kept = house.start("true")
+    kept.close()
+    os.kill(kept.facts["keeper"], number)
+    for _ in range(3):
+        assert house.start("echo", "played").close() == "played\n"
+
+
+def test_keepers_without_a_program_end_with_the_process_they_come_from(house: House) -> None:
+    started = [house.start("true") for _ in range(3)]
+    for kept in started:
+        kept.close()
+    house.process.kill()
+    for kept in started:
+        wait_for_end(kept.facts["keeper"])
+    house.process.wait()
+    house.process.returncode = 0  # as the fixture expects
+
+
+def test_a_keeper_with_a_program_outlives_the_process_it_comes_from(house: House) -> None:
+    kept = house.start("sleep", "500")
+    house.close()
+    os.kill(kept.facts["pid"], signal.SIGTERM)
+    kept.close()
+    assert kept.facts["exit"] == -signal.SIGTERM
+    wait_for_end(kept.facts["keeper"])
 
 
 def test_the_process_that_keepers_come_from_ends_with_whoever_asks_it() -> None:

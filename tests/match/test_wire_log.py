@@ -61,3 +61,33 @@ async def test_what_is_discarded_leaves_no_file_and_takes_no_more(tmp_path: Path
     log.discard()
     log.write("program 1 <", b"y")
     assert not (tmp_path / "log").exists()
+
+
+@pytest.mark.parametrize(
+    ("pieces", "written"),
+    [
+        ([b"a" * 300, b"a" * 300], [b" 300\n" + b"a" * 300, b" 300, the first 300 as above\n"]),
+        ([b"a" * 300, b"a" * 300 + b"b"], [b" 300\n" + b"a" * 300, b" 301, the first 300 as above\nb"]),
+        ([b"a" * 255, b"a" * 255], [b" 255\n" + b"a" * 255] * 2),
+        ([b"a" * 300, b"b", b"a" * 300], [b" 300\n" + b"a" * 300, b" 1\nb", b" 300\n" + b"a" * 300]),
+        ([b"a" * 300, memoryview(b"a" * 300)], [b" 300\n" + b"a" * 300] * 2),
+        ([b"a" * 300] * 3, [b" 300\n" + b"a" * 300, *[b" 300, the first 300 as above\n"] * 2]),
+    ],
+    ids=["same", "more", "short", "other between", "part of a packet", "three"],
+)
+async def test_what_both_programs_are_sent_is_written_once(
+    pieces: list[bytes | memoryview], written: list[bytes], tmp_path: Path
+) -> None:
+    with WireLog(tmp_path / "log") as log:
+        for piece in pieces:
+            log.write("program 1 <", piece)
+    text = gzip.decompress((tmp_path / "log").read_bytes())
+    assert [entry.partition(b" <")[2] for entry in text.split(b"\n---")[1:]] == written
+
+
+async def test_the_bound_counts_what_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(match.wire_log, "WIRE_LIMIT", 700)
+    with WireLog(tmp_path / "log") as log:
+        for _ in range(50):
+            log.write("program 1 <", b"x" * 600)
+    assert b"the rest was not kept" not in gzip.decompress((tmp_path / "log").read_bytes())
