@@ -78,6 +78,13 @@ def test_a_match_is_told_and_kept(games: dict[int, GameRecord], tmp_path: Path) 
 
 
 @pytest.mark.usefixtures("games")
+def test_what_went_wrong_stands_below_the_results_behind_a_name_of_wide_characters(tmp_path: Path) -> None:
+    done = play(tmp_path, "--name1", "日本語日本")
+    assert "\n日本語日本: +" in done.stdout
+    assert "\n            0 crashes" in done.stdout
+
+
+@pytest.mark.usefixtures("games")
 def test_options_of_the_official_test_client_are_understood(tmp_path: Path) -> None:
     done = run(
         *("match", "--tests", "4", "--player1", "builtin:first", "--player2", "builtin:first", "--name1", "new"),
