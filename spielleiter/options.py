@@ -13,6 +13,7 @@ from click.core import ParameterSource
 from client.defaults import DEFAULT_HOST, DEFAULT_PORT
 from server.setting import MAX_SECONDS, MAX_WHOLE_NUMBER, suggestion
 from spielleiter.completion import completing, editions, game_types
+from spielleiter.numbers import Number, WholeNumber, port_number
 
 if TYPE_CHECKING:
     from protocol.dialect import Dialect
@@ -29,7 +30,7 @@ def server_options(command: Decorated) -> Decorated:
     for option in (
         click.option(
             "--wait",
-            type=click.FloatRange(0, MAX_SECONDS),
+            type=Number(0, MAX_SECONDS),
             default=0.0,
             metavar="SECONDS",
             help="Wait this long for a server that is not there yet.",
@@ -37,7 +38,7 @@ def server_options(command: Decorated) -> Decorated:
         click.option(
             "-p",
             "--port",
-            type=click.IntRange(1, 65535),
+            type=WholeNumber(1, 65535),
             default=DEFAULT_PORT,
             metavar="PORT",
             show_default=True,
@@ -51,9 +52,9 @@ def server_options(command: Decorated) -> Decorated:
     return command
 
 
-_MILLISECONDS: Final = click.IntRange(1, MAX_WHOLE_NUMBER)
-_SECONDS: Final = click.FloatRange(0, MAX_SECONDS, min_open=True)
-_SECONDS_OR_NONE: Final = click.FloatRange(0, MAX_SECONDS)
+_MILLISECONDS: Final = WholeNumber(1, MAX_WHOLE_NUMBER)
+_SECONDS: Final = Number(0, MAX_SECONDS, min_open=True)
+_SECONDS_OR_NONE: Final = Number(0, MAX_SECONDS)
 
 MAX_CONCURRENCY: Final = 1024
 """So many games may be played at a time."""
@@ -72,7 +73,7 @@ def timeout_options(helps: Mapping[str, str], *, has_to_exit: bool) -> Callable[
 
     def decorate(command: Decorated) -> Decorated:
         for name, text in reversed(list(helps.items())):
-            kind: click.IntRange | click.FloatRange = _MILLISECONDS if name in {"soft", "hard"} else _SECONDS
+            kind: WholeNumber | Number = _MILLISECONDS if name in {"soft", "hard"} else _SECONDS
             if name == "exit" and not has_to_exit:
                 kind = _SECONDS_OR_NONE
             command = click.option(
@@ -104,7 +105,7 @@ core_options: Final = (
     ),
     click.option(
         "--cores-per-game",
-        type=click.IntRange(1, MAX_CONCURRENCY),
+        type=WholeNumber(1, MAX_CONCURRENCY),
         metavar="N",
         help="Each game has N processor cores of its own, which limits --concurrency.",
     ),
@@ -125,11 +126,12 @@ def place_of_server(options: Mapping[str, Any]) -> tuple[str, int] | None:
     if text is None:
         return options["host"] or DEFAULT_HOST, options["port"] or DEFAULT_PORT
     host, _, port = text.rpartition(":")
-    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
+    number = port_number(port)
+    if not host or number is None:
         raise click.UsageError(
             f"--server {text!r}: expected HOST:PORT (or --start-server with it: a server of our own)"
         )
-    return host.strip("[]"), int(port)
+    return host.strip("[]"), number
 
 
 def _folder(_context: click.Context, _parameter: click.Parameter, value: Path | None) -> Path | None:
