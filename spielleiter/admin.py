@@ -10,8 +10,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import wraps
-from typing import TYPE_CHECKING, Any
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
@@ -22,6 +22,7 @@ from spielleiter.options import (
     board_option,
     chosen_edition,
     edition_options,
+    edition_options_of_server,
     json_option,
     recogniser,
     server_options,
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from client.transport import Tap
     from game.api import State
     from server.policy import Edition
+
+
+_Command: TypeAlias = Callable[..., None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +77,10 @@ class _Server:
             raise Failure(text) from error
 
 
-def _admin_command(function: Callable[..., None]) -> Callable[..., None]:
-    """Adds the options for the server; the function is handed a _Server in their place."""
+def _admin_command(
+    function: _Command, which_game: Callable[[_Command], _Command] = edition_options_of_server
+) -> _Command:
+    """Adds the options for the server, and `which_game`; the function is handed a _Server in their place."""
 
     @server_options
     @click.option(
@@ -86,7 +92,7 @@ def _admin_command(function: Callable[..., None]) -> Callable[..., None]:
         metavar="PASSWORD",
         help="The administrators' password; also taken from SPIELLEITER_PASSWORD.",
     )
-    @edition_options
+    @which_game
     @json_option
     @wraps(function)
     def command(
@@ -114,7 +120,7 @@ def admin(context: click.Context) -> None:
 
 
 @admin.command(short_help="Open a room and write the codes of its seats.")
-@_admin_command
+@partial(_admin_command, which_game=edition_options)
 @click.option(
     "--slot",
     "slots",

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
-_RUNNING_SEASON: Final = "[default: that of the season that runs]"
+_WHICH_GAME: Final = "The gameType, which says what is played.  [default: that of the season that runs]"
+_WHICH_FORM: Final = "The form in which the server speaks, if it is not the usual one of that game."
 
 
 def server_options(command: Decorated) -> Decorated:
@@ -151,14 +152,37 @@ def is_given(context: click.Context, name: str) -> bool:
     return context.get_parameter_source(name) in asked
 
 
-def _known_game_type(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
-    from server.editions import choose_editions
+def _game_type_problem(value: str, instead: str) -> str | None:
+    """Why `value` is no gameType; None if it is one. `instead`: what to use if it is an edition, {}: its gameType."""
+    from server.editions import EDITIONS, choose_editions, editions_meant
 
     known = choose_editions({}, {})
-    if value is not None and value not in known:
-        raise click.BadParameter(
-            f"{value!r} is not known here, expected {' or '.join(known)}{suggestion(value, known)}"
-        )
+    if value in known:
+        return None
+    if value in EDITIONS:
+        game_type = EDITIONS[value].game_type
+        return f"{value!r} is an edition of {game_type}, expected a gameType; use {instead.format(game_type)}"
+    meant = dict.fromkeys(each.game_type for each in editions_meant(value))
+    hint = f" (did you mean {' or '.join(map(repr, meant))}?)" if meant else suggestion(value, known)
+    return f"{value!r} is not known here, expected {' or '.join(known)}{hint}"
+
+
+def _edition_problem(value: str) -> str | None:
+    """Why `value` is no edition; None if it is one."""
+    from server.editions import EDITIONS, editions_meant
+
+    if value in EDITIONS:
+        return None
+    if meant := [each.name for each in editions_meant(value)]:
+        return f"{value!r} names a game, expected one of its editions: {' or '.join(meant)}"
+    return f"{value!r} is not known here, expected {' or '.join(EDITIONS)}{suggestion(value, EDITIONS)}"
+
+
+def _known_game_type(context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    has_editions = any("--edition" in each.opts for each in context.command.params)
+    instead = f"--edition {value}" if has_editions else "--game {}"
+    if value is not None and (problem := _game_type_problem(value, instead)):
+        raise click.BadParameter(problem)
     return value
 
 
@@ -175,51 +199,69 @@ def game_option(command: Decorated) -> Decorated:
         metavar="GAMETYPE",
         callback=_chosen_game_type,
         shell_complete=completing(game_types),
-        help=f"The gameType, which says what is played.  {_RUNNING_SEASON}",
+        help=_WHICH_GAME,
     )(command)
 
 
 def _known_edition(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
-    from server.editions import EDITIONS
-
-    if value is not None and value not in EDITIONS:
-        raise click.BadParameter(
-            f"{value!r} is not known here, expected {' or '.join(EDITIONS)}{suggestion(value, EDITIONS)}"
-        )
+    if value is not None and (problem := _edition_problem(value)):
+        raise click.BadParameter(problem)
     return value
+
+
+def _edition_options(game_help: str, edition_help: str) -> Callable[[Decorated], Decorated]:
+    def decorate(command: Decorated) -> Decorated:
+        for option in (
+            click.option(
+                "--edition",
+                metavar="EDITION",
+                callback=_known_edition,
+                shell_complete=completing(editions),
+                help=edition_help,
+            ),
+            click.option(
+                "--game",
+                metavar="GAMETYPE",
+                callback=_known_game_type,
+                shell_complete=completing(game_types),
+                help=game_help,
+            ),
+        ):
+            command = option(command)
+        return command
+
+    return decorate
 
 
 def edition_options(command: Decorated) -> Decorated:
     """Which game, and in which of its forms: `game` and `edition`, to be handed to `chosen_edition`."""
-    for option in (
-        click.option(
-            "--edition",
-            metavar="EDITION",
-            callback=_known_edition,
-            shell_complete=completing(editions),
-            help="The form in which the server speaks, if it is not the usual one of that game.",
-        ),
-        click.option(
-            "--game",
-            metavar="GAMETYPE",
-            callback=_known_game_type,
-            shell_complete=completing(game_types),
-            help=f"The gameType, which says what is played.  {_RUNNING_SEASON}",
-        ),
-    ):
-        command = option(command)
-    return command
+    return _edition_options(_WHICH_GAME, _WHICH_FORM)(command)
+
+
+def edition_options_of_server(command: Decorated) -> Decorated:
+    """The same for commands that choose no game: what they are about is at the server already.
+
+    It finds out by itself which season a packet is of, unless it is a server that knows one season alone.
+    """
+    return _edition_options(
+        "The gameType of a server that knows one season alone; spielleiter knows all of them and needs none.",
+        "The form in which such a server speaks, if it is not the usual one of that game.",
+    )(command)
 
 
 def chosen_edition(
     game: str | None, edition: str | None, is_playable: Callable[[Edition], bool] = lambda _: True
 ) -> Edition:
-    """The edition that these options name; the first one that `is_playable` if they name none.
+    """The edition that these options, or the keys of a file, name; the first one that `is_playable` if they name none.
 
-    Raises UsageError if they contradict each other.
+    Raises UsageError for what is not known, and if they contradict each other.
     """
     from server.editions import EDITIONS, choose_editions
 
+    if game is not None and (problem := _game_type_problem(game, f"edition {game}")):
+        raise click.UsageError(f"game {problem}")
+    if edition is not None and (problem := _edition_problem(edition)):
+        raise click.UsageError(f"edition {problem}")
     if edition is None:
         usual = choose_editions({}, {})
         return usual[game] if game is not None else next(filter(is_playable, usual.values()))
