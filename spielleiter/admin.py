@@ -165,7 +165,8 @@ def prepare(
 def observe(server: _Server, room: str, raw: bool, board: bool | None, as_json: bool) -> None:
     """Watch a game and write a line for each position and for the result; ends with the game.
 
-    The season is that of the room. The exit code is 1 if the room is closed without a result.
+    The season is that of the room. The exit code is 1 if the room is closed without a result. Where a season's
+    positions name no players (2027), these are "player 1" and "player 2" until the result names them.
 
     With --json each line is an object with event and roomId: event "state" with turn, round, points (by seat),
     lastMove (or null), names; "result" with winners (seats), points, causes, reasons, names; "paused" with paused;
@@ -191,7 +192,9 @@ def observe(server: _Server, room: str, raw: bool, board: bool | None, as_json: 
         names = ("", "")
         last: State | None = None
         async for event in await client.observe(room):
-            if isinstance(event, Memento | Result):  # some editions name players here, others there
+            # Some editions name players in positions, others in the result alone, and an observer is sent nothing else
+            # that does. The status of the room has the names, but other servers end the connection of whoever asks.
+            if isinstance(event, Memento | Result):
                 names = event.names[0] or names[0], event.names[1] or names[1]
             if isinstance(event, Result):
                 results.append(event)
