@@ -29,7 +29,8 @@ from spielleiter.options import (
 )
 
 if TYPE_CHECKING:
-    from client.admin import AdminClient, ObserverEvent
+    from client.admin import AdminClient
+    from client.observation import ObserverEvent
     from client.transport import Tap
     from game.api import State
     from server.policy import Edition
