@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from client.admin import AdminClient, Observation, ObserverEvent, PreparedRoom
+    from client.admin import AdminClient, PreparedRoom
     from client.asking import Strategy
     from client.blocking import SyncAdminClient, SyncObservation, connect_admin, play_game
     from client.errors import (
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         StrategyError,
         UnspeakableError,
     )
+    from client.observation import Observation, ObserverEvent
     from client.player import GameEnd, GameReport, Player, Responder
     from client.strategies import STRATEGIES, make_responder
     from protocol.messages import Cause, ErrorMessage, Memento, MoveData, Paused, Result, Slot
@@ -72,9 +73,10 @@ __all__ = [
 ]
 
 _MODULES = {
-    "client.admin": ("AdminClient", "Observation", "ObserverEvent", "PreparedRoom"),
+    "client.admin": ("AdminClient", "PreparedRoom"),
     "client.asking": ("Strategy",),
     "client.blocking": ("SyncAdminClient", "SyncObservation", "connect_admin", "play_game"),
+    "client.observation": ("Observation", "ObserverEvent"),
     "client.player": ("GameEnd", "GameReport", "Player", "Responder"),
     "client.strategies": ("STRATEGIES", "make_responder"),
     "protocol.messages": ("Cause", "ErrorMessage", "Memento", "MoveData", "Paused", "Result", "Slot"),

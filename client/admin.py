@@ -10,11 +10,10 @@ can be asked.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 import trio
 
@@ -29,6 +28,7 @@ from client.errors import (
     UnspeakableError,
     refusal,
 )
+from client.observation import Feed, Observation
 from client.transport import CLOSE_TIMEOUT, Tap, Transport, open_transport
 from protocol.dialect import Dialect
 from protocol.limits import REPORT_FROM_SERVER
@@ -61,9 +61,6 @@ from protocol.messages import (
     UnknownPacket,
 )
 
-ObserverEvent: TypeAlias = Memento | Result | ErrorMessage | Paused
-"""What an observer is told about a game."""
-
 _Answer = TypeVar("_Answer", Prepared, Observed, Testing, PlayerScore, Status)
 
 STATUS_TIMEOUT = 10.0
@@ -80,45 +77,6 @@ class PreparedRoom:
 
     room_id: str
     reservations: tuple[str, ...]
-
-
-class Observation:
-    """The events of one game, in order: Memento (a position), Result, ErrorMessage or Paused.
-
-    `AdminClient.observe` makes one. `async for` ends when the game is over and raises ClientError if the connection
-    ends first. Events that nobody has taken yet are kept: a game has a few hundred at most. `room_id` is the room that
-    is watched.
-    """
-
-    def __init__(self, room_id: str, lose: Callable[[], ClientError]) -> None:
-        """`lose` gives the error for a connection that ended while the room `room_id` was watched."""
-        self.room_id = room_id
-        self._lose = lose
-        self._is_over = False
-        self._send, self._receive = trio.open_memory_channel[ObserverEvent](math.inf)
-
-    def __aiter__(self) -> Observation:
-        return self
-
-    async def __anext__(self) -> ObserverEvent:
-        try:
-            return await self._receive.receive()
-        except trio.EndOfChannel:
-            if self._is_over:
-                raise StopAsyncIteration from None
-            raise self._lose() from None
-
-
-class _Feed(Observation):
-    """An observation as the client sees it."""
-
-    def put_nowait(self, event: ObserverEvent) -> None:
-        self._send.send_nowait(event)
-
-    def end(self, *, is_over: bool) -> None:
-        """No more events will come, because the game is over or because the connection is."""
-        self._is_over = is_over
-        self._send.close()
 
 
 def _parsed(report: str) -> dict[str, Any]:
@@ -166,7 +124,7 @@ class AdminClient:
         self._transport = transport
         self._send_lock = trio.Lock()
         self._pending: list[_Pending] = []
-        self._observations: list[_Feed] = []
+        self._observations: list[Feed] = []
         self._failure: ClientError | None = None
         """Why the connection has ended."""
         self._is_failure_told = False
@@ -253,7 +211,7 @@ class AdminClient:
         If the game has begun, the first event may be its current position. Raises RequestRefusedError if there is no
         such room, and other ClientErrors.
         """
-        observation = _Feed(room_id, self._told_failure)
+        observation = Feed(room_id, self._told_failure)
         self._observations.append(observation)
         await self._ask(ObserveRequest(room_id), Observed, lambda observed: observed.room_id == room_id)
         return observation

@@ -14,12 +14,13 @@ from typing import Concatenate, ParamSpec, Self, TypeVar
 
 import trio
 
-from client.admin import AdminClient, Observation, ObserverEvent
+from client.admin import AdminClient
 from client.asking import Strategy
 from client.background import Background, single
 from client.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
 from client.editions import DEFAULT_DIALECT, DEFAULT_GAME_TYPE
 from client.errors import ClientError
+from client.observation import Observation, ObserverEvent
 from client.player import GameReport, Player
 from protocol.dialect import Dialect
 

@@ -12,8 +12,8 @@ from typing import Final
 
 import trio
 
-from client.admin import Observation
 from client.errors import ClientError
+from client.observation import Observation
 from game.api import State
 from match.verdict import GameFacts, ProgramFacts
 from protocol.messages import ErrorMessage, Memento, Result, RoomData, UnreadableData

@@ -10,7 +10,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 
-from client.admin import AdminClient, Observation, PreparedRoom
+from client.admin import AdminClient, PreparedRoom
+from client.observation import Observation
 from game.api import Game, GameOptionError, State
 from match.plan import PlannedGame
 from match.setup import MatchSetup

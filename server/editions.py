@@ -132,10 +132,25 @@ def _with_option(editions: dict[str, Edition], option: str, value: str) -> dict[
     return changed
 
 
+def editions_meant(word: str) -> list[Edition]:
+    """The editions of the game that `word` may stand for; none if it stands for no game.
+
+    A game may be called by its gameType, or by the first parts of its editions' names: ``blokus``, ``blokus-2021``.
+    """
+    begin = word.lower().replace("_", "-") + "-"
+    return [each for each in EDITIONS.values() if word == each.game_type or each.name.startswith(begin)]
+
+
 def choose_default(default_game: str | None, editions: Mapping[str, Edition]) -> Edition:
     """The edition of a `join` without gameType: that of `default_game`, or the first. Raises StartError."""
     if default_game is None:
         return next(iter(editions.values()))
+    if default_game in EDITIONS and default_game not in editions:
+        game_type = EDITIONS[default_game].game_type
+        raise StartError(
+            f"defaultGame {default_game}: that is an edition, expected its gameType {game_type} "
+            f"(the setting edition, {game_type}={default_game}, chooses the edition)"
+        )
     if default_game not in editions:
         raise StartError(f"defaultGame {default_game}: there is no such gameType, expected {_one_of(editions)}")
     return editions[default_game]

@@ -10,7 +10,7 @@ import hmac
 import json
 import random
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from game.api import State
 from protocol.dialect import Dialect
@@ -43,20 +43,13 @@ from server.clock import UNLIMITED, Arrival, MoveClock
 from server.counting import count_text
 from server.errors import Fault, RequestError
 from server.host import Alarm
+from server.idling import AlarmClock, IdlePeers
 from server.lobby_settings import NO_ADMINS, LobbySettings
 from server.peer import Peer
 from server.policy import Edition, Policy
 from server.room import Phase, Room
 from server.scores import ScoreSheet
 from server.slots import SEATS, settled
-
-
-class AlarmClock(Protocol):
-    """Calls things at their time; `callback(now)` must return at once."""
-
-    def call_at(self, deadline: float, callback: Callable[[float], None]) -> Alarm: ...
-
-    def call_after(self, delay: float, callback: Callable[[float], None]) -> Alarm: ...
 
 
 class Lobby:
@@ -87,8 +80,7 @@ class Lobby:
         """The rooms that have a chair free, by id, with the alarm that gives up on a prepared one."""
         self.reservations: dict[str, tuple[Room, Chair]] = {}
         self.admins: dict[Peer, None] = {}
-        self._idle: dict[Peer, Alarm] = {}
-        """Who is sent away unless it says something, with the alarm that will do so."""
+        self._idle = IdlePeers(alarms)
         self.scores = scores or ScoreSheet()
         self._report = report
         self._alarms = alarms
@@ -247,7 +239,7 @@ class Lobby:
     def drop(self, peer: Peer, departure: Departure = Departure.UNKNOWN) -> None:
         """`peer` is gone: it leaves every room it sits in or observes. Dropping it twice does nothing."""
         self.admins.pop(peer, None)
-        self._stop_idle(peer)
+        self._idle.forget(peer)
         for room in [*peer.rooms.values(), *peer.observed.values()]:
             room.leave(peer, departure)
 
@@ -295,20 +287,7 @@ class Lobby:
         if policy.ends_players_streams:
             peer.end()
         elif policy.idle_timeout is not None:
-            heard = peer.heard
-            self._stop_idle(peer)
-            self._idle[peer] = self._alarms.call_after(policy.idle_timeout, lambda _: self._end_if_silent(peer, heard))
-
-    def _stop_idle(self, peer: Peer) -> None:
-        """Whoever is gone is not kept in memory until its alarm comes."""
-        alarm = self._idle.pop(peer, None)
-        if alarm is not None:
-            alarm.cancel()
-
-    def _end_if_silent(self, peer: Peer, heard: int) -> None:
-        del self._idle[peer]
-        if peer.heard == heard and not peer.rooms:
-            peer.end()
+            self._idle.watch(peer, policy.idle_timeout)
 
     # -- finding things ---------------------------------------------------------------------------------------------
 

@@ -78,6 +78,9 @@ class LogFile(Protocol):
     def isatty(self) -> bool: ...
 
 
+_LONGEST_NAME: Final = max(len(event_name(kind)) for kind in events.KINDS)
+
+
 def logged_kinds(log_level: str) -> frozenset[type[events.Happening]]:
     """What is logged at this level and below nothing."""
     threshold = getattr(logging, log_level.upper())
@@ -136,7 +139,7 @@ def _logger(file: LogFile, threshold: int, *, is_console: bool) -> Any:
     import structlog
 
     renderer: Any = (
-        structlog.dev.ConsoleRenderer(colors=file.isatty(), sort_keys=False)
+        structlog.dev.ConsoleRenderer(_LONGEST_NAME, colors=file.isatty(), sort_keys=False)
         if is_console
         else structlog.processors.JSONRenderer(serializer=_json)
     )

@@ -9,7 +9,6 @@ once or has to wait is decided by `server.standing`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import inf
 
 import trio
@@ -21,6 +20,7 @@ from server import events
 from server.allowance import Allowance
 from server.clock import Arrival
 from server.config import Config
+from server.containment import BugsContained
 from server.dispatch import dispatch
 from server.echoes import encoded_error, shortened_text
 from server.errors import Fault, RequestError
@@ -38,26 +38,6 @@ BUG = "bug"
 
 GUESSES_WAITING = "Too many wrong passwords are being tried at this server; try again in a few seconds"
 """What those are told whose password is not looked at for that reason."""
-
-
-class _BugsContained:
-    """Stops an exception that is a bug of ours, and hands it to `note`.
-
-    Not a generator with `contextlib.contextmanager`: from Python 3.12 on, the frame of its `__exit__` and the traceback
-    of an exception that it stopped refer to each other, and would keep the session until the next garbage collection.
-    """
-
-    def __init__(self, note: Callable[[Exception], None]) -> None:
-        self._note = note
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: object) -> bool:
-        if not isinstance(error, Exception):
-            return False
-        self._note(error)
-        return True
 
 
 class Session:
@@ -156,8 +136,8 @@ class Session:
         for room in list(self._peer.rooms.values()):
             room.cancel()
 
-    def _bugs_contained(self) -> _BugsContained:
-        return _BugsContained(self._note_bug)
+    def _bugs_contained(self) -> BugsContained:
+        return BugsContained(self._note_bug)
 
     def _note_bug(self, error: Exception) -> None:
         self._reason = BUG

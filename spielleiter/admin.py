@@ -10,8 +10,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import wraps
-from typing import TYPE_CHECKING, Any
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
@@ -22,16 +22,21 @@ from spielleiter.options import (
     board_option,
     chosen_edition,
     edition_options,
+    edition_options_of_server,
     json_option,
     recogniser,
     server_options,
 )
 
 if TYPE_CHECKING:
-    from client.admin import AdminClient, ObserverEvent
+    from client.admin import AdminClient
+    from client.observation import ObserverEvent
     from client.transport import Tap
     from game.api import State
     from server.policy import Edition
+
+
+_Command: TypeAlias = Callable[..., None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +78,10 @@ class _Server:
             raise Failure(text) from error
 
 
-def _admin_command(function: Callable[..., None]) -> Callable[..., None]:
-    """Adds the options for the server; the function is handed a _Server in their place."""
+def _admin_command(
+    function: _Command, which_game: Callable[[_Command], _Command] = edition_options_of_server
+) -> _Command:
+    """Adds the options for the server, and `which_game`; the function is handed a _Server in their place."""
 
     @server_options
     @click.option(
@@ -86,7 +93,7 @@ def _admin_command(function: Callable[..., None]) -> Callable[..., None]:
         metavar="PASSWORD",
         help="The administrators' password; also taken from SPIELLEITER_PASSWORD.",
     )
-    @edition_options
+    @which_game
     @json_option
     @wraps(function)
     def command(
@@ -114,7 +121,7 @@ def admin(context: click.Context) -> None:
 
 
 @admin.command(short_help="Open a room and write the codes of its seats.")
-@_admin_command
+@partial(_admin_command, which_game=edition_options)
 @click.option(
     "--slot",
     "slots",
@@ -159,7 +166,8 @@ def prepare(
 def observe(server: _Server, room: str, raw: bool, board: bool | None, as_json: bool) -> None:
     """Watch a game and write a line for each position and for the result; ends with the game.
 
-    The season is that of the room. The exit code is 1 if the room is closed without a result.
+    The season is that of the room. The exit code is 1 if the room is closed without a result. Where a season's
+    positions name no players (2027), these are "player 1" and "player 2" until the result names them.
 
     With --json each line is an object with event and roomId: event "state" with turn, round, points (by seat),
     lastMove (or null), names; "result" with winners (seats), points, causes, reasons, names; "paused" with paused;
@@ -185,7 +193,9 @@ def observe(server: _Server, room: str, raw: bool, board: bool | None, as_json: 
         names = ("", "")
         last: State | None = None
         async for event in await client.observe(room):
-            if isinstance(event, Memento | Result):  # some editions name players here, others there
+            # Some editions name players in positions, others in the result alone, and an observer is sent nothing else
+            # that does. The status of the room has the names, but other servers end the connection of whoever asks.
+            if isinstance(event, Memento | Result):
                 names = event.names[0] or names[0], event.names[1] or names[1]
             if isinstance(event, Result):
                 results.append(event)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import click
 
 from spielleiter.commands import Failure
+from spielleiter.numbers import Number, WholeNumber
 
 if TYPE_CHECKING:
     from bench.options import Options
@@ -85,16 +86,16 @@ def _numbers(least: int, value: str | None) -> tuple[int, ...] | None:
     metavar="N,N",
     help="So many observers of each game.  [default: 0,1]",
 )
-@click.option("--rounds", type=click.IntRange(1), metavar="N", help="Measure everything so often.  [default: 3]")
+@click.option("--rounds", type=WholeNumber(1), metavar="N", help="Measure everything so often.  [default: 3]")
 @click.option(
     "--seconds",
-    type=click.FloatRange(0.05),
+    type=Number(0.05),
     metavar="SECONDS",
     help="Measure so long under each load, after all games have begun.  [default: 2]",
 )
 @click.option(
     "--drivers",
-    type=click.IntRange(1),
+    type=WholeNumber(1),
     metavar="N",
     help="Processes that play.  [default: one for every two cores, four at most]",
 )

@@ -9,13 +9,10 @@ difference: whatever is coloured has a letter, too. Every character but `Look.em
 
 from __future__ import annotations
 
-import re
-import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
-from unicodedata import combining, east_asian_width
 
 import click
 
@@ -27,12 +24,11 @@ from game.blokus.state import SEAT_OF_COLOR, BlokusState
 from game.hase_und_igel.board import FieldType
 from game.hase_und_igel.player import PlayerColor
 from game.hase_und_igel.state import HaseUndIgelState
-from server.escaping import escaped
+from server.width import shortened
+from spielleiter.columns import JOINT, printable, wrapped
 
 _LONGEST_NAME: Final = 20
 _GAP: Final = "   "
-_JOINT: Final = "\u00a0"
-_PAIR: Final = re.compile(r"\((\d+), (\d+)\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,41 +44,6 @@ class Look:
     def style(self, text: str, **styles: Any) -> str:
         """`text` in colours, where there are any."""
         return click.style(text, **styles) if self.is_coloured else text
-
-
-# -- text that fits -----------------------------------------------------------------------------------------------
-
-
-def text_width(text: str) -> int:
-    """How many columns of a terminal `text` takes; it holds no control characters."""
-    return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)
-
-
-def printable(text: str) -> str:
-    """`text` in one line; control characters are escaped, and what else no terminal can show is a question mark."""
-    return "".join(" " if char.isspace() else char if char.isprintable() else "?" for char in escaped(text))
-
-
-def shortened(text: str, columns: int) -> str:
-    """`text`, or as much of it as fits into so many columns, with two full stops behind it."""
-    if text_width(text) <= columns:
-        return text
-    while text_width(text) > columns - 2:
-        text = text[:-1]
-    return text + ".."
-
-
-def wrapped(text: str, columns: int) -> list[str]:
-    """`text` in lines of at most so many columns, divided between words; a word that is too long is left whole.
-
-    A pair of coordinates and what is joined by `_JOINT` are one word.
-    """
-    indent = "" if columns < 20 else "  "
-    text = _PAIR.sub(rf"(\1,{_JOINT}\2)", text)
-    lines = textwrap.wrap(
-        text, columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False, tabsize=1
-    )
-    return [line.replace(_JOINT, " ") for line in lines] or [""]
 
 
 def _name(names: tuple[str, str], seat: Seat) -> str:
@@ -191,12 +152,12 @@ def _blokus_summary(state: BlokusState, names: tuple[str, str], look: Look) -> l
 
 _FIELD: Final = 5  # columns
 _LEGEND: Final = tuple(
-    _JOINT.join((letter, name))
+    JOINT.join((letter, name))
     for letter, name in (
         (FieldType.START.value, "start"),
         (FieldType.CARROT.value, "carrots"),
         (FieldType.HARE.value, "hare"),
-        (f"{FieldType.POSITION_1.value}{_JOINT}{FieldType.POSITION_2.value}", "position"),
+        (f"{FieldType.POSITION_1.value}{JOINT}{FieldType.POSITION_2.value}", "position"),
         (FieldType.HEDGEHOG.value, "hedgehog"),
         (FieldType.SALAD.value, "salad"),
         (FieldType.GOAL.value, "goal"),

@@ -17,6 +17,7 @@ from server.counting import count_text
 from server.setting import MAX_SECONDS
 from spielleiter.commands import Misuse, run_async, tell
 from spielleiter.exit_codes import EXIT_FAULT, EXIT_MACHINE
+from spielleiter.numbers import Number
 from spielleiter.options import (
     chosen_edition,
     edition_options,
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--pause",
-    type=click.FloatRange(0, MAX_SECONDS, min_open=True),
+    type=Number(0, MAX_SECONDS, min_open=True),
     default=3.0,
     show_default=True,
     metavar="SECONDS",

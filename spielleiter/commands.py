@@ -11,7 +11,6 @@ import importlib
 import os
 import re
 import sys
-import textwrap
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TextIO, TypeVar
 
@@ -22,7 +21,6 @@ T = TypeVar("T")
 SUBCOMMANDS = "[COMMAND] [ARGS]..."
 """What a group's usage shows; click's own text differs between its versions, and the man page is made from it."""
 
-_JOINT: Final = "\u00a0"
 _IN_BACKTICKS: Final = re.compile("`[^`]+`")
 
 EXIT_FAILURE = 1
@@ -74,18 +72,14 @@ def fitted(line: str, out: TextIO) -> str:
         columns = os.get_terminal_size(out.fileno()).columns - 1
     except (OSError, ValueError):  # no terminal
         return line
-    if not 0 < columns < len(line):
+    from server.width import text_width
+    from spielleiter.columns import JOINT, filled
+
+    if not 0 < columns < text_width(line):
         return line
     indent = " " * (len(line) - len(line.lstrip(" ")) + 2)
-    joined = _IN_BACKTICKS.sub(lambda found: found[0].replace(" ", _JOINT), line)
-    lines = textwrap.wrap(
-        joined,
-        columns,
-        subsequent_indent=indent if len(indent) < columns // 2 else "",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return "\n".join(lines).replace(_JOINT, " ")
+    joined = _IN_BACKTICKS.sub(lambda found: found[0].replace(" ", JOINT), line)
+    return "\n".join(filled(joined, columns, indent if len(indent) < columns // 2 else ""))
 
 
 def show_help_alone(context: click.Context) -> None:

@@ -6,12 +6,13 @@ import click
 
 from spielleiter.commands import Failure, run_async, tell
 from spielleiter.completion import complete_strategies
+from spielleiter.numbers import WholeNumber
 from spielleiter.options import board_option, chosen_edition, edition_options
 
 
 @click.command()
 @edition_options
-@click.option("--seed", type=click.IntRange(0), metavar="N", help="The same game in every run.")
+@click.option("--seed", type=WholeNumber(0), metavar="N", help="The same game in every run.")
 @click.option(
     "--first",
     default="greedy",

@@ -16,6 +16,7 @@ import click
 from server.signals import stop_signals
 from spielleiter.commands import Failure, Misuse, run_async, tell
 from spielleiter.encoding import TEXT
+from spielleiter.numbers import WholeNumber, port_number
 from spielleiter.options import game_option, server_options
 
 EXIT_REFUSED = 127
@@ -26,7 +27,7 @@ EXIT_REFUSED = 127
 @click.argument("command", metavar="CMD")
 @click.option("--host", default="127.0.0.1", metavar="HOST", show_default=True, help="The address to listen on.")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), metavar="PORT", help="The port to listen on; 0: any.  [default: 13051]"
+    "--port", type=WholeNumber(0, 65535), metavar="PORT", help="The port to listen on; 0: any.  [default: 13051]"
 )
 def lend(command: str, host: str, port: int | None) -> None:
     """Start CMD for every match that borrows it over the network.
@@ -75,7 +76,7 @@ def lend(command: str, host: str, port: int | None) -> None:
 @click.option(
     "-r", "--reservation", type=TEXT, required=True, metavar="CODE", help="Take the seat that this code reserves."
 )
-@click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="For commands that name {seed}.")
+@click.option("--seed", type=WholeNumber(0), default=0, metavar="N", help="For commands that name {seed}.")
 @game_option
 def borrow(lender: str, host: str, port: int, wait: float, reservation: str, seed: int, game: str) -> None:
     """Have the program that `spielleiter lend` has at HOST:PORT play at the server given by -h and -p.
@@ -86,8 +87,9 @@ def borrow(lender: str, host: str, port: int, wait: float, reservation: str, see
     from match.lending import LendingError, RefusedError
     from match.lending import borrow as borrow_program
 
-    place, _, number = lender.rpartition(":")
-    if not place or not number.isdecimal() or not 0 < int(number) < 65536:
+    place, _, text = lender.rpartition(":")
+    number = port_number(text)
+    if not place or number is None:
         raise click.BadParameter(f"{lender!r}, expected HOST:PORT")
     places = {"host": host, "port": str(port), "reservation": reservation, "seed": str(seed), "game": game}
     outputs = {"stdout": sys.stdout.buffer, "stderr": sys.stderr.buffer}
@@ -97,7 +99,7 @@ def borrow(lender: str, host: str, port: int, wait: float, reservation: str, see
         outputs[name].flush()
 
     try:
-        code = run_async(lambda: borrow_program(place.strip("[]"), int(number), places, write, wait))
+        code = run_async(lambda: borrow_program(place.strip("[]"), number, places, write, wait))
     except RefusedError as error:
         tell(f"spielleiter borrow: {error}", err=True)
         raise click.exceptions.Exit(EXIT_REFUSED) from None

@@ -18,6 +18,7 @@ import click
 
 from server.counting import count_text
 from server.escaping import escaped
+from server.width import text_width
 from spielleiter.commands import Misuse, run_async, tell
 from spielleiter.conditions import conditions_of
 from spielleiter.exit_codes import EXIT_MACHINE, exit_code, fault_kinds
@@ -184,7 +185,7 @@ def _show(summary: Summary, folder: Path, end: End) -> None:
             f"{seconds_text(times.max)} (longest)"
         )
         tell(
-            f"{' ' * len(escaped(program.name))}  {count_text(program.crashes, 'crash', 'crashes')}, "
+            f"{' ' * text_width(escaped(program.name))}  {count_text(program.crashes, 'crash', 'crashes')}, "
             f"{count_text(program.timeouts, 'timeout')}, {count_text(program.illegal_moves, 'illegal move')}, "
             f"{count_text(program.bad_messages, 'bad message')}, "
             f"{count_text(program.leftovers, 'time')} left running after the game"

@@ -20,6 +20,7 @@ from spielleiter.conditions import condition_options
 from spielleiter.encoding import PASSWORD, TEXT
 from spielleiter.exit_codes import EXIT_FAULT, FAULTS
 from spielleiter.match_file import file_argument
+from spielleiter.numbers import Number, WholeNumber
 from spielleiter.on_end import on_end_option
 from spielleiter.options import (
     MAX_CONCURRENCY,
@@ -64,7 +65,7 @@ _OPTIONS: Final = (
         "-t",
         "--tests",
         "games",
-        type=click.IntRange(1),
+        type=WholeNumber(1),
         default=100,
         show_default=True,
         metavar="N",
@@ -73,14 +74,14 @@ _OPTIONS: Final = (
     click.option(
         "-j",
         "--concurrency",
-        type=click.IntRange(1, MAX_CONCURRENCY),
+        type=WholeNumber(1, MAX_CONCURRENCY),
         default=1,
         show_default=True,
         metavar="N",
         help="How many games are played at a time.",
     ),
     edition_options,
-    click.option("--seed", type=click.IntRange(0), metavar="N", help="Makes the plan the same in every run."),
+    click.option("--seed", type=WholeNumber(0), metavar="N", help="Makes the plan the same in every run."),
     click.option(
         "--book",
         "--openings",
@@ -101,7 +102,7 @@ _OPTIONS: Final = (
     ),
     click.option(
         "--opening-turn",
-        type=click.IntRange(0, MAX_WHOLE_NUMBER),
+        type=WholeNumber(0, MAX_WHOLE_NUMBER),
         default=0,
         metavar="TURN",
         help="The turn of the replays to start from, where the book names none.",
@@ -134,7 +135,7 @@ _OPTIONS: Final = (
     program_options,
     click.option("--server", metavar="HOST:PORT", help="Play at this server instead of one of our own."),
     click.option("-h", "--host", metavar="HOST", help="The host of that server; with --port the same as --server."),
-    click.option("-p", "--port", type=click.IntRange(0, 65535), metavar="PORT", help="The port of that server."),
+    click.option("-p", "--port", type=WholeNumber(0, 65535), metavar="PORT", help="The port of that server."),
     click.option(
         "--password",
         type=PASSWORD,
@@ -152,13 +153,13 @@ _OPTIONS: Final = (
     ),
     click.option(
         "--significance",
-        type=click.FloatRange(0, 0.5, min_open=True),
+        type=Number(0, 0.5, min_open=True),
         metavar="P",
         help="Stop as soon as one program is better; equal programs are told apart in at most this share of matches.",
     ),
     click.option(
         "--min-tests",
-        type=click.IntRange(1),
+        type=WholeNumber(1),
         default=_MIN_TESTS,
         show_default=True,
         metavar="N",
@@ -178,7 +179,7 @@ _OPTIONS: Final = (
     ),
     click.option(
         "--report-every",
-        type=click.IntRange(1),
+        type=WholeNumber(1),
         metavar="N",
         help="Show results, Elo and the sequential test's state after every N games.",
     ),

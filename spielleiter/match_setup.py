@@ -104,8 +104,9 @@ def check_setup(setup: MatchSetup) -> None:
         assert limits.soft_timeout is not None
         assert limits.hard_timeout is not None
         problem = limits_problem(limits.soft_timeout, limits.hard_timeout)
-        if problem and setup.entrants[program].can_timeout:
-            raise SetupError(problem)
+        known = setup.entrants[program]
+        if problem and known.can_timeout:
+            raise SetupError(f"{known.name}: {problem}" if known.is_unlike else problem)
     edition = choose_editions(setup.editions, {})[setup.game_type]
     for name, value in config.game_options.items():
         if problem := why_without_effect(edition, name, value):

@@ -13,6 +13,7 @@ from click.core import ParameterSource
 from client.defaults import DEFAULT_HOST, DEFAULT_PORT
 from server.setting import MAX_SECONDS, MAX_WHOLE_NUMBER, suggestion
 from spielleiter.completion import completing, editions, game_types
+from spielleiter.numbers import Number, WholeNumber, port_number
 
 if TYPE_CHECKING:
     from protocol.dialect import Dialect
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
-_RUNNING_SEASON: Final = "[default: that of the season that runs]"
+_WHICH_GAME: Final = "The gameType, which says what is played.  [default: that of the season that runs]"
+_WHICH_FORM: Final = "The form in which the server speaks, if it is not the usual one of that game."
 
 
 def server_options(command: Decorated) -> Decorated:
@@ -29,7 +31,7 @@ def server_options(command: Decorated) -> Decorated:
     for option in (
         click.option(
             "--wait",
-            type=click.FloatRange(0, MAX_SECONDS),
+            type=Number(0, MAX_SECONDS),
             default=0.0,
             metavar="SECONDS",
             help="Wait this long for a server that is not there yet.",
@@ -37,7 +39,7 @@ def server_options(command: Decorated) -> Decorated:
         click.option(
             "-p",
             "--port",
-            type=click.IntRange(1, 65535),
+            type=WholeNumber(1, 65535),
             default=DEFAULT_PORT,
             metavar="PORT",
             show_default=True,
@@ -51,9 +53,9 @@ def server_options(command: Decorated) -> Decorated:
     return command
 
 
-_MILLISECONDS: Final = click.IntRange(1, MAX_WHOLE_NUMBER)
-_SECONDS: Final = click.FloatRange(0, MAX_SECONDS, min_open=True)
-_SECONDS_OR_NONE: Final = click.FloatRange(0, MAX_SECONDS)
+_MILLISECONDS: Final = WholeNumber(1, MAX_WHOLE_NUMBER)
+_SECONDS: Final = Number(0, MAX_SECONDS, min_open=True)
+_SECONDS_OR_NONE: Final = Number(0, MAX_SECONDS)
 
 MAX_CONCURRENCY: Final = 1024
 """So many games may be played at a time."""
@@ -72,7 +74,7 @@ def timeout_options(helps: Mapping[str, str], *, has_to_exit: bool) -> Callable[
 
     def decorate(command: Decorated) -> Decorated:
         for name, text in reversed(list(helps.items())):
-            kind: click.IntRange | click.FloatRange = _MILLISECONDS if name in {"soft", "hard"} else _SECONDS
+            kind: WholeNumber | Number = _MILLISECONDS if name in {"soft", "hard"} else _SECONDS
             if name == "exit" and not has_to_exit:
                 kind = _SECONDS_OR_NONE
             command = click.option(
@@ -104,7 +106,7 @@ core_options: Final = (
     ),
     click.option(
         "--cores-per-game",
-        type=click.IntRange(1, MAX_CONCURRENCY),
+        type=WholeNumber(1, MAX_CONCURRENCY),
         metavar="N",
         help="Each game has N processor cores of its own, which limits --concurrency.",
     ),
@@ -125,11 +127,12 @@ def place_of_server(options: Mapping[str, Any]) -> tuple[str, int] | None:
     if text is None:
         return options["host"] or DEFAULT_HOST, options["port"] or DEFAULT_PORT
     host, _, port = text.rpartition(":")
-    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
+    number = port_number(port)
+    if not host or number is None:
         raise click.UsageError(
             f"--server {text!r}: expected HOST:PORT (or --start-server with it: a server of our own)"
         )
-    return host.strip("[]"), int(port)
+    return host.strip("[]"), number
 
 
 def _folder(_context: click.Context, _parameter: click.Parameter, value: Path | None) -> Path | None:
@@ -149,14 +152,37 @@ def is_given(context: click.Context, name: str) -> bool:
     return context.get_parameter_source(name) in asked
 
 
-def _known_game_type(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
-    from server.editions import choose_editions
+def _game_type_problem(value: str, instead: str) -> str | None:
+    """Why `value` is no gameType; None if it is one. `instead`: what to use if it is an edition, {}: its gameType."""
+    from server.editions import EDITIONS, choose_editions, editions_meant
 
     known = choose_editions({}, {})
-    if value is not None and value not in known:
-        raise click.BadParameter(
-            f"{value!r} is not known here, expected {' or '.join(known)}{suggestion(value, known)}"
-        )
+    if value in known:
+        return None
+    if value in EDITIONS:
+        game_type = EDITIONS[value].game_type
+        return f"{value!r} is an edition of {game_type}, expected a gameType; use {instead.format(game_type)}"
+    meant = dict.fromkeys(each.game_type for each in editions_meant(value))
+    hint = f" (did you mean {' or '.join(map(repr, meant))}?)" if meant else suggestion(value, known)
+    return f"{value!r} is not known here, expected {' or '.join(known)}{hint}"
+
+
+def _edition_problem(value: str) -> str | None:
+    """Why `value` is no edition; None if it is one."""
+    from server.editions import EDITIONS, editions_meant
+
+    if value in EDITIONS:
+        return None
+    if meant := [each.name for each in editions_meant(value)]:
+        return f"{value!r} names a game, expected one of its editions: {' or '.join(meant)}"
+    return f"{value!r} is not known here, expected {' or '.join(EDITIONS)}{suggestion(value, EDITIONS)}"
+
+
+def _known_game_type(context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    has_editions = any("--edition" in each.opts for each in context.command.params)
+    instead = f"--edition {value}" if has_editions else "--game {}"
+    if value is not None and (problem := _game_type_problem(value, instead)):
+        raise click.BadParameter(problem)
     return value
 
 
@@ -173,51 +199,69 @@ def game_option(command: Decorated) -> Decorated:
         metavar="GAMETYPE",
         callback=_chosen_game_type,
         shell_complete=completing(game_types),
-        help=f"The gameType, which says what is played.  {_RUNNING_SEASON}",
+        help=_WHICH_GAME,
     )(command)
 
 
 def _known_edition(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
-    from server.editions import EDITIONS
-
-    if value is not None and value not in EDITIONS:
-        raise click.BadParameter(
-            f"{value!r} is not known here, expected {' or '.join(EDITIONS)}{suggestion(value, EDITIONS)}"
-        )
+    if value is not None and (problem := _edition_problem(value)):
+        raise click.BadParameter(problem)
     return value
+
+
+def _edition_options(game_help: str, edition_help: str) -> Callable[[Decorated], Decorated]:
+    def decorate(command: Decorated) -> Decorated:
+        for option in (
+            click.option(
+                "--edition",
+                metavar="EDITION",
+                callback=_known_edition,
+                shell_complete=completing(editions),
+                help=edition_help,
+            ),
+            click.option(
+                "--game",
+                metavar="GAMETYPE",
+                callback=_known_game_type,
+                shell_complete=completing(game_types),
+                help=game_help,
+            ),
+        ):
+            command = option(command)
+        return command
+
+    return decorate
 
 
 def edition_options(command: Decorated) -> Decorated:
     """Which game, and in which of its forms: `game` and `edition`, to be handed to `chosen_edition`."""
-    for option in (
-        click.option(
-            "--edition",
-            metavar="EDITION",
-            callback=_known_edition,
-            shell_complete=completing(editions),
-            help="The form in which the server speaks, if it is not the usual one of that game.",
-        ),
-        click.option(
-            "--game",
-            metavar="GAMETYPE",
-            callback=_known_game_type,
-            shell_complete=completing(game_types),
-            help=f"The gameType, which says what is played.  {_RUNNING_SEASON}",
-        ),
-    ):
-        command = option(command)
-    return command
+    return _edition_options(_WHICH_GAME, _WHICH_FORM)(command)
+
+
+def edition_options_of_server(command: Decorated) -> Decorated:
+    """The same for commands that choose no game: what they are about is at the server already.
+
+    It finds out by itself which season a packet is of, unless it is a server that knows one season alone.
+    """
+    return _edition_options(
+        "The gameType of a server that knows one season alone; spielleiter knows all of them and needs none.",
+        "The form in which such a server speaks, if it is not the usual one of that game.",
+    )(command)
 
 
 def chosen_edition(
     game: str | None, edition: str | None, is_playable: Callable[[Edition], bool] = lambda _: True
 ) -> Edition:
-    """The edition that these options name; the first one that `is_playable` if they name none.
+    """The edition that these options, or the keys of a file, name; the first one that `is_playable` if they name none.
 
-    Raises UsageError if they contradict each other.
+    Raises UsageError for what is not known, and if they contradict each other.
     """
     from server.editions import EDITIONS, choose_editions
 
+    if game is not None and (problem := _game_type_problem(game, f"edition {game}")):
+        raise click.UsageError(f"game {problem}")
+    if edition is not None and (problem := _edition_problem(edition)):
+        raise click.UsageError(f"edition {problem}")
     if edition is None:
         usual = choose_editions({}, {})
         return usual[game] if game is not None else next(filter(is_playable, usual.values()))

@@ -11,6 +11,7 @@ from server.setting import MAX_SECONDS, suggestion
 from spielleiter.commands import Failure, run_async, tell
 from spielleiter.completion import complete_strategies
 from spielleiter.encoding import TEXT, json_text
+from spielleiter.numbers import Number, WholeNumber, port_number
 from spielleiter.options import (
     board_option,
     chosen_edition,
@@ -74,10 +75,10 @@ def _sides(names: tuple[str, str], seat: Seat | None) -> tuple[str, str]:
 @click.option("-r", "--reservation", type=TEXT, metavar="CODE", help="Take the seat that this code reserves.")
 @click.option("--room", type=TEXT, metavar="ROOM", help="Take the free seat in this room.")
 @edition_options
-@click.option("--seed", type=int, metavar="N", help="Makes the choice among moves the same in every run.")
+@click.option("--seed", type=WholeNumber(), metavar="N", help="Makes the choice among moves the same in every run.")
 @click.option(
     "--delay",
-    type=click.FloatRange(0, MAX_SECONDS),
+    type=Number(0, MAX_SECONDS),
     metavar="SECONDS",
     help="How late the strategy slow answers.  [default: 3]",
 )
@@ -112,9 +113,10 @@ def play(*, stay: bool, **options: Any) -> None:
 def _named_game(line: str, seed: int | None) -> dict[str, Any]:
     """The options that a line of standard input stands for: HOST PORT RESERVATION, and SEED if there was one before."""
     words = line.split()
-    if len(words) < 3 or not words[1].isdecimal() or not 0 < int(words[1]) < 65536:
+    port = port_number(words[1]) if len(words) > 2 else None
+    if port is None:
         raise Failure(f"standard input: expected HOST PORT RESERVATION, found {line.strip()!r}")
-    named = {"host": words[0], "port": int(words[1]), "reservation": words[2], "room": None}
+    named = {"host": words[0], "port": port, "reservation": words[2], "room": None}
     is_drawn = seed is not None and len(words) > 3 and words[3].isdecimal()
     return {**named, "seed": int(words[3])} if is_drawn else named
 

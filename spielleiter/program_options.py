@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from server.setting import MAX_WHOLE_NUMBER
+from spielleiter.numbers import Number, WholeNumber
 from spielleiter.options import Decorated
 
 if TYPE_CHECKING:
@@ -40,19 +41,19 @@ _KINDS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = MappingProxyType(
         ),
         "soft-timeout": (
             "Milliseconds for a move of the {} program alone.",
-            {"metavar": "MS", "type": click.IntRange(1, MAX_WHOLE_NUMBER)},
+            {"metavar": "MS", "type": WholeNumber(1, MAX_WHOLE_NUMBER)},
         ),
         "hard-timeout": (
             "Milliseconds until a game ends without its move, for the {} program.",
-            {"metavar": "MS", "type": click.IntRange(1, MAX_WHOLE_NUMBER)},
+            {"metavar": "MS", "type": WholeNumber(1, MAX_WHOLE_NUMBER)},
         ),
         "time-factor": (
             "Multiplies the limits of the {} program, for one on a slower machine.",
-            {"metavar": "X", "type": click.FloatRange(0, MAX_WHOLE_NUMBER, min_open=True)},
+            {"metavar": "X", "type": Number(0, MAX_WHOLE_NUMBER, min_open=True)},
         ),
         "memory": (
             "MiB of data for each process of the {} program; Linux only.",
-            {"metavar": "MIB", "type": click.IntRange(1, _MOST_MEMORY)},
+            {"metavar": "MIB", "type": WholeNumber(1, _MOST_MEMORY)},
         ),
     }
 )

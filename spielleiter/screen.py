@@ -23,7 +23,8 @@ import click
 import trio
 
 from game.api import State
-from spielleiter.board import Look, draw, printable, wrapped
+from spielleiter.board import Look, draw
+from spielleiter.columns import printable, wrapped
 
 PACE: Final = 0.05
 """Seconds between two drawings."""

@@ -24,6 +24,7 @@ from spielleiter.conditions import condition_options, conditions_of
 from spielleiter.exit_codes import EXIT_FAULT, EXIT_MACHINE, fault_kinds
 from spielleiter.match import usable_journal
 from spielleiter.match_setup import check_setup
+from spielleiter.numbers import WholeNumber
 from spielleiter.on_end import described_on_end, on_end_option, run_on_end
 from spielleiter.options import MAX_CONCURRENCY, chosen_edition, core_options, edition_options, folder_option, is_given
 
@@ -41,7 +42,7 @@ _COPY = "tournament.toml"
 @click.option(
     "-j",
     "--concurrency",
-    type=click.IntRange(1, MAX_CONCURRENCY),
+    type=WholeNumber(1, MAX_CONCURRENCY),
     metavar="N",
     help="How many games are played at a time.",
 )
@@ -53,7 +54,7 @@ _COPY = "tournament.toml"
 )
 @click.option(
     "--report-every",
-    type=click.IntRange(1),
+    type=WholeNumber(1),
     metavar="N",
     help="Show results, Elo and the sequential test's state after every N games of a match.",
 )

@@ -15,6 +15,7 @@ from match.ratings import Rank
 from match.reports.escaping import escape_html as escape
 from match.reports.svg import BOTTOM, RIGHT, TOP, WIDTH, drawing, line, ticks, word
 from match.rounds import Course
+from server.width import shortened
 
 _ROW: Final = 24
 _BOX: Final = 40
@@ -121,5 +122,4 @@ def _score(course: Course, encounter: Encounter, index: int) -> str:
 
 def shorten(text: str, width: float) -> str:
     """As much of the text as fits into so many units of a plot."""
-    most = max(3, math.floor(width / _LETTERS))
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return shortened(text, max(3, math.floor(width / _LETTERS)), "…")

@@ -36,6 +36,7 @@ from match.reports.words import (
 from match.sprt import Sprt
 from match.statistics import PLAYED_OUT
 from match.summary import HISTOGRAM_EDGES, Summary
+from server.width import shortened
 
 _WIDEST: Final = 1000.0  # Elo in a plot
 
@@ -228,8 +229,8 @@ def _starts(summary: Summary) -> str | None:
     return stacked_bars(bars, "games won, drawn and lost") if bars else None
 
 
-def _shorten(text: str, length: int = 10) -> str:
-    return text if len(text) <= length else f"{text[: length - 1]}…"
+def _shorten(text: str, columns: int = 10) -> str:
+    return shortened(text, columns, "…")
 
 
 def _histogram(summary: Summary) -> str | None:

@@ -4,7 +4,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from client.admin import AdminClient, ObserverEvent, PreparedRoom
+from client.admin import AdminClient, PreparedRoom
 from client.errors import (
     AuthenticationError,
     ClientError,
@@ -17,19 +17,14 @@ from protocol.dialects.hase_und_igel_2018 import HASE_UND_IGEL_2018
 from protocol.messages import (
     AuthenticateRequest,
     CloseConnection,
-    ErrorMessage,
     JoinedGameRoom,
-    Left,
-    Memento,
-    Observed,
-    Paused,
     PauseRequest,
     PlayerScore,
     Prepared,
     Slot,
     Testing,
 )
-from tests.client.fake import DIALECT, ROOM, START, FakeServer, connected, result, together
+from tests.client.fake import DIALECT, ROOM, FakeServer, connected, together
 from tests.client.offices import HELLO, goes_on, refuses, session, watch
 
 GOODBYE = "\n  <sc.protocol.CloseConnection/>\n</protocol>"
@@ -48,47 +43,6 @@ async def test_a_room_is_prepared() -> None:
             "  </prepare>"
         )
         await server.says(JoinedGameRoom("some other room", 1), Prepared(ROOM, ("c1", "c2")))
-        await server.hears_a_goodbye()
-
-    await session(acts, serves)
-
-
-async def test_a_game_is_observed_to_its_end() -> None:
-    events: list[ObserverEvent] = [
-        Memento(START, ("Alice", "Bob")),
-        Paused(is_paused=True),
-        ErrorMessage("no"),
-        result((0,)),
-    ]
-    seen: list[ObserverEvent] = []
-
-    async def acts(admin: AdminClient) -> None:
-        seen.extend([event async for event in await admin.observe(ROOM)])
-
-    async def serves(server: FakeServer) -> None:
-        await server.hears(f'\n  <observe roomId="{ROOM}"/>')
-        await server.says(Observed(ROOM))
-        await server.says_in_room(*events)
-        await server.says(Left("another room"), Left(ROOM))
-        await server.hears_a_goodbye()
-
-    await session(acts, serves)
-    assert seen == events
-
-
-async def test_two_rooms_can_be_observed_at_once() -> None:
-    async def acts(admin: AdminClient) -> None:
-        first, second = await admin.observe(ROOM), await admin.observe("other")
-        assert [event async for event in second] == []
-        assert [event async for event in first] == [Paused(is_paused=False)]
-
-    async def serves(server: FakeServer) -> None:
-        await server.hears(f'\n  <observe roomId="{ROOM}"/>')
-        await server.says(Observed(ROOM))
-        await server.hears('\n  <observe roomId="other"/>')
-        await server.says(Observed("other"))
-        await server.says_in_room(Paused(is_paused=False))
-        await server.says(Left(ROOM), Left("other"))
         await server.hears_a_goodbye()
 
     await session(acts, serves)
@@ -247,22 +201,6 @@ async def test_hase_und_igel_is_administered_in_its_own_words() -> None:
         await server.hears_the_end()
 
     await session(acts, serves, HASE_UND_IGEL_2018, "passphrase")
-
-
-async def test_an_observation_ends_with_an_error_if_the_connection_does() -> None:
-    async def acts(admin: AdminClient) -> None:
-        observation = await admin.observe(ROOM)
-        assert await anext(observation) == Paused(is_paused=True)
-        with pytest.raises(ConnectionLostError, match="the server ended the connection"):
-            await anext(observation)
-
-    async def serves(server: FakeServer) -> None:
-        await server.hears(f'\n  <observe roomId="{ROOM}"/>')
-        await server.says(Observed(ROOM))
-        await server.says_in_room(Paused(is_paused=True))
-        await server.ends()
-
-    await session(acts, serves)
 
 
 async def test_a_goodbye_without_a_reason_is_not_taken_for_consent() -> None:

@@ -1,21 +1,13 @@
 from __future__ import annotations
 
-import threading
-from collections.abc import Awaitable, Callable
-from typing import Any
-
 import pytest
 import trio
 from trio.testing import MockClock
 
-from client.asking import Strategy
-from client.errors import ConnectionLostError, NotAMoveError, RequestRefusedError, ServerProtocolError, StrategyError
-from client.player import GameEnd, GameReport, Player, Responder, respond_with
+from client.errors import ConnectionLostError, RequestRefusedError, ServerProtocolError
+from client.player import GameEnd, GameReport, Player
 from client.strategies import make_responder
-from game.api import Move, State
-from game.blokus.move import SetMove
-from game.blokus.polyomino import Color, Rotation, Shape
-from game.hase_und_igel import HaseUndIgelMove
+from game.api import State
 from protocol.messages import (
     Cause,
     CloseConnection,
@@ -25,7 +17,6 @@ from protocol.messages import (
     JoinRequest,
     Left,
     Memento,
-    MoveData,
     MoveRequest,
     Paused,
     Result,
@@ -34,48 +25,7 @@ from protocol.messages import (
     WelcomeMessage,
 )
 from tests.client.fake import DIALECT, ROOM, START, FakeServer, connected, result, together
-from tests.patience import PATIENCE
-
-MOVE = next(START.generate_legal_moves())
-
-
-def _first(state: State) -> Move:
-    return next(iter(state.generate_legal_moves()))
-
-
-async def _first_async(state: State) -> Move:
-    return _first(state)
-
-
-PLAYS_FIRST = respond_with(_first_async)
-
-
-async def _game(serves: Callable[[FakeServer], Awaitable[None]], responder: Responder = PLAYS_FIRST) -> GameReport:
-    """Join and play against a server that does what `serves` says from the first position on."""
-    transport, server = connected()
-    player = Player(transport)
-    reports: list[GameReport] = []
-
-    async def plays() -> None:
-        await player.join("swc_2021_blokus")
-        reports.append(await player.play_with(responder))
-        await transport.aclose()
-
-    async def runs() -> None:
-        await server.hears('<protocol>\n  <join gameType="swc_2021_blokus"/>')
-        await server.says(Joined(ROOM))
-        await serves(server)
-
-    await together(plays, runs)
-    return reports[0]
-
-
-async def _hears_move(server: FakeServer) -> None:
-    await server.hears(f'\n  <room roomId="{ROOM}">\n    <data class="sc.plugin2021.SetMove">')
-    await server.hears(
-        '\n      <piece color="BLUE" kind="PENTO_V" rotation="NONE" isFlipped="false">'
-        '\n        <position x="0" y="0"/>\n      </piece>\n    </data>\n  </room>'
-    )
+from tests.client.seat import MOVE, PLAYS_FIRST, first, first_async, hears_move, play_against
 
 
 @pytest.mark.parametrize(
@@ -121,12 +71,12 @@ async def test_a_whole_game_is_reported() -> None:
 
     async def serves(server: FakeServer) -> None:
         await server.asks(START)
-        await _hears_move(server)
+        await hears_move(server)
         await server.says_in_room(Memento(after), result((0,)))
         await server.says(Left(ROOM))
         await server.hears_a_goodbye()
 
-    report = await _game(serves)
+    report = await play_against(serves)
     assert report == GameReport(GameEnd.RESULT, ROOM, 0, result((0,)), after, 1)
     assert (report.has_won, report.is_draw, report.cause) == (True, False, Cause.REGULAR)
 
@@ -145,7 +95,7 @@ async def test_whoever_watches_is_told_of_everything_the_room_says() -> None:
         await server.hears("<protocol>\n  <join/>")
         await server.says(Joined(ROOM))
         await server.asks(START)
-        await _hears_move(server)
+        await hears_move(server)
         await server.says(RoomMessage(ROOM, None))
         await server.says_in_room(result((0,)))
         await server.says(Left(ROOM))
@@ -173,13 +123,13 @@ async def test_a_game_can_be_lost_or_drawn() -> None:
 async def test_the_end_of_another_room_is_not_ours() -> None:
     async def serves(server: FakeServer) -> None:
         await server.asks(START)
-        await _hears_move(server)
+        await hears_move(server)
         await server.says(Left("another"))
         await server.says_in_room(Paused(is_paused=True))
         await server.says(Left(ROOM))
         await server.hears_a_goodbye()
 
-    assert (await _game(serves)).end is GameEnd.LEFT
+    assert (await play_against(serves)).end is GameEnd.LEFT
 
 
 @pytest.mark.parametrize(
@@ -189,22 +139,22 @@ async def test_the_end_of_another_room_is_not_ours() -> None:
 async def test_an_end_without_a_word_is_reported(last: bytes, end: GameEnd) -> None:
     async def serves(server: FakeServer) -> None:
         await server.asks(START)
-        await _hears_move(server)
+        await hears_move(server)
         await server.says_bytes(last)
         await server.stream.aclose()
 
-    assert (await _game(serves)).end is end
+    assert (await play_against(serves)).end is end
 
 
 async def test_a_refused_move_is_reported_with_the_servers_words() -> None:
     async def serves(server: FakeServer) -> None:
         await server.asks(START, seat=1)
-        await _hears_move(server)
+        await hears_move(server)
         await server.says_in_room(ErrorMessage("not your turn"))
         await server.says(ErrorPacket("It's not your turn yet"), CloseConnection())
         await server.hears_a_goodbye()
 
-    report = await _game(serves)
+    report = await play_against(serves)
     assert (report.end, report.seat) == (GameEnd.REFUSED, 1)
     assert report.errors == ("not your turn", "It's not your turn yet")
 
@@ -212,36 +162,36 @@ async def test_a_refused_move_is_reported_with_the_servers_words() -> None:
 async def test_a_request_that_was_refused_need_not_end_the_game() -> None:
     async def serves(server: FakeServer) -> None:
         await server.asks(START)
-        await _hears_move(server)
+        await hears_move(server)
         await server.says(ErrorPacket("not now"))
         await server.says_in_room(result((1,)))
         await server.says(Left(ROOM))
         await server.hears_a_goodbye()
 
-    report = await _game(serves)
+    report = await play_against(serves)
     assert (report.end, report.errors) == (GameEnd.RESULT, ("not now",))
 
 
 async def test_whoever_is_sent_away_over_a_move_was_refused() -> None:
     async def serves(server: FakeServer) -> None:
         await server.asks(START)
-        await _hears_move(server)
+        await hears_move(server)
         await server.says_in_room(ErrorMessage("illegal"))
         await server.says(CloseConnection())
         await server.hears_a_goodbye()
 
-    report = await _game(serves)
+    report = await play_against(serves)
     assert (report.end, report.errors) == (GameEnd.REFUSED, ("illegal",))
 
 
 async def test_a_result_counts_however_the_connection_ends() -> None:
     async def serves(server: FakeServer) -> None:
         await server.asks(START)
-        await _hears_move(server)
+        await hears_move(server)
         await server.says_in_room(result((1,)))
         await server.stream.aclose()
 
-    assert (await _game(serves)).end is GameEnd.RESULT
+    assert (await play_against(serves)).end is GameEnd.RESULT
 
 
 async def test_the_end_of_the_game_stops_a_strategy_that_still_thinks(autojump_clock: MockClock) -> None:
@@ -252,7 +202,7 @@ async def test_the_end_of_the_game_stops_a_strategy_that_still_thinks(autojump_c
         await server.says(Left(ROOM))
         await server.hears_a_goodbye()
 
-    report = await _game(serves, make_responder("silent"))
+    report = await play_against(serves, make_responder("silent"))
     assert (report.end, report.cause, report.moves_played) == (GameEnd.RESULT, Cause.HARD_TIMEOUT, 0)
 
 
@@ -264,23 +214,23 @@ async def test_a_second_request_while_an_answer_is_on_its_way_is_not_answered_tw
         await trio.sleep(100)
         await server.stream.aclose()
 
-    assert (await _game(serves, make_responder("slow", seed=1))).moves_played == 1
+    assert (await play_against(serves, make_responder("slow", seed=1))).moves_played == 1
 
 
 async def test_the_next_request_may_come_while_the_strategy_still_tidies_up() -> None:
     async def lingers(player: Player, state: State) -> None:
-        await player.send_move(_first(state))
+        await player.send_move(first(state))
         await trio.sleep_forever()
 
     async def serves(server: FakeServer) -> None:
         await server.asks(START)
-        await _hears_move(server)
+        await hears_move(server)
         await server.says_in_room(Memento(START), MoveRequest())
-        await _hears_move(server)
+        await hears_move(server)
         await server.says(Left(ROOM))
         await server.hears_a_goodbye()
 
-    assert (await _game(serves, lingers)).moves_played == 2
+    assert (await play_against(serves, lingers)).moves_played == 2
 
 
 async def test_a_player_that_vanishes_knows_it() -> None:
@@ -288,7 +238,7 @@ async def test_a_player_that_vanishes_knows_it() -> None:
         await server.asks(START)
         await server.hears_the_end()
 
-    assert (await _game(serves, make_responder("crash"))).end is GameEnd.ABANDONED
+    assert (await play_against(serves, make_responder("crash"))).end is GameEnd.ABANDONED
 
 
 async def test_a_connection_that_breaks_while_answering_is_lost() -> None:
@@ -300,7 +250,7 @@ async def test_a_connection_that_breaks_while_answering_is_lost() -> None:
         await server.asks(START)
         await server.hears_the_end()
 
-    assert (await _game(serves, breaks)).end is GameEnd.LOST
+    assert (await play_against(serves, breaks)).end is GameEnd.LOST
 
 
 async def test_an_answer_that_could_not_be_sent_leaves_the_verdict_to_the_server() -> None:
@@ -314,7 +264,7 @@ async def test_an_answer_that_could_not_be_sent_leaves_the_verdict_to_the_server
         await server.says(Left(ROOM))
         await server.hears_a_goodbye()
 
-    assert (await _game(serves, loses)).end is GameEnd.RESULT
+    assert (await play_against(serves, loses)).end is GameEnd.RESULT
 
 
 async def test_an_error_of_the_strategy_comes_out_as_it_is() -> None:
@@ -325,170 +275,8 @@ async def test_an_error_of_the_strategy_comes_out_as_it_is() -> None:
         await server.asks(START)
 
     with pytest.raises(ExceptionGroup) as group:  # the test's own nursery
-        await _game(serves, fails)
+        await play_against(serves, fails)
     assert group.group_contains(LookupError, match="no idea", depth=1)
-
-
-# -- strategies -----------------------------------------------------------------------------------------------------
-
-
-async def _play(
-    strategy: Strategy, serves: Callable[[FakeServer], Awaitable[None]] | None = None
-) -> GameReport | Exception:
-    """Like `_game`, with a strategy; the error, if that ended it. The server waits for a goodbye at least."""
-    transport, server = connected()
-    outcomes: list[GameReport | Exception] = []
-
-    async def plays() -> None:
-        player = Player(transport)
-        await player.join()
-        try:
-            outcomes.append(await player.play(strategy))
-        except Exception as error:
-            outcomes.append(error)
-            await server.hears("\n  <sc.protocol.CloseConnection/>\n</protocol>")  # while the connection is still open
-            await server.ends()
-        await transport.aclose()
-
-    async def runs() -> None:
-        await server.hears("<protocol>\n  <join/>")
-        await server.says(Joined(ROOM))
-        await server.asks(START)
-        if serves:
-            await serves(server)
-
-    await together(plays, runs)
-    return outcomes[0]
-
-
-async def test_a_plain_function_is_a_strategy() -> None:
-    async def serves(server: FakeServer) -> None:
-        await _hears_move(server)
-        await server.says(Left(ROOM))
-        await server.hears_a_goodbye()
-
-    report = await _play(_first, serves)
-    assert isinstance(report, GameReport)
-    assert (report.end, report.moves_played) == (GameEnd.LEFT, 1)
-
-
-async def test_hints_are_sent_along() -> None:
-    async def serves(server: FakeServer) -> None:
-        await server.hears(f'\n  <room roomId="{ROOM}">\n    <data class="sc.plugin2021.SetMove">')
-        await server.hears(
-            '\n      <piece color="BLUE" kind="PENTO_V" rotation="NONE" isFlipped="false">'
-            '\n        <position x="0" y="0"/>\n      </piece>\n      <hint content="depth 3"/>\n    </data>\n  </room>'
-        )
-        await server.says(Left(ROOM))
-        await server.hears_a_goodbye()
-
-    assert isinstance(await _play(lambda _state: MoveData(MOVE, ("depth 3",)), serves), GameReport)
-
-
-async def test_a_move_against_the_rules_is_sent_and_left_to_the_server() -> None:
-    async def serves(server: FakeServer) -> None:
-        await server.hears(f'\n  <room roomId="{ROOM}">\n    <data class="sc.plugin2021.SetMove">')
-        await server.hears(
-            '\n      <piece color="RED" kind="MONO" rotation="NONE" isFlipped="false">'
-            '\n        <position x="7" y="-7"/>\n      </piece>\n    </data>\n  </room>'
-        )
-        await server.says_in_room(ErrorMessage("no"), result((1,)))
-        await server.says(Left(ROOM))
-        await server.hears_a_goodbye()
-
-    report = await _play(lambda _state: SetMove(Color.RED, Shape.MONO, Rotation.NONE, False, 7, -7), serves)
-    assert isinstance(report, GameReport)
-    assert report.errors == ("no",)
-
-
-CAUGHT = "; expected a SetMove, such as those of state.generate_legal_moves()"
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (None, "None is not a move; a strategy has to return its move (is a return statement missing?)" + CAUGHT),
-        ("pass", "'pass' of type str cannot be sent as a move of this game" + CAUGHT),
-        ([MOVE], "of type list cannot be sent as a move of this game" + CAUGHT),
-        (HaseUndIgelMove(()), "of type HaseUndIgelMove cannot be sent as a move of this game" + CAUGHT),
-        (
-            SetMove("BLUE", Shape.MONO, 9, "no", 0, 0),  # type: ignore[arg-type]
-            (
-                "this SetMove cannot be sent: color is 'BLUE', expected a Color such as Color.BLUE; rotation is 9, "
-                "expected a Rotation such as Rotation.NONE; is_flipped is 'no', expected a value of type bool"
-            ),
-        ),
-        (MoveData(None), "None is not a move"),
-    ],
-    ids=["nothing", "text", "list", "other game", "wrong values in it", "nothing with hints"],
-)
-@pytest.mark.parametrize("is_async", [False, True])
-async def test_what_is_no_move_is_an_error_at_once_and_gives_up_the_seat(value: Any, text: str, is_async: bool) -> None:
-    async def answers(_state: State) -> Any:
-        return value
-
-    error = await _play(answers if is_async else lambda _state: value)
-    assert isinstance(error, NotAMoveError)
-    assert text in str(error)
-    assert error.value is (value.move if isinstance(value, MoveData) else value)
-
-
-@pytest.mark.parametrize("hints", ["a hint", (1,), None, 7])
-async def test_hints_that_are_not_texts_are_an_error_at_once(hints: Any) -> None:
-    error = await _play(lambda _state: MoveData(MOVE, hints))
-    assert type(error) is StrategyError
-    assert str(error) == f"the hints {hints!r} cannot be sent; expected a tuple of texts, such as ('a hint',)"
-
-
-async def test_a_strategy_that_fails_gives_up_its_seat() -> None:
-    def fails(_state: State) -> Move:
-        raise LookupError("no idea")
-
-    assert isinstance(await _play(fails), LookupError)
-
-
-async def test_a_responder_in_place_of_a_strategy_is_an_error_at_once() -> None:
-    async def responds(player: Player, state: State) -> None:
-        await player.send_move(MOVE)
-
-    error = await _play(responds)  # type: ignore[arg-type]
-    assert isinstance(error, TypeError)
-    assert "missing 1 required positional argument: 'state'" in str(error)
-
-
-async def test_a_responder_that_returns_its_move_is_an_error_at_once() -> None:
-    async def returns(player: Player, state: State) -> Move:
-        return MOVE
-
-    async def serves(server: FakeServer) -> None:
-        await server.asks(START)
-        await server.hears_a_goodbye()
-
-    with pytest.raises(ExceptionGroup) as group:  # the test's own nursery
-        await _game(serves, returns)  # type: ignore[arg-type]
-    assert group.group_contains(StrategyError, match=r"returned a SetMove, .* use Player\.play$", depth=1)
-
-
-async def test_the_end_of_the_game_is_noticed_while_a_plain_function_computes() -> None:
-    computing, going_on = trio.Event(), threading.Event()
-
-    def thinks(state: State) -> Move:
-        trio.from_thread.run_sync(computing.set)
-        assert going_on.wait(PATIENCE)
-        return MOVE
-
-    async def serves(server: FakeServer) -> None:
-        await computing.wait()
-        await server.says_in_room(result((1,), causes=(Cause.HARD_TIMEOUT, Cause.REGULAR)))
-        await server.says(Left(ROOM))
-        await server.hears_a_goodbye()
-
-    try:
-        report = await _play(thinks, serves)
-    finally:
-        going_on.set()
-    assert isinstance(report, GameReport)
-    assert (report.cause, report.moves_played) == (Cause.HARD_TIMEOUT, 0)
 
 
 async def test_a_player_that_has_left_can_send_no_move() -> None:
@@ -506,7 +294,7 @@ async def test_a_request_without_a_position_is_the_servers_fault() -> None:
     player = Player(transport)
     await player.join()
     with pytest.raises(ServerProtocolError, match="asked for a move before it had sent a position"):
-        await player.play(_first_async)
+        await player.play(first_async)
 
 
 async def test_connecting_says_goodbye_in_the_end() -> None:

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from server.editions import EDITIONS, choose_default, choose_editions
+from server.editions import EDITIONS, choose_default, choose_editions, editions_meant
 from server.errors import Fault, StartError
 from server.policy import Edition
 
@@ -90,6 +90,20 @@ def test_the_default_game_is_the_one_named_or_the_first() -> None:
         StartError, match=f"defaultGame chess: there is no such gameType, expected {GAME_TYPE} or other"
     ):
         choose_default("chess", editions)
+
+
+def test_an_edition_is_no_default_game() -> None:
+    with pytest.raises(StartError) as refused:
+        choose_default("hase-und-igel-2018", choose_editions({}, {}))
+    assert "that is an edition, expected its gameType swc_2018_hase_und_igel" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("word", "count"),
+    [("swc_2021_blokus", 4), ("blokus-2021", 4), ("Blokus", 5), ("hase_und_igel", 1), ("hase", 1), ("has", 0), ("", 0)],
+)
+def test_a_game_is_meant_by_its_game_type_and_by_what_its_editions_begin_with(word: str, count: int) -> None:
+    assert len(editions_meant(word)) == count
 
 
 def test_the_documents_policy_and_the_release_s_differ_in_what_the_specification_lists() -> None:

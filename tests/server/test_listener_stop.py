@@ -13,8 +13,8 @@ import pytest
 import trio
 from trio.testing import memory_stream_pair, wait_all_tasks_blocked
 
-from client.admin import ObserverEvent
 from client.errors import ConnectionLostError
+from client.observation import ObserverEvent
 from client.player import GameReport
 from protocol.messages import Result
 from server import events

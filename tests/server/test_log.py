@@ -215,3 +215,20 @@ def test_our_own_failures_are_errors_and_others_faults_are_warnings() -> None:
     assert (
         LEVELS.get(events.ConnectionClosed, logging.INFO) == logging.INFO
     )  # says why, which an operator wants to know
+
+
+def test_the_line_that_says_where_the_server_listens_fits_into_80_columns() -> None:
+    (line,) = logged(io.StringIO(), "console", events.ServerStarted(("127.0.0.1:13050",)))
+    assert len(line) < 80
+    assert line.endswith("addresses=['127.0.0.1:13050']")
+
+
+def test_fields_stand_below_each_other_whatever_the_event_is_called() -> None:
+    lines = logged(io.StringIO(), "console", MOVE, ENDED)
+    assert len({line.index("room=") for line in lines}) == 1
+
+
+@pytest.mark.parametrize("file", [io.StringIO(), Terminal()])
+def test_no_line_is_divided_however_long_it_is(file: io.StringIO) -> None:
+    (line,) = logged(file, "console", events.ServerStarted(tuple(f"127.0.0.1:{port}" for port in range(10000, 10040))))
+    assert "127.0.0.1:10039" in line

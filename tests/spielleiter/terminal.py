@@ -11,8 +11,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, TextIO
+from unicodedata import east_asian_width
 
 _CONTROL: Final = re.compile(r"\r\n|\n|\r|\033\[(\d*)([A-Za-z])|\033\[[\d;]+m")
+_SECOND_HALF: Final = "\0"
+"""Stands for the second column of a wide character."""
 
 
 def seen(written: str, columns: int, rows: int) -> list[str]:
@@ -25,8 +28,10 @@ def seen(written: str, columns: int, rows: int) -> list[str]:
         control = _CONTROL.match(written, position)
         if control is None:
             assert written[position].isprintable()
-            lines[row] = lines[row][:column].ljust(column) + written[position] + lines[row][column + 1 :]
-            column += 1
+            wide = east_asian_width(written[position]) in "WF"
+            shown = written[position] + _SECOND_HALF * wide
+            lines[row] = lines[row][:column].ljust(column) + shown + lines[row][column + len(shown) :]
+            column += len(shown)
             assert column < columns, f"too wide: {lines[row]!r}"
             position += 1
             continue
@@ -44,7 +49,7 @@ def seen(written: str, columns: int, rows: int) -> list[str]:
                 lines[row:] = [lines[row][:column]]
             case other:
                 raise AssertionError(f"unknown: {other}")
-    return [line.rstrip() for line in lines[:-1]]
+    return [line.replace(_SECOND_HALF, "").rstrip() for line in lines[:-1]]
 
 
 class Pty:

@@ -14,7 +14,8 @@ from game.blokus.rulesets import BLOKUS_2021, BLOKUS_2027
 from game.blokus.state import BlokusState
 from game.hase_und_igel.ruleset import HASE_UND_IGEL_2018
 from protocol.dialects.blokus_2021_r1 import CountedState
-from spielleiter.board import Look, colors_of, draw, printable, shortened, text_width, wrapped
+from server.width import text_width
+from spielleiter.board import Look, colors_of, draw
 
 NAMES = ("Alice", "Jörg")
 NOBODY = ("", "")
@@ -179,22 +180,13 @@ def test_the_colours_of_a_seat() -> None:
     assert colors_of(TRACK, 0) == ()
 
 
-def test_text_is_as_wide_as_a_terminal_shows_it() -> None:
-    assert text_width("Jörg") == 4
-    assert text_width("日本") == 4
-    assert text_width("Jo\u0308rg") == 4
-    assert shortened("日本日本", 7) == "日本.."
-    assert shortened("Alice", 5) == "Alice"
+@pytest.mark.parametrize("state", [played(BLOKUS, 30), played(TRACK, 12)], ids=["blokus", "track"])
+@pytest.mark.parametrize("columns", [25, 32, 44, 60, 66, 80, 90])
+def test_names_of_wide_characters_fit_into_a_drawing(state: State, columns: int) -> None:
+    lines = draw(state, ("日本語の名前です", "자두 나무 숨"), Look(columns, 200))
+    assert lines is not None
+    assert max(map(text_width, lines)) <= columns
 
 
-def test_nothing_that_a_player_calls_itself_commands_the_terminal() -> None:
-    assert printable("a\033[2Jb\nc\td") == r"a\x1b[2Jb\nc\td"
-    assert printable("wide\u3000blank, private \ue000") == "wide blank, private ?"
+def test_a_name_commands_no_terminal() -> None:
     assert "\033" not in "\n".join(drawn(BLOKUS, Look(), ("\033[2J", "\r")))
-
-
-def test_lines_are_divided_between_words() -> None:
-    assert wrapped("over: nobody wins against (12, 3) at all", 30) == ["over: nobody wins against", "  (12, 3) at all"]
-    assert wrapped("turn   1  a", 30) == ["turn   1  a"]
-    assert wrapped("a-very-long-word-that-is-one", 10) == ["a-very-long-word-that-is-one"]
-    assert wrapped("", 10) == [""]

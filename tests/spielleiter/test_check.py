@@ -145,8 +145,8 @@ def test_a_warning_beside_a_failure_is_counted(steps: list[StepResult]) -> None:
             ("bot", "--soft-timeout", "3", "--hard-timeout", "2"),
             "the soft time limit (3 ms) is above the hard one (2 ms)",
         ),
-        (("bot", "--hard-timeout", "9" * 23), "is not in the range 1<=x<=2147483647"),
-        (("bot", "--pause", "1e300"), "is not in the range 0<x<=31622400"),
+        (("bot", "--hard-timeout", "9" * 23), "' cannot be used, expected a whole number from 1 to 2147483647"),
+        (("bot", "--pause", "1e300"), "'1e300' cannot be used, expected a number above 0 and up to 31622400"),
     ],
 )
 def test_misuse_is_one_line(arguments: tuple[str, ...], problem: str) -> None:

@@ -138,6 +138,13 @@ def test_a_line_that_is_too_wide_for_the_terminal_is_divided_between_words(monke
         ]
 
 
+def test_a_line_with_wide_characters_is_divided_where_the_terminal_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pty(columns=40) as terminal:
+        monkeypatch.setattr(sys, "stdout", terminal.file)
+        tell("日本語の名前です: +3 =0 -1, points 117.5")
+        assert seen(terminal.end(), 40, 24) == ["日本語の名前です: +3 =0 -1, points", "  117.5"]
+
+
 def test_a_command_to_copy_is_not_divided() -> None:
     with pty(columns=40) as terminal:
         line = fitted("nobody listens there; start a server with `spielleiter serve --port 1`", terminal.file)

@@ -78,6 +78,13 @@ def test_a_match_is_told_and_kept(games: dict[int, GameRecord], tmp_path: Path) 
 
 
 @pytest.mark.usefixtures("games")
+def test_what_went_wrong_stands_below_the_results_behind_a_name_of_wide_characters(tmp_path: Path) -> None:
+    done = play(tmp_path, "--name1", "日本語日本")
+    assert "\n日本語日本: +" in done.stdout
+    assert "\n            0 crashes" in done.stdout
+
+
+@pytest.mark.usefixtures("games")
 def test_options_of_the_official_test_client_are_understood(tmp_path: Path) -> None:
     done = run(
         *("match", "--tests", "4", "--player1", "builtin:first", "--player2", "builtin:first", "--name1", "new"),
@@ -184,9 +191,9 @@ def test_a_book_is_played_in_its_order_or_in_one_that_the_seed_draws(book: Path,
         ((*MATCH, "--start-piece", "PENTO_V", "--game", HASE), f"{HASE} has no option startPiece"),
         ((*MATCH, "--start-piece", "PENTO_X", "--game", BLOKUS_2021), "'PENTO_X' is not one of"),
         ((*MATCH, "--soft-timeout", "10001"), "the soft time limit (10001 ms) is above the hard one (10000 ms)"),
-        ((*MATCH, "--soft-timeout", "9" * 23), "is not in the range 1<=x<=2147483647"),
+        ((*MATCH, "--soft-timeout", "9" * 23), "' cannot be used, expected a whole number from 1 to 2147483647"),
         ((*MATCH, "-n", "9" * 9), "999999999 games cannot be played, expected 1 to 1000000"),
-        ((*MATCH, "-j", "9" * 9), "is not in the range 1<=x<=1024"),
+        ((*MATCH, "-j", "9" * 9), "' cannot be used, expected a whole number from 1 to 1024"),
         ((*MATCH, "-n", "0"), "0"),
         ((*MATCH, "--pin", "-j", "1000"), "need 2000 cores"),
     ],

@@ -12,9 +12,11 @@ from match.check import CheckSetup
 from match.setup import Patience
 from server.config import Config
 from server.editions import choose_editions
+from spielleiter.admin import admin
 from spielleiter.check import check
+from spielleiter.cli import cli
 from spielleiter.match import match_command
-from spielleiter.options import TIMEOUTS, is_given, timeout_options, why_without_effect
+from spielleiter.options import TIMEOUTS, chosen_edition, is_given, timeout_options, why_without_effect
 from spielleiter.tournament import tournament
 
 HELPS = {"soft": "A move.", "hard": "No move.", "start": "Start.", "exit": "Exit.", "game": "Game."}
@@ -115,3 +117,76 @@ def test_commands_take_the_timeouts_they_know(command: click.Command, names: lis
     kind = taken["exit_timeout"].type
     assert isinstance(kind, click.FloatRange)
     assert kind.min_open == has_to_exit
+
+
+EDITION_AS_GAME = "'hase-und-igel-2018' is an edition of swc_2018_hase_und_igel, expected a gameType; use "
+GAME_OPTIONS = [
+    ("--game", "hase-und-igel-2018", EDITION_AS_GAME + "--edition hase-und-igel-2018"),
+    ("--game", "hase-und-igel", "(did you mean 'swc_2018_hase_und_igel'?)"),
+    ("--game", "blokus-2021", "(did you mean 'swc_2021_blokus'?)"),
+    ("--game", "Blokus", "(did you mean 'swc_2027_blokus' or 'swc_2021_blokus'?)"),
+    ("--game", "swc_2027_blocus", "(did you mean 'swc_2027_blokus'?)"),
+    ("--edition", "hase-und-igel", "'hase-und-igel' names a game, expected one of its editions: hase-und-igel-2018"),
+    ("--edition", "hase_und_igel", "names a game, expected one of its editions: hase-und-igel-2018"),
+    (
+        "--edition",
+        "swc_2021_blokus",
+        "expected one of its editions: blokus-2021-r3 or blokus-2021-21.4.0 or blokus-2021-r2 or blokus-2021-r1",
+    ),
+    ("--edition", "blokus-2072", "(did you mean 'blokus-2027'?)"),
+]
+
+
+def commands_with(option: str) -> list[click.Command]:
+    """All commands that have this option, but for the server's, whose options are its settings."""
+    found: list[click.Command] = []
+    waiting: list[click.Command] = [cli]
+    while waiting:
+        command = waiting.pop()
+        if isinstance(command, click.Group):
+            context = click.Context(command)
+            waiting += filter(None, (command.get_command(context, name) for name in command.list_commands(context)))
+        elif command.name != "serve" and any(option in each.opts for each in command.params):
+            found.append(command)
+    return found
+
+
+@pytest.mark.parametrize(("option", "value", "problem"), GAME_OPTIONS)
+def test_whoever_confuses_games_with_editions_is_told_the_right_name(option: str, value: str, problem: str) -> None:
+    for command in commands_with("--edition"):
+        done = CliRunner().invoke(command, [option, value])
+        assert done.exit_code == 2
+        assert problem in done.output
+
+
+def test_a_command_without_editions_is_told_the_game() -> None:
+    (command,) = set(commands_with("--game")) - set(commands_with("--edition"))
+    done = CliRunner().invoke(command, ["--game", "hase-und-igel-2018"])
+    assert done.exit_code == 2
+    assert EDITION_AS_GAME + "--game swc_2018_hase_und_igel" in done.output
+
+
+@pytest.mark.parametrize(
+    ("game", "edition", "problem"),
+    [
+        ("chess", None, "game 'chess' is not known here, expected swc_2027_blokus or "),
+        ("hase-und-igel-2018", None, f"game {EDITION_AS_GAME}edition hase-und-igel-2018"),
+        (None, "chess", "edition 'chess' is not known here, expected blokus-2027 or "),
+        ("swc_2027_blokus", "swc_2021_blokus", "edition 'swc_2021_blokus' names a game, expected one of its editions"),
+    ],
+)
+def test_a_file_is_told_the_same(game: str | None, edition: str | None, problem: str) -> None:
+    with pytest.raises(click.UsageError) as refused:
+        chosen_edition(game, edition)
+    assert refused.value.message.startswith(problem)
+
+
+def test_commands_about_games_that_are_at_the_server_do_not_claim_to_choose_one() -> None:
+    defaults = {
+        command.name: "that of the season that runs" in each.help
+        for command in admin.commands.values()
+        for each in command.params
+        if isinstance(each, click.Option) and each.name == "game" and each.help
+    }
+    assert [name for name, claims in defaults.items() if claims] == ["prepare"]
+    assert len(defaults) == len(admin.commands)

@@ -110,6 +110,16 @@ async def test_lines_are_divided_between_words(monkeypatch: pytest.MonkeyPatch, 
     assert " ".join(part.strip() for part in lines) == line
 
 
+async def test_wide_names_fit_into_board_and_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pty(columns=60) as terminal:
+        screen = on(monkeypatch, terminal.file)
+        names = ("日本語の名前です", "자두 나무 숲")
+        line = f"over: {names[0]} wins 136:127; {names[1]}: SOFT_TIMEOUT"
+        await in_turn(screen, lambda: screen.show(START, names), lambda: screen.say(line, below=True))
+        lines = seen(terminal.end(), 60, 24)
+    assert lines[-2:] == ["over: 日本語の名前です wins 136:127; 자두 나무 숲:", "  SOFT_TIMEOUT"]
+
+
 async def test_a_resized_terminal_gets_a_new_board_below(monkeypatch: pytest.MonkeyPatch) -> None:
     with pty() as terminal:
         screen = on(monkeypatch, terminal.file)

@@ -56,3 +56,7 @@ def test_long_names_are_cut() -> None:
     assert shorten("short", 100) == "short"
     assert shorten("x" * 50, 70) == "x" * 9 + "…"
     assert shorten("x" * 50, 0) == "xx…"
+
+
+def test_wide_names_are_cut_to_the_same_space() -> None:
+    assert shorten("日本語の名前" * 5, 70) == "日本語の…"

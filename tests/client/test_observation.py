@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import pytest
+
+from client.admin import AdminClient
+from client.errors import ConnectionLostError
+from client.observation import Feed, ObserverEvent
+from protocol.messages import ErrorMessage, Left, Memento, Observed, Paused
+from tests.client.fake import ROOM, START, FakeServer, result
+from tests.client.offices import session
+
+
+async def test_a_game_is_observed_to_its_end() -> None:
+    events: list[ObserverEvent] = [
+        Memento(START, ("Alice", "Bob")),
+        Paused(is_paused=True),
+        ErrorMessage("no"),
+        result((0,)),
+    ]
+    seen: list[ObserverEvent] = []
+
+    async def acts(admin: AdminClient) -> None:
+        seen.extend([event async for event in await admin.observe(ROOM)])
+
+    async def serves(server: FakeServer) -> None:
+        await server.hears(f'\n  <observe roomId="{ROOM}"/>')
+        await server.says(Observed(ROOM))
+        await server.says_in_room(*events)
+        await server.says(Left("another room"), Left(ROOM))
+        await server.hears_a_goodbye()
+
+    await session(acts, serves)
+    assert seen == events
+
+
+async def test_two_rooms_can_be_observed_at_once() -> None:
+    async def acts(admin: AdminClient) -> None:
+        first, second = await admin.observe(ROOM), await admin.observe("other")
+        assert [event async for event in second] == []
+        assert [event async for event in first] == [Paused(is_paused=False)]
+
+    async def serves(server: FakeServer) -> None:
+        await server.hears(f'\n  <observe roomId="{ROOM}"/>')
+        await server.says(Observed(ROOM))
+        await server.hears('\n  <observe roomId="other"/>')
+        await server.says(Observed("other"))
+        await server.says_in_room(Paused(is_paused=False))
+        await server.says(Left(ROOM), Left("other"))
+        await server.hears_a_goodbye()
+
+    await session(acts, serves)
+
+
+async def test_an_observation_ends_with_an_error_if_the_connection_does() -> None:
+    async def acts(admin: AdminClient) -> None:
+        observation = await admin.observe(ROOM)
+        assert await anext(observation) == Paused(is_paused=True)
+        with pytest.raises(ConnectionLostError, match="the server ended the connection"):
+            await anext(observation)
+
+    async def serves(server: FakeServer) -> None:
+        await server.hears(f'\n  <observe roomId="{ROOM}"/>')
+        await server.says(Observed(ROOM))
+        await server.says_in_room(Paused(is_paused=True))
+        await server.ends()
+
+    await session(acts, serves)
+
+
+@pytest.mark.parametrize("is_over", [True, False])
+async def test_what_came_before_the_end_can_be_taken_after_it(is_over: bool) -> None:
+    feed = Feed(ROOM, lambda: ConnectionLostError("gone"))
+    feed.put_nowait(Paused(is_paused=True))
+    feed.put_nowait(Memento(START))
+    feed.end(is_over=is_over)
+    assert [await anext(feed), await anext(feed)] == [Paused(is_paused=True), Memento(START)]
+    for _ in range(2):
+        with pytest.raises(StopAsyncIteration if is_over else ConnectionLostError):
+            await anext(feed)
