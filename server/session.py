@@ -105,6 +105,8 @@ class Session:
         self._was_silent = False
         self._ignored_seen = 0
         self._had_packet = False
+        self._is_looked_at = True
+        """Whether the last password was compared with the right one."""
         self._held_until = -inf
         """When this sender last stopped waiting because it had sent too much."""
         self._departure = Departure.UNKNOWN
@@ -257,18 +259,20 @@ class Session:
             self._held_until = trio.current_time()
 
     async def _slow_down_guessing(self, request: AuthenticateRequest) -> None:
-        """A wrong password is answered late if too many came before it, and none is looked at while too many wait."""
-        if self._guard.is_crowded or self._lobby.is_password(request.password):
+        """A wrong password is answered late if too many came before it, and not looked at while too many wait."""
+        now = trio.current_time()
+        self._is_looked_at = self._guard.admits(self._host, now)
+        if not self._is_looked_at or self._lobby.is_password(request.password):
             return
-        delay = self._guard.delay(self._host, trio.current_time())
+        delay = self._guard.delay(self._host, now)
         if delay > 0.0:
             self._stream.publish(events.AnswerDelayed(self._label, delay))
             with self._standing.interrupted(), self._guard.waiting(self._host):
                 await trio.sleep(delay)
 
     def _require_look(self) -> None:
-        """Raises RequestError while too many wrong passwords wait for their answer."""
-        if self._guard.is_crowded:
+        """Raises RequestError if the password that has come is not to be looked at."""
+        if not self._is_looked_at:
             raise RequestError(Fault.GUESSES_WAITING, GUESSES_WAITING)
 
     @property
