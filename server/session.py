@@ -36,6 +36,11 @@ from server.wire import Wire
 BUG = "bug"
 """Why a connection ended that met one of ours."""
 
+DROPPED_AT_ONCE = 32 * 1024
+"""So many bytes that come after the end of our stream are taken without a pause; few clients have more on the way."""
+DROPPING_PAUSE = 1.0
+"""Seconds between two pieces of what comes after that: a flood must not cost more after its refusal than before."""
+
 GUESSES_WAITING = "Too many wrong passwords are being tried at this server; try again in a few seconds"
 """What those are told whose password is not looked at for that reason."""
 
@@ -406,6 +411,7 @@ class Session:
                 await self._written.wait()
             if not self._written.is_set():
                 return
+            dropped = 0
             with trio.move_on_after(self._config.close_timeout):
                 while not self._is_input_over:
                     try:
@@ -413,3 +419,6 @@ class Session:
                     except (trio.BrokenResourceError, trio.ClosedResourceError):
                         return
                     self._is_input_over = not data
+                    dropped += len(data)
+                    if dropped > DROPPED_AT_ONCE:
+                        await trio.sleep(DROPPING_PAUSE)

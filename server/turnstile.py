@@ -1,14 +1,19 @@
 """Who has to wait a moment, so that those who play need not.
 
-Invariants: a turn of the event loop lets one through, in the order of coming, and more of them where players got many
-answers in the last turn: so many that they are expected to take half as long as those answers did. Between two turns
-everybody else who is ready has had one. While players are being answered, those who come through here use no more than
-`share` of a processor together, so a player that becomes ready finds the server idle most of the time, however many
-call at once. While nobody plays there is no such bound, and a busy server still lets new games begin.
+Invariants: a turn of the event loop lets one through, and more of them where players got many answers in the last
+turn: so many that they are expected to take half as long as those answers did. Between two turns everybody else who is
+ready has had one. There are two lines, each in the order of coming: suspects, who were refused something lately or have
+used much, and everybody else. While both wait, suspects get at most every other turn and a part of the processor time,
+so somebody new does not queue behind a flood. While players are being answered, those who come through here use no more
+than `share` of a processor together, so a player that becomes ready finds the server idle most of the time, however
+many call at once. That includes what cannot be measured for each connection (its tasks, its socket, its end), which is
+added in proportion to what can. While nobody plays there is no such bound, and a busy server still lets new games
+begin.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf
 from typing import Final
 
@@ -18,17 +23,52 @@ from server.allowance import Allowance
 
 ANSWERS_EACH: Final = 2  # to players, for every stranger beyond the first
 BURST: Final = 0.05  # seconds of processor time that may be used before the share counts
+SUSPECTS_PART: Final = 0.25  # of what all use here, for suspects while others wait as well
 PLAYED_FOR: Final = 1.0  # seconds after an answer to a player in which more are to be expected
 SMOOTHING: Final = 1 / 16  # the weight of the last packet in what one is expected to use
+COMPARED_AFTER: Final = 0.005  # seconds of measured use after which it is compared with all that was used
+MOST_OVERHEAD: Final = 8.0
+OVERHEAD_SMOOTHING: Final = 1 / 8  # the weight of the last comparison
 
 
 class Turnstile:
-    """`share` is the part of one processor that everybody who waits here may use while others play."""
+    """`share` is the part of one processor that everybody who waits here may use while others play.
 
-    __slots__ = ("_answered_at", "_answering", "_answers", "_budget", "_expected", "_queue", "allowance")
+    `processor_time` is a clock of what everything together has used, in seconds.
+    """
 
-    def __init__(self, share: float = 1.0) -> None:
-        self._queue: dict[_Ticket, None] = {}
+    __slots__ = (
+        "_answered_at",
+        "_answering",
+        "_answers",
+        "_budget",
+        "_expected",
+        "_leader",
+        "_measured",
+        "_others",
+        "_processor_time",
+        "_suspects",
+        "_suspects_budget",
+        "_used_before",
+        "_was_suspect",
+        "allowance",
+        "overhead",
+    )
+
+    def __init__(self, share: float = 1.0, processor_time: Callable[[], float] = lambda: 0.0) -> None:
+        self._processor_time = processor_time
+        self._used_before = processor_time()
+        self._measured = 0.0
+        """What was told here since `_used_before`."""
+        self.overhead = 1.0
+        """All that is used, as a multiple of what is measured."""
+        self._others: dict[_Ticket, None] = {}
+        self._suspects: dict[_Ticket, None] = {}
+        self._leader: _Ticket | None = None
+        """The one that opens the next turn; there is one while anybody waits."""
+        self._was_suspect = False
+        """The last one that was called."""
+        self._suspects_budget = Allowance(SUSPECTS_PART * share, BURST)
         self._answers = 0
         self._answering = 0.0
         self._answered_at = -inf
@@ -41,31 +81,45 @@ class Turnstile:
         """A player got an answer without waiting here, which has used so many seconds of processor time."""
         self._answers += 1
         self._answering += used
+        self._compare(used)
         self._answered_at = now
 
-    def charge(self, used: float, now: float) -> None:
+    def charge(self, used: float, now: float, *, is_suspect: bool = False) -> None:
         """Somebody who is not to keep players waiting has used so many seconds of processor time."""
         self._expected += SMOOTHING * (used - self._expected)
-        self._budget.take(used, now)
+        self._compare(used)
+        self._budget.take(self.overhead * used, now)
+        if is_suspect:
+            self._suspects_budget.take(self.overhead * used, now)
 
-    async def wait_for_turn(self) -> None:
+    def _compare(self, used: float) -> None:
+        self._measured += used
+        if self._measured < COMPARED_AFTER:
+            return
+        now = self._processor_time()
+        overhead = min(MOST_OVERHEAD, max(1.0, (now - self._used_before) / self._measured))
+        self.overhead += OVERHEAD_SMOOTHING * (overhead - self.overhead)
+        self._used_before, self._measured = now, 0.0
+
+    async def wait_for_turn(self, *, is_suspect: bool = False) -> None:
         """Wait until it is this task's turn; nobody is waited for who is not here."""
         ticket = _Ticket()
-        is_first = not self._queue
-        self._queue[ticket] = None
+        line = self._suspects if is_suspect else self._others
+        line[ticket] = None
         try:
-            if is_first:
+            if self._leader is None:
+                self._leader = ticket
                 self._forget_answers()  # what was answered while nobody waited lets no crowd in now
             else:
                 await ticket.called.wait()
             if ticket.is_through:
                 return
-            await self._pause()  # the first in the queue opens the next turn
+            await self._pause()
         finally:
             if not ticket.is_through:
-                was_first = next(iter(self._queue)) is ticket
-                del self._queue[ticket]
-                if was_first:
+                del line[ticket]
+                if self._leader is ticket:
+                    self._leader = None
                     self._open()
 
     def _forget_answers(self) -> None:
@@ -88,13 +142,27 @@ class Turnstile:
             most = min(most, int(self._answering / ANSWERS_EACH / self._expected))
         self.allowance = max(1, most)
         self._forget_answers()
-        for _ in range(min(self.allowance - 1, len(self._queue))):
-            ticket = next(iter(self._queue))
-            del self._queue[ticket]
+        for _ in range(self.allowance - 1):
+            line = self._next_line()
+            if not line:
+                return
+            ticket = next(iter(line))
+            del line[ticket]
             ticket.is_through = True
             ticket.called.set()
-        if self._queue:
-            next(iter(self._queue)).called.set()
+        line = self._next_line()
+        if line:
+            self._leader = next(iter(line))
+            self._leader.called.set()
+
+    def _next_line(self) -> dict[_Ticket, None]:
+        """Where the next one is called; an empty line if nobody waits."""
+        if self._others and self._suspects:
+            is_over = self._suspects_budget.take(0.0, trio.current_time()) > 0.0
+            self._was_suspect = not (self._was_suspect or is_over)
+        else:
+            self._was_suspect = bool(self._suspects)
+        return self._suspects if self._was_suspect else self._others
 
 
 class _Ticket:

@@ -184,8 +184,8 @@ def test_a_packet_is_there_as_soon_as_its_last_byte_is(
     for _ in range(20):
         for piece in cut(packet):
             reader.receive(piece)
-            found = reader.next_packet()
-        assert found is not None
+            last = reader.next_packet()
+        assert last is not None  # type: ignore[possibly-undefined]
 
 
 @pytest.mark.parametrize("stream", STREAMS)
@@ -194,5 +194,4 @@ def test_the_parser_is_given_nothing_incomplete(stream: bytes, monkeypatch: pyte
     expected = verdicts(stream, byte_by_byte)
     monkeypatch.setattr(reader_module, "new_parser", deferring)
     assert verdicts(stream, byte_by_byte) == expected
-    reader = PacketReader(AFTER_JOIN)
-    assert isinstance(reader._parser, DeferringParser)
+    assert type(PacketReader(AFTER_JOIN)._parser).__name__ == "DeferringParser"
