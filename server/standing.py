@@ -1,7 +1,7 @@
 """Whether the packets of one connection are answered at once or have to wait, and the processor time that they cost.
 
 Invariants: who plays and was refused nothing lately is answered at once. Everybody else waits in the turnstile; who was
-refused something lately, or has used a part of its budget, waits among the suspects there. Whoever has used more
+refused something lately, or has used a part of its budget, is a suspect there. Whoever has used more
 processor time than its budget waits until that is paid back, too; administrators need not. What a player's accepted
 packets cost is not counted against it: a fast player is not a flood. Time is measured in seconds of this thread's
 processor time, so a busy machine makes nobody look expensive; what cannot be measured for each connection is added in

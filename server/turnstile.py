@@ -1,14 +1,14 @@
 """Who has to wait a moment, so that those who play need not.
 
-Invariants: a turn of the event loop lets one through, and more of them where players got many answers in the last
-turn: so many that they are expected to take half as long as those answers did. Between two turns everybody else who is
-ready has had one. There are two lines, each in the order of coming: suspects, who were refused something lately or have
-used much, and everybody else. While both wait, suspects get at most every other turn and a part of the processor time,
-so somebody new does not queue behind a flood. While players are being answered, those who come through here use no more
-than `share` of a processor together, so a player that becomes ready finds the server idle most of the time, however
-many call at once. That includes what cannot be measured for each connection (its tasks, its socket, its end), which is
-added in proportion to what can. While nobody plays there is no such bound, and a busy server still lets new games
-begin.
+Invariants: a turn of the event loop lets one through, in the order of coming, and more of them where players got many
+answers in the last turn: so many that they are expected to take half as long as those answers did. Between two turns
+everybody else who is ready has had one. Suspects, who were refused something lately or have used much, have a line of
+their own; only its first one queues with everybody else, so somebody new does not wait for a flood.
+
+While players are being answered, those who come through here use no more than `share` of a processor together, and
+suspects no more than a part of that. So a player that becomes ready finds the server idle most of the time, however
+many call at once. What cannot be measured for each connection (its tasks, its socket, its end) is added in proportion
+to what can. While nobody plays there is no such bound, and a busy server still lets new games begin.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from server.allowance import Allowance
 
 ANSWERS_EACH: Final = 2  # to players, for every stranger beyond the first
 BURST: Final = 0.05  # seconds of processor time that may be used before the share counts
-SUSPECTS_PART: Final = 0.25  # of what all use here, for suspects while others wait as well
+SUSPECTS_PART: Final = 0.2  # of what all may use here while others play
 PLAYED_FOR: Final = 1.0  # seconds after an answer to a player in which more are to be expected
 SMOOTHING: Final = 1 / 16  # the weight of the last packet in what one is expected to use
 COMPARED_AFTER: Final = 0.005  # seconds of measured use after which it is compared with all that was used
@@ -43,14 +43,12 @@ class Turnstile:
         "_answers",
         "_budget",
         "_expected",
-        "_leader",
         "_measured",
-        "_others",
         "_processor_time",
+        "_queue",
         "_suspects",
         "_suspects_budget",
         "_used_before",
-        "_was_suspect",
         "allowance",
         "overhead",
     )
@@ -62,12 +60,9 @@ class Turnstile:
         """What was told here since `_used_before`."""
         self.overhead = 1.0
         """All that is used, as a multiple of what is measured."""
-        self._others: dict[_Ticket, None] = {}
-        self._suspects: dict[_Ticket, None] = {}
-        self._leader: _Ticket | None = None
-        """The one that opens the next turn; there is one while anybody waits."""
-        self._was_suspect = False
-        """The last one that was called."""
+        self._queue: dict[_Ticket, None] = {}
+        self._suspects = trio.Lock()
+        """Held by the suspect that stands in the queue; those who wait for it are let in in the order of coming."""
         self._suspects_budget = Allowance(SUSPECTS_PART * share, BURST)
         self._answers = 0
         self._answering = 0.0
@@ -103,23 +98,32 @@ class Turnstile:
 
     async def wait_for_turn(self, *, is_suspect: bool = False) -> None:
         """Wait until it is this task's turn; nobody is waited for who is not here."""
+        if not is_suspect:
+            await self._wait_in_line()
+            return
+        async with self._suspects:
+            debt = self._debt(self._suspects_budget)
+            if debt > 0.0:
+                await trio.sleep(debt)
+            await self._wait_in_line()
+
+    async def _wait_in_line(self) -> None:
         ticket = _Ticket()
-        line = self._suspects if is_suspect else self._others
-        line[ticket] = None
+        is_first = not self._queue
+        self._queue[ticket] = None
         try:
-            if self._leader is None:
-                self._leader = ticket
+            if is_first:
                 self._forget_answers()  # what was answered while nobody waited lets no crowd in now
             else:
                 await ticket.called.wait()
             if ticket.is_through:
                 return
-            await self._pause()
+            await self._pause()  # the first in the queue opens the next turn
         finally:
             if not ticket.is_through:
-                del line[ticket]
-                if self._leader is ticket:
-                    self._leader = None
+                was_first = next(iter(self._queue)) is ticket
+                del self._queue[ticket]
+                if was_first:
                     self._open()
 
     def _forget_answers(self) -> None:
@@ -127,13 +131,17 @@ class Turnstile:
         self._answering = 0.0
 
     async def _pause(self) -> None:
-        now = trio.current_time()
-        debt = self._budget.take(0.0, now) if now < self._answered_at + PLAYED_FOR else 0.0
+        debt = self._debt(self._budget)
         if debt > 0.0:
             await trio.sleep(debt)
             self._forget_answers()  # a crowd must not be let in for what was answered in so long a turn
         else:
             await trio.lowlevel.checkpoint()
+
+    def _debt(self, budget: Allowance) -> float:
+        """Seconds until `budget` is paid back, while others play."""
+        now = trio.current_time()
+        return budget.take(0.0, now) if now < self._answered_at + PLAYED_FOR else 0.0
 
     def _open(self) -> None:
         """Let through who is allowed to, beside the one that calls; the next one opens the turn after this."""
@@ -142,27 +150,13 @@ class Turnstile:
             most = min(most, int(self._answering / ANSWERS_EACH / self._expected))
         self.allowance = max(1, most)
         self._forget_answers()
-        for _ in range(self.allowance - 1):
-            line = self._next_line()
-            if not line:
-                return
-            ticket = next(iter(line))
-            del line[ticket]
+        for _ in range(min(self.allowance - 1, len(self._queue))):
+            ticket = next(iter(self._queue))
+            del self._queue[ticket]
             ticket.is_through = True
             ticket.called.set()
-        line = self._next_line()
-        if line:
-            self._leader = next(iter(line))
-            self._leader.called.set()
-
-    def _next_line(self) -> dict[_Ticket, None]:
-        """Where the next one is called; an empty line if nobody waits."""
-        if self._others and self._suspects:
-            is_over = self._suspects_budget.take(0.0, trio.current_time()) > 0.0
-            self._was_suspect = not (self._was_suspect or is_over)
-        else:
-            self._was_suspect = bool(self._suspects)
-        return self._suspects if self._was_suspect else self._others
+        if self._queue:
+            next(iter(self._queue)).called.set()
 
 
 class _Ticket:

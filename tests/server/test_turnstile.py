@@ -163,7 +163,7 @@ async def test_somebody_new_does_not_queue_behind_suspects() -> None:
     assert through.count("suspect") == CROWD
 
 
-async def test_suspects_use_a_part_of_what_all_use_while_others_wait(autojump_clock: object) -> None:
+async def test_suspects_use_a_part_of_what_all_may_use_while_others_play(autojump_clock: object) -> None:
     turnstile = Turnstile(share=0.25)
     used = {True: 0.0, False: 0.0}
 
