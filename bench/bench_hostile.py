@@ -1,15 +1,17 @@
 """Latency of moves with and without hostile clients: `python -m bench.bench_hostile [HOSTILE...] [--games N]`.
 
-Invariants: one server, one driver; quiet and attack by turns in the same run, medians of the rounds. Each number of
-hostile clients (500, unless others are given) is measured by itself. Players think for a tenth of a second or so, or
-answer at once (`--pace 0`: as many moves as the server can). With `--each` every kind of attack is shown alone as well,
-with `--kinds` only those that are named.
+Invariants: one server, one driver; quiet and attack by turns in the same run, medians of the rounds. What is quiet
+begins when the server has done with the attack before it. Each number of hostile clients (500, unless others are given)
+is measured by itself. Players think for a tenth of a second or so, or answer at once (`--pace 0`: as many moves as the
+server can). With `--each` every kind of attack is shown alone as well, with `--kinds` only those that are named. Fewer
+hostile clients than there are kinds are measured alone only.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
 import statistics
 import subprocess
@@ -29,6 +31,9 @@ from bench.scripts import START_PIECE, load_of
 SECONDS = 5.0
 ROUNDS = 3
 EDITION = "blokus-2021-r3"
+QUIET_SHARE = 0.05  # of a processor that a server without a game may use
+QUIET_LOOK = 0.3  # seconds in which that is looked at
+QUIET_PATIENCE = 60.0
 SHOWN = ("moves/s", "median ms", "p99 ms", "max ms")
 
 
@@ -66,6 +71,26 @@ def serving(folder: Path, *options: str) -> Iterator[tuple[int, subprocess.Popen
         server.wait()
 
 
+def processor_seconds(pid: int) -> float:
+    """What a process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def settle(pid: int, look: float = QUIET_LOOK, patience: float = QUIET_PATIENCE) -> None:
+    """Wait until the process has nothing to do. Raises TimeoutError."""
+    deadline = time.monotonic() + patience
+    used = processor_seconds(pid)
+    while True:
+        before, began = used, time.monotonic()
+        time.sleep(look)
+        used = processor_seconds(pid)
+        if used - before <= QUIET_SHARE * (time.monotonic() - began):
+            return
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"the server is still busy {patience:g} s after the attack")
+
+
 def drive(plan: Plan, seconds: float) -> dict[str, float]:
     """What the players of `plan` meet with in so many seconds; their games are played to the end."""
     with driving(replace(plan, ends_games=True)) as drivers:
@@ -93,9 +118,12 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     kinds = [kind.__name__.lower() for kind in KINDS]
     alone = arguments.kinds or (kinds if arguments.each else [])
-    attacks = [] if arguments.kinds else [("attack", tuple(kinds))]
-    attacks += [(kind, (kind,)) for kind in alone]
-    crowds = [(f"{count} {name}", count, chosen) for count in arguments.hostile for name, chosen in attacks]
+    crowds = [
+        (f"{count} {name}", count, chosen)
+        for count in arguments.hostile
+        for name, chosen in [("attack", tuple(kinds)), *((kind, (kind,)) for kind in alone)]
+        if len(chosen) == 1 or (count >= len(chosen) and not arguments.kinds)
+    ]
     found: dict[str, list[dict[str, float]]] = {}
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as (port, server):
         pace = arguments.pace or None
@@ -110,6 +138,7 @@ def main() -> None:
         measure("warm-up")
         for _ in range(arguments.rounds):
             for name, count, chosen in crowds:
+                settle(server.pid)
                 measure("quiet")
                 with attacked(port, count, chosen):
                     measure(name)

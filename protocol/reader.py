@@ -1,8 +1,10 @@
 """Bytes to complete packets: a parser, fed so that the size of every packet is known before it is parsed.
 
 Invariants: bytes go into the parser in pieces that end where a packet can end at the earliest, so the bytes of a packet
-are counted exactly and the limits hold before the memory is spent. Every refusal says what was wrong and where. Memory
-does not grow with the game. Every byte is looked at a bounded number of times, however the bytes were split.
+are counted exactly and the limits hold before the memory is spent. A piece ends with a whole tag, comment, instruction
+or section, or with white space: the parser, which may put off what is incomplete (expat does from 2.6.0 on), has no
+reason to. Every refusal says what was wrong and where, and does not depend on how the bytes were cut. Memory does not
+grow with the game. Every byte is looked at a bounded number of times, however the bytes were cut.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from xml.parsers import expat
 
 from protocol.errors import Refusal, RemoteProtocolError
 from protocol.limits import Limits
+from protocol.markup import MarkupScanner, end_of_markups
 from protocol.reading import Element, quote
 from protocol.tree import TreeBuilder, new_parser
 
@@ -32,25 +35,13 @@ _PLAIN_BYTES: Final = 1024
 """So many bytes of a packet are looked at for a plain start tag, each time some arrive."""
 _SHORT_BYTES: Final = 4096
 """A packet this short is looked for as a whole."""
-# No group is possessive: Python before 3.11.5 finds no match for some that are. What a loop takes begins with another
-# character than what follows it, so the time is in proportion to the length all the same.
-_QUOTED: Final = rb"""[^"'<>]*(?:(?:"[^"<]*"|'[^'<]*')[^"'<>]*)*"""
-_MARKUP: Final = re.compile(
-    rb"[^<]*<(?:(?![!?])" + _QUOTED + rb">|!--.*?-->|\?.*?\?>|!\[CDATA\[.*?\]\]>)",
-    re.DOTALL,
-)
-"""A whole tag, comment, instruction or section, with the text before it."""
-_UNFINISHED: Final = re.compile(
-    rb"[^<]*(?:\Z|<(?:!--|!\[CDATA\[|\?|(?![!?])" + _QUOTED + rb"""(?:"[^"<]*|'[^'<]*)?\Z))"""
-)
-"""The beginning of one; after a `_MARKUP` that does not match."""
-_MOST_FUTILE: Final = 64
-"""So many times the beginning of a tag or comment may be read again because a `>` inside of it looks like its end."""
 _MOST_SKIPPED: Final = 16 * 1024
 """After so many lines and columns that the parser has not seen it reads a packet itself: it has to be given them."""
 _LONGEST_REMEMBERED: Final = 4096
 """So much of a packet is kept to be shown if reading it fails by a bug."""
 _EXCERPT_BYTES: Final = 20
+_DOCTYPE: Final = b"<!DOCTYPE"
+_OPENING: Final = len(b"<!")
 _MISMATCH: Final = expat.errors.codes[expat.errors.XML_ERROR_TAG_MISMATCH]
 _UNDECLARED: Final = expat.errors.codes[expat.errors.XML_ERROR_UNDEFINED_ENTITY]
 
@@ -60,12 +51,9 @@ class PacketReader:
 
     def __init__(self, limits: Limits) -> None:
         self._buffer = bytearray()
-        self._scanned = 0
-        """So many bytes at the start of the buffer are known to hold no `>`."""
+        self._scanner = MarkupScanner()
         self._spent = 0
         """Bytes parsed since the end of the last packet."""
-        self._futile = 0
-        """Pieces of the tag or comment that is open, each ended by a `>` inside of it."""
         self._remembered = bytearray()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._is_ascii = False
@@ -137,7 +125,7 @@ class PacketReader:
             self._skipped_lines += self._buffer.count(b"\n", 0, size)
             self._skipped_columns = size - 1 - last_line
         del self._buffer[:size]
-        self._scanned = 0
+        self._scanner.restart()
         self._spent = 0
         self._builder.packet_number += 1
 
@@ -162,17 +150,14 @@ class PacketReader:
         buffer = self._buffer
         if not self._has_begun and not self._is_begun():
             return bytearray()
-        if self._end_mark:
-            size = self._measure_in_packet(self._end_mark)
-        else:
-            size = self._measure_plain_packet() or self._measure_to_bracket()
+        size = self._measure_plain_packet() or self._measure_markup()
         limit = self.limits.packet_bytes
         if (size or len(buffer)) > limit - self._spent:
             raise self._builder.refusal(Refusal.PACKET_SIZE, f"is longer than {limit} bytes, which is the limit here")
         piece = buffer[:size]
         if size:
             del buffer[:size]
-            self._scanned = 0
+            self._scanner.restart()
             if not self._spent:
                 self._remembered.clear()
             if len(self._remembered) < _LONGEST_REMEMBERED:
@@ -193,43 +178,31 @@ class PacketReader:
             return 0
         found = buffer.find(b"</" + start[1], start.end(), _SHORT_BYTES)
         size = buffer.find(b">", found, _SHORT_BYTES) + 1 if found >= 0 else 0
+        if buffer.find(b"<!", 0, size) >= 0 or buffer.find(b"<?", 0, size) >= 0:
+            return 0  # what was found may stand inside of a comment
         return size if size <= self.limits.packet_bytes - self._spent else 0
 
-    def _measure_to_bracket(self) -> int:
-        """Bytes up to the end of the next tag, or the white space that surely is between packets; 0 if none came yet.
+    def _measure_markup(self) -> int:
+        """Bytes of the markup that comes next, or the white space that surely is between packets; 0 if none came yet.
 
-        What can be no markup ends at its first `>`: the parser finds the fault.
+        In a packet, more markup behind it is taken together, up to where the packet may end.
         """
-        buffer = self._buffer
-        found = buffer.find(b">", self._scanned)
-        if found < 0:
-            blanks = 0 if self._scanned or not self._builder.depth else len(buffer) - len(buffer.lstrip(_BLANKS))
-            self._scanned = 0 if blanks else len(buffer)
-            return blanks
+        buffer, mark = self._buffer, self._end_mark
+        end = self._scanner.find_end(buffer)
+        if not end:
+            is_blank = mark is None and self._builder.depth and buffer[:1] in _BLANKS
+            return len(buffer) - len(buffer.lstrip(_BLANKS)) if is_blank else 0
+        if mark is None:
+            return end
+        found = buffer.find(mark)
+        limit = buffer.find(b">", found) + 1 if found >= 0 else 0
         room = self.limits.packet_bytes - self._spent
-        markup = _MARKUP.match(buffer, 0, room)
-        if markup is not None:
-            return markup.end()
-        if _UNFINISHED.match(buffer, 0, room) is None:
-            return found + 1
-        self._scanned = len(buffer)
-        self._note_futile()
-        return 0
-
-    def _measure_in_packet(self, mark: bytes) -> int:
-        """Bytes up to where the open packet may end, or up to the last `>` that surely belongs to it; 0 without one."""
-        buffer = self._buffer
-        last = buffer.rfind(b">", self._scanned)
-        if last < 0:
-            self._scanned = len(buffer)
-            return 0
-        found = buffer.find(mark, 0, last)
-        return (last if found < 0 else buffer.find(b">", found)) + 1
+        return max(end, end_of_markups(buffer, min(limit or len(buffer), room)))
 
     def _is_begun(self) -> bool:
         """Look at the first bytes of the stream; True once they are known to be the start of some XML in UTF-8."""
         head = bytes(self._buffer[:_HEAD_BYTES])
-        if head[:1] in {b"\xfe", b"\xff"} or b"\0" in head[:4]:
+        if head[:1] in {b"\xfe", b"\xff"} or b"\0" in head[:_LEAST_BYTES]:
             raise RemoteProtocolError(Refusal.ENCODING, "The stream is not UTF-8; it looks like UTF-16 or UTF-32")
         if len(head) < _LEAST_BYTES or (head != _BOM and _BOM.startswith(head)):
             return False
@@ -257,7 +230,6 @@ class PacketReader:
         if self._skipped_lines or self._skipped_columns:
             data = b"\n" * self._skipped_lines + b" " * self._skipped_columns + data
             self._skipped_lines = self._skipped_columns = 0
-        event_count = builder.event_count
         self._fed += len(data)
         try:
             self._parser.Parse(data)
@@ -267,14 +239,11 @@ class PacketReader:
         if packet is not None:
             self._is_between = True
             self._end_mark = None
-            self._spent = self._futile = 0
+            self._spent = 0
             return packet
         self._is_between &= piece.isspace()
-        if builder.event_count != event_count:
-            self._futile = 0
+        if self._end_mark is None:
             self._set_end_mark()
-        elif self._end_mark is not None:
-            self._note_futile()
         return None
 
     def _decode(self, piece: bytearray) -> bytes:
@@ -287,18 +256,13 @@ class PacketReader:
         if tag is not None:
             self._end_mark = b"</" + tag.encode()[:_MARK_BYTES] if tag.isascii() else b"</"
 
-    def _note_futile(self) -> None:
-        self._futile += 1
-        if self._futile > _MOST_FUTILE:
-            what = f"has more than {_MOST_FUTILE} '>' inside of tags and comments"
-            raise self._builder.refusal(Refusal.MALFORMED, what)
-
     # -- refusing ---------------------------------------------------------------------------------------------------
 
     def _malformed(self, error: expat.ExpatError, data: bytes) -> RemoteProtocolError:
         """What the parser says of the piece it could not read."""
         builder = self._builder
-        if b"<!DOCTYPE" in data.upper():
+        place = len(data) - (self._fed - self._parser.ErrorByteIndex)
+        if _DOCTYPE in data[max(0, place - _OPENING) : place + len(_DOCTYPE)].upper():
             builder.refuse_doctype()
         number = builder.packet_number + (builder.packet_tag is None)
         where = f"packet {number}, line {error.lineno}, column {error.offset + 1}"
@@ -306,10 +270,9 @@ class PacketReader:
         if error.code == _MISMATCH:
             what += f"; the element that has to end first is <{quote(builder.open_tag or '')}>"
         else:
-            place = len(data) - (self._fed - self._parser.ErrorByteIndex)
-            if 0 <= place < len(data):
-                found = data[place : place + _EXCERPT_BYTES].decode("utf-8", "replace")
-                what += f" at {found.splitlines()[0]!r}"
+            # up to the end of the markup: how much follows in this piece depends on what had arrived
+            found, bracket, _ = data[place : place + _EXCERPT_BYTES].partition(b">")
+            what += f" at {''.join((found + bracket).decode('utf-8', 'replace').splitlines()[:1])!r}"
         if error.code == _UNDECLARED:
             explanation = f"{what} ({where}); only &amp; &lt; &gt; &quot; &apos; and numbers such as &#228; are known"
             return RemoteProtocolError(Refusal.ENTITY, explanation)

@@ -40,8 +40,6 @@ class TreeBuilder:
         """Elements that are open, the root included."""
         self.is_over = False
         """The root has been closed."""
-        self.event_count = 0
-        """Tags, texts and comments so far."""
         self.names: dict[str, str] = {}
         """Every name of an element or attribute so far: the parser keeps each string once, in here."""
         self._names_checked = 0
@@ -74,7 +72,6 @@ class TreeBuilder:
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         """A start tag. Raises RemoteProtocolError."""
-        self.event_count += 1
         self.depth = depth = self.depth + 1
         limits = self.limits
         node = TreeElement(tag, attributes)
@@ -100,7 +97,6 @@ class TreeBuilder:
 
     def end(self, _tag: str) -> None:
         """An end tag; the parser has checked that it is the right one."""
-        self.event_count += 1
         self.depth -= 1
         if self._open:
             node = self._open.pop()
@@ -111,15 +107,10 @@ class TreeBuilder:
 
     def text(self, text: str) -> None:
         """Text; only what stands before an element's first child is kept."""
-        self.event_count += 1
         if self._open:
             node = self._open[-1]
             if not len(node):
                 node.text = text if node.text is None else node.text + text
-
-    def note_comment(self, _text: str) -> None:
-        """A comment: nothing but a sign that the parser goes on."""
-        self.event_count += 1
 
     def refuse_doctype(self, *_what: object) -> NoReturn:
         """A document type. Raises RemoteProtocolError."""
@@ -155,7 +146,6 @@ def new_parser(builder: TreeBuilder) -> expat.XMLParserType:
     parser.StartElementHandler = builder.start
     parser.EndElementHandler = builder.end
     parser.CharacterDataHandler = builder.text
-    parser.CommentHandler = builder.note_comment
     parser.StartDoctypeDeclHandler = builder.refuse_doctype
     parser.XmlDeclHandler = builder.check_declaration
     return parser

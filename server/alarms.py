@@ -1,8 +1,9 @@
 """Things to do at an instant: one task for all of them, however many there are.
 
-Law: an alarm is called once, not before its deadline, with the instant at which it was called; a cancelled one never,
-and it keeps nothing alive. Callbacks are plain functions that return at once; one that raises has a bug, which is
-reported and keeps no other from being called.
+Invariants: an alarm is called once, not before its deadline, with the instant at which it was called; a cancelled one
+never, and it keeps nothing alive. However many are due at once, everybody else has a turn between two of them: an alarm
+may end a game, which takes milliseconds. Callbacks are plain functions that do not wait; one that raises has a bug,
+which is reported and keeps no other from being called.
 """
 
 from __future__ import annotations
@@ -70,18 +71,21 @@ class Alarms:
             with trio.CancelScope() as self._scope:
                 self._scope.deadline = self._next_deadline()
                 await trio.sleep_forever()
-            now = trio.current_time()
-            while self._heap and self._heap[0].deadline <= now:
-                self._call(heapq.heappop(self._heap), now)
+            while self._call_next(trio.current_time()):
+                await trio.lowlevel.checkpoint()
 
-    def _call(self, alarm: ScheduledAlarm, now: float) -> None:
+    def _call_next(self, now: float) -> bool:
+        """Call the first alarm that is due; whether there was one."""
+        if self._next_deadline() > now:
+            return False
+        alarm = heapq.heappop(self._heap)
         callback, alarm.callback = alarm.callback, None
-        if callback is None:
-            return
+        assert callback is not None
         try:
             callback(now)
         except Exception as error:
             self._on_bug(error)
+        return True
 
     def _sweep(self) -> None:
         """Forget the cancelled ones: every move leaves one, and a limit may be hours."""

@@ -22,3 +22,7 @@ class Allowance:
         self._left = min(self._burst, self._left + (now - self._last) * self._rate) - amount
         self._last = now
         return max(0.0, -self._left / self._rate)
+
+    def left(self, now: float) -> float:
+        """What may be used at once at the instant `now`; a debt is below zero."""
+        return min(self._burst, self._left + (now - self._last) * self._rate)

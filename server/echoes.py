@@ -94,6 +94,6 @@ def _fitted(text: str, limit: int) -> str:
     if len(text) * _LONGEST_CHARACTER <= limit:
         return text
     cut = text[:limit]
-    while len(escape_attribute(cut).encode()) > limit:
-        cut = cut[: len(cut) * 4 // 5]
+    while (size := len(escape_attribute(cut).encode())) > limit:
+        cut = cut[: len(cut) * limit // size]  # always shorter, and mostly short enough the first time
     return text if len(cut) == len(text) else f"{cut}…"

@@ -106,7 +106,7 @@ class Server:
         self.stream.subscribe(self._notice_closed_room, [events.RoomClosed])
         self._default_edition = default_edition
         self._guard = PasswordGuard(config.password_attempts, config.password_window, config.password_delay)
-        self._turnstile = Turnstile(config.strangers_share)
+        self._turnstile = Turnstile(config.strangers_share, processor_time)
         self._processor_time = processor_time
         self._sessions: dict[Session, None] = {}
         self.board = StatusBoard(self.lobby.rooms, self._sessions, self.stream.refusals)

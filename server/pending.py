@@ -3,8 +3,9 @@
 Invariants: the clock of a request starts when the request was handed to the kernel, and at the latest
 `delivery_timeout` seconds after it was queued: a player that does not take what it is sent cannot keep its own clock
 from starting. The player's input is looked at when the clock starts and when a limit has passed: no verdict is made
-while bytes lie unread, and where nothing was there, nothing that comes later can be taken for an answer in time. Once
-forgotten, a request does nothing.
+while bytes lie unread, and where nothing was there, nothing that comes later can be taken for an answer in time. A
+player whose bytes delay the verdict, by a second at most, does not make the server look late. Once forgotten, a request
+does nothing.
 """
 
 from __future__ import annotations
@@ -90,15 +91,18 @@ class PendingMove:
             self._await_hard_limit(hard)
 
     def _await_hard_limit(self, deadline: float) -> None:
-        self._call_at(deadline, lambda now: self._hard_limit_passed(deadline, now, now))
+        self._call_at(deadline, lambda now: self._hard_limit_passed(now - deadline, now, now))
 
-    def _hard_limit_passed(self, deadline: float, first_look: float, now: float) -> None:
+    def _hard_limit_passed(self, lateness: float, first_look: float, now: float) -> None:
         """No answer has been read: give up, unless bytes have arrived that this server was too slow to read.
 
-        However late this server is itself (the whole machine may have slept), it looks.
+        However late this server is itself (the whole machine may have slept), it looks. `lateness` is what its looks
+        were late together; that it looks again is the doing of the player, who may keep bytes dripping or be held up
+        for a flood of its own.
         """
         if self._look() and now < first_look + LAST_LOOK:
-            self._call_at(now + SECOND_LOOK, lambda later: self._hard_limit_passed(deadline, first_look, later))
+            due = now + SECOND_LOOK
+            self._call_at(due, lambda later: self._hard_limit_passed(lateness + later - due, first_look, later))
             return
         self.forget()
-        self._on_expired(self._chair.clock.stop(now), now, max(0.0, now - deadline))
+        self._on_expired(self._chair.clock.stop(now), now, max(0.0, lateness))

@@ -2,13 +2,15 @@
 
 Invariants: a line is written with one call, before the players are told the result, so that no game anybody knows the
 end of is missing, however the server ends. A line that cannot be written (the disk is full, the folder may not be
-written to) waits in memory, behind those that failed before it, until it can be; what waits is bounded. If the file has
-been removed or renamed, the next line begins a new one. No other server writes into the file. The same object stands
-beside each replay. Fields: see `result_line`.
+written to) waits in memory, behind those that failed before it, until it can be; what waits is bounded. What the disk
+has taken of such a line is taken back, so whoever reads the file finds whole lines. If the file has been removed or
+renamed, the next line begins a new one. No other server writes into the file. A pipe is refused: writing to it would
+wait for a reader. The same object stands beside each replay. Fields: see `result_line`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -25,6 +27,10 @@ MOST_WAITING_BYTES: Final = 32 * 1024 * 1024
 """What lines that cannot be written may take up; a usual one has about 2 KB."""
 LINES_AT_ONCE: Final = 64
 """Of the lines that wait, no more are written in one call, since everybody else waits meanwhile."""
+
+_FLAGS: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+"""Opening never waits, whatever has come in the place of the file."""
+_PIPE: Final = "it is a pipe, and results need a file"
 
 
 def result_line(game: GameEnded, ended_at: datetime, replay: str | None) -> dict[str, Any]:
@@ -83,14 +89,29 @@ class ResultsFile:
         descriptor = self._open()
         for _ in range(min(len(self._waiting), LINES_AT_ONCE)):
             text = self._waiting[0]
-            while self._written < len(text):
-                written = os.write(descriptor, memoryview(text)[self._written :])
-                if not written:
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
-                self._written += written
+            try:
+                self._write(descriptor, text)
+            except OSError:
+                self._take_back(descriptor)
+                raise
             self._waiting.popleft()
             self._waiting_bytes -= len(text)
             self._written = 0
+
+    def _write(self, descriptor: int, text: bytes) -> None:
+        """Write what is missing of a line. Raises OSError."""
+        while self._written < len(text):
+            written = os.write(descriptor, memoryview(text)[self._written :])
+            if not written:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
+            self._written += written
+
+    def _take_back(self, descriptor: int) -> None:
+        """Remove the part of a line that was written. If that fails too, the rest will follow it."""
+        if self._written:
+            with contextlib.suppress(OSError):
+                os.ftruncate(descriptor, os.fstat(descriptor).st_size - self._written)
+                self._written = 0
 
     def forget_replay(self, name: str) -> None:
         """The replay `name` could not be written: a line that waits does not name it."""
@@ -107,7 +128,9 @@ class ResultsFile:
             return self._descriptor
         self.close()
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o644)
+        if self.path.is_fifo():
+            raise OSError(errno.ENXIO, _PIPE)  # without a reader, opening it would say something else
+        descriptor = os.open(self.path, _FLAGS, 0o644)
         try:
             lock_file(descriptor, self.path)
             self._end_cut_off_line(descriptor)

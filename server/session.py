@@ -36,6 +36,11 @@ from server.wire import Wire
 BUG = "bug"
 """Why a connection ended that met one of ours."""
 
+DROPPED_AT_ONCE = 32 * 1024
+"""So many bytes that come after the end of our stream are taken without a pause; few clients have more on the way."""
+DROPPING_PAUSE = 1.0
+"""Seconds between two pieces of what comes after that: a flood must not cost more after its refusal than before."""
+
 GUESSES_WAITING = "Too many wrong passwords are being tried at this server; try again in a few seconds"
 """What those are told whose password is not looked at for that reason."""
 
@@ -85,6 +90,8 @@ class Session:
         self._was_silent = False
         self._ignored_seen = 0
         self._had_packet = False
+        self._is_looked_at = True
+        """Whether the last password was compared with the right one."""
         self._held_until = -inf
         """When this sender last stopped waiting because it had sent too much."""
         self._departure = Departure.UNKNOWN
@@ -237,18 +244,20 @@ class Session:
             self._held_until = trio.current_time()
 
     async def _slow_down_guessing(self, request: AuthenticateRequest) -> None:
-        """A wrong password is answered late if too many came before it, and none is looked at while too many wait."""
-        if self._guard.is_crowded or self._lobby.is_password(request.password):
+        """A wrong password is answered late if too many came before it, and not looked at while too many wait."""
+        now = trio.current_time()
+        self._is_looked_at = self._guard.admits(self._host, now)
+        if not self._is_looked_at or self._lobby.is_password(request.password):
             return
-        delay = self._guard.delay(self._host, trio.current_time())
+        delay = self._guard.delay(self._host, now)
         if delay > 0.0:
             self._stream.publish(events.AnswerDelayed(self._label, delay))
             with self._standing.interrupted(), self._guard.waiting(self._host):
                 await trio.sleep(delay)
 
     def _require_look(self) -> None:
-        """Raises RequestError while too many wrong passwords wait for their answer."""
-        if self._guard.is_crowded:
+        """Raises RequestError if the password that has come is not to be looked at."""
+        if not self._is_looked_at:
             raise RequestError(Fault.GUESSES_WAITING, GUESSES_WAITING)
 
     @property
@@ -382,6 +391,7 @@ class Session:
                 await self._written.wait()
             if not self._written.is_set():
                 return
+            dropped = 0
             with trio.move_on_after(self._config.close_timeout):
                 while not self._is_input_over:
                     try:
@@ -389,3 +399,6 @@ class Session:
                     except (trio.BrokenResourceError, trio.ClosedResourceError):
                         return
                     self._is_input_over = not data
+                    dropped += len(data)
+                    if dropped > DROPPED_AT_ONCE:
+                        await trio.sleep(DROPPING_PAUSE)

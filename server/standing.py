@@ -1,9 +1,11 @@
 """Whether the packets of one connection are answered at once or have to wait, and the processor time that they cost.
 
-Invariants: who plays and was refused nothing lately is answered at once. Everybody else waits in the turnstile, and
-whoever has used more processor time than its budget waits until that is paid back, too; administrators need not. What
-a player's accepted packets cost is not counted against it: a fast player is not a flood. Time is measured in seconds of
-this thread's processor time, so a busy machine makes nobody look expensive.
+Invariants: who plays and was refused nothing lately is answered at once. Everybody else waits in the turnstile; who was
+refused something lately, or has used a part of its budget, is a suspect there. Whoever has used more
+processor time than its budget waits until that is paid back, too; administrators need not. What a player's accepted
+packets cost is not counted against it: a fast player is not a flood. Time is measured in seconds of this thread's
+processor time, so a busy machine makes nobody look expensive; what cannot be measured for each connection is added in
+proportion.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from server.allowance import Allowance
 from server.turnstile import Turnstile
 
 BURST: Final = 0.1  # seconds of processor time that a connection may use at once, after a while of silence
+UNSUSPECTED: Final = 0.02  # seconds of these that one may use before it waits among the suspects
 FORGIVEN_AFTER: Final = 10.0  # seconds after its last refusal a player is answered at once again
 
 
@@ -72,8 +75,8 @@ class Standing:
         if self.has_granted and self._is_player and self._is_player_at(now):
             self._turnstile.note_answer(now, used)
         else:
-            self._budget.take(used, now)
-            self._turnstile.charge(used, now)
+            self._budget.take(self._turnstile.overhead * used, now)
+            self._turnstile.charge(used, now, is_suspect=self._is_suspect(now))
         self.has_granted = False
 
     def interrupted(self) -> _Interruption:
@@ -92,8 +95,11 @@ class Standing:
         debt = self._debt(now)
         if debt > 0.0:
             await trio.sleep(debt)
-        await self._turnstile.wait_for_turn()
+        await self._turnstile.wait_for_turn(is_suspect=self._is_suspect(trio.current_time()))
         return True
+
+    def _is_suspect(self, now: float) -> bool:
+        return now < self._refused_at + FORGIVEN_AFTER or self._budget.left(now) < BURST - UNSUSPECTED
 
     def _debt(self, now: float) -> float:
         """Seconds until what was used too much is paid back."""

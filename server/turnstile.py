@@ -2,13 +2,18 @@
 
 Invariants: a turn of the event loop lets one through, in the order of coming, and more of them where players got many
 answers in the last turn: so many that they are expected to take half as long as those answers did. Between two turns
-everybody else who is ready has had one. While players are being answered, those who come through here use no more than
-`share` of a processor together, so a player that becomes ready finds the server idle most of the time, however many
-call at once. While nobody plays there is no such bound, and a busy server still lets new games begin.
+everybody else who is ready has had one. Suspects, who were refused something lately or have used much, have a line of
+their own; only its first one queues with everybody else, so somebody new does not wait for a flood.
+
+While players are being answered, those who come through here use no more than `share` of a processor together, and
+suspects no more than a part of that. So a player that becomes ready finds the server idle most of the time, however
+many call at once. What cannot be measured for each connection (its tasks, its socket, its end) is added in proportion
+to what can. While nobody plays there is no such bound, and a busy server still lets new games begin.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf
 from typing import Final
 
@@ -18,17 +23,47 @@ from server.allowance import Allowance
 
 ANSWERS_EACH: Final = 2  # to players, for every stranger beyond the first
 BURST: Final = 0.05  # seconds of processor time that may be used before the share counts
+SUSPECTS_PART: Final = 0.2  # of what all may use here while others play
 PLAYED_FOR: Final = 1.0  # seconds after an answer to a player in which more are to be expected
 SMOOTHING: Final = 1 / 16  # the weight of the last packet in what one is expected to use
+COMPARED_AFTER: Final = 0.005  # seconds of measured use after which it is compared with all that was used
+MOST_OVERHEAD: Final = 8.0
+OVERHEAD_SMOOTHING: Final = 1 / 8  # the weight of the last comparison
 
 
 class Turnstile:
-    """`share` is the part of one processor that everybody who waits here may use while others play."""
+    """`share` is the part of one processor that everybody who waits here may use while others play.
 
-    __slots__ = ("_answered_at", "_answering", "_answers", "_budget", "_expected", "_queue", "allowance")
+    `processor_time` is a clock of what everything together has used, in seconds.
+    """
 
-    def __init__(self, share: float = 1.0) -> None:
+    __slots__ = (
+        "_answered_at",
+        "_answering",
+        "_answers",
+        "_budget",
+        "_expected",
+        "_measured",
+        "_processor_time",
+        "_queue",
+        "_suspects",
+        "_suspects_budget",
+        "_used_before",
+        "allowance",
+        "overhead",
+    )
+
+    def __init__(self, share: float = 1.0, processor_time: Callable[[], float] = lambda: 0.0) -> None:
+        self._processor_time = processor_time
+        self._used_before = processor_time()
+        self._measured = 0.0
+        """What was told here since `_used_before`."""
+        self.overhead = 1.0
+        """All that is used, as a multiple of what is measured."""
         self._queue: dict[_Ticket, None] = {}
+        self._suspects = trio.Lock()
+        """Held by the suspect that stands in the queue; those who wait for it are let in in the order of coming."""
+        self._suspects_budget = Allowance(SUSPECTS_PART * share, BURST)
         self._answers = 0
         self._answering = 0.0
         self._answered_at = -inf
@@ -41,15 +76,38 @@ class Turnstile:
         """A player got an answer without waiting here, which has used so many seconds of processor time."""
         self._answers += 1
         self._answering += used
+        self._compare(used)
         self._answered_at = now
 
-    def charge(self, used: float, now: float) -> None:
+    def charge(self, used: float, now: float, *, is_suspect: bool = False) -> None:
         """Somebody who is not to keep players waiting has used so many seconds of processor time."""
         self._expected += SMOOTHING * (used - self._expected)
-        self._budget.take(used, now)
+        self._compare(used)
+        self._budget.take(self.overhead * used, now)
+        if is_suspect:
+            self._suspects_budget.take(self.overhead * used, now)
 
-    async def wait_for_turn(self) -> None:
+    def _compare(self, used: float) -> None:
+        self._measured += used
+        if self._measured < COMPARED_AFTER:
+            return
+        now = self._processor_time()
+        overhead = min(MOST_OVERHEAD, max(1.0, (now - self._used_before) / self._measured))
+        self.overhead += OVERHEAD_SMOOTHING * (overhead - self.overhead)
+        self._used_before, self._measured = now, 0.0
+
+    async def wait_for_turn(self, *, is_suspect: bool = False) -> None:
         """Wait until it is this task's turn; nobody is waited for who is not here."""
+        if not is_suspect:
+            await self._wait_in_line()
+            return
+        async with self._suspects:
+            debt = self._debt(self._suspects_budget)
+            if debt > 0.0:
+                await trio.sleep(debt)
+            await self._wait_in_line()
+
+    async def _wait_in_line(self) -> None:
         ticket = _Ticket()
         is_first = not self._queue
         self._queue[ticket] = None
@@ -73,13 +131,17 @@ class Turnstile:
         self._answering = 0.0
 
     async def _pause(self) -> None:
-        now = trio.current_time()
-        debt = self._budget.take(0.0, now) if now < self._answered_at + PLAYED_FOR else 0.0
+        debt = self._debt(self._budget)
         if debt > 0.0:
             await trio.sleep(debt)
             self._forget_answers()  # a crowd must not be let in for what was answered in so long a turn
         else:
             await trio.lowlevel.checkpoint()
+
+    def _debt(self, budget: Allowance) -> float:
+        """Seconds until `budget` is paid back, while others play."""
+        now = trio.current_time()
+        return budget.take(0.0, now) if now < self._answered_at + PLAYED_FOR else 0.0
 
     def _open(self) -> None:
         """Let through who is allowed to, beside the one that calls; the next one opens the turn after this."""

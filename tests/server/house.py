@@ -150,16 +150,16 @@ class House:
         self.nursery = nursery
         self._count = 0
 
-    async def call(self) -> Caller:
-        """Somebody connects and says nothing yet."""
+    async def call(self, host: str = "host") -> Caller:
+        """Somebody connects from `host` and says nothing yet."""
         near, far = memory_stream_pair()
-        return await self.call_over(near, StreamWire(far))
+        return await self.call_over(near, StreamWire(far), host)
 
-    async def call_over(self, near: trio.abc.HalfCloseableStream, wire: Wire) -> Caller:
+    async def call_over(self, near: trio.abc.HalfCloseableStream, wire: Wire, host: str = "host") -> Caller:
         self._count += 1
         caller = Caller(f"c{self._count}", near)
         self.nursery.start_soon(caller.listen)
-        self.nursery.start_soon(self.server.serve_wire, wire, f"host:{self._count}")
+        self.nursery.start_soon(self.server.serve_wire, wire, f"{host}:{self._count}")
         await wait_all_tasks_blocked()
         return caller
 

@@ -169,3 +169,22 @@ async def test_the_task_wakes_for_what_is_due_first(first: float, autojump_clock
         alarms.call_at(first, called.append)
         await trio.sleep(200)
     assert called == sorted([50.0, first])
+
+
+async def test_everybody_else_has_a_turn_between_two_alarms(autojump_clock: object) -> None:
+    called: list[str] = []
+
+    async def play() -> None:
+        await trio.sleep(1.0)
+        for _ in range(10):
+            called.append("a turn")
+            await trio.lowlevel.checkpoint()
+
+    async with running() as alarms, trio.open_nursery() as nursery:
+        for _ in range(10):
+            alarms.call_after(1.0, lambda _now: called.append("an alarm"))
+        nursery.start_soon(play)
+        await trio.sleep(2.0)
+    turns = [number for number, what in enumerate(called) if what == "a turn"]
+    assert turns[5] < 14
+    assert called.count("an alarm") == 10

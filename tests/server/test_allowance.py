@@ -20,3 +20,9 @@ def test_silence_saves_up_no_more_than_a_burst() -> None:
     allowance.take(10.0, 0.0)
     assert allowance.take(10.0, 1e6) == 0.0
     assert allowance.take(2.0, 1e6) == pytest.approx(1.0)
+
+
+def test_what_is_left_grows_up_to_the_burst_and_may_be_a_debt() -> None:
+    allowance = Allowance(rate=2.0, burst=10.0)
+    allowance.take(13.0, 0.0)
+    assert (allowance.left(0.0), allowance.left(2.0), allowance.left(100.0)) == (-3.0, 1.0, 10.0)

@@ -5,7 +5,17 @@ from __future__ import annotations
 import heapq
 from contextlib import ExitStack
 
-from server.guard import ADDRESSES, AT_ONCE, EVERYBODY, PasswordGuard
+import pytest
+
+from server.guard import (
+    ADDRESSES,
+    AT_ONCE,
+    EACH_AT_ONCE,
+    EVERYBODY,
+    NEWCOMERS_BURST,
+    NEWCOMERS_RATE,
+    PasswordGuard,
+)
 
 
 def test_a_few_mistakes_are_free_then_each_answer_waits_a_second_more_up_to_the_limit() -> None:
@@ -41,7 +51,7 @@ def test_answers_that_wait_count_as_long_as_they_do() -> None:
     guard.has_failed("a", 0.0)
     with guard.waiting("a"):
         with guard.waiting("a"), guard.waiting("b"):
-            assert (guard.delay("a", 1.0), guard.delay("b", 1.0)) == (3.0, 0.0)
+            assert (guard.delay("a", 1.0), guard.delay("b", 1.0)) == (3.0, 1.0)
         assert guard.delay("a", 1.0) == 2.0
     assert guard.delay("a", 1.0) == 1.0
     assert not guard._waiting
@@ -63,9 +73,36 @@ def test_answers_that_wait_at_all_addresses_count_together() -> None:
         for number in range(AT_ONCE):
             stack.enter_context(guard.waiting(str(number)))
             crowded.append(guard.is_crowded)
-        assert guard.delay("another", 0.0) == 30.0
+            if number == AT_ONCE - 2:
+                assert guard.delay("another", 0.0) == 30.0
+        assert guard.delay("another", 0.0) == 0.0
     assert crowded == [False] * AT_ONCE + [True]
     assert (guard.is_crowded, guard.delay("another", 0.0)) == (False, 0.0)
+
+
+def test_while_too_many_answers_to_one_address_wait_nobody_else_is_concerned() -> None:
+    guard = PasswordGuard(attempts=2, window=60.0, longest_delay=30.0)
+    with ExitStack() as stack:
+        for _ in range(EACH_AT_ONCE):
+            assert guard.admits("a", 0.0)
+            stack.enter_context(guard.waiting("a"))
+        assert [guard.admits(address, 0.0) for address in "ab"] == [False, True]
+    assert guard.admits("a", 0.0)
+
+
+def test_while_too_many_answers_wait_addresses_without_a_mistake_are_admitted_at_a_bounded_rate() -> None:
+    guard = PasswordGuard(attempts=2, window=60.0, longest_delay=30.0)
+    guard.has_failed("was wrong", 0.0)
+    burst, rate = int(NEWCOMERS_BURST), int(NEWCOMERS_RATE)
+    with ExitStack() as stack:
+        for number in range(AT_ONCE):
+            stack.enter_context(guard.waiting(str(number)))
+        assert not guard.admits("was wrong", 59.9)
+        assert guard.admits("right", 0.0)
+        assert not guard.admits("1", 60.0)
+        assert burst <= sum(guard.admits(f"new {number}", 60.0) for number in range(2 * burst)) <= burst + 1
+        assert rate - 1 <= sum(guard.admits(f"new {number}", 61.0) for number in range(2 * burst)) <= rate + 1
+        assert guard.admits("was wrong", 62.0)
 
 
 def guesses(guard: PasswordGuard, addresses: int, connections: int, seconds: float) -> int:
@@ -81,7 +118,7 @@ def guesses(guard: PasswordGuard, addresses: int, connections: int, seconds: flo
         if number in waits:
             waits.pop(number).close()
             guard.has_failed(address, now)
-        if guard.is_crowded:
+        if not guard.admits(address, now):
             heapq.heapreplace(callers, (now + 5.0, number, address))
             continue
         looked_at += 1
@@ -98,4 +135,10 @@ def guesses(guard: PasswordGuard, addresses: int, connections: int, seconds: flo
 def test_many_addresses_together_guess_as_often_as_documented_and_no_more() -> None:
     guard = PasswordGuard(attempts=5, window=60.0, longest_delay=30.0)
     free, at_once = 5 * EVERYBODY, AT_ONCE * 2  # the latter each 30 s
-    assert guesses(guard, addresses=400, connections=1, seconds=60.0) == free + at_once
+    newcomers = 400 - free - AT_ONCE
+    assert guesses(guard, addresses=400, connections=1, seconds=60.0) == free + at_once + newcomers
+
+
+def test_one_address_guesses_as_often_as_documented_and_no_more() -> None:
+    guard = PasswordGuard(attempts=5, window=60.0, longest_delay=30.0)
+    assert guesses(guard, addresses=1, connections=256, seconds=60.0) / 60.0 == pytest.approx(2.7, abs=0.05)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
@@ -93,7 +94,22 @@ def test_a_verdict_waits_for_unread_input_but_not_for_ever() -> None:
     case.table.advance(2 * SECOND_LOOK)
     ((think_time, now, lateness),) = case.expired
     assert think_time == now == pytest.approx(10.0 + LAST_LOOK, abs=2 * SECOND_LOOK)
-    assert lateness == pytest.approx(LAST_LOOK, abs=2 * SECOND_LOOK)
+    assert lateness == pytest.approx(0.0), "the server was on time; the player's bytes were not read"
+
+
+def test_looks_that_come_late_are_lateness_of_the_server() -> None:
+    case = Case(TimeLimits(None, 10.0))
+    case.sink.has_unread = True
+    due: list[Callable[[float], None]] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PendingMove, "_call_at", lambda _pending, _deadline, callback: due.append(callback))
+        case.pending.start_clock(0.0)
+        due.pop()(10.25)
+        due.pop()(10.25 + SECOND_LOOK + 0.5)
+        case.sink.has_unread = False
+        due.pop()(10.25 + 2 * SECOND_LOOK + 0.5)
+    ((_, _, lateness),) = case.expired
+    assert lateness == pytest.approx(0.75)
 
 
 def test_the_clock_starts_at_the_delivery_and_at_the_latest_when_that_is_overdue() -> None:

@@ -99,12 +99,49 @@ def test_lines_that_a_full_disk_has_no_room_for_are_written_when_it_has(
             else:
                 results.write_waiting()
         assert results.waiting == 2
-        assert path.read_bytes() == b'{"room": "a"}\n{"room":'
+        assert path.read_bytes() == b'{"room": "a"}\n', "half of a line is no line"
         disk.room = 1000
         results.write_waiting()
     assert results.waiting == 0
     results.close()
     assert path.read_bytes() == b'{"room": "a"}\n{"room": "b"}\n{"room": "c"}\n'
+
+
+def test_where_half_a_line_cannot_be_taken_back_the_rest_follows_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "results.jsonl"
+    results = ResultsFile(path)
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "ftruncate", fail)
+        disk = Disk(patch)
+        disk.room = 8
+        assert results.append({"room": "a"})
+        with pytest.raises(OSError, match="No space left on device"):
+            results.write_waiting()
+        assert path.read_bytes() == b'{"room":'
+        disk.room = 1000
+        results.write_waiting()
+    results.close()
+    assert path.read_bytes() == b'{"room": "a"}\n'
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
+def test_a_pipe_is_refused_in_one_line_whether_it_is_read_or_not(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    os.mkfifo(path)
+    text = f"results {path}: cannot be written to (it is a pipe, and results need a file)"
+    with pytest.raises(StartError) as unread:
+        ResultsFile(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with pytest.raises(StartError) as read:
+        ResultsFile(path)
+    os.close(reader)
+    assert [str(unread.value), str(read.value)] == [text, text]
 
 
 def test_what_waits_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -197,3 +197,22 @@ async def test_a_flood_before_a_late_move_is_no_lateness_of_the_server(autojump_
         (verdict,) = house.happened(events.TimeVerdict)
         assert verdict.think_time >= 3.0
         assert verdict.loop_lag < 0.1
+
+
+async def test_a_flood_at_the_hard_limit_gains_no_time_and_is_no_lateness_of_the_server(autojump_clock: object) -> None:
+    async with open_house("blokus-2027", soft_timeout=2.0, hard_timeout=4.0) as house:
+        arena = arena_of(house)
+        callers = [await arena.call(0), await arena.call(1)]
+        for caller in callers:
+            await caller.says("<protocol><join/>")
+        slow = callers[arena.room.state.seat_on_turn]
+        await trio.sleep(3.9)
+        flood = b'<step roomId="r"/>' * 2000  # keeps it waiting for longer than the verdict does
+        await slow.says(flood + legal_move(arena.room))
+        with trio.move_on_after(60):
+            while not house.happened(events.TimeVerdict):  # noqa: ASYNC110 - virtual time
+                await trio.sleep(0.01)
+        (verdict,) = house.happened(events.TimeVerdict)
+        assert verdict.is_hard
+        assert 4.0 <= verdict.think_time < 5.1
+        assert verdict.loop_lag < 0.1

@@ -14,7 +14,19 @@ from server.errors import Fault
 from server.session import GUESSES_WAITING
 from tests.protocol.streams import LATEST
 from tests.server.answers import Bystanders, answered, left, left_result, refusals, text_of
-from tests.server.house import END, GAME_TYPE, GOODBYE, NOWHERE, PASSWORD, START, lay, open_house, sample
+from tests.server.house import (
+    END,
+    GAME_TYPE,
+    GOODBYE,
+    NOWHERE,
+    PASSWORD,
+    START,
+    Caller,
+    House,
+    lay,
+    open_house,
+    sample,
+)
 
 
 def test_the_result_of_who_left_has_the_recorded_form() -> None:
@@ -342,6 +354,59 @@ async def test_while_too_many_guesses_wait_no_password_is_looked_at(
         admin = await house.call()
         await admin.says(f'<protocol><authenticate password="{PASSWORD}"/>')
         assert len(house.happened(events.AdminAuthenticated)) == 1
+
+
+async def guess(house: House, hosts: list[str]) -> list[Caller]:
+    """One wrong password from each of `hosts`; some answers may wait."""
+    callers = [await house.call(host) for host in hosts]
+    for caller in callers:
+        await caller.near.send_all(b'<protocol><authenticate password="wrong"/>')
+        await wait_all_tasks_blocked()
+    return callers
+
+
+@pytest.mark.parametrize("addresses", [1, 4, 400])
+async def test_guesses_from_other_addresses_never_delay_an_administrator(
+    addresses: int, autojump_clock: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guard, "AT_ONCE", 16)
+    monkeypatch.setattr(guard, "EACH_AT_ONCE", 4)
+    async with open_house(password_attempts=1, password_delay=30.0) as house:
+        await guess(house, [f"127.0.1.{number % addresses}" for number in range(max(24, addresses))])
+        waiting = house.server._guard._waiting
+        assert waiting.total() == (4 if addresses == 1 else 16)
+        before = trio.current_time()
+        admin = await house.call("127.0.0.1")
+        await admin.says(f'<protocol><authenticate password="{PASSWORD}"/>')
+        assert len(house.happened(events.AdminAuthenticated)) == 1
+        assert trio.current_time() - before < 1.0
+        assert not admin.is_ended
+
+
+async def test_a_wrong_password_from_a_new_address_is_answered_at_once_while_too_many_wait(
+    autojump_clock: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guard, "AT_ONCE", 3)
+    async with open_house(password_attempts=1, password_delay=30.0) as house:
+        await guess(house, ["a"] * 4)
+        first, second = await guess(house, ["b", "b"])
+        assert refusals(house, first)[0][0] == Fault.WRONG_PASSWORD.value
+        assert refusals(house, second) == [(Fault.GUESSES_WAITING.value, GUESSES_WAITING)]
+        assert first.is_ended
+        assert second.is_ended
+
+
+async def test_a_wrong_password_that_has_waited_is_called_wrong_however_many_wait_by_then(
+    autojump_clock: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guard, "AT_ONCE", 4)
+    async with open_house(password_attempts=1, password_delay=4.0) as house:
+        _, waited, *_ = await guess(house, ["a"] * 5)
+        await trio.sleep(0.9)
+        await guess(house, ["b", "b"])
+        await trio.sleep(0.2)
+        assert waited.is_ended
+        assert [kind for kind, _ in refusals(house, waited)] == [Fault.WRONG_PASSWORD.value]
 
 
 async def test_who_guesses_many_at_once_waits_as_long_as_one_after_the_other(autojump_clock: object) -> None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 
+import pytest
 import trio
 from trio.testing import memory_stream_pair, wait_all_tasks_blocked
 
 from server import events
+from server.clock import Arrival
 from server.room import Phase
+from server.session import DROPPED_AT_ONCE
+from server.wire import RECEIVE_BYTES, StreamWire
 from tests.server.answers import Bystanders
 from tests.server.house import PATIENT, Caller, House, open_house
 from tests.server.wires import ThrottledWire
@@ -112,3 +116,32 @@ async def test_a_connection_that_breaks_while_it_is_written_to_is_lost_and_not_s
         assert house.happened(events.PeerTooSlow) == []
         (closed,) = house.happened(events.ConnectionClosed, observer.label)
         assert closed.reason == "connection lost: broken off"
+
+
+class CountingWire(StreamWire):
+    """Counts how often it is read."""
+
+    count = 0
+
+    async def receive(self) -> tuple[bytes, Arrival]:
+        data = await super().receive()
+        self.count += 1
+        return data
+
+
+@pytest.mark.parametrize(("size", "taken"), [(DROPPED_AT_ONCE, 1.0), (1_000_000, 0.05)])
+async def test_what_comes_after_a_refusal_is_taken_unless_it_is_a_flood(
+    size: int, taken: float, autojump_clock: object
+) -> None:
+    async with open_house(close_timeout=5.0) as house:
+        near, far = memory_stream_pair()
+        wire = CountingWire(far)
+        caller = await house.call_over(near, wire)
+        await caller.says("<protocol><jion/>")
+        before = wire.count
+        await near.send_all(b"x" * size)
+        await trio.sleep(4.9)
+        assert len(house.happened(events.ConnectionClosed)) == 0
+        assert (wire.count - before) * RECEIVE_BYTES == pytest.approx(taken * size, abs=4 * RECEIVE_BYTES)
+        await trio.sleep(0.2)
+        assert len(house.happened(events.ConnectionClosed)) == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import trio
 
-from server.standing import BURST, FORGIVEN_AFTER, Standing
+from server.standing import BURST, FORGIVEN_AFTER, UNSUSPECTED, Standing
 from server.turnstile import Turnstile
 
 SHARE = 0.1
@@ -60,6 +60,13 @@ async def test_whoever_is_over_its_budget_waits_until_that_is_paid_back(plays: b
     assert total == pytest.approx(99 * 0.01 / SHARE)
 
 
+async def test_what_cannot_be_measured_for_each_connection_is_added(autojump_clock: object) -> None:
+    case = Case()
+    case.turnstile.overhead = 4.0
+    await case.work(BURST / 4 + 0.01)
+    assert await case.work(0.0) == pytest.approx(4 * 0.01 / SHARE)
+
+
 async def test_what_a_player_s_accepted_packets_cost_is_not_counted(autojump_clock: object) -> None:
     case = Case()
     case.standing.plays = True
@@ -107,3 +114,28 @@ async def test_what_others_use_while_one_waits_is_not_charged_to_it(autojump_clo
             case.used += 100.0
         case.used += BURST / 2
     assert await case.work(0.0) == 0.0
+
+
+@pytest.mark.parametrize("reason", ["was refused something", "has used much"])
+async def test_whoever_was_refused_something_or_has_used_much_lets_those_who_are_new_go_first(
+    reason: str, autojump_clock: object
+) -> None:
+    suspect, new = Case(), Case()
+    new.standing = Standing(suspect.turnstile, SHARE, lambda: 0.0)
+    if reason == "was refused something":
+        suspect.standing.note_refusal(0.0)
+    else:
+        await suspect.work(UNSUSPECTED + 0.001)
+    order: list[str] = []
+
+    async def wait(standing: Standing, name: str) -> None:
+        await standing.wait()
+        order.append(name)
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(10):
+            nursery.start_soon(wait, suspect.standing, "suspect")
+        await trio.lowlevel.checkpoint()
+        nursery.start_soon(wait, new.standing, "new")
+    assert order.index("new") < 5
+    assert len(order) == 11

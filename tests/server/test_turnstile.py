@@ -10,7 +10,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from protocol.messages import MoveData, RoomMessage
 from server import events
-from server.turnstile import ANSWERS_EACH, BURST, PLAYED_FOR, Turnstile
+from server.turnstile import ANSWERS_EACH, BURST, COMPARED_AFTER, MOST_OVERHEAD, PLAYED_FOR, SUSPECTS_PART, Turnstile
 from tests.patience import PATIENCE
 from tests.server.house import PATIENT, Caller, House, legal_move, open_house
 from tests.server.town import joined, open_town, playing
@@ -143,6 +143,60 @@ async def test_what_was_answered_in_a_pause_lets_no_crowd_in(autojump_clock: obj
         for _ in range(100):
             turnstile.note_answer(trio.current_time())
     assert turnstile.allowance == 1
+
+
+async def test_somebody_new_does_not_queue_behind_suspects() -> None:
+    turnstile = Turnstile()
+    through: list[str] = []
+
+    async def push(name: str, *, is_suspect: bool) -> None:
+        await turnstile.wait_for_turn(is_suspect=is_suspect)
+        through.append(name)
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(CROWD):
+            nursery.start_soon(lambda: push("suspect", is_suspect=True))
+        await trio.lowlevel.checkpoint()
+        for _ in range(3):
+            nursery.start_soon(lambda: push("new", is_suspect=False))
+    assert [number for number, name in enumerate(through) if name == "new"][-1] <= 2 * 3 + 1
+    assert through.count("suspect") == CROWD
+
+
+async def test_suspects_use_a_part_of_what_all_may_use_while_others_play(autojump_clock: object) -> None:
+    turnstile = Turnstile(share=0.25)
+    used = {True: 0.0, False: 0.0}
+
+    async def push(*, is_suspect: bool) -> None:
+        while trio.current_time() < 100.0:
+            await turnstile.wait_for_turn(is_suspect=is_suspect)
+            now = trio.current_time()
+            turnstile.charge(0.01, now, is_suspect=is_suspect)
+            used[is_suspect] += 0.01
+            turnstile.note_answer(now)
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(3):
+            nursery.start_soon(lambda: push(is_suspect=True))
+            nursery.start_soon(lambda: push(is_suspect=False))
+    assert used[True] + used[False] == pytest.approx(100.0 * 0.25, rel=0.05)
+    assert used[True] == pytest.approx(100.0 * 0.25 * SUSPECTS_PART, rel=0.1)
+
+
+@pytest.mark.parametrize(("overhead", "counted"), [(0.5, 1.0), (1.0, 1.0), (3.0, 3.0), (1000.0, MOST_OVERHEAD)])
+async def test_what_is_not_measured_for_anybody_counts_in_proportion(
+    overhead: float, counted: float, autojump_clock: object
+) -> None:
+    used = before = 0.0
+    turnstile = Turnstile(0.25, lambda: used)
+    for number in range(2400):
+        if number == 400:
+            before = trio.current_time()
+        used += overhead * COMPARED_AFTER
+        turnstile.note_answer(trio.current_time())
+        await turnstile.wait_for_turn()
+        turnstile.charge(COMPARED_AFTER, trio.current_time())
+    assert trio.current_time() - before == pytest.approx(2000 * COMPARED_AFTER * counted / 0.25, rel=0.01)
 
 
 class Busy(Turnstile):

@@ -1,0 +1,35 @@
+"""The benchmark waits until the server is quiet, and says when it never is."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from bench.bench_hostile import processor_seconds, settle
+
+
+def started(code: str) -> subprocess.Popen[str]:
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the processor time of others is read from /proc")
+def test_quiet_is_waited_for() -> None:
+    with started("import time; print('ready', flush=True); time.sleep(600)") as process:
+        settle(process.pid, look=0.1)
+        assert processor_seconds(process.pid) > 0.0
+        process.kill()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the processor time of others is read from /proc")
+def test_who_is_never_quiet_is_not_waited_for_for_ever() -> None:
+    with started("print('ready', flush=True)\nwhile True: pass") as process:
+        with pytest.raises(TimeoutError, match="still busy 0 s after the attack"):
+            settle(process.pid, look=1.0, patience=0.0)
+        process.kill()

@@ -1,0 +1,26 @@
+"""A short flood of names, against a server of its own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bench.names import PACKET_NAMES, PARTS, measure
+from bench.subject import LOG_NAME, serving
+
+
+@pytest.mark.slow
+def test_names_are_sent_and_refused_and_memory_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    connections = 2 * PARTS
+    with serving(tmp_path) as server:
+        grown = measure(server, connections * PACKET_NAMES, connections)
+    told = capsys.readouterr().out.splitlines()
+    assert len(told) == PARTS
+    assert told[-1].split()[:5] == [str(connections * PACKET_NAMES), "names", "over", str(connections), "connections:"]
+    assert grown < 1.0
+    log = [json.loads(line) for line in (tmp_path / LOG_NAME).read_text(encoding="utf-8").splitlines()]
+    refused = [each["refusal"] for each in log if each["event"] == "protocol_broken"]
+    assert len(refused) == connections
+    assert set(refused) <= {"names", "children"}

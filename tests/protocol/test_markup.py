@@ -1,0 +1,68 @@
+"""Where markup ends, however it comes in; and that the scanner agrees with what it skips at one go."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from protocol.markup import MarkupScanner, end_of_markups
+from tests.effort import examples
+
+MARKUP = {
+    "a tag": b"<a>",
+    "an end tag": b"</a>",
+    "text before it": b" text > <a/>",
+    "values": b"""<a b='">' c="'>"/>""",
+    "an empty value": b"<a b='' c=\"\">",
+    "a comment": b"<!-- <a> -- > -->",
+    "an instruction": b"<?x > ?>",
+    "an instruction without a name": b"<?>?>",
+    "a section": b"<![CDATA[ ]]> "[:-1],
+    "a section with brackets": b"<![CDATA[ ]> ] ]]]>",
+    "a document type": b"<!DOCTYPE a>",
+    "nearly a comment": b"<!-x>",
+    "nearly a section": b"<![CDAT[>",
+    "nothing": b"<>",
+    "no declaration": b"<!>",
+    "a tag in a tag": b"<a <b>",
+    "a tag in a value": b"<a b='>' c='<b>",
+}
+FRAGMENTS = st.sampled_from(
+    [*(b"<", b">", b"'", b'"', b"!", b"-", b"--", b"[", b"]]", b"?", b"/", b"a", b" ", b"<!--", b"-->"), b"<![CDATA["]
+)
+
+
+def ends(stream: bytes, sizes: list[int]) -> list[int]:
+    """The ends of all markups, if so many bytes arrive at a time, the last size for ever."""
+    scanner, buffer, found, start, taken = MarkupScanner(), bytearray(), [], 0, 0
+    while start < len(stream):
+        size = sizes.pop(0) if len(sizes) > 1 else sizes[0]
+        buffer += stream[start : start + size]
+        start += size
+        while end := scanner.find_end(buffer):
+            del buffer[:end]
+            scanner.restart()
+            taken += end
+            found.append(taken)
+    return found
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 100])
+@pytest.mark.parametrize("markup", MARKUP.values(), ids=MARKUP)
+def test_markup_ends_where_it_ends(markup: bytes, size: int) -> None:
+    assert ends(markup + b"<b>" + markup, [size]) == [len(markup), len(markup) + 3, 2 * len(markup) + 3]
+    assert ends(markup[:-1], [size]) == []
+
+
+@settings(max_examples=examples(300))
+@given(st.lists(FRAGMENTS, max_size=30).map(b"".join), st.lists(st.integers(1, 9), min_size=1, max_size=10))
+def test_the_ends_do_not_depend_on_the_cut(stream: bytes, sizes: list[int]) -> None:
+    assert ends(stream, sizes) == ends(stream, [max(1, len(stream))])
+
+
+@settings(max_examples=examples(300))
+@given(st.lists(FRAGMENTS, max_size=30).map(b"".join))
+def test_several_together_end_where_one_of_them_does(stream: bytes) -> None:
+    end = end_of_markups(bytearray(stream), len(stream))
+    assert end in (0, *ends(stream, [max(1, len(stream))]))
