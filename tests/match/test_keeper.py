@@ -85,7 +85,13 @@ class House:
         assert self.socket.recv(1) == keeper.READY
 
     def start(self, *arguments: str, cores: tuple[int, ...] | None = None) -> Kept:
-        request = {"arguments": arguments, "cwd": None, "environment": {}, "cores": cores, "memory": None}
+        request: dict[str, Any] = {
+            "arguments": arguments,
+            "cwd": None,
+            "environment": {},
+            "cores": cores,
+            "memory": None,
+        }
         data = json.dumps(request).encode()
         (control, theirs), (out, write_out) = socket.socketpair(), os.pipe()
         descriptors = [theirs.fileno(), write_out, write_out]
@@ -174,7 +180,7 @@ def test_a_program_knows_nothing_of_the_one_before(house: House) -> None:
         free = house.start(*show)
         assert free.close() == " ".join(map(str, sorted(everything))) + "\n"
         used.add(free.facts["keeper"])
-        assert 0 < free.facts["cpu"]
+        assert free.facts["cpu"] > 0
         assert free.facts["exit"] == 0
 
 
