@@ -1,0 +1,136 @@
+"""Is every record of a match exact? Each game is compared with its replay, its server log and its wire log.
+
+`python -m tests.match.audit DIR` checks all games in a match's folder that have folders of their own. The replay is
+played again by the rules; the logs are read as what they are, text.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any, Final
+
+from match.game_log import SERVER_LOG
+from match.journal import read_journal
+from match.records import GameRecord
+from match.referee import VERDICT
+from match.traces import REPLAY
+from match.wire_log import WIRE_LOG
+from protocol.connection import Connection, ConnectionClosed, Role
+from protocol.messages import Memento, Result, RoomData, RoomMessage
+from server.editions import EDITIONS
+from server.policy import Edition
+
+_ENTRY: Final = re.compile(rb"--- [0-9.]+ program ([12]) ([<>]) ([0-9]+)(?:, the first ([0-9]+) as above)?")
+
+
+def check_match(folder: Path) -> Counter[str]:
+    """Assert that each record of a match without gaps is exact; returns how often each verdict was given."""
+    records = read_journal(folder)
+    assert [record.game for record in records] == list(range(1, len(records) + 1))
+    for record in records:
+        check_game(folder, record)
+    return Counter(record.verdict for record in records)
+
+
+def check_game(folder: Path, record: GameRecord) -> None:
+    """Assert that the record of a game that was played to its end says what its files say."""
+    place = folder / record.folder
+    assert json.loads((place / VERDICT).read_text(encoding="utf-8")) == record.to_json()
+    events = [json.loads(line) for line in _unpacked(place / SERVER_LOG).decode().splitlines()]
+    (ended,) = (event for event in events if event["event"] == "game_ended")
+    moves = [event for event in events if event["event"] == "move_played"]
+    _check_events(record, moves, ended)
+    edition = EDITIONS[ended["edition"]]
+    data = room_data(_unpacked(place / REPLAY), edition)
+    _check_replay(record, moves, data, edition)
+    _check_wire(record, _unpacked(place / WIRE_LOG), ended["room"], edition)
+
+
+def room_data(replay: bytes, edition: Edition) -> list[RoomData]:
+    """What a replay holds."""
+    connection = Connection(Role.CLIENT, edition.dialect)
+    connection.receive_data(replay)
+    connection.receive_data(b"")
+    data: list[RoomData] = []
+    while not isinstance(event := connection.next_event(), ConnectionClosed | None):
+        if isinstance(event, RoomMessage) and event.data is not None:
+            data.append(event.data)
+    return data
+
+
+def _unpacked(path: Path) -> bytes:
+    return gzip.decompress(path.read_bytes())
+
+
+def _check_events(record: GameRecord, moves: list[dict[str, Any]], ended: dict[str, Any]) -> None:
+    assert [move["ply"] for move in moves] == list(range(record.plies))
+    assert ended["plies"] == record.plies
+    for seat, program in enumerate(record.seats):
+        times = record.think_times[program]
+        played = [move["think_time"] for move in moves if move["seat"] == seat]
+        # the last request may have been answered by a move that was refused, or not at all
+        assert played == list(times[: len(played)])
+        assert len(times) - len(played) == (record.offender == program)
+        assert ended["names"][seat] == record.names[program]
+        assert ended["causes"][seat] == record.causes[program]
+        assert ended["parts"][seat][1] == record.points[program]
+    winners = [record.seats[seat] for seat in ended["winners"]]
+    assert winners == ([0, 1] if record.winner is None else [record.winner])
+
+
+def _check_replay(record: GameRecord, moves: list[dict[str, Any]], data: list[RoomData], edition: Edition) -> None:
+    positions = [each.state for each in data if isinstance(each, Memento)]
+    results = [each for each in data if isinstance(each, Result)]
+    assert len(positions) == record.plies + 1
+    assert results == [data[-1]]
+    assert [record.seats[seat] for seat in results[0].winners] == ([0, 1] if record.winner is None else [record.winner])
+    assert [score.cause.value for score in results[0].scores] == [record.causes[program] for program in record.seats]
+    assert [score.parts[1] for score in results[0].scores] == [record.points[program] for program in record.seats]
+    state = edition.game.resume(positions[0])
+    for position, told in zip(positions[1:], moves, strict=True):
+        assert state.outcome() is None
+        (move,) = (each for each in state.generate_legal_moves() if str(each) == told["move"])
+        state = state.play(move)
+        assert edition.dialect.encode(RoomMessage("", Memento(state))) == edition.dialect.encode(
+            RoomMessage("", Memento(edition.game.resume(position)))
+        )
+    assert (state.outcome() is not None) == (record.offender is None)
+
+
+def _check_wire(record: GameRecord, log: bytes, room: str, edition: Edition) -> None:
+    """Every program that has a connection was shown each position and the result once, and asked for each move."""
+    for program in (0, 1):
+        sent = _sent(log, program)
+        if not sent:  # it is inside the process of the match
+            continue
+        assert room.encode() in sent
+        told = room_data(sent, edition)
+        assert sum(isinstance(each, Memento) for each in told) == record.plies + 1
+        assert sum(isinstance(each, Result) for each in told) == 1
+        requests = sum(type(each).__name__ == "MoveRequest" for each in told)
+        assert requests == len(record.think_times[program])
+
+
+def _sent(log: bytes, program: int) -> bytes:
+    """All that the server has sent to `program`."""
+    sent, above, position = [], b"", 1
+    while found := _ENTRY.match(log, position):
+        number, direction, length, shared = found.groups()
+        rest = int(length) - int(shared or 0)
+        piece = above[: int(shared or 0)] + log[found.end() + 1 : found.end() + 1 + rest]
+        assert len(piece) == int(length)
+        above, position = piece, found.end() + 1 + rest + 1
+        if direction == b"<" and int(number) == program + 1:
+            sent.append(piece)
+    assert position >= len(log)
+    return b"".join(sent)
+
+
+if __name__ == "__main__":
+    for verdict, count in check_match(Path(sys.argv[1])).items():
+        sys.stdout.write(f"{count} games, {verdict}: every record is exact\n")
