@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 
@@ -17,6 +18,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("project")
+
+# Tests start the command some hundred times. Without bytecode on the disk each of them compiles the whole project again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # A shell without job control starts what it puts in the background with SIGINT ignored, and everybody inherits that. A
 # signal that is caught here is the default again in the programs that tests start and interrupt.
