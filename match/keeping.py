@@ -88,6 +88,8 @@ class Kept:
         """How often the keeper was found stopped, and woken."""
         self._keeper = keeper_pid
         self._birth = birth_of(keeper_pid)
+        self._seconds_before = seconds_spent((), keeper_pid)
+        """Processor time of the programs that the keeper had before."""
         control.setblocking(False)
         self._control = control
         self._buffer = b""
@@ -102,12 +104,12 @@ class Kept:
 
     def find_all(self) -> tuple[int, ...]:
         """The same, found without fail: reads a file of every process of this machine."""
-        return tuple(keeper.descendants(self._keeper))
+        return () if self.is_gone else tuple(keeper.descendants(self._keeper))
 
     @property
     def seconds_so_far(self) -> float:
         """Processor time of the process and all that it has started, up to now."""
-        return seconds_spent(self.pids, self._keeper)
+        return seconds_spent(self.pids, self._keeper) - self._seconds_before
 
     @property
     def has_ended(self) -> bool:

@@ -72,6 +72,7 @@ async def lend(
         async with stream:
             with contextlib.suppress(trio.BrokenResourceError):
                 await _lend_once(stream, command)
+                await _see_off(stream)
 
     await trio.serve_listeners(
         serve, listeners, task_status=_PortStatus(task_status, listeners[0].socket.getsockname()[1])
@@ -117,6 +118,17 @@ async def _lend_once(stream: trio.SocketStream, command: Command) -> None:
     finally:
         with trio.CancelScope(shield=True):
             await process.end()
+
+
+async def _see_off(stream: trio.SocketStream) -> None:
+    """Let the other side read the answer: closing with unread input would break the connection and the answer with it.
+
+    It has some time to close; what it still sends is dropped.
+    """
+    await stream.send_eof()
+    with trio.move_on_after(_REQUEST_TIMEOUT):
+        while await stream.receive_some(_CHUNK):
+            pass
 
 
 async def _follow(stream: trio.SocketStream, process: Kept | Unkept) -> None:

@@ -1,7 +1,8 @@
 """A process that thinks for built-in players: `python -m match.thinking`, started by match/builtin.py.
 
 Invariants: it reads requests from standard input and writes answers to standard output, each behind its length, in
-order; it ends with its input. A strategy that fails costs its player the move and nobody else anything.
+order; it ends with its input. A strategy that fails costs its player the move and nobody else anything. It loads no
+event loop, so that it starts soon.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import time
 from collections.abc import Callable
 from typing import BinaryIO, Final
 
-from client.strategies import make_chooser
+from client.choosers import make_chooser
 from game.api import Move, State
 
 _HEAD: Final = struct.Struct("!I")

@@ -1,8 +1,8 @@
 """Python's garbage collector, kept out of the way of clocks.
 
-Law: what the start has built is never looked at again; collections of the oldest generation, which take longest, happen
-while no game is running, and otherwise hardly ever. Every pause is measured. What a game or a connection has cost is
-free without any of them (tests/server/test_letting_go.py); they are there for what nobody has thought of.
+Invariants: what the start has built is never looked at again; collections of the oldest generation, which take longest,
+happen while no game is running, and otherwise hardly ever. Every pause is measured. What a game or a connection has
+cost is free without any of them (tests/server/test_letting_go.py); they are there for what nobody has thought of.
 """
 
 from __future__ import annotations
@@ -43,11 +43,16 @@ class PauseMeter:
 
 @contextmanager
 def tamed_collector() -> Iterator[PauseMeter]:
-    """Freeze what there is and stop automatic full collections; everything is as before afterwards."""
+    """Freeze what there is and stop automatic full collections; everything is as before afterwards.
+
+    In a process that has frozen something already, nothing more is frozen: it could not be told apart afterwards.
+    """
     thresholds = gc.get_threshold()
     meter = PauseMeter()
+    freezes = gc.get_freeze_count() == 0
     gc.collect()
-    gc.freeze()
+    if freezes:
+        gc.freeze()
     gc.set_threshold(thresholds[0], thresholds[1], _NEVER)
     gc.callbacks.append(meter)
     try:
@@ -55,7 +60,8 @@ def tamed_collector() -> Iterator[PauseMeter]:
     finally:
         gc.callbacks.remove(meter)
         gc.set_threshold(*thresholds)
-        gc.unfreeze()
+        if freezes:
+            gc.unfreeze()
 
 
 async def collect_in_quiet(is_quiet: Callable[[], bool]) -> None:

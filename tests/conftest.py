@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import signal
 import threading
 
@@ -18,6 +20,9 @@ settings.register_profile(
 )
 settings.load_profile("project")
 
+# Tests start the command some hundred times; without bytecode on the disk each start compiles the whole project again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # A shell without job control starts what it puts in the background with SIGINT ignored, and everybody inherits that. A
 # signal that is caught here is the default again in the programs that tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
@@ -27,3 +32,12 @@ if hasattr(signal, "SIGHUP") and threading.current_thread() is threading.main_th
     before = signal.getsignal(signal.SIGHUP)
     if before is signal.SIG_IGN:
         signal.signal(signal.SIGHUP, lambda _number, _frame: None)
+
+
+def pytest_collection_finish() -> None:
+    """Keep the tests themselves out of the garbage collector's way.
+
+    Every server begins with a full collection, which would look at all of them each time.
+    """
+    gc.collect()
+    gc.freeze()

@@ -1,116 +1,18 @@
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator
-
 import pytest
 import trio
 from trio.testing import MockClock
 
-from client.errors import StrategyError
 from client.player import Player
 from client.strategies import (
     GARBAGE,
     STRATEGIES,
-    first_move,
-    greedy_move,
-    illegal_move,
-    make_chooser,
     make_responder,
-    random_move,
 )
-from game.api import State
-from game.blokus.move import SetMove
-from game.blokus.polyomino import SIZES
 from game.blokus.rulesets import BLOKUS_2021
-from game.blokus.state import BlokusState
 from game.hase_und_igel.ruleset import HASE_UND_IGEL_2018
 from tests.client.fake import START, connected, together
-
-
-def _positions() -> Iterator[BlokusState]:
-    """Every tenth position of a game between random players."""
-    rng = random.Random(1)
-    state = START
-    while state.outcome() is None:
-        if state.turn % 10 == 0:
-            yield state
-        state = state.play(rng.choice(list(state.generate_legal_moves())))
-
-
-def test_the_good_ones_play_legal_moves() -> None:
-    rng = random.Random(0)
-    for state in _positions():
-        for choose in (first_move, random_move, greedy_move):
-            assert state.check(choose(state, rng)) is None
-
-
-def test_first_takes_the_first() -> None:
-    assert first_move(START, random.Random(0)) == next(START.generate_legal_moves())
-
-
-def test_greedy_lays_the_largest_stone_it_can() -> None:
-    for state in _positions():
-        move = greedy_move(state, random.Random(0))
-        assert isinstance(move, SetMove)
-        assert SIZES[move.shape] == max(SIZES[each.shape] for each in state.generate_legal_moves())
-
-
-def test_greedy_beats_random() -> None:
-    rng = random.Random(3)
-    state: BlokusState = START
-    while state.outcome() is None:
-        choose = (greedy_move, random_move)[state.seat_on_turn]
-        state = state.play(choose(state, rng))
-    (greedy,), (at_random,) = state.points(0), state.points(1)
-    assert greedy > at_random
-
-
-@pytest.mark.parametrize("choose", [random_move, greedy_move])
-def test_the_same_seed_gives_the_same_move(choose: object) -> None:
-    assert callable(choose)
-    assert len({choose(START, random.Random(7)) for _ in range(5)}) == 1
-    assert len({choose(START, random.Random(seed)) for seed in range(20)}) > 1
-
-
-def test_illegal_breaks_a_rule_in_every_position() -> None:
-    for state in _positions():
-        assert state.check(illegal_move(state, random.Random(0))) is not None
-
-
-def test_strategies_know_games_only_by_what_all_games_tell() -> None:
-    state = HASE_UND_IGEL_2018.new_state(random.Random(0))
-    for choose in (first_move, random_move, greedy_move):
-        assert state.check(choose(state, random.Random(0))) is None
-    assert state.check(illegal_move(state, random.Random(0))) is not None
-
-
-class _Stuck(BlokusState):
-    """A position without a move."""
-
-    __slots__ = ()
-
-    def generate_legal_moves(self) -> Iterator[SetMove]:
-        return iter(())
-
-
-class _LastMove(BlokusState):
-    """A position in which every move ends in one without moves."""
-
-    __slots__ = ()
-
-    def play(self, move: object) -> BlokusState:
-        return _Stuck(START.rules, START.start_shape)
-
-
-def test_a_request_without_a_possible_move_is_an_error() -> None:
-    with pytest.raises(StrategyError, match="no move is possible at turn 0"):
-        first_move(_Stuck(START.rules, START.start_shape), random.Random(0))
-
-
-def test_illegal_waits_with_a_legal_move_where_no_illegal_one_is_found() -> None:
-    state = _LastMove(START.rules, START.start_shape)
-    assert illegal_move(state, random.Random(0)) == next(START.generate_legal_moves())
 
 
 def test_the_table_names_them_all_good_ones_first() -> None:
@@ -191,29 +93,3 @@ async def test_silent_never_answers(autojump_clock: MockClock) -> None:
 def test_a_strategy_plays_every_game_unless_it_is_made_for_one(name: str) -> None:
     assert STRATEGIES[name].plays(HASE_UND_IGEL_2018)
     assert STRATEGIES[name].plays(BLOKUS_2021) == (not name.startswith("hui-"))
-
-
-@pytest.mark.slow
-def test_greedy_wins_at_hase_und_igel() -> None:
-    won = 0
-    for seed in range(6):
-        rng = random.Random(seed)
-        state: State = HASE_UND_IGEL_2018.new_state(rng)
-        while (outcome := state.outcome()) is None:
-            choose = greedy_move if state.seat_on_turn == seed % 2 else random_move
-            state = state.play(choose(state, rng))
-        won += outcome.winner == seed % 2
-    assert won >= 5
-
-
-def test_a_good_strategy_is_also_a_plain_function() -> None:
-    state = BLOKUS_2021.new_state(random.Random(1))
-    for name, kind in STRATEGIES.items():
-        if kind.plays(BLOKUS_2021) and not kind.is_bad:
-            assert make_chooser(name, seed=1)(state) == make_chooser(name, seed=1)(state)
-            assert state.check(make_chooser(name, seed=1)(state)) is None
-
-
-def test_a_strategy_that_needs_a_connection_is_no_plain_function() -> None:
-    with pytest.raises(ValueError, match="the strategy silent needs a connection"):
-        make_chooser("silent")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 
 import pytest
 
@@ -11,6 +12,14 @@ from game.api import State
 from protocol.messages import Memento
 from server.editions import choose_editions
 from server.replay import encode_replay
+from tests.match.players import listening_players
+
+
+@pytest.fixture(scope="module")
+def players() -> Iterator[None]:
+    """What light programs need."""
+    with listening_players():
+        yield
 
 
 @pytest.fixture

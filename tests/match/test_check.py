@@ -22,6 +22,7 @@ from protocol.messages import JoinPreparedRequest
 from server.counting import count_text
 from server.editions import EDITIONS
 from tests.interpreter import PYTHON
+from tests.match.players import LIGHT
 from tests.patience import PATIENCE, with_longer_limits
 
 PLAY = f"{PYTHON} -m spielleiter play --seed 1"
@@ -57,27 +58,39 @@ def failed(results: tuple[StepResult, ...]) -> list[str]:
     return [result.title for result in results if result.status is Status.FAILED]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("strategy", "edition"), list(zip(itertools.cycle(["greedy", "random", "first"]), sorted(EDITIONS), strict=False))
-)
-async def test_built_in_players_are_fit_in_every_edition(strategy: str, edition: str, tmp_path: Path) -> None:
-    results = await check(tmp_path, f"builtin:{strategy}", EDITIONS[edition].game_type, edition)
+def assert_all_passed(results: tuple[StepResult, ...], edition: str, folder: Path) -> None:
     assert [(result.title, result.came) for result in results if result.status is not Status.PASSED] == []
     assert all(result.came and result.expected for result in results)
     folders = {result.folder for result in results}
     assert len(folders) == STEPS - BASICS + 1  # the first steps share one
-    assert all((tmp_path / folder / "wire.log.gz").exists() for folder in folders)
-    written = gzip.decompress((tmp_path / results[0].folder / "wire.log.gz").read_bytes())
+    assert all((folder / name / "wire.log.gz").exists() for name in folders)
+    written = gzip.decompress((folder / results[0].folder / "wire.log.gz").read_bytes())
     assert EDITIONS[edition].dialect.encode(JoinPreparedRequest("")).split(b"=")[0] in written
 
 
 @pytest.mark.slow
+async def test_a_built_in_player_is_fit(tmp_path: Path) -> None:
+    """With a process of its own for every step, as for a user."""
+    assert_all_passed(await check(tmp_path, "builtin:greedy"), next(iter(EDITIONS)), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("players")
+@pytest.mark.parametrize(
+    ("strategy", "edition"), list(zip(itertools.cycle(["greedy", "random", "first"]), sorted(EDITIONS), strict=False))
+)
+async def test_built_in_strategies_are_fit_in_every_edition(strategy: str, edition: str, tmp_path: Path) -> None:
+    command = f"{LIGHT} {strategy} --edition {edition} -h {{host}} -p {{port}} -r {{reservation}}"
+    assert_all_passed(await check(tmp_path, command, EDITIONS[edition].game_type, edition), edition, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("players")
 async def test_a_program_that_joins_any_game_fails_only_where_it_takes_its_seat(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Trials, "real_game", Spoiler(0))  # what a match does with it is tested there
-    results = await check(tmp_path, f"{PLAY} -s first -h {{host}} -p {{port}}")
+    results = await check(tmp_path, f"{LIGHT} first -h {{host}} -p {{port}}")
     assert failed(results) == ["takes its seat"]
     assert results[1].came.startswith("join came instead of joinPrepared: it takes any free seat and not the one")
     assert Status.NOT_TRIED not in {result.status for result in results}
@@ -140,8 +153,9 @@ async def test_the_programs_own_words_stand_beside_what_went_wrong(tmp_path: Pat
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("players")
 async def test_a_program_that_does_not_end_itself_fails_wherever_a_game_ends(tmp_path: Path) -> None:
-    script = f'{PLAY} -s first "$@"; exec sleep 500'
+    script = f'{LIGHT} first "$@"; exec sleep 500'
     command = f"sh -c {shlex.quote(script)} bot"
 
     async def attempt(limit: float) -> None:
@@ -155,47 +169,26 @@ async def test_a_program_that_does_not_end_itself_fails_wherever_a_game_ends(tmp
     await with_longer_limits(attempt, 0.2)
 
 
-_STRICT = """
-import sys
-from client import transport
-
-read = transport.Transport._read
-
-
-async def read_strictly(self):
-    data = await read(self)
-    if b"unknownElement" in data:
-        sys.exit("this element is not known here")
-    return data
-
-
-transport.Transport._read = read_strictly
-from spielleiter.cli import main
-
-main()
-"""
-"""A player that ends at the first element it does not know, as some packages for players do."""
-
-
 @pytest.mark.slow
+@pytest.mark.usefixtures("players")
 async def test_what_the_official_server_never_does_is_only_a_warning(tmp_path: Path) -> None:
-    bot = tmp_path / "strict.py"
-    bot.write_text(_STRICT, encoding="utf-8")
-    results = await check(tmp_path, f"{PYTHON} {bot} play -s first")
+    """Some packages for players end at the first element that they do not know."""
+    results = await check(tmp_path, f"{LIGHT} first --ends-at unknownElement")
     assert [result.title for result in results if result.status is not Status.PASSED] == ["unknown elements"]
     warning = next(result for result in results if result.status is Status.WARNING)
     assert "the process ended with exit code 1" in warning.came
-    assert "this element is not known here" in warning.stderr
+    assert "unknownElement is not known here" in warning.stderr
     assert "the official server sends no unknown elements" in warning.remark
     assert [result.remark for result in results if result.status is not Status.WARNING] == [""] * (STEPS - 1)
     assert is_fit(results)
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("players")
 @pytest.mark.parametrize("plies", [1, 2, 5])
 async def test_a_game_may_end_after_a_few_moves(plies: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(BlokusState, "outcome", lambda self: Outcome(0, "points") if self.turn >= plies else None)
-    results = await check(tmp_path, "builtin:first")
+    results = await check(tmp_path, f"{LIGHT} first")
     assert [(result.title, result.came) for result in results if result.status is not Status.PASSED] == []
     came = {result.title: result.came for result in results}
     moves = count_text(plies // 2, "move")  # of the second player

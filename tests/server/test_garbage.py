@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
 
+import pytest
 import trio
 
 from server.garbage import BUSY_INTERVAL, QUIET_INTERVAL, PauseMeter, collect_in_quiet, tamed_collector
 
 
+@pytest.fixture
+def thawed() -> Iterator[None]:
+    """Nothing is frozen, as in a process that is not that of the tests."""
+    gc.unfreeze()
+    yield
+    gc.freeze()
+
+
+@pytest.mark.usefixtures("thawed")
 def test_full_collections_do_not_come_by_themselves_and_everything_is_as_before_afterwards() -> None:
     before = gc.get_threshold()
     with tamed_collector() as meter:
@@ -20,6 +31,15 @@ def test_full_collections_do_not_come_by_themselves_and_everything_is_as_before_
     assert 0.0 < meter.longest <= meter.total
     assert (gc.get_threshold(), gc.get_freeze_count()) == (before, 0)
     assert meter not in gc.callbacks
+
+
+@pytest.mark.usefixtures("thawed")
+def test_what_was_frozen_before_stays_so_and_nothing_else_does() -> None:
+    with tamed_collector():
+        frozen = gc.get_freeze_count()
+        with tamed_collector():
+            assert gc.get_freeze_count() == frozen
+        assert gc.get_freeze_count() == frozen
 
 
 def test_pauses_are_measured() -> None:

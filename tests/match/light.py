@@ -1,0 +1,69 @@
+"""A light program for matches and checks: ``python -I -S light.py STRATEGY [OPTION...] -h HOST -p PORT [-r CODE]``.
+
+Invariants: to a server it is a program like any other, with a process, a connection and an exit code of its own. It
+only passes bytes on, between the server and the process of the tests, where its player thinks: tests/match/players.py
+listens there, and PLAYERS in the environment is its port. It loads next to nothing, so that it starts in some 20 ms.
+
+It ends with exit code 0 when its player says goodbye, and with 1 when its player vanishes. With ``--ends-at WORD`` it
+ends when the server sends that word.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import struct
+import sys
+
+_READ = 1 << 16
+
+
+def run(words: list[str]) -> None:
+    """Play one game to its end."""
+    options = dict(zip(words[1::2], words[2::2], strict=True))
+    forbidden = options.get("--ends-at", "").encode()
+    with (
+        socket.create_connection((options["-h"], int(options["-p"]))) as server,
+        socket.create_connection(("127.0.0.1", int(os.environ["PLAYERS"]))) as player,
+    ):
+        for sock in (server, player):
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        player.sendall("\0".join(words).encode() + b"\n")
+        open_ends = [server, player]
+        while True:
+            for sock in select.select(open_ends, [], [])[0]:
+                data = _received(sock)
+                if sock is player:
+                    if data is None:
+                        server.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                        sys.exit(1)
+                    if not data:
+                        return
+                    _send(server, data)
+                elif not data:
+                    open_ends.remove(server)
+                    player.shutdown(socket.SHUT_WR)
+                elif forbidden and forbidden in data:
+                    sys.exit(f"{forbidden.decode()} is not known here")
+                else:
+                    _send(player, data)
+
+
+def _received(sock: socket.socket) -> bytes | None:
+    """None: the connection was broken."""
+    try:
+        return sock.recv(_READ)
+    except ConnectionResetError:
+        return None
+
+
+def _send(sock: socket.socket, data: bytes) -> None:
+    try:  # noqa: SIM105 - contextlib takes as long to load as all the rest
+        sock.sendall(data)
+    except (BrokenPipeError, ConnectionResetError):
+        pass  # whoever is gone is noticed when it is read from
+
+
+if __name__ == "__main__":
+    run(sys.argv[1:])

@@ -1,0 +1,81 @@
+"""Players for the light programs of tests/match/light.py: they think in the process of the tests.
+
+Starting ``spielleiter play`` takes half a second of a processor. A test whose subject is not that command, but what is
+done with the program, uses `LIGHT` instead: the same player, the same bytes, and a process that starts at once.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import shlex
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import trio
+
+from client.errors import ClientError
+from client.player import GameEnd, Player
+from client.strategies import DEFAULT_DELAY, make_responder
+from client.transport import Transport
+from server.editions import EDITIONS
+from spielleiter.options import recogniser
+from tests.interpreter import PYTHON
+from tests.patience import PATIENCE
+
+LIGHT: Final = f"{PYTHON} -I -S {shlex.quote(str(Path(__file__).with_name('light.py')))}"
+"""To be followed by the name of a strategy and perhaps ``--edition NAME``, ``--delay SECONDS``, ``--ends-at WORD``."""
+
+
+@contextmanager
+def listening_players() -> Iterator[None]:
+    """While this lasts, light programs have players."""
+    ready: queue.Queue[tuple[int, Callable[[], None]]] = queue.Queue()
+
+    async def main() -> None:
+        async with trio.open_nursery() as nursery:
+            [listener] = await nursery.start(partial(trio.serve_tcp, _play, 0, host="127.0.0.1"))
+            token, stop = trio.lowlevel.current_trio_token(), nursery.cancel_scope.cancel
+            ready.put((listener.socket.getsockname()[1], lambda: token.run_sync_soon(stop)))
+
+    thread = threading.Thread(target=trio.run, args=(main,), daemon=True)
+    thread.start()
+    port, stop = ready.get(timeout=PATIENCE)
+    os.environ["PLAYERS"] = str(port)
+    try:
+        yield
+    finally:
+        del os.environ["PLAYERS"]
+        stop()
+        thread.join(timeout=PATIENCE)
+        assert not thread.is_alive(), "the players do not stop"
+
+
+async def _play(stream: trio.SocketStream) -> None:
+    """One game, in the words of a light program's command line."""
+    head = b""
+    while not head.endswith(b"\n"):
+        byte = await stream.receive_some(1)  # what follows is for the player
+        if not byte:
+            return
+        head += byte
+    strategy, *words = head.decode().rstrip("\n").split("\0")
+    options = dict(zip(words[::2], words[1::2], strict=True))
+    edition = EDITIONS[options.get("--edition", next(iter(EDITIONS)))]
+    transport = Transport(stream, recogniser(edition, is_sure=False).dialect)
+    player = Player(transport)
+    try:
+        reservation = options.get("-r")
+        await (player.join(edition.game_type) if reservation is None else player.join_prepared(reservation))
+        delay = float(options.get("--delay", DEFAULT_DELAY))
+        report = await player.play_with(make_responder(strategy, seed=1, delay=delay))
+        if report.end is GameEnd.RESULT:
+            await transport.aclose()
+    except ClientError:
+        pass
+    if not transport.is_closed:
+        await transport.abort()

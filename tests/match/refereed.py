@@ -1,0 +1,50 @@
+"""Single games between real programs, and what the referee says of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from client.editions import DEFAULT_GAME_TYPE
+from match.processes import find_processes
+from match.records import GameRecord
+from match.referee import play_game
+from match.setup import Entrant, MatchSetup, Patience
+from tests.patience import PATIENCE
+
+NO_LIMITS = {"soft_timeout": PATIENCE, "hard_timeout": PATIENCE}
+ENDLESS = Patience(start=PATIENCE, exit=PATIENCE, game=PATIENCE)
+
+REST = "sleep 500"
+"""A program that does nothing at all."""
+
+
+def setup_of(first: str, second: str, **changes: Any) -> MatchSetup:
+    setup = MatchSetup(
+        entrants=(Entrant("new", first), Entrant("old", second)),
+        game_type=DEFAULT_GAME_TYPE,
+        games=2,
+        seed=1,
+        run_id="",
+        server_options=NO_LIMITS,
+        patience=ENDLESS,
+    )
+    return dataclasses.replace(setup, **changes)
+
+
+async def play(folder: Path, first: str, second: str, game: int = 1, **changes: Any) -> GameRecord:
+    """The verdict on a game of two programs; afterwards neither lives."""
+    setup = dataclasses.replace(setup_of(first, second, **changes), run_id=str(folder))
+    with trio.fail_after(PATIENCE):
+        record = await play_game(setup, setup.plan()[game - 1], folder)
+    assert find_processes(str(folder)) == ()
+    return record
+
+
+def shell(script: str) -> str:
+    """A program that is a script, with the usual options as its arguments."""
+    return f"sh -c {shlex.quote(script)} bot"
