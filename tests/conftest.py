@@ -1,12 +1,16 @@
-"""What every test has: the same examples in every run."""
+"""What every test has: the same examples in every run, and compiled modules for the processes that it starts."""
 
 from __future__ import annotations
 
 import gc
 import os
+import shutil
 import signal
+import sys
+import tempfile
 import threading
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.effort import FACTOR
@@ -20,9 +24,6 @@ settings.register_profile(
 )
 settings.load_profile("project")
 
-# Tests start the command some hundred times; without bytecode on the disk each start compiles the whole project again.
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-
 # A shell without job control starts what it puts in the background with SIGINT ignored, and everybody inherits that. A
 # signal that is caught here is the default again in the programs that tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
@@ -32,6 +33,20 @@ if hasattr(signal, "SIGHUP") and threading.current_thread() is threading.main_th
     before = signal.getsignal(signal.SIGHUP)
     if before is signal.SIG_IGN:
         signal.signal(signal.SIGHUP, lambda _number, _frame: None)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Give the workers a folder for compiled modules where Python must not keep any beside the sources.
+
+    Otherwise each of the several hundred processes that they start would compile the whole project. Without workers,
+    few tests are run, and it would not pay.
+    """
+    if not sys.dont_write_bytecode or sys.pycache_prefix or not config.getoption("numprocesses", None):
+        return
+    folder = tempfile.mkdtemp(prefix="spielleiter-tests-")
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = folder
 
 
 def pytest_collection_finish() -> None:

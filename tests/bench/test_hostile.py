@@ -13,8 +13,9 @@ from bench.plan import plan_of
 from bench.scripts import load_of
 
 ROOT = Path(__file__).parents[2]
-HOSTILE = 50
+HOSTILE = 2 * len(KINDS)
 GAMES = 2
+SECONDS = 2.0  # longer than the server waits for a first packet; the games are played to the end after it
 REFUSED = {"protocol_broken", "request_refused", "move_refused", "peer_too_slow"}
 
 
@@ -28,7 +29,7 @@ def test_only_the_offenders_are_affected(
     limits = ("--soft-timeout", "60000", "--hard-timeout", "60000")  # this machine may be busy
     with serving(tmp_path, *patience, *limits) as (port, server):
         with attacked(port, HOSTILE):
-            drive(plan_of(load, port, GAMES), 3.0)
+            drive(plan_of(load, port, GAMES), SECONDS)
         assert server.poll() is None
     came = capsys.readouterr().out
     assert all(f"{kind.__name__.lower()} " in came for kind in KINDS)

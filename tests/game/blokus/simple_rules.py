@@ -88,6 +88,7 @@ CELLS: Final = {
     for stone in STONES
     for rotation, flipped in COMBINATIONS
 }
+BOARD: Final = [(x, y) for x in range(20) for y in range(20)]
 TOTAL: Final = sum(len(drawn(stone)) for stone in STONES)
 
 
@@ -171,13 +172,15 @@ class SimpleGame:
     def legal(self) -> Iterator[tuple[frozenset[Cell], Laying]]:
         """Every stone left in every combination at every place; the same cells may come more than once."""
         color = self.color()
+        free = {cell for cell in BOARD if self.may_cover(color, cell)}
+        attached = {cell for cell in free if self.is_attached(color, [cell])}
         for stone in [self.start] if self.is_first(color) else self.left[color]:
             for rotation, flipped in COMBINATIONS:
-                for x in range(20):
-                    for y in range(20):
-                        cells = [(x + dx, y + dy) for dx, dy in CELLS[stone, rotation, flipped]]
-                        if all(self.may_cover(color, cell) for cell in cells) and self.is_attached(color, cells):
-                            yield frozenset(cells), (color, stone, rotation, flipped, x, y)
+                placed = CELLS[stone, rotation, flipped]
+                for x, y in BOARD:
+                    cells = frozenset([(x + dx, y + dy) for dx, dy in placed])
+                    if cells <= free and not cells.isdisjoint(attached):
+                        yield cells, (color, stone, rotation, flipped, x, y)
 
     def legal_once(self) -> dict[frozenset[Cell], Laying]:
         """The same, of each set of cells only the first way to write it."""
