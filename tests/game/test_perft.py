@@ -10,11 +10,10 @@ import pytest
 from game.api import Mistake, Move, Outcome, Seat, State
 from game.blokus.state import BlokusState
 from game.perft import divide, perft
-from tests.effort import examples
 from tests.game.blokus.oracle import parse_position, read_perft
 
-FAST, SLOW = 1500, examples(20_000)
-"""How many positions before the last move a test may look at; FUZZ_FACTOR=4 counts all that take seconds."""
+FAST, SLOW = 1500, 75_000
+"""How many positions before the last move a test may look at."""
 
 
 def table() -> list[object]:
