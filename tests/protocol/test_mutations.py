@@ -128,7 +128,7 @@ def test_a_spoilt_stream_is_the_peers_fault(dialect: Dialect, stream: bytes, see
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dialect", EDITIONS, ids=lambda each: each.name)
-@settings(max_examples=examples(400))
+@settings(max_examples=examples(1000))
 @given(spoilt_streams, st.integers(0, 1000))
 def test_many_spoilt_streams(dialect: Dialect, stream: bytes, seed: int) -> None:
     check(stream, dialect, seed)
