@@ -26,7 +26,7 @@ _SPENT: Final = slice(11, 15)  # by itself and by children that it has waited fo
 _SPENT_BY_CHILDREN: Final = slice(13, 15)
 _THREADS: Final = 17
 _STARTED: Final = 19
-_CHUNK: Final = 64 * 1024
+_CHUNK: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +57,10 @@ def children_of(root: int) -> tuple[int, ...] | None:
     found: list[int] = []
     waiting = [root]
     while waiting:
-        folder = _PROC / str(waiting.pop()) / "task"
+        folder = f"{_PROC}/{waiting.pop()}/task"
         for thread in _entries(folder):
             try:
-                children = [int(word) for word in (folder / thread / "children").read_bytes().split()]
+                children = [int(word) for word in _read(f"{folder}/{thread}/children").split()]
             except FileNotFoundError:
                 if not found and not (_PROC / "self" / "task" / str(os.getpid()) / "children").exists():
                     return None
@@ -121,7 +121,7 @@ def _ticks(pid: int, fields: slice) -> int:
 
 def _stat(pid: int) -> list[bytes]:
     """What the system says of a process, from its state on. Raises OSError."""
-    return (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
+    return _read(f"{_PROC}/{pid}/stat").rpartition(b")")[2].split()
 
 
 def _has_ended(pid: int) -> bool:
@@ -166,14 +166,14 @@ class Usage:
 
 
 def _threads(pid: int) -> Iterator[tuple[str, tuple[int, int]]]:
-    folder = _PROC / str(pid) / "task"
+    folder = f"{_PROC}/{pid}/task"
     for thread in _entries(folder):
         with contextlib.suppress(OSError, ValueError, IndexError):
-            processor, waiting, *_ = (folder / thread / "schedstat").read_bytes().split()
+            processor, waiting, *_ = _read(f"{folder}/{thread}/schedstat").split()
             yield thread, (int(processor), int(waiting))
 
 
-def _entries(folder: Path) -> list[str]:
+def _entries(folder: str | Path) -> list[str]:
     try:
         return os.listdir(folder)  # noqa: PTH208 - names are all that is wanted, many times a second
     except OSError:

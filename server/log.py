@@ -45,6 +45,8 @@ LEVELS: Final[dict[type[events.Happening], int]] = {
 }
 """Everything else is `info`."""
 
+_LEVEL_NAMES: Final = {level: logging.getLevelName(level).lower() for level in (10, 20, 30, 40)}
+
 MOST_TEXT: Final = 1000
 """Characters of a text; what is longer is cut."""
 MOST_TRACEBACK: Final = 20_000
@@ -127,8 +129,8 @@ def json_line(happening: events.Happening, instant: float) -> str:
     name, fields = _names(type(happening))
     shown = _fields_of(happening, fields)
     shown["event"] = name
-    shown["level"] = logging.getLevelName(level_of(happening)).lower()
-    shown["timestamp"] = f"{datetime.fromtimestamp(instant, UTC):%Y-%m-%dT%H:%M:%S.%f}Z"
+    shown["level"] = _LEVEL_NAMES[level_of(happening)]
+    shown["timestamp"] = datetime.fromtimestamp(instant, UTC).isoformat(timespec="microseconds")[: -len("+00:00")] + "Z"
     return _json(shown)
 
 
@@ -203,7 +205,9 @@ class _Quoted:
 
 def _shown(value: object) -> object:
     if isinstance(value, str):
-        return _cut(value)
+        return value if len(value) <= MOST_TEXT else _cut(value)
+    if value is None or isinstance(value, int):
+        return value
     if isinstance(value, float):
         return round(value, 6)
     if isinstance(value, ThinkStats):
@@ -213,7 +217,7 @@ def _shown(value: object) -> object:
         return shown if len(value) <= MOST_ITEMS else [*shown, f"… ({len(value) - MOST_ITEMS} more)"]
     if isinstance(value, enum.Enum):
         return _shown(value.value)
-    return value if isinstance(value, int | None) else _cut(str(value))
+    return _cut(str(value))
 
 
 def _cut(text: str) -> str:
