@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.documents import ROOT, Block, blocks
+from tests.match.players import LIGHT, listening_players
 from tests.patience import PATIENCE
 from tests.spielleiter.background import BackgroundServer, background_server
 
@@ -54,9 +55,12 @@ print(value if isinstance(value, str) else json.dumps(value))
 
 
 JAVA = """\
-# java -jar NAME.jar, with whatever a match adds
+# java -jar NAME.jar, with whatever a match adds; what it starts again and again is a light program
 shift 2
-exec spielleiter play --strategy first "$@"
+case " $* " in
+*" -p "*) exec {light} first "$@" ;;
+*) exec spielleiter play --strategy first "$@" ;;
+esac
 """
 
 
@@ -70,6 +74,7 @@ class Shell:
         limit = round(PATIENCE * 1000)
         values = {
             "python": shlex.quote(sys.executable),
+            "light": LIGHT,
             "folder": shlex.quote(str(programs)),
             "port": server.port,
             "patience": PATIENCE,
@@ -135,7 +140,7 @@ def end_of(started: subprocess.Popen[str]) -> str:
 
 @contextmanager
 def shell(folder: Path, **settings: object) -> Iterator[tuple[Shell, BackgroundServer]]:
-    with background_server(**settings) as server:
+    with listening_players(), background_server(**settings) as server:
         yield Shell(folder, server), server
 
 

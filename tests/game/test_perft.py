@@ -28,6 +28,7 @@ def table() -> list[object]:
     return params
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("state", "depth", "count"), table())
 def test_counts(state: BlokusState, depth: int, count: int) -> None:
     assert perft(state, depth) == count

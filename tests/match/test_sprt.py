@@ -134,6 +134,7 @@ def test_decisions(counts: PairCounts, decision: Decision | None) -> None:
     assert Sprt(0, 50).decide(counts) is decision
 
 
+@pytest.mark.no_cover
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("truth", "wrong", "risk"), [(0.0, Decision.H1, 0.05), (50.0, Decision.H0, 0.05)], ids=["alpha", "beta"]

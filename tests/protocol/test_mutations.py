@@ -126,6 +126,7 @@ def test_a_spoilt_stream_is_the_peers_fault(dialect: Dialect, stream: bytes, see
     check(stream, dialect, seed)
 
 
+@pytest.mark.no_cover
 @pytest.mark.slow
 @pytest.mark.parametrize("dialect", EDITIONS, ids=lambda each: each.name)
 @settings(max_examples=examples(1000))

@@ -85,6 +85,7 @@ def test_a_whole_list_of_legal_moves(line: Line) -> None:
     assert sorted(map(format_move, state.generate_legal_moves())) == line["moves"]
 
 
+@pytest.mark.no_cover
 @pytest.mark.slow
 @needs_shared
 @pytest.mark.parametrize("season", EXCERPTS)

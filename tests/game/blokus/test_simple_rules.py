@@ -155,6 +155,7 @@ def test_with_few_stones_left(game: BlokusGame, seed: int, plies: int) -> None:
     assert_agreement_to_the_end(game, seed, plies, most=2)
 
 
+@pytest.mark.no_cover
 @pytest.mark.slow
 @games
 @settings(max_examples=30)
@@ -174,6 +175,7 @@ def test_first_moves(game: BlokusGame, seed: int) -> None:
     assert_same_verdicts(state, other, rng, count=40)
 
 
+@pytest.mark.no_cover
 @pytest.mark.slow
 @pytest.mark.parametrize("game", [BLOKUS_2021, BLOKUS_2027], ids=lambda game: game.name)
 @settings(max_examples=8)

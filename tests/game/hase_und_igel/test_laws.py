@@ -94,6 +94,7 @@ def test_players_stay_within_the_rules(seed: int) -> None:
     check_game(seed)
 
 
+@pytest.mark.no_cover
 @pytest.mark.slow
 @given(seeds)
 @many
@@ -149,6 +150,7 @@ def test_generated_moves_are_those_found_by_trial(seed: int, turn: int) -> None:
     check_moves(list(positions(seed))[: turn + 1][-1])
 
 
+@pytest.mark.no_cover
 @pytest.mark.slow
 @given(seeds)
 @settings(max_examples=20)

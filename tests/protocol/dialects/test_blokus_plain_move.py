@@ -100,6 +100,7 @@ def written_moves(draw: st.DrawFn) -> bytes:
     )
 
 
+@pytest.mark.no_cover
 @pytest.mark.slow
 @settings(max_examples=examples(120))
 @given(st.lists(written_moves(), min_size=1, max_size=3), st.sampled_from(EDITIONS), st.integers(0, 99))
