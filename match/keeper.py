@@ -4,16 +4,16 @@ Linux only. match/keeping.py runs this file with a socket for standard input and
 the standard library, so that starting it costs little and forking it costs next to nothing.
 
 Invariants: a keeper is the "child subreaper" of one program, so whatever the program starts stays below that keeper,
-with any environment and in any session. A keeper has one program at a time, and is given another one only when nothing
-of it is left and the other end of its socket is closed; once that is closed, it ends the program and everything below
-it. If a keeper itself is killed, what it kept is ended at once. Keepers are used again because most of what a new one
-costs is copying memory.
+with any environment and in any session. A keeper has one program at a time. It is given another one if it is told to,
+nothing of the program is left, and its own state (limits, priority) is what it was; otherwise it ends with its program.
+Once the other end of its socket is closed, it ends the program and everything below it. If a keeper itself is killed,
+what it kept is ended at once. Keepers are used again because most of what a new one costs is copying memory.
 
 A request is a JSON object, preceded by its length, with descriptors: the keeper's own socket, the program's standard
-output and standard error, and its standard input if it is to have one. On its socket a keeper writes a line of JSON for
-each of: its own start, the program's start, its end, what outlived it, and that nothing is left. It reads single bytes:
-T (ask the program to end), K (end everything). When it can be given another program, it tells the process that it comes
-from by a byte.
+output and standard error, and its standard input if it is to have one. On the keeper's socket comes a line of JSON for
+each of: which keeper it is, the program's start, its end, what outlived it, and that nothing is left. It reads bytes:
+T (ask the program to end), K (end everything), R (this keeper may be used again). When it can be given another program,
+it tells the process that it comes from by a byte.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ HEAD: Final = struct.Struct("!I")
 READY: Final = b"1"
 TERMINATE: Final = b"T"
 KILL: Final = b"K"
+REUSE: Final = b"R"
 
 FAREWELL: Final = 0.5
 """Seconds in which children may end that outlive their parent."""
@@ -45,6 +46,7 @@ KILLED: Final = 5.0
 
 _SET_CHILD_SUBREAPER: Final = 36  # <linux/prctl.h>
 _PROC: Final = "/proc"
+_INHERITED: Final = ("/proc/self/limits", "/proc/self/oom_score_adj", "/proc/self/cgroup")
 _THREADS: Final = 17  # where a process's stat says how many it has, counted from its state
 _DESCRIPTORS: Final = 4  # at most
 _MOST_NAMED: Final = 20
@@ -144,11 +146,9 @@ def _drain(reading: socket.socket) -> None:
 class _Keeper:
     """Keeps one program; runs in a process of its own."""
 
-    def __init__(self, control: socket.socket, wakeup: socket.socket, cores: Iterable[int]) -> None:
+    def __init__(self, control: socket.socket, wakeup: socket.socket) -> None:
         self._control = control
         self._wakeup = wakeup
-        self._cores = cores
-        """Those that a program may use that is bound to none."""
         self._program = 0
         self._has_ended = False
         self._cpu_seconds = 0.0
@@ -156,9 +156,9 @@ class _Keeper:
 
     def run(self, request: dict[str, Any], out: int, error: int, given: int | None = None) -> bool:
         """Stay with a program to its end; whether nothing of it is left."""
-        self._tell(keeper=os.getpid())  # before the program can stop it
-        os.sched_setaffinity(0, request["cores"] or self._cores)
         try:
+            if request["cores"]:
+                os.sched_setaffinity(0, request["cores"])
             popen = self._start(request, out, error, given)
         except (OSError, ValueError) as problem:
             self._tell(failed=str(problem), errno=getattr(problem, "errno", None))
@@ -179,13 +179,15 @@ class _Keeper:
         self._tell(gone=is_empty, cpu=self._cpu_seconds)
         return is_empty
 
-    def see_off(self) -> None:
-        """Until nobody speaks to this keeper any more."""
+    def see_off(self) -> bool:
+        """Until nobody speaks to this keeper any more; whether it may be used again."""
+        heard = b""
         with contextlib.suppress(OSError):
             self._control.setblocking(True)
-            while self._control.recv(_READ):
-                pass
+            while data := self._control.recv(_READ):
+                heard = data
         self._control.close()
+        return heard.endswith(REUSE)
 
     def _start(self, request: dict[str, Any], out: int, error: int, given: int | None) -> subprocess.Popen[bytes]:
         memory = request["memory"]
@@ -305,8 +307,10 @@ class _House:
     def _end(self) -> None:
         """End the keepers that have no program; the others stay with theirs."""
         signal.set_wakeup_fd(-1)
+        _signal(self._idle, signal.SIGKILL)  # they keep nothing, and a program may have stopped them
         for sock in self._keepers.values():
             sock.close()
+        _signal(self._keepers, signal.SIGCONT)
         for pid in self._idle:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(pid, 0)
@@ -318,6 +322,7 @@ class _House:
         with contextlib.suppress(OSError):
             pid = self._idle.pop() if self._idle else self._new_keeper(descriptors)
             os.kill(pid, signal.SIGCONT)  # a program may have stopped it
+            os.write(descriptors[0], json.dumps({"keeper": pid}).encode() + b"\n")  # so that it can be woken
             socket.send_fds(self._keepers[pid], [HEAD.pack(len(described)) + described], descriptors)
 
     def _new_keeper(self, foreign: Iterable[int]) -> int:
@@ -358,19 +363,37 @@ def _keep(asking: socket.socket) -> None:
     """Be a keeper, for one program after the other, until nobody asks any more. Never returns."""
     code = 1
     try:
-        cores = os.sched_getaffinity(0)
         become_subreaper()
+        cores, state = os.sched_getaffinity(0), _own_state()
         wakeup = _wake_on_children()
         while (request := _receive(asking)) is not None:
-            described, (control, *others) = request
-            kept = _Keeper(socket.socket(fileno=control), wakeup, cores)
-            if not kept.run(json.loads(described), *others):
+            described, (control, *others) = json.loads(request[0]), request[1]
+            kept = _Keeper(socket.socket(fileno=control), wakeup)
+            is_empty = kept.run(described, *others)
+            may_go_on = kept.see_off()
+            if not is_empty:
+                return  # the process that it comes from ends what is left
+            if described["cores"]:
+                os.sched_setaffinity(0, cores)
+            if not may_go_on or _own_state() != state:
                 break
-            kept.see_off()
             asking.sendall(READY)
         code = 0
     finally:
         os._exit(code)
+
+
+def _own_state() -> tuple[object, ...]:
+    """What a program may change of the process that it comes from, and every program inherits."""
+    return (os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0), *map(_content, _INHERITED))
+
+
+def _content(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123
+            return file.read()
+    except OSError:  # a system without it
+        return b""
 
 
 def serve(asking: socket.socket) -> None:

@@ -88,6 +88,8 @@ class Kept:
         """How often the keeper was found stopped, and woken."""
         self._keeper = keeper_pid
         self._birth = birth_of(keeper_pid)
+        self._is_reusable = True
+        """Whether the keeper may have another program after this one."""
         self._seconds_before = seconds_spent((), keeper_pid)
         """Processor time of the programs that the keeper had before."""
         control.setblocking(False)
@@ -109,7 +111,7 @@ class Kept:
     @property
     def seconds_so_far(self) -> float:
         """Processor time of the process and all that it has started, up to now."""
-        return seconds_spent(self.pids, self._keeper) - self._seconds_before
+        return max(0.0, seconds_spent(self.pids, self._keeper) - self._seconds_before)
 
     @property
     def has_ended(self) -> bool:
@@ -142,11 +144,13 @@ class Kept:
     def wake_keeper(self) -> None:
         """Let the keeper go on if the program has stopped it, and count that."""
         if not self.is_gone and is_stopped(self._keeper):
+            self._is_reusable = False
             self.keeper_stops += 1
             self._signal_keeper(signal.SIGCONT)
 
     async def end_keeper(self) -> None:
         """End everything and the keeper, without its help; it need not be able to do anything."""
+        self._is_reusable = False
         if not self.is_gone:
             await trio.to_thread.run_sync(self._end_without_its_help)
 
@@ -190,6 +194,8 @@ class Kept:
         self.is_gone = True  # or not even a kill has ended it
         if self.returncode is None:
             self.returncode = -_SIGKILL
+        if self._is_reusable:
+            self._ask(keeper.REUSE)
         self._control.close()
 
     async def _hear_out(self, seconds: float) -> None:
@@ -251,16 +257,17 @@ class _House:
 
     def start(self, start: Start) -> Kept | None:
         for _ in range(2):
-            if not self._is_open():
+            process = self._open()
+            if process is None:
                 return None
-            kept = self._try(start)
+            kept = self._try(start, process)
             if kept is not None:
                 return kept
-            self.close()  # it was ended by somebody; there is another one
+            self._close_only(process)  # it was ended by somebody; there is another one
         raise KeeperError("the process that starts programs was stopped or ended, also a new one")
 
-    def _is_open(self) -> bool:
-        """Whether there is such a process, started now if need be."""
+    def _open(self) -> subprocess.Popen[bytes] | None:
+        """The process, started now if need be; None: there is none on this system. Raises KeeperError."""
         with self._lock:
             if self._socket is None and self._is_possible:
                 ours, theirs = socket.socketpair()
@@ -281,7 +288,7 @@ class _House:
                 ours.settimeout(_ANSWERED)
             if not self._is_possible:
                 self._close()
-            return self._is_possible
+            return self._process
 
     def wake(self) -> None:
         """Let the process go on if it was stopped."""
@@ -293,6 +300,12 @@ class _House:
         """End the process; keepers stay with their programs."""
         with self._lock:
             self._close()
+
+    def _close_only(self, process: subprocess.Popen[bytes]) -> None:
+        """End this process, unless somebody else has done so and there is another one."""
+        with self._lock:
+            if self._process is process:
+                self._close()
 
     def _close(self) -> None:
         if self._socket is not None:
@@ -308,7 +321,7 @@ class _House:
                 self._process.wait()
             self._process = None
 
-    def _try(self, start: Start) -> Kept | None:
+    def _try(self, start: Start, process: subprocess.Popen[bytes]) -> Kept | None:
         """None: nobody has answered. Raises OSError and ValueError."""
         described = {
             "arguments": list(start.arguments),
@@ -324,7 +337,7 @@ class _House:
         with theirs, ours, open(read_out, "rb", 0) as out, open(read_error, "rb", 0) as error:  # noqa: PTH123
             try:
                 with self._lock:
-                    if self._socket is None:
+                    if self._socket is None or self._process is not process:
                         return None
                     descriptors = [theirs.fileno(), write_out, write_error]
                     if start.stdin is not None:
@@ -337,7 +350,7 @@ class _House:
                 os.close(write_out)
                 os.close(write_error)
             theirs.close()
-            answer = self._answer(ours)
+            answer = _answer(ours, process.pid)
             if answer is None:
                 return None
             if "failed" in answer:
@@ -352,20 +365,18 @@ class _House:
                 answer["keeper"],
             )
 
-    def _answer(self, control: socket.socket) -> dict[str, Any] | None:
-        """What a keeper says of the program's start, with its own id; None: nothing. Raises ValueError."""
-        process = self._process
-        if process is None:
-            return None
-        begun = _patiently(control, process.pid, lambda: _line(control))
-        if begun is None:
-            return None
-        pid = begun["keeper"]
-        started = _patiently(control, pid, lambda: _line(control) or {})
-        if started is None:
-            _kill_by_descent(pid)
-            raise ValueError("it stopped the process that watches over it, and was ended")
-        return {**begun, **started} if started else None
+
+def _answer(control: socket.socket, house: int) -> dict[str, Any] | None:
+    """What is said of a program's start, with its keeper's id; None: nothing. Raises ValueError."""
+    begun = _patiently(control, house, lambda: _line(control))
+    if begun is None:
+        return None
+    pid = begun["keeper"]
+    started = _patiently(control, pid, lambda: _line(control) or {})
+    if started is None:
+        _kill_by_descent(pid)
+        raise ValueError("it stopped the process that watches over it, and was ended")
+    return {**begun, **started} if started else None
 
 
 def _patiently(sock: socket.socket, pid: int, receive: Callable[[], _T]) -> _T | None:

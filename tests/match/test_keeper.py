@@ -121,8 +121,9 @@ class Kept:
             self.facts.update(json.loads(self._lines.readline()))
 
     def close(self) -> str:
-        """Wait for the end; returns what the program has written."""
+        """Wait for the end, and let the keeper be used again; returns what the program has written."""
         self.until("gone")
+        self._control.sendall(keeper.REUSE)
         return self.abandon()
 
     def abandon(self) -> str:
@@ -184,11 +185,35 @@ def test_a_program_knows_nothing_of_the_one_before(house: House) -> None:
         assert free.facts["exit"] == 0
 
 
-def test_a_keeper_is_used_again_after_a_program_that_cannot_start(house: House) -> None:
+def test_a_keeper_that_is_not_released_ends_with_its_program(house: House) -> None:
+    kept = house.start("true")
+    kept.until("gone")
+    kept.abandon()
+    wait_for_end(kept.facts["keeper"])
+
+
+def test_a_keeper_ends_with_a_program_that_cannot_start(house: House) -> None:
     failed = house.start("/nowhere/bot")
     assert "No such file" in failed.facts["failed"]
     failed.abandon()
-    run_until_used_again(house, {failed.facts["keeper"]})
+    wait_for_end(failed.facts["keeper"])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "os.setpriority(os.PRIO_PROCESS, os.getppid(), 19)",
+        "resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE, (100, 100))",
+        "open(f'/proc/{os.getppid()}/oom_score_adj', 'w').write('1000')",
+    ],
+    ids=["priority", "limit", "oom score"],
+)
+def test_a_keeper_that_its_program_has_changed_is_not_used_again(house: House, change: str) -> None:
+    kept = house.start(sys.executable, "-I", "-S", "-c", f"import os, resource; {change}")
+    kept.until("gone")
+    assert kept.facts["exit"] == 0
+    kept.close()
+    wait_for_end(kept.facts["keeper"])
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
@@ -198,6 +223,16 @@ def test_a_keeper_without_a_program_may_be_killed_or_stopped(house: House, numbe
     os.kill(kept.facts["keeper"], number)
     for _ in range(3):
         assert house.start("echo", "played").close() == "played\n"
+
+
+def test_a_stopped_keeper_without_a_program_is_ended_with_the_process_it_comes_from() -> None:
+    house = House()
+    kept = house.start("true")
+    kept.close()
+    run_until_used_again(house, {kept.facts["keeper"]})  # so it had no program
+    os.kill(kept.facts["keeper"], signal.SIGSTOP)
+    house.close()
+    wait_for_end(kept.facts["keeper"])
 
 
 def test_keepers_without_a_program_end_with_the_process_they_come_from(house: House) -> None:
