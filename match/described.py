@@ -42,7 +42,7 @@ def read_toml(file: Path) -> dict[str, Any]:
         raise SetupError(f"{file}: cannot be read ({error.strerror or error})") from None
     except UnicodeDecodeError:
         raise SetupError(f"{file}: is not in UTF-8; save it in that encoding") from None
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # also for a number of more digits than Python reads
         hint = f"; {_BACKSLASH_HINT}" if _BACKSLASH.search(text) else ""
         raise SetupError(f"{file}: {error}{hint}") from None
 
@@ -108,9 +108,14 @@ def take(value: Mapping[str, Any], key: str, kind: type | tuple[type, ...], defa
 
 def take_cwd(value: Mapping[str, Any]) -> str:
     """The directory that programs are started in. Raises SetupError."""
-    taken: str = take(value, "cwd", str, "")
+    return take_folder(value, "cwd")
+
+
+def take_folder(value: Mapping[str, Any], key: str) -> str:
+    """The absolute path of a folder; empty if the key is missing. Raises SetupError."""
+    taken: str = take(value, key, str, "")
     if taken and not Path(taken).is_absolute():  # a tournament that is resumed may be read elsewhere
-        raise SetupError(f"cwd {taken!r}: expected an absolute path")
+        raise SetupError(f"{key} {taken!r}: expected an absolute path")
     return taken
 
 

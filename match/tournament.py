@@ -25,6 +25,7 @@ from match.described import (
     take,
     take_choice,
     take_cwd,
+    take_folder,
     take_positive,
     take_texts,
     take_time,
@@ -183,7 +184,7 @@ def read_tournament(file: Path, game_type: str, *, is_copy: bool = False) -> Tou
     """
     value = read_toml(file)
     try:
-        folder = take(value, BASE, str, "") or (is_copy and take_cwd(value)) or file.absolute().parent
+        folder = take_folder(value, BASE) or (is_copy and take_cwd(value)) or file.absolute().parent
         place_paths(value, Path(folder))
         if "openings" in value:
             value["book"] = value.pop("openings")

@@ -57,8 +57,8 @@ class WireLog(TraceFile[bytes | memoryview]):
                 self._above = data if len(data) >= SHARED else b""
         else:  # what did not go at once
             self._above = b""
-        self._left -= len(data)
-        self._held_bytes += len(data)
+        self._left -= len(head) + len(data)
+        self._held_bytes += len(head) + len(data)
         self._held += (f"{head}\n".encode(), data)
         if self._left <= 0:
             self._held.append(b"\n--- the rest was not kept\n")

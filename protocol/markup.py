@@ -17,6 +17,8 @@ _ONE: Final = rb"[^<]*<(?:(?![!?])" + _QUOTED + rb">|!--.*?-->|\?.*?\?>|!\[CDATA
 _MARKUP: Final = re.compile(_ONE, re.DOTALL)
 """A whole tag, comment, instruction or section, with the text before it."""
 _MARKUPS: Final = re.compile(rb"(?:" + _ONE + rb")*", re.DOTALL)
+_SLICE: Final = 64 * 1024
+"""Bytes that are looked at together: for each markup that a match holds, it needs memory."""
 _WITHIN_TAG: Final = re.compile(_QUOTED)
 _STOPS: Final = {0x22: re.compile(rb'["<]'), 0x27: re.compile(rb"['<]")}
 """What may follow in a quoted value, by the quote: its end, or a `<`, which is a fault there."""
@@ -113,6 +115,12 @@ class MarkupScanner:
 
 def end_of_markups(buffer: bytearray, end: int) -> int:
     """Bytes of all the complete markups in the first `end` bytes of `buffer`, the text between them included."""
-    found = _MARKUPS.match(buffer, 0, end)
-    assert found is not None
-    return found.end()
+    place = 0
+    while True:
+        stop = min(end, place + _SLICE)
+        found = _MARKUPS.match(buffer, place, stop)
+        if (found is None or found.end() == place) and stop < end:  # the first one is longer than a slice
+            found = _MARKUP.match(buffer, place, end)
+        if found is None or found.end() == place:
+            return place
+        place = found.end()

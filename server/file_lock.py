@@ -27,7 +27,7 @@ class LockedError(BlockingIOError):
 
 
 def lock_file(descriptor: int, path: Path) -> None:
-    """Lock an open regular file until it is closed; anything else (``/dev/null``, a pipe) may have many writers.
+    """Lock an open regular file until it is closed; anything else (``/dev/null``) may have many writers.
 
     `path` is for the text of the error. Raises LockedError.
     """

@@ -17,6 +17,7 @@ import trio
 
 QUIET_INTERVAL: Final = 10.0  # seconds between full collections while no game is running
 BUSY_INTERVAL: Final = 600.0  # seconds after which one happens all the same
+_is_frozen = False
 _NEVER: Final = 1_000_000  # younger collections until an automatic full one
 
 
@@ -45,14 +46,16 @@ class PauseMeter:
 def tamed_collector() -> Iterator[PauseMeter]:
     """Freeze what there is and stop automatic full collections; everything is as before afterwards.
 
-    In a process that has frozen something already, nothing more is frozen: it could not be told apart afterwards.
+    Within another one, and after `keep_frozen`, nothing more is frozen: it could not be told apart afterwards.
     """
+    global _is_frozen  # noqa: PLW0603 - as the collector is one for the whole process
     thresholds = gc.get_threshold()
     meter = PauseMeter()
-    freezes = gc.get_freeze_count() == 0
+    freezes = not _is_frozen
     gc.collect()
     if freezes:
         gc.freeze()
+        _is_frozen = True
     gc.set_threshold(thresholds[0], thresholds[1], _NEVER)
     gc.callbacks.append(meter)
     try:
@@ -62,6 +65,15 @@ def tamed_collector() -> Iterator[PauseMeter]:
         gc.set_threshold(*thresholds)
         if freezes:
             gc.unfreeze()
+            _is_frozen = False
+
+
+def keep_frozen() -> None:
+    """Freeze what there is, for good: for a process in which `tamed_collector` is only a small part."""
+    global _is_frozen  # noqa: PLW0603
+    gc.collect()
+    gc.freeze()
+    _is_frozen = True
 
 
 async def collect_in_quiet(is_quiet: Callable[[], bool]) -> None:

@@ -55,6 +55,8 @@ def _values(context: click.Context, file: Path) -> dict[str, Any]:
         for each in context.command.params:
             if isinstance(each.type, click.types.IntParamType):
                 take(value, str(each.name), int, None)
+            elif isinstance(each.type, click.types.FloatParamType):
+                take(value, str(each.name), (int, float), None)
     except SetupError as error:
         raise SetupError(f"{file}: {error}") from None
     if len(entrants) != 2:

@@ -23,6 +23,11 @@ def port_number(text: str) -> int | None:
     return int(text) if _PORT.fullmatch(text) and 0 < int(text) <= GREATEST_PORT else None
 
 
+def whole_number(text: str) -> int | None:
+    """The number that `text` is; None if it is none, or has more digits than anybody needs."""
+    return int(text) if _WHOLE.fullmatch(text) else None
+
+
 class WholeNumber(click.IntRange):
     """A whole number; both bounds are allowed values, None: no bound."""
 
@@ -37,6 +42,10 @@ class WholeNumber(click.IntRange):
 
     def _refusal(self, value: object) -> str:
         return f"'{value}' cannot be used, expected a whole number{_bounds(self)}"
+
+    def _describe_range(self) -> str:
+        """For the help; without a bound there is nothing to say."""
+        return "" if self.min is None and self.max is None else super()._describe_range()
 
 
 class Number(click.FloatRange):

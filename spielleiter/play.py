@@ -11,7 +11,7 @@ from server.setting import MAX_SECONDS, suggestion
 from spielleiter.commands import Failure, run_async, tell
 from spielleiter.completion import complete_strategies
 from spielleiter.encoding import TEXT, json_text
-from spielleiter.numbers import Number, WholeNumber, port_number
+from spielleiter.numbers import Number, WholeNumber, port_number, whole_number
 from spielleiter.options import (
     board_option,
     chosen_edition,
@@ -117,8 +117,8 @@ def _named_game(line: str, seed: int | None) -> dict[str, Any]:
     if port is None:
         raise Failure(f"standard input: expected HOST PORT RESERVATION, found {line.strip()!r}")
     named = {"host": words[0], "port": port, "reservation": words[2], "room": None}
-    is_drawn = seed is not None and len(words) > 3 and words[3].isdecimal()
-    return {**named, "seed": int(words[3])} if is_drawn else named
+    drawn = whole_number(words[3]) if seed is not None and len(words) > 3 else None
+    return named if drawn is None else {**named, "seed": drawn}
 
 
 def _play_once(

@@ -171,8 +171,12 @@ def _keep(file: Path, folder: Path, described: Tournament) -> None:
         }
         for key, value in kept.items():
             if key not in named and value is not None:
-                content = f"{key} = {json.dumps(value)}\n".encode() + content
+                # TOML knows no surrogate pairs, and wants DEL to be escaped
+                text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+                content = f"{key} = {text}\n".encode() + content
         (folder / _COPY).write_bytes(content)
+    except UnicodeEncodeError:
+        raise SetupError(f"{str(file)!r}: the name of its folder is not text; move it to another one") from None
     except OSError as error:
         raise SetupError(f"{folder}: cannot be written to ({error.strerror or error})") from None
 

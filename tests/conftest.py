@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import shutil
 import signal
@@ -14,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import none
 
+from server.garbage import keep_frozen
 from tests.effort import FACTOR
 
 settings.register_profile(
@@ -56,5 +56,4 @@ def pytest_collection_finish() -> None:
     Every server begins with a full collection, which would look at all of them each time.
     """
     given(none())(lambda _: None)()  # Hypothesis makes its source of randomness, and asks the collector who holds it
-    gc.collect()
-    gc.freeze()
+    keep_frozen()

@@ -1,0 +1,109 @@
+"""What continuous integration runs, and what it calls a failure."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.outside import ROOT, run
+from tests.shared import SHARED
+
+FAKE_PYTHON = """\
+#!/bin/sh
+case "$*" in
+*ensurepip*) echo $VERSION ;;
+*python_version*) echo $VERSION.0 ;;
+"-m venv "*) mkdir -p "$3/bin"; cp "$0" "$3/bin/python"; cp "$0" "$3/bin/uv" ;;
+"-m pytest "*) echo "$PYTEST in $PWD with umask $(umask)"; exit $PYTEST_STATUS ;;
+esac
+"""
+FAKE_MAKE = """\
+#!/bin/sh
+case "$*" in
+*setup-dev) cd "$2"; mkdir -p .venv/bin; cp "$PROGRAMS/python3.12" .venv/bin/python ;;
+*test) echo "make $*: $PYTEST in $PWD"; exit $MAKE_STATUS ;;
+esac
+"""
+
+
+def run_ci(folder: Path, prints: str, make_status: int = 0, pytest_status: int = 0) -> subprocess.CompletedProcess[str]:
+    """.ci/run of a project in `folder`, not as root; two fake Pythons and a fake `make` do what the arguments say."""
+    project = folder / "project"
+    (project / ".ci").mkdir(parents=True)
+    for name in (".ci/run", "Makefile"):
+        (project / name).write_bytes((ROOT / name).read_bytes())
+    programs = folder / "programs"
+    programs.mkdir()
+    fakes = {"id": "#!/bin/sh\necho 1000\n", "make": FAKE_MAKE}
+    fakes |= {f"python{version}": FAKE_PYTHON.replace("$VERSION", version) for version in ("3.11", "3.12")}
+    for name, text in fakes.items():
+        (programs / name).write_text(text)
+        (programs / name).chmod(0o755)
+    return run(
+        "bash",
+        str(project / ".ci" / "run"),
+        PATH=f"{programs}:{os.environ['PATH']}",
+        PROGRAMS=str(programs),
+        CI_PYTHONS="python3.11 python3.12",
+        PYTEST=prints,
+        MAKE_STATUS=str(make_status),
+        PYTEST_STATUS=str(pytest_status),
+        SPIELLEITER_SHARED="",
+    )
+
+
+def test_ci_runs_the_readmes_test_command_and_the_tests_on_all_pythons(tmp_path: Path) -> None:
+    done = run_ci(tmp_path, "1 failed, 3 passed, 2 skipped in 1.50s")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    whole, oldest, other = (line for line in lines if " in /" in line)
+    workers = int(run("nproc").stdout) + 1
+    make = f"make PYTHON=python3.11 ARGS=--numprocesses {workers} test"
+    assert whole == f"{make}: 1 failed, 3 passed, 2 skipped in 1.50s in {tmp_path / 'project'}"
+    assert oldest.endswith("/Jörgs Spielleiter für später with umask 0077")
+    assert other.endswith("/plain with umask " + "".join(run("sh", "-c", "umask").stdout.split()))
+    rows = [re.split(r" {2,}", line) for line in lines if line.startswith("3.1")]
+    assert [(row[0], row[2:5]) for row in rows] == [
+        ("3.11.0", ["3", "1", "2"]),
+        ("3.11.0", ["3", "1", "2"]),
+        ("3.12.0", ["3", "1", "2"]),
+    ]
+    assert lines[-1].startswith("9 passed, 3 failed, 6 skipped in 3 runs, ")
+
+
+@pytest.mark.parametrize(("make_status", "pytest_status"), [(2, 0), (0, 1)])
+def test_ci_fails_when_the_tests_of_any_run_do(make_status: int, pytest_status: int, tmp_path: Path) -> None:
+    done = run_ci(tmp_path, "1 failed in 1s", make_status, pytest_status)
+    assert done.returncode == 1
+    assert [line.endswith("FAILED") for line in done.stdout.splitlines() if line.startswith("3.1")] == [
+        make_status > 0,
+        pytest_status > 0,
+        pytest_status > 0,
+    ]
+
+
+def test_ci_fails_when_no_tests_ran(tmp_path: Path) -> None:
+    assert run_ci(tmp_path, "nothing").returncode == 1
+
+
+@pytest.mark.parametrize(("is_there", "status"), [(False, 0), (True, 1)])
+def test_ci_lets_no_test_on_the_recordings_be_skipped_where_they_are(
+    is_there: bool, status: int, tmp_path: Path
+) -> None:
+    if is_there:
+        (tmp_path / "shared").mkdir()
+    skipped = "\nSKIPPED [1] tests/x.py: not here (set SPIELLEITER_SHARED, or ...)\n3 passed, 1 skipped in 1s"
+    assert run_ci(tmp_path, skipped).returncode == status
+
+
+def test_ci_can_be_started() -> None:
+    assert (ROOT / ".ci" / "run").stat().st_mode & stat.S_IXUSR
+
+
+def test_recordings_that_are_named_are_found() -> None:
+    assert SHARED is not None or not os.environ.get("SPIELLEITER_SHARED")

@@ -20,9 +20,10 @@ def started(code: str) -> subprocess.Popen[str]:
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the processor time of others is read from /proc")
 def test_quiet_is_waited_for() -> None:
-    with started("import time; print('ready', flush=True); time.sleep(600)") as process:
+    busy = "import time\nwhile time.process_time() < 0.1: pass\n"
+    with started(busy + "print('ready', flush=True); time.sleep(600)") as process:
         settle(process.pid, look=0.1)
-        assert processor_seconds(process.pid) > 0.0
+        assert processor_seconds(process.pid) > 0.05
         process.kill()
 
 

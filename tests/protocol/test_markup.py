@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -66,3 +68,21 @@ def test_the_ends_do_not_depend_on_the_cut(stream: bytes, sizes: list[int]) -> N
 def test_several_together_end_where_one_of_them_does(stream: bytes) -> None:
     end = end_of_markups(bytearray(stream), len(stream))
     assert end in (0, *ends(stream, [max(1, len(stream))]))
+
+
+@pytest.mark.parametrize("long", [b"<!--" + b" <a/> " * 30_000 + b"-->", b"<a b='" + b"x" * 200_000 + b"'/>"])
+def test_markup_may_be_longer_than_what_is_looked_at_together(long: bytes) -> None:
+    many = b"<a/>" * 50_000
+    stream = bytearray(many + long + many + b"<b")
+    assert end_of_markups(stream, len(stream)) == len(stream) - 2
+    assert end_of_markups(stream, len(many) + len(long) - 1) == len(many)
+
+
+def test_many_markups_need_little_memory() -> None:
+    stream = bytearray(b"<a/>" * 250_000)
+    tracemalloc.start()
+    try:
+        assert end_of_markups(stream, len(stream)) == len(stream)
+        assert tracemalloc.get_traced_memory()[1] < 20 * len(stream)
+    finally:
+        tracemalloc.stop()

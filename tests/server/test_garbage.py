@@ -3,20 +3,50 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
 import trio
 
-from server.garbage import BUSY_INTERVAL, QUIET_INTERVAL, PauseMeter, collect_in_quiet, tamed_collector
+import server.garbage
+from server.garbage import (
+    BUSY_INTERVAL,
+    QUIET_INTERVAL,
+    PauseMeter,
+    collect_in_quiet,
+    keep_frozen,
+    tamed_collector,
+)
 
 
 @pytest.fixture
-def thawed() -> Iterator[None]:
+def thawed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nothing is frozen, as in a process that is not that of the tests."""
+    monkeypatch.setattr(server.garbage, "_is_frozen", False)
     gc.unfreeze()
     yield
     gc.freeze()
+
+
+def test_a_new_process_freezes_what_its_start_has_built() -> None:
+    """Some versions of Python have frozen a few objects before anything else runs."""
+    script = (
+        "import gc; from server.garbage import tamed_collector\n"
+        "with tamed_collector(): print(gc.get_freeze_count() > 2 * len(gc.get_objects()))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
+
+
+@pytest.mark.usefixtures("thawed")
+def test_what_is_kept_frozen_stays_so() -> None:
+    keep_frozen()
+    frozen = gc.get_freeze_count()
+    with tamed_collector():
+        assert gc.get_freeze_count() == frozen
+    assert gc.get_freeze_count() == frozen
 
 
 @pytest.mark.usefixtures("thawed")

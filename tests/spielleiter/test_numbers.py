@@ -6,7 +6,7 @@ import click
 import pytest
 
 from spielleiter.cli import cli
-from spielleiter.numbers import Number, WholeNumber, port_number
+from spielleiter.numbers import Number, WholeNumber, port_number, whole_number
 
 LONG = "9" * 20
 
@@ -66,6 +66,20 @@ def test_a_refusal_names_the_bounds(kind: click.ParamType[Any], expected: str) -
 )
 def test_ports(text: str, port: int | None) -> None:
     assert port_number(text) == port
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("7", 7), ("-7", -7), ("9" * 4001, None), ("1_0", None), ("x", None), ("", None)]
+)
+def test_whole_numbers(text: str, number: int | None) -> None:
+    assert whole_number(text) == number
+
+
+def test_the_help_speaks_of_bounds_only_where_there_are_some() -> None:
+    option = click.Option(["--seed"], type=WholeNumber())
+    record = option.get_help_record(click.Context(click.Command("play")))
+    assert record is not None
+    assert "[" not in record[1]
 
 
 def test_every_numeric_option_is_one_of_these() -> None:

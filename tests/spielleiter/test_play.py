@@ -302,6 +302,7 @@ def test_a_line_of_standard_input_names_a_game() -> None:
     named = {"host": "127.0.0.1", "port": 4711, "reservation": "code", "room": None}
     assert _named_game("127.0.0.1 4711 code 9\n", None) == named
     assert _named_game("127.0.0.1 4711 code 9 and more\n", 3) == {**named, "seed": 9}
+    assert _named_game(f"127.0.0.1 4711 code {'9' * 5000}\n", 3) == named
 
 
 @pytest.mark.parametrize("line", ["\n", "127.0.0.1 code\n", "127.0.0.1 port code\n", "127.0.0.1 70000 code\n"])

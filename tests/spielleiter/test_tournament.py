@@ -106,9 +106,10 @@ def test_one_program_that_cannot_play_keeps_the_others_from_nothing(
 def test_a_tournament_goes_on_in_the_directory_it_was_begun_in(
     file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun, other, out = tmp_path / "begun", tmp_path / "other", tmp_path / "out"
+    begun, other, out = tmp_path / "begun 🐢", tmp_path / "other", tmp_path / "out"
     begun.mkdir()
     other.mkdir()
+    file = shutil.copy(file, begun)
     monkeypatch.chdir(begun)
     assert run("tournament", file, "--out", str(out)).exit_code == 0
     shutil.rmtree(out / "matches" / "003_b_c")
