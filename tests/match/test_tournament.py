@@ -100,6 +100,7 @@ def test_programs_are_started_where_the_file_says(tmp_path: Path) -> None:
         (("seed = 7", 'sprt = "elo0=5"'), "SPRT: elo1= is missing"),
         (("seed = 7", "sprt = 5"), "sprt 5: expected a text"),
         (("seed = 7", 'cwd = "bots"'), "cwd 'bots': expected an absolute path"),
+        (("seed = 7", 'base = "books"'), "base 'books': expected an absolute path"),
         (("seed = 7", "cwd = 7"), "cwd 7: expected a text"),
         (('"gauntlet"', '"cup"'), "kind 'cup': expected round-robin, gauntlet, knock-out or swiss"),
         (("games = 20", "rounds = 3"), 'rounds: has no effect with kind = "gauntlet"'),
