@@ -25,7 +25,7 @@ esac
 FAKE_MAKE = """\
 #!/bin/sh
 case "$*" in
-*setup-dev) cd "$2"; mkdir -p .venv/bin; cp "$PROGRAMS/python3.12" .venv/bin/python ;;
+*setup-dev) cd "$2"; mkdir -p .venv/bin; cp "$PROGRAMS/python3.12" .venv/bin/python; touch .venv/.development ;;
 *test) echo "make $*: $PYTEST in $PWD"; exit $MAKE_STATUS ;;
 esac
 """
@@ -66,7 +66,7 @@ def test_ci_runs_the_readmes_test_command_and_the_tests_on_all_pythons(tmp_path:
     make = f"make PYTHON=python3.11 ARGS=--numprocesses {workers} test"
     assert whole == f"{make}: 1 failed, 3 passed, 2 skipped in 1.50s in {tmp_path / 'project'}"
     assert oldest.endswith("/Jörgs Spielleiter für später with umask 0077")
-    assert other.endswith("/plain with umask " + "".join(run("sh", "-c", "umask").stdout.split()))
+    assert other.endswith("/plain-3.12 with umask " + "".join(run("sh", "-c", "umask").stdout.split()))
     rows = [re.split(r" {2,}", line) for line in lines if line.startswith("3.1")]
     assert [(row[0], row[2:5]) for row in rows] == [
         ("3.11.0", ["3", "1", "2"]),
@@ -84,6 +84,21 @@ def test_ci_fails_when_the_tests_of_any_run_do(make_status: int, pytest_status: 
         make_status > 0,
         pytest_status > 0,
         pytest_status > 0,
+    ]
+
+
+def test_ci_fails_and_says_why_when_an_environment_cannot_be_prepared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = FAKE_MAKE.replace("*setup-dev)", "*setup-dev) echo no network; exit 2 ;;\n*never)")
+    monkeypatch.setattr("tests.test_ci.FAKE_MAKE", broken)
+    done = run_ci(tmp_path, "3 passed in 1s")
+    assert done.returncode == 1
+    assert "no network" in done.stdout
+    assert [line.endswith("FAILED") for line in done.stdout.splitlines() if line.startswith("3.1")] == [
+        False,
+        False,
+        True,
     ]
 
 
