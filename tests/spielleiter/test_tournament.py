@@ -109,7 +109,7 @@ def test_a_tournament_goes_on_in_the_directory_it_was_begun_in(
     begun, other, out = tmp_path / "begun 🐢", tmp_path / "other", tmp_path / "out"
     begun.mkdir()
     other.mkdir()
-    file = shutil.copy(file, begun)
+    file = shutil.copy(file, str(begun))
     monkeypatch.chdir(begun)
     assert run("tournament", file, "--out", str(out)).exit_code == 0
     shutil.rmtree(out / "matches" / "003_b_c")
