@@ -106,11 +106,6 @@ def take(value: Mapping[str, Any], key: str, kind: type | tuple[type, ...], defa
     return taken
 
 
-def take_cwd(value: Mapping[str, Any]) -> str:
-    """The directory that programs are started in. Raises SetupError."""
-    return take_folder(value, "cwd")
-
-
 def take_folder(value: Mapping[str, Any], key: str) -> str:
     """The absolute path of a folder; empty if the key is missing. Raises SetupError."""
     taken: str = take(value, key, str, "")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from match.described import take_choice
+from match.described import take, take_choice
 from match.errors import SetupError
 from match.plan import ORDERS
 from match.swiss import default_rounds, most_rounds
@@ -90,8 +90,8 @@ def read_form(value: Mapping[str, Any], kind: str) -> Form:
         rounds=_whole(value, "rounds", 1, 1) if "rounds" in value else None,
         seeding=take_choice(value, "seeding", SEEDINGS, SEEDINGS[0]),
         play_offs=_whole(value, "play_offs", 3, 0, MAX_PLAY_OFFS),
-        third_place=_is_true(value, "third_place"),
-        book=_text(value, "book"),
+        third_place=take(value, "third_place", bool, False),
+        book=take(value, "book", str, ""),
         order=take_choice(value, "order", ORDERS, ORDERS[0]),
         opening_turn=_whole(value, "opening_turn", 0, 0),
     )
@@ -101,18 +101,4 @@ def _whole(value: Mapping[str, Any], key: str, default: int, least: int, most: i
     taken = value.get(key, default)
     if not isinstance(taken, int) or isinstance(taken, bool) or not least <= taken <= most:
         raise SetupError(f"{key} {taken!r}: expected a whole number from {least} to {most}")
-    return taken
-
-
-def _is_true(value: Mapping[str, Any], key: str) -> bool:
-    taken = value.get(key, False)
-    if not isinstance(taken, bool):
-        raise SetupError(f"{key} {taken!r}: expected true or false")
-    return taken
-
-
-def _text(value: Mapping[str, Any], key: str) -> str:
-    taken = value.get(key, "")
-    if not isinstance(taken, str):
-        raise SetupError(f"{key} {taken!r}: expected a text")
     return taken

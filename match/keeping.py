@@ -32,11 +32,11 @@ from match.processes import (
     ProcessInfo,
     birth_of,
     children_of,
-    is_stopped,
     kill_processes,
     living,
     seconds_spent,
     session_members,
+    wake,
 )
 
 _T = TypeVar("_T")
@@ -143,10 +143,9 @@ class Kept:
 
     def wake_keeper(self) -> None:
         """Let the keeper go on if the program has stopped it, and count that."""
-        if not self.is_gone and is_stopped(self._keeper):
+        if not self.is_gone and birth_of(self._keeper) == self._birth and wake(self._keeper):
             self._is_reusable = False
             self.keeper_stops += 1
-            self._signal_keeper(signal.SIGCONT)
 
     async def end_keeper(self) -> None:
         """End everything and the keeper, without its help; it need not be able to do anything."""
@@ -158,11 +157,6 @@ class Kept:
         # as long as the keeper exists, whatever the program has started descends from it
         if birth_of(self._keeper) == self._birth:
             _kill_by_descent(self._keeper)
-
-    def _signal_keeper(self, number: signal.Signals) -> None:
-        if not self.is_gone and birth_of(self._keeper) == self._birth:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(self._keeper, number)
 
     def _ask(self, what: bytes) -> None:
         with contextlib.suppress(OSError):  # it is gone
@@ -293,8 +287,8 @@ class _House:
     def wake(self) -> None:
         """Let the process go on if it was stopped."""
         with self._lock:
-            if self._process is not None and is_stopped(self._process.pid):
-                self._process.send_signal(signal.SIGCONT)
+            if self._process is not None:
+                wake(self._process.pid)
 
     def close(self) -> None:
         """End the process; keepers stay with their programs."""
@@ -312,8 +306,7 @@ class _House:
             self._socket.close()
             self._socket = None
         if self._process is not None:
-            if is_stopped(self._process.pid):
-                self._process.send_signal(signal.SIGCONT)
+            wake(self._process.pid)
             try:
                 self._process.wait(keeper.KILLED)
             except subprocess.TimeoutExpired:
@@ -388,10 +381,7 @@ def _patiently(sock: socket.socket, pid: int, receive: Callable[[], _T]) -> _T |
             try:
                 return receive()
             except TimeoutError:  # stopped, or this machine is busy
-                if is_stopped(pid):
-                    wakings += 1
-                    with contextlib.suppress(ProcessLookupError):
-                        os.kill(pid, signal.SIGCONT)
+                wakings += wake(pid)
             except ConnectionResetError:
                 break
         return None

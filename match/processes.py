@@ -92,6 +92,15 @@ def is_stopped(pid: int) -> bool:
         return False
 
 
+def wake(pid: int) -> bool:
+    """Let this process go on if it was stopped; whether it was. One that belongs to others is left alone."""
+    if not is_stopped(pid):
+        return False
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, signal.SIGCONT)
+    return True
+
+
 def birth_of(pid: int) -> int | None:
     """When this process was started, in the system's clock ticks; None if there is none. Tells apart equal ids."""
     try:

@@ -44,7 +44,6 @@ GAMES: Final = "games"
 
 _LAST_BREATH: Final = 1.0  # seconds for a process to end that has left the game
 _LAST_WORD: Final = 5.0  # seconds for a server to give the result of a game that was called off
-_encode: Final = json.JSONEncoder(ensure_ascii=False).encode
 _PIECES: Final = 8  # packets of a replay that are encoded before other games have their turn
 
 
@@ -300,7 +299,9 @@ class _Referee:
         if replay is not None:
             record = dataclasses.replace(record, replay=write_replay(self._folder, replay))
         self.traces.save()
-        fields = (f"  {json.dumps(name)}: {_encode(value)}" for name, value in record.to_json().items())
+        fields = (
+            f"  {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in record.to_json().items()
+        )
         text = "{\n" + ",\n".join(fields) + "\n}\n"  # a line for each
         # a lone surrogate becomes an escape of JSON, too
         (self._folder / VERDICT).write_text(text, encoding="utf-8", errors="backslashreplace")

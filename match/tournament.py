@@ -24,7 +24,6 @@ from match.described import (
     require_known,
     take,
     take_choice,
-    take_cwd,
     take_folder,
     take_positive,
     take_texts,
@@ -184,7 +183,7 @@ def read_tournament(file: Path, game_type: str, *, is_copy: bool = False) -> Tou
     """
     value = read_toml(file)
     try:
-        folder = take_folder(value, BASE) or (is_copy and take_cwd(value)) or file.absolute().parent
+        folder = take_folder(value, BASE) or (is_copy and take_folder(value, "cwd")) or file.absolute().parent
         place_paths(value, Path(folder))
         if "openings" in value:
             value["book"] = value.pop("openings")
@@ -213,7 +212,7 @@ def _tournament(value: dict[str, Any], game_type: str) -> Tournament:
         server_options={**limits, **rules},
         patience=Patience(**times),
         sprt=take(value, "sprt", str, None),
-        cwd=take_cwd(value),
+        cwd=take_folder(value, "cwd"),
         edition=take(value, "edition", str, None),
         is_pinned=take(value, "pin", bool, False),
         cores_per_game=take_positive(value, "cores_per_game", int, None),

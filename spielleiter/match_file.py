@@ -40,7 +40,7 @@ def _read(context: click.Context, _parameter: click.Parameter, file: Path | None
 
 def _values(context: click.Context, file: Path) -> dict[str, Any]:
     """The options' values by name that the file gives. Raises SetupError."""
-    from match.described import place_paths, read_entrant, read_toml, require_known, take, take_cwd
+    from match.described import place_paths, read_entrant, read_toml, require_known, take, take_folder
     from match.errors import SetupError
 
     value = read_toml(file)
@@ -51,7 +51,7 @@ def _values(context: click.Context, file: Path) -> dict[str, Any]:
         require_known(value, ("program", "cwd", *(each for each in names if each not in of_programs | _NOT_IN_FILES)))
         programs = take(value, "program", list, [])
         entrants = [read_entrant(program, has_name=False) for program in programs]
-        context.meta[CWD] = take_cwd(value)
+        context.meta[CWD] = take_folder(value, "cwd")
         for each in context.command.params:
             if isinstance(each.type, click.types.IntParamType):
                 take(value, str(each.name), int, None)

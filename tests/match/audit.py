@@ -20,10 +20,11 @@ from match.records import GameRecord
 from match.referee import VERDICT
 from match.traces import REPLAY
 from match.wire_log import WIRE_LOG
-from protocol.connection import Connection, ConnectionClosed, Role
+from protocol.connection import Connection, Role
 from protocol.messages import Memento, Result, RoomData, RoomMessage
 from server.editions import EDITIONS
 from server.policy import Edition
+from tests.protocol.streams import all_events
 
 _ENTRY: Final = re.compile(rb"--- [0-9.]+ program ([12]) ([<>]) ([0-9]+)(?:, the first ([0-9]+) as above)?")
 
@@ -57,14 +58,8 @@ def check_game(folder: Path, record: GameRecord) -> None:
 
 def room_data(replay: bytes, edition: Edition) -> list[RoomData]:
     """What a replay holds."""
-    connection = Connection(Role.CLIENT, edition.dialect)
-    connection.receive_data(replay)
-    connection.receive_data(b"")
-    data: list[RoomData] = []
-    while not isinstance(event := connection.next_event(), ConnectionClosed | None):
-        if isinstance(event, RoomMessage) and event.data is not None:
-            data.append(event.data)
-    return data
+    events = all_events(Connection(Role.CLIENT, edition.dialect), iter([replay]))
+    return [event.data for event in events if isinstance(event, RoomMessage) and event.data is not None]
 
 
 def _unpacked(path: Path) -> bytes:

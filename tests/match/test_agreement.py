@@ -14,28 +14,17 @@ from match.arena import open_arena
 from match.referee import VERDICT, play_game
 from match.setup import Entrant, MatchSetup, Patience
 from match.traces import REPLAY
-from protocol.connection import Connection, ConnectionClosed, Role
-from protocol.messages import Memento, Result, RoomMessage
+from protocol.messages import Memento, Result
 from server.editions import EDITIONS
 from server.listener import RESULTS_NAME
 from server.policy import Edition
+from tests.match.audit import room_data
 from tests.patience import PATIENCE
 
 PLAYERS = {
     "a whole game": ("builtin:greedy", "builtin:random"),
     "an illegal move": ("builtin:random", "builtin:illegal"),
 }
-
-
-def room_data(replay: bytes, edition: Edition) -> list[object]:
-    connection = Connection(Role.CLIENT, edition.dialect)
-    connection.receive_data(replay)
-    connection.receive_data(b"")
-    data: list[object] = []
-    while not isinstance(event := connection.next_event(), ConnectionClosed | None):
-        if isinstance(event, RoomMessage):
-            data.append(event.data)
-    return data
 
 
 @pytest.mark.slow

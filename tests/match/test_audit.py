@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 import trio
 
-from client.editions import DEFAULT_GAME_TYPE
 from match.journal import open_journal
 from match.records import GameRecord
 from match.referee import VERDICT, play_game
-from match.setup import Entrant, MatchSetup, Patience
+from match.setup import Entrant
 from match.traces import REPLAY
 from match.wire_log import WIRE_LOG
 from tests.interpreter import PYTHON
 from tests.match.audit import check_game, check_match
+from tests.match.setups import lenient_setup
 from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.slow
@@ -30,14 +30,8 @@ def match(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("match")
 
     async def play() -> None:
-        setup = MatchSetup(
-            entrants=(Entrant("new", f"{PYTHON} -m spielleiter play -s first"), Entrant("old", "builtin:random")),
-            game_type=DEFAULT_GAME_TYPE,
-            games=2,
-            seed=1,
-            run_id=str(folder),
-            patience=Patience(start=PATIENCE, exit=PATIENCE, game=PATIENCE),
-            server_options={"soft_timeout": PATIENCE, "hard_timeout": PATIENCE},
+        setup = lenient_setup(
+            folder, Entrant("new", f"{PYTHON} -m spielleiter play -s first"), Entrant("old", "builtin:random")
         )
         with open_journal(folder) as journal, trio.fail_after(PATIENCE):
             for planned in setup.plan():

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
 from protocol.connection import Connection, ConnectionClosed, Event
+from protocol.errors import RemoteProtocolError
 from protocol.limits import AFTER_JOIN, Limits
 from protocol.reader import PacketReader
 from protocol.reading import Element
@@ -76,3 +77,20 @@ def all_packets(pieces: Iterator[bytes], limits: Limits = AFTER_JOIN) -> tuple[l
         while (packet := reader.next_packet()) is not None:
             packets.append(shape_of(packet))
     return packets, reader
+
+
+def outcomes(connection: Connection, pieces: Iterable[bytes]) -> Iterator[object]:
+    """What `connection` makes of these pieces and of the end of input: its events, and its refusals as errors."""
+    for piece in (*pieces, b""):
+        connection.receive_data(piece)
+        while True:
+            event: object
+            try:
+                event = connection.next_event()
+            except RemoteProtocolError as error:
+                event = error
+            if event is None:
+                break
+            yield event
+            if isinstance(event, ConnectionClosed):
+                break

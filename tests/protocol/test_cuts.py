@@ -17,7 +17,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from protocol import reader as reader_module
-from protocol.connection import Connection, ConnectionClosed, Role
+from protocol.connection import Connection, Role
 from protocol.dialect import Dialect
 from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from protocol.dialects.blokus_2027 import BLOKUS_2027
@@ -27,7 +27,7 @@ from protocol.reader import PacketReader
 from protocol.tree import TreeBuilder, new_parser
 from tests.effort import examples
 from tests.fuzz import CORPUS
-from tests.protocol.streams import LATEST, ONE_LINE_MOVE, Cut, all_packets, byte_by_byte, stream_of, whole
+from tests.protocol.streams import LATEST, ONE_LINE_MOVE, Cut, all_packets, byte_by_byte, outcomes, stream_of, whole
 
 DIALECTS: Final = {"2021": BLOKUS_2021_R3, "2027": BLOKUS_2027}
 SMALL: Final = replace(BEFORE_JOIN, packet_bytes=300, depth=6, attributes=5, children=12, names=20, name_length=12)
@@ -45,21 +45,12 @@ STREAMS: Final = [
 
 def verdicts(stream: bytes, cut: Cut, dialect: Dialect = BLOKUS_2021_R3, limits: Limits = AFTER_JOIN) -> list[object]:
     """All events and the refusal, if there is one, with its text."""
-    connection = Connection(Role.SERVER, dialect, limits)
     found: list[object] = []
-    for piece in (*cut(stream), b""):
-        connection.receive_data(piece)
-        while True:
-            try:
-                event = connection.next_event()
-            except RemoteProtocolError as error:
-                text, _, _ = str(error).partition(" but it begins with ")  # there is no end yet to show it up to
-                return [*found, error.refusal, text, error.original]
-            if event is None:
-                break
-            found.append(event)
-            if isinstance(event, ConnectionClosed):
-                break
+    for outcome in outcomes(Connection(Role.SERVER, dialect, limits), cut(stream)):
+        if isinstance(outcome, RemoteProtocolError):
+            text, _, _ = str(outcome).partition(" but it begins with ")  # there is no end yet to show it up to
+            return [*found, outcome.refusal, text, outcome.original]
+        found.append(outcome)
     return found
 
 

@@ -36,6 +36,13 @@ class Arena:
         await wait_all_tasks_blocked()
         return caller
 
+    async def begin(self) -> Caller:
+        """Two players join; returns the one on turn."""
+        callers = [await self.call(0), await self.call(1)]
+        for caller in callers:
+            await caller.says("<protocol><join/>")
+        return callers[self.room.state.seat_on_turn]
+
     async def _serve(self, wire: StreamWire, label: str, port: SeatPort) -> None:
         await self.house.server.serve_wire(wire, "host:1", label=label, seat_port=port)
 
@@ -184,10 +191,7 @@ async def test_who_sends_too_much_waits(autojump_clock: object) -> None:
 async def test_a_flood_before_a_late_move_is_no_lateness_of_the_server(autojump_clock: object) -> None:
     async with open_house("blokus-2027", soft_timeout=2.0, hard_timeout=1000.0) as house:
         arena = arena_of(house)
-        callers = [await arena.call(0), await arena.call(1)]
-        for caller in callers:
-            await caller.says("<protocol><join/>")
-        slow = callers[arena.room.state.seat_on_turn]
+        slow = await arena.begin()
         await trio.sleep(3)
         flood = b'<step roomId="r"/>' * 1200  # more than a port takes at once
         await slow.says(flood + legal_move(arena.room))
@@ -202,10 +206,7 @@ async def test_a_flood_before_a_late_move_is_no_lateness_of_the_server(autojump_
 async def test_a_flood_at_the_hard_limit_gains_no_time_and_is_no_lateness_of_the_server(autojump_clock: object) -> None:
     async with open_house("blokus-2027", soft_timeout=2.0, hard_timeout=4.0) as house:
         arena = arena_of(house)
-        callers = [await arena.call(0), await arena.call(1)]
-        for caller in callers:
-            await caller.says("<protocol><join/>")
-        slow = callers[arena.room.state.seat_on_turn]
+        slow = await arena.begin()
         await trio.sleep(3.9)
         flood = b'<step roomId="r"/>' * 2000  # keeps it waiting for longer than the verdict does
         await slow.says(flood + legal_move(arena.room))

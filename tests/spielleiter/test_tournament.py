@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 import json
 import shlex
 import shutil
@@ -22,7 +21,7 @@ from server.editions import choose_editions
 from spielleiter.tournament import tournament
 from tests.match.games import fault, game
 from tests.spielleiter.background import run
-from tests.spielleiter.tournaments import FILE, STRENGTH
+from tests.spielleiter.tournaments import FILE, STRENGTH, play_where_b_does_not_start
 
 
 @pytest.fixture
@@ -89,13 +88,7 @@ def test_each_pairing_ends_where_the_sequential_test_decides(tmp_path: Path) -> 
 def test_one_program_that_cannot_play_keeps_the_others_from_nothing(
     file: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    async def play_game(setup: MatchSetup, planned: PlannedGame, _folder: Path, *_more: object) -> GameRecord:
-        record = game(planned.game, 0)
-        if "b" in setup.names:
-            record = fault(planned.game, setup.names.index("b"), Verdict.NO_START, is_counted=False)
-        return dataclasses.replace(record, names=setup.names, pair=planned.pair, seats=planned.seats)
-
-    monkeypatch.setattr(match.runner, "play_game", play_game)
+    monkeypatch.setattr(match.runner, "play_game", play_where_b_does_not_start)
     done = run("tournament", file, "--out", str(tmp_path / "out"))
     assert done.exit_code == 4
     assert done.stderr.count("b cannot play: does not start") == 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import shutil
 from pathlib import Path
@@ -10,12 +9,8 @@ from pathlib import Path
 import pytest
 
 import match.runner
-from match.plan import PlannedGame
-from match.records import GameRecord, Verdict
-from match.setup import MatchSetup
-from tests.match.games import fault, game
 from tests.spielleiter.background import run
-from tests.spielleiter.tournaments import FILE
+from tests.spielleiter.tournaments import FILE, play_where_b_does_not_start
 
 CUP = FILE.replace("games = 4", 'kind = "knock-out"\nseeding = "listed"\ngames = 4')
 SWISS = FILE.replace("games = 4", 'kind = "swiss"\nseeding = "listed"\ngames = 4')
@@ -96,13 +91,7 @@ def test_rounds_go_on_as_they_were_paired(text: str, cut: int, tmp_path: Path) -
 
 
 def test_who_cannot_play_is_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    async def play_game(setup: MatchSetup, planned: PlannedGame, _folder: Path, *_more: object) -> GameRecord:
-        record = game(planned.game, 0)
-        if "b" in setup.names:
-            record = fault(planned.game, setup.names.index("b"), Verdict.NO_START, is_counted=False)
-        return dataclasses.replace(record, names=setup.names, pair=planned.pair, seats=planned.seats)
-
-    monkeypatch.setattr(match.runner, "play_game", play_game)
+    monkeypatch.setattr(match.runner, "play_game", play_where_b_does_not_start)
     (tmp_path / "t.toml").write_text(CUP)
     out = tmp_path / "out"
     done = run("tournament", str(tmp_path / "t.toml"), "--out", str(out))

@@ -21,7 +21,7 @@ from protocol.limits import AFTER_JOIN
 from protocol.messages import MoveData, RoomMessage
 from tests.effort import examples
 from tests.protocol import strategies
-from tests.protocol.streams import ONE_LINE_MOVE, Cut, byte_by_byte, in_random_pieces, whole
+from tests.protocol.streams import ONE_LINE_MOVE, Cut, byte_by_byte, in_random_pieces, outcomes, whole
 
 EDITIONS = [BLOKUS_2021_R3, BLOKUS_2021_RELEASE, BLOKUS_2021_R1, BLOKUS_2021_R2, BLOKUS_2027]
 FIRST = b"<protocol>\n<join gameType='x'/>"
@@ -33,18 +33,11 @@ quotes = st.sampled_from([b'"', b'"', b'"', b"'"])
 def said(dialect: Dialect, stream: bytes, cut: Cut = whole) -> list[object]:
     """What is understood of a stream: messages, and the refusal with its explanation that ends it."""
     connection = Connection(Role.SERVER, dialect, AFTER_JOIN)
-    found: list[object] = []
-    for piece in (*cut(stream), b""):
-        connection.receive_data(piece)
-        while True:
-            try:
-                event = connection.next_event()
-            except RemoteProtocolError as error:
-                found.append((error.refusal, str(error), error.original))
-                continue
-            if event is None or isinstance(event, ConnectionClosed):
-                break
-            found.append(event)
+    found = [
+        (each.refusal, str(each), each.original) if isinstance(each, RemoteProtocolError) else each
+        for each in outcomes(connection, cut(stream))
+        if not isinstance(each, ConnectionClosed)
+    ]
     return [*found, connection.ignored]
 
 
