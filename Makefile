@@ -79,12 +79,12 @@ bench: setup ## figures of server, rules and protocol beside the bare wire (make
 
 fuzz: setup-dev ## spoilt streams, crowds of callers and lobbies, new ones each time (make fuzz FACTOR=100 tries longer)
 	@FUZZ_FACTOR=$(or $(FACTOR),10) $(PY) -m pytest --quiet --numprocesses auto -o faulthandler_timeout=0 \
-	    tests/protocol/test_mutations.py tests/server/test_lobby_machine.py tests/server/test_session_fuzz.py
+	    tests/protocol/test_mutations.py tests/server/core/test_lobby_machine.py tests/server/net/test_session_fuzz.py
 	@$(PY) -m tests.fuzz stream $$((6 * $(or $(FACTOR),10)))
 	@$(PY) -m tests.fuzz replay $$((6 * $(or $(FACTOR),10)))
 
 soak: setup-dev ## 20,000 games, 64 at once, bad clients among them (make soak ARGS=1000 plays fewer)
-	@$(PY) -m bench.soak $(ARGS)
+	@$(PY) -m spielleiter.bench.soak $(ARGS)
 
 # -- keeping it -------------------------------------------------------------------------------------------------
 
@@ -101,7 +101,7 @@ lock: $(VENV)/.python ## make the locks anew, with the newest versions pyproject
 	    --output-file requirements/development.lock
 
 man: setup ## make docs/spielleiter.1 anew, from the help of the commands
-	@$(PY) -m spielleiter.manual > docs/spielleiter.1.new && mv docs/spielleiter.1.new docs/spielleiter.1
+	@$(PY) -m spielleiter.cli.manual > docs/spielleiter.1.new && mv docs/spielleiter.1.new docs/spielleiter.1
 
 clean: ## remove everything that can be made again, .venv too
 	rm -rf "$(VENV)" build dist htmlcov .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -1,4 +1,6 @@
-"""Clients that mean no good: `python -m bench.hostile PORT COUNT [KIND]`, all at once, until standard input ends.
+"""Hostile clients, all at once, until standard input ends.
+
+Run it as `python -m spielleiter.bench.hostile PORT COUNT [KIND]`.
 
 Invariants: each does one thing for ever, and comes back a second after it was cut off (one that only connects and
 resets, four times a second). Those that flood send again as soon as the kernel takes more. "ready" is written as soon

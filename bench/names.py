@@ -1,4 +1,6 @@
-"""What names cost that nobody has used before: `python -m bench.names [NAMES [CONNECTIONS]]`, 10 million by default.
+"""What unknown names cost the server.
+
+Run it as `python -m spielleiter.bench.names [NAMES [CONNECTIONS]]`; the default is 10 million names.
 
 Invariants: the names are sent to a server of its own, in packets that it would have to parse to know them, over so many
 connections one after the other. What counts is the server's resident memory: when it has played a few games, as any
@@ -14,10 +16,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from bench.bench_hostile import EDITION, drive, settle
-from bench.plan import plan_of
-from bench.scripts import load_of
-from bench.subject import Subject, serving
+from spielleiter.bench.bench_hostile import EDITION, drive, settle
+from spielleiter.bench.load.plan import plan_of
+from spielleiter.bench.load.scripts import load_of
+from spielleiter.bench.subject import Subject, serving
 
 NAMES: Final = 10_000_000
 CONNECTIONS: Final = 10_000

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from bench.driving import sensible_processes
+from spielleiter.bench.load.drivers import sensible_processes
 
 PARTS: Final = ("floor", "server", "rules", "protocol", "start", "memory", "plies", "match")
 EDITIONS: Final = ("2021-r3", "2027")

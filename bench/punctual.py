@@ -1,4 +1,6 @@
-"""Answers shortly before and shortly after the limit: `python -m bench.punctual`, the server idle and stalled.
+"""Answers shortly before and shortly after the time limit, with an idle and a stalled server.
+
+Run it as `python -m spielleiter.bench.punctual`.
 
 Law: what counts is the wire. The limit is 2 s; a player that answers 1.95 s after its request arrived must never be
 called too slow, one that answers after 2.05 s always, even while the server's loop is blocked a third of the time. The
@@ -25,10 +27,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from bench.scripts import ROOM, play_script
-from bench.stamped import LIMIT, Answer, Heard, StampedPlayer
-from game.blokus.rulesets import BLOKUS_2021
-from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+from spielleiter.bench.load.scripts import ROOM, play_script
+from spielleiter.bench.load.stamped_player import LIMIT, Answer, Heard, StampedPlayer
+from spielleiter.game.blokus.rulesets import BLOKUS_2021
+from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 
 IN_TIME, LATE = 1.95, 2.05
 SPIN: Final = 0.002  # seconds before an answer is due from which on nobody sleeps
@@ -147,7 +149,9 @@ def run(games: int, stall: float, stall_interval: float) -> dict[float, Count]:
             "grace": 5.0,
         }
         server = subprocess.Popen(
-            [sys.executable, "-m", "bench.stalling", json.dumps(told)], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-P", "-m", "spielleiter.bench.stalling", json.dumps(told)],
+            stdout=subprocess.PIPE,
+            text=True,
         )
         try:
             assert server.stdout is not None

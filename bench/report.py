@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from bench.driving import BUSY
-from bench.figures import Record, Records, ratio_of
-from bench.table import Table, figure_text, number_text
-from bench.targets import Target
+from spielleiter.bench.figures import Record, Records, ratio_of
+from spielleiter.bench.load.drivers import BUSY
+from spielleiter.bench.table import Table, figure_text, number_text
+from spielleiter.bench.targets import Target
 
 _PREFIX: Final = "blokus-"
 _LOWER_BOUND: Final = "> "

@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias
 
-from bench.coding import measure_protocol
-from bench.figures import Records
-from bench.matches import measure_match
-from bench.memory import measure_memory
-from bench.options import Options
-from bench.plies import measure_plies
-from bench.rules import measure_rules
-from bench.start import measure_start
-from bench.traffic import measure_traffic
-from server.descriptors import connections_possible
+from spielleiter.bench.figures import Records
+from spielleiter.bench.options import Options
+from spielleiter.bench.parts.match import measure_match
+from spielleiter.bench.parts.memory import measure_memory
+from spielleiter.bench.parts.plies import measure_plies
+from spielleiter.bench.parts.protocol import measure_protocol
+from spielleiter.bench.parts.rules import measure_rules
+from spielleiter.bench.parts.start import measure_start
+from spielleiter.bench.parts.traffic import measure_traffic
+from spielleiter.server.runtime.descriptors import connections_possible
 
 CONNECTIONS: Final = 8192
 

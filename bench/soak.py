@@ -1,4 +1,6 @@
-"""Many games at once, bad clients among them, the server's loop stalled on purpose: `python -m bench.soak GAMES`.
+"""Many games at once, with hostile clients and a server whose event loop is stalled on purpose.
+
+Run it as `python -m spielleiter.bench.soak GAMES`.
 
 Law: players answer within some hundredths of a second or, now and then, after 1.9 s by the wire, which is in time; none
 of them may ever be called too slow. Some answer after 2.05 s, which is late: each of those has to be. Some make a move
@@ -26,11 +28,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from bench.scripts import ROOM, Script, play_script
-from bench.soak_report import IN_TIME, LATE, Conduct, Report, Tally
-from bench.stamped import Answer, Heard, StampedPlayer
-from game.blokus.rulesets import BLOKUS_2021
-from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+from spielleiter.bench.load.scripts import ROOM, Script, play_script
+from spielleiter.bench.load.stamped_player import Answer, Heard, StampedPlayer
+from spielleiter.bench.soak_report import IN_TIME, LATE, Conduct, Report, Tally
+from spielleiter.game.blokus.rulesets import BLOKUS_2021
+from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 
 START_PIECE: Final = "PENTO_L"
 GAME_TYPE: Final = "swc_2021_blokus"
@@ -271,7 +273,9 @@ def soak(games: int, at_once: int, stall: float, stall_interval: float, shares: 
             "password_attempts": 1_000_000,
         }
         server = subprocess.Popen(
-            [sys.executable, "-m", "bench.stalling", json.dumps(told)], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-P", "-m", "spielleiter.bench.stalling", json.dumps(told)],
+            stdout=subprocess.PIPE,
+            text=True,
         )
         try:
             assert server.stdout is not None

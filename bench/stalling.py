@@ -1,4 +1,6 @@
-"""The server, with an event loop that is stalled on purpose now and then: `python -m bench.stalling CONFIG_JSON`.
+"""The server with an event loop that is stalled on purpose from time to time.
+
+Run it as `python -m spielleiter.bench.stalling CONFIG_JSON`.
 
 Law: everything else is the real server. Once it listens, and whenever it is sent SIGUSR1, it says on standard output
 what there is: tasks, descriptors, bytes, and the pauses its garbage collector has made.
@@ -18,9 +20,9 @@ from typing import Any
 
 import trio
 
-from server.config import Config
-from server.garbage import PauseMeter
-from server.listener import Listening, serve
+from spielleiter.server.app import Listening, serve
+from spielleiter.server.config.config import Config
+from spielleiter.server.runtime.garbage import PauseMeter
 
 
 def resident_bytes() -> int:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from bench.scripts import START_PIECE, Load
+from spielleiter.bench.load.scripts import START_PIECE, Load
 
 START_TIMEOUT: Final = 30.0
 END_TIMEOUT: Final = 30.0
@@ -125,7 +125,7 @@ def relaying(load: Load, observers: int) -> Iterator[Subject]:
         "request": load.request.decode(),
         "observers": observers,
     }
-    process = start_piped("bench.floor")
+    process = start_piped("spielleiter.bench.parts.floor")
     try:
         assert process.stdin is not None
         assert process.stdout is not None

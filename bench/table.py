@@ -9,7 +9,7 @@ import math
 import textwrap
 from typing import Final
 
-from bench.figures import Figure
+from spielleiter.bench.figures import Figure
 
 WIDTH: Final = 100
 """Notes are broken there."""

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from bench.driving import BUSY
-from bench.figures import Figure, Label, Records, ratio_of
+from spielleiter.bench.figures import Figure, Label, Records, ratio_of
+from spielleiter.bench.load.drivers import BUSY
 
 LEAST_THROUGHPUT: Final = 0.4
 """Of the bare wire's."""

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Final
 
-from bench.plan import PASSWORD
+from spielleiter.bench.load.plan import PASSWORD
 
 TIMEOUT: Final = 30.0
 AUTHENTICATE: Final = f'\n  <authenticate password="{PASSWORD}"/>'.encode()

@@ -17,10 +17,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from client.admin import AdminClient, PreparedRoom
-    from client.asking import Strategy
-    from client.blocking import SyncAdminClient, SyncObservation, connect_admin, play_game
-    from client.errors import (
+    from spielleiter.client.admin import AdminClient, PreparedRoom
+    from spielleiter.client.asking import Strategy
+    from spielleiter.client.blocking import SyncAdminClient, SyncObservation, connect_admin, play_game
+    from spielleiter.client.errors import (
         AuthenticationError,
         CannotConnectError,
         ClientError,
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
         StrategyError,
         UnspeakableError,
     )
-    from client.observation import Observation, ObserverEvent
-    from client.player import GameEnd, GameReport, Player, Responder
-    from client.strategies import STRATEGIES, make_responder
-    from protocol.messages import Cause, ErrorMessage, Memento, MoveData, Paused, Result, Slot
+    from spielleiter.client.observation import Observation, ObserverEvent
+    from spielleiter.client.player import GameEnd, GameReport, Player, Responder
+    from spielleiter.client.strategies import STRATEGIES, make_responder
+    from spielleiter.protocol.messages import Cause, ErrorMessage, Memento, MoveData, Paused, Result, Slot
 
 __all__ = [
     "STRATEGIES",
@@ -73,16 +73,16 @@ __all__ = [
 ]
 
 _MODULES = {
-    "client.admin": ("AdminClient", "PreparedRoom"),
-    "client.asking": ("Strategy",),
-    "client.blocking": ("SyncAdminClient", "SyncObservation", "connect_admin", "play_game"),
-    "client.observation": ("Observation", "ObserverEvent"),
-    "client.player": ("GameEnd", "GameReport", "Player", "Responder"),
-    "client.strategies": ("STRATEGIES", "make_responder"),
-    "protocol.messages": ("Cause", "ErrorMessage", "Memento", "MoveData", "Paused", "Result", "Slot"),
+    "spielleiter.client.admin": ("AdminClient", "PreparedRoom"),
+    "spielleiter.client.asking": ("Strategy",),
+    "spielleiter.client.blocking": ("SyncAdminClient", "SyncObservation", "connect_admin", "play_game"),
+    "spielleiter.client.observation": ("Observation", "ObserverEvent"),
+    "spielleiter.client.player": ("GameEnd", "GameReport", "Player", "Responder"),
+    "spielleiter.client.strategies": ("STRATEGIES", "make_responder"),
+    "spielleiter.protocol.messages": ("Cause", "ErrorMessage", "Memento", "MoveData", "Paused", "Result", "Slot"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
-_MODULE_OF |= {name: "client.errors" for name in __all__ if name.endswith("Error")}
+_MODULE_OF |= {name: "spielleiter.client.errors" for name in __all__ if name.endswith("Error")}
 
 
 def __getattr__(name: str) -> object:

@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 
 import trio
 
-from client.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
-from client.editions import DEFAULT_DIALECT
-from client.errors import (
+from spielleiter.client.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
+from spielleiter.client.editions import DEFAULT_DIALECT
+from spielleiter.client.errors import (
     AuthenticationError,
     ClientError,
     ConnectionLostError,
@@ -28,11 +28,11 @@ from client.errors import (
     UnspeakableError,
     refusal,
 )
-from client.observation import Feed, Observation
-from client.transport import CLOSE_TIMEOUT, Tap, Transport, open_transport
-from protocol.dialect import Dialect
-from protocol.limits import REPORT_FROM_SERVER
-from protocol.messages import (
+from spielleiter.client.observation import Feed, Observation
+from spielleiter.client.transport import CLOSE_TIMEOUT, Tap, Transport, open_transport
+from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.limits import REPORT_FROM_SERVER
+from spielleiter.protocol.messages import (
     AuthenticateRequest,
     CancelRequest,
     CloseConnection,

@@ -25,8 +25,8 @@ from typing import Any, TypeAlias
 
 import trio
 
-from game.api import Move, State
-from protocol.messages import MoveData
+from spielleiter.game.api import Move, State
+from spielleiter.protocol.messages import MoveData
 
 Strategy: TypeAlias = Callable[[Any], Move | MoveData | Awaitable[Move | MoveData]]
 """Takes a position and returns a move, or an awaitable that gives one."""

@@ -16,7 +16,7 @@ from typing import Final, Generic, TypeVar
 
 import trio
 
-from client.errors import ConnectionLostError
+from spielleiter.client.errors import ConnectionLostError
 
 _C = TypeVar("_C")
 _T = TypeVar("_T")

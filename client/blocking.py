@@ -14,15 +14,15 @@ from typing import Concatenate, ParamSpec, Self, TypeVar
 
 import trio
 
-from client.admin import AdminClient
-from client.asking import Strategy
-from client.background import Background, single
-from client.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
-from client.editions import DEFAULT_DIALECT, DEFAULT_GAME_TYPE
-from client.errors import ClientError
-from client.observation import Observation, ObserverEvent
-from client.player import GameReport, Player
-from protocol.dialect import Dialect
+from spielleiter.client.admin import AdminClient
+from spielleiter.client.asking import Strategy
+from spielleiter.client.background import Background, single
+from spielleiter.client.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
+from spielleiter.client.editions import DEFAULT_DIALECT, DEFAULT_GAME_TYPE
+from spielleiter.client.errors import ClientError
+from spielleiter.client.observation import Observation, ObserverEvent
+from spielleiter.client.player import GameReport, Player
+from spielleiter.protocol.dialect import Dialect
 
 _T = TypeVar("_T")
 _P = ParamSpec("_P")

@@ -1,8 +1,8 @@
 """How the built-in strategies choose a move: functions of a position, without a connection or an event loop.
 
-Invariants: a chooser knows only what `game.api` says about a game, and draws from nothing but the generator it is
-given: the same seed and the same positions give the same moves. This module is light, since each process that thinks
-for built-in players (match/thinking.py) loads it.
+Invariants: a chooser knows only what `spielleiter.game.api` says about a game, and draws from nothing but the generator
+it is given: the same seed and the same positions give the same moves. This module is light, since each process that
+thinks for built-in players (match/games/thinking_process.py) loads it.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from client.errors import StrategyError
-from client.evaluation import GAMES_OF_STRATEGIES, contenders, evaluation_of
-from game.api import Move, State
+from spielleiter.client.errors import StrategyError
+from spielleiter.client.evaluation import GAMES_OF_STRATEGIES, contenders, evaluation_of
+from spielleiter.game.api import Move, State
 
 Choose: TypeAlias = Callable[[State, random.Random], Move]
 """Chooses a move, drawing from nothing but the generator."""

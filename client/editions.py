@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from protocol.dialect import Dialect
-from protocol.dialects.blokus_2027 import BLOKUS_2027
+from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027
 
 DEFAULT_GAME_TYPE: Final = "swc_2027_blokus"
 DEFAULT_DIALECT: Final[Dialect] = BLOKUS_2027

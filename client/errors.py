@@ -12,8 +12,8 @@ import reprlib
 from collections.abc import Iterator
 from typing import get_type_hints
 
-from game.api import State
-from protocol.messages import AuthenticateRequest, Message
+from spielleiter.game.api import State
+from spielleiter.protocol.messages import AuthenticateRequest, Message
 
 
 class ClientError(Exception):

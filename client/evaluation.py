@@ -11,14 +11,14 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from game.api import Move, State
-from game.blokus.bitboard import STRIDE
-from game.blokus.move import SetMove
-from game.blokus.movegen import attach_cells, free_cells
-from game.blokus.polyomino import SIZES, orientation
-from game.blokus.state import BlokusState
-from game.hase_und_igel import GOAL_INDEX, FieldType, HaseUndIgelMove, HaseUndIgelState
-from game.hase_und_igel.rules import GOAL_CARROTS
+from spielleiter.game.api import Move, State
+from spielleiter.game.blokus.bitboard import STRIDE
+from spielleiter.game.blokus.move import SetMove
+from spielleiter.game.blokus.movegen import attach_cells, free_cells
+from spielleiter.game.blokus.polyomino import SIZES, orientation
+from spielleiter.game.blokus.state import BlokusState
+from spielleiter.game.hase_und_igel import GOAL_INDEX, FieldType, HaseUndIgelMove, HaseUndIgelState
+from spielleiter.game.hase_und_igel.rules import GOAL_CARROTS
 
 Evaluation: TypeAlias = Callable[[Any, Any], tuple[int, ...]]
 """Takes a position and a legal move there."""
@@ -30,11 +30,11 @@ def points_after(state: State, move: Move) -> tuple[int, ...]:
 
 
 def cells_and_corners(state: BlokusState, move: SetMove) -> tuple[int, ...]:
-    """Cells of the stone, then the cells where the colour's next stones can attach."""
-    stone = orientation(move.shape, move.rotation, move.is_flipped).mask << (move.y * STRIDE + move.x)
+    """Cells of the piece, then the cells where the colour's next pieces can attach."""
+    piece = orientation(move.shape, move.rotation, move.is_flipped).mask << (move.y * STRIDE + move.x)
     blue, yellow, red, green = state.cells
-    own = state.cells[move.color] | stone
-    free = free_cells(own, blue | yellow | red | green | stone)
+    own = state.cells[move.color] | piece
+    free = free_cells(own, blue | yellow | red | green | piece)
     return SIZES[move.shape], attach_cells(own, free).bit_count()
 
 
@@ -83,13 +83,13 @@ GAMES_OF_STRATEGIES: Final[Mapping[str, type]] = MappingProxyType({"hui": HaseUn
 """The type of the positions that strategies are for whose names begin so."""
 
 
-def largest_stones(moves: Sequence[SetMove]) -> Sequence[SetMove]:
-    """Those moves that `cells_and_corners` may find best: the corners count among stones of the same size only."""
+def largest_pieces(moves: Sequence[SetMove]) -> Sequence[SetMove]:
+    """Those moves that `cells_and_corners` may find best: the corners count among pieces of the same size only."""
     largest = max(SIZES[move.shape] for move in moves)
     return [move for move in moves if SIZES[move.shape] == largest]
 
 
-CONTENDERS: Final[Mapping[type, Callable[[Any], Sequence[Any]]]] = MappingProxyType({BlokusState: largest_stones})
+CONTENDERS: Final[Mapping[type, Callable[[Any], Sequence[Any]]]] = MappingProxyType({BlokusState: largest_pieces})
 """By the type of the position: of all legal moves those that need an evaluation, in their order."""
 
 

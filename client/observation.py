@@ -12,8 +12,8 @@ from typing import TypeAlias
 
 import trio
 
-from client.errors import ClientError
-from protocol.messages import ErrorMessage, Memento, Paused, Result
+from spielleiter.client.errors import ClientError
+from spielleiter.protocol.messages import ErrorMessage, Memento, Paused, Result
 
 ObserverEvent: TypeAlias = Memento | Result | ErrorMessage | Paused
 """What an observer is told about a game."""

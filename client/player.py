@@ -16,10 +16,10 @@ from typing import TypeAlias
 
 import trio
 
-from client.asking import Strategy, ask
-from client.defaults import DEFAULT_HOST, DEFAULT_PORT
-from client.editions import DEFAULT_DIALECT
-from client.errors import (
+from spielleiter.client.asking import Strategy, ask
+from spielleiter.client.defaults import DEFAULT_HOST, DEFAULT_PORT
+from spielleiter.client.editions import DEFAULT_DIALECT
+from spielleiter.client.errors import (
     ConnectionLostError,
     NotAMoveError,
     ServerProtocolError,
@@ -27,10 +27,10 @@ from client.errors import (
     UnspeakableError,
     refusal,
 )
-from client.transport import CLOSE_TIMEOUT, Transport, open_transport
-from game.api import Move, Seat, State
-from protocol.dialect import Dialect
-from protocol.messages import (
+from spielleiter.client.transport import CLOSE_TIMEOUT, Transport, open_transport
+from spielleiter.game.api import Move, Seat, State
+from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.messages import (
     Cause,
     CloseConnection,
     ErrorMessage,
@@ -205,8 +205,8 @@ class Player:
         """Play the game that was joined to its end, and report how it ended.
 
         `strategy` is a function that takes a position and returns a move. It may be a plain function, which runs in a
-        worker thread, or an `async def` one; `help("client.asking")` has the details. The move is sent as it is: one
-        against the rules loses the game, as with any client.
+        worker thread, or an `async def` one; `help("spielleiter.client.asking")` has the details. The move is sent as
+        it is: one against the rules loses the game, as with any client.
 
         However the game ends is reported, not raised, and so is a connection that breaks. Raises NotAMoveError if the
         strategy returns something that is not a move of this game, whatever the strategy itself raises, and

@@ -15,10 +15,10 @@ from typing import Final, TypeAlias
 
 import trio
 
-from client.choosers import CHOOSERS, PLAIN_CHOOSERS, Choose, random_move
-from client.evaluation import GAMES_OF_STRATEGIES
-from client.player import Player, Responder, respond_with
-from game.api import Game, Move, State
+from spielleiter.client.choosers import CHOOSERS, PLAIN_CHOOSERS, Choose, random_move
+from spielleiter.client.evaluation import GAMES_OF_STRATEGIES
+from spielleiter.client.player import Player, Responder, respond_with
+from spielleiter.game.api import Game, Move, State
 
 DEFAULT_DELAY: Final = 3.0
 """Seconds after which `slow` answers; the soft limit is 2 s unless the server is told otherwise."""
@@ -97,7 +97,7 @@ _KINDS = (
     _chooser("random", "any legal move"),
     _chooser(
         "greedy",
-        "the move that looks best at first sight (Blokus: the largest stone, with the most corners to go on from; "
+        "the move that looks best at first sight (Blokus: the largest piece, with the most corners to go on from; "
         "Hase und Igel: the shortest way to the goal that the carrots pay for)",
     ),
     *(

@@ -15,12 +15,12 @@ from typing import Final
 
 import trio
 
-from client.errors import CannotConnectError, ConnectionLostError, ServerProtocolError, UnspeakableError
-from protocol.connection import Connection, ConnectionClosed, Role, StreamEnd
-from protocol.dialect import Dialect
-from protocol.errors import LocalProtocolError, RemoteProtocolError
-from protocol.limits import Limits
-from protocol.messages import CloseConnection, Message
+from spielleiter.client.errors import CannotConnectError, ConnectionLostError, ServerProtocolError, UnspeakableError
+from spielleiter.protocol.connection import Connection, ConnectionClosed, Role, StreamEnd
+from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.errors import LocalProtocolError, RemoteProtocolError
+from spielleiter.protocol.limits import Limits
+from spielleiter.protocol.messages import CloseConnection, Message
 
 CLOSE_TIMEOUT: Final = 5.0
 """Seconds for which the server's end of stream is awaited after a goodbye."""

@@ -6,7 +6,7 @@ Law: perft(n) is the number of sequences of n moves from a position, each legal 
 
 from __future__ import annotations
 
-from game.api import Move, State
+from spielleiter.game.api import Move, State
 
 
 def perft(state: State, depth: int) -> int:

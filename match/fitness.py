@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final
 
-from match.last_words import LONGEST, read_tail
-from match.records import FAILED_AS_WELL, LEFTOVER_VERDICTS, UNCOUNTED_VERDICTS, GameRecord
+from spielleiter.match.programs.last_words import LONGEST, read_tail
+from spielleiter.match.records.game_record import FAILED_AS_WELL, LEFTOVER_VERDICTS, UNCOUNTED_VERDICTS, GameRecord
 
 FAILURES: Final = 3
 """A program that has failed in all of so many games is unfit."""

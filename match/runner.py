@@ -17,19 +17,19 @@ from typing import Final, Protocol, TypeAlias
 
 import trio
 
-from match.arena import Arena, open_arena
-from match.errors import MatchError, SetupError
-from match.fitness import unfit_programs
-from match.journal import Journal
-from match.plan import PlannedGame
-from match.processes import find_processes, kill_processes
-from match.records import GameRecord, Verdict
-from match.referee import play_game
-from match.residents import Residents, open_residents
-from match.setup import MatchSetup
-from match.traces import Keep
-from server.counting import count_text
-from server.signals import HANGUP, stop_signals
+from spielleiter.match.errors import MatchError, SetupError
+from spielleiter.match.fitness import unfit_programs
+from spielleiter.match.games.match_server import MatchServer, open_match_server
+from spielleiter.match.games.referee import play_game
+from spielleiter.match.plan import PlannedGame
+from spielleiter.match.programs.processes import find_processes, kill_processes
+from spielleiter.match.programs.residents import Residents, open_residents
+from spielleiter.match.records.game_record import GameRecord, Verdict
+from spielleiter.match.records.journal import Journal
+from spielleiter.match.records.traces import Keep
+from spielleiter.match.setup import MatchSetup
+from spielleiter.server.runtime.signals import HANGUP, stop_signals
+from spielleiter.server.text.counting import count_text
 
 MACHINE_FAILURES: Final = 3
 """So many games in a row that server or machine spoilt end the match."""
@@ -188,9 +188,9 @@ class _Runner:
         games = iter([each for each in self._setup.plan() if each.game not in self._journal.records])
         async with trio.open_nursery() as nursery:
             await nursery.start(self._watch_signals, nursery.cancel_scope)
-            async with open_arena(self._setup) as arena, trio.open_nursery() as workers:
+            async with open_match_server(self._setup) as match_server, trio.open_nursery() as workers:
                 for cores in places(self._conditions):
-                    workers.start_soon(self._work, games, cores, arena, nursery.cancel_scope)
+                    workers.start_soon(self._work, games, cores, match_server, nursery.cancel_scope)
             nursery.cancel_scope.cancel()
         return self._end or End.DONE
 
@@ -198,14 +198,14 @@ class _Runner:
         self,
         games: Iterator[PlannedGame],
         cores: tuple[Cores, Cores],
-        arena: Arena,
+        match_server: MatchServer,
         scope: trio.CancelScope,
     ) -> None:
         async with self._open_residents() as residents:
             while self._end is None and (planned := next(games, None)) is not None:
                 self._progress.game_started(planned)
                 keep = self._conditions.keep
-                record = await play_game(self._setup, planned, self._folder, cores, arena, keep, residents)
+                record = await play_game(self._setup, planned, self._folder, cores, match_server, keep, residents)
                 self._journal.append(record)
                 self._progress.game_finished(record)
                 self._consider(record, scope)

@@ -5,7 +5,7 @@ Invariants: the gameType comes first, as programs write it on the wire, and then
 
 from __future__ import annotations
 
-from server.editions import choose_editions
+from spielleiter.server.editions import choose_editions
 
 
 def season_text(game_type: str, edition: str | None = None) -> str:

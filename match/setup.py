@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from match.errors import SetupError
-from match.plan import SEQUENTIAL, Opening, PlannedGame, plan_games
-from match.program import Command
-from server.counting import count_text
+from spielleiter.match.errors import SetupError
+from spielleiter.match.plan import SEQUENTIAL, Opening, PlannedGame, plan_games
+from spielleiter.match.programs.program import Command
+from spielleiter.server.text.counting import count_text
 
 MAX_GAMES: Final = 1_000_000
 """The most games that a match can have; its plan is kept in memory."""

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from match.errors import SetupError
-from match.records import GameRecord
-from match.runner import never
-from match.setup import MatchSetup
-from match.significance import PairCounts, better_by_evidence
-from match.sprt import Sprt, SprtError
-from match.statistics import half_points
+from spielleiter.match.errors import SetupError
+from spielleiter.match.records.game_record import GameRecord
+from spielleiter.match.runner import never
+from spielleiter.match.setup import MatchSetup
+from spielleiter.match.stats.counts import half_points
+from spielleiter.match.stats.significance import PairCounts, better_by_evidence
+from spielleiter.match.stats.sprt import Sprt, SprtError
 
 
 def sprt_of(setup: MatchSetup) -> Sprt | None:

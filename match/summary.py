@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Final
 
-from match.intervals import better_program, estimate_elo, estimate_normalized_elo
-from match.records import (
+from spielleiter.match.records.game_record import (
     BAD_MESSAGE_VERDICTS,
     CRASH_VERDICTS,
     ILLEGAL_VERDICTS,
@@ -27,9 +26,7 @@ from match.records import (
     GameRecord,
     Verdict,
 )
-from match.significance import FEWEST_PAIRS, PairCounts, better_by_evidence, likelihood_of_superiority, log_evidence
-from match.sprt import Sprt
-from match.statistics import (
+from spielleiter.match.stats.counts import (
     PLAYED_OUT,
     Estimate,
     Tally,
@@ -39,7 +36,16 @@ from match.statistics import (
     estimate_points,
     quantile,
 )
-from protocol.messages import Cause
+from spielleiter.match.stats.intervals import better_program, estimate_elo, estimate_normalized_elo
+from spielleiter.match.stats.significance import (
+    FEWEST_PAIRS,
+    PairCounts,
+    better_by_evidence,
+    likelihood_of_superiority,
+    log_evidence,
+)
+from spielleiter.match.stats.sprt import Sprt
+from spielleiter.protocol.messages import Cause
 
 _SLOW: Final = frozenset({Cause.SOFT_TIMEOUT.value, Cause.HARD_TIMEOUT.value})
 

@@ -11,11 +11,11 @@ import enum
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from protocol.dialect import Dialect
-from protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
-from protocol.limits import BEFORE_JOIN, FROM_SERVER, Limits
-from protocol.messages import Message
-from protocol.reader import PacketReader
+from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
+from spielleiter.protocol.limits import BEFORE_JOIN, FROM_SERVER, Limits
+from spielleiter.protocol.messages import Message
+from spielleiter.protocol.reader import PacketReader
 
 _ROOT: Final = b"<protocol>"
 _END: Final = b"\n</protocol>"

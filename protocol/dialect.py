@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, get_args
 
-from game.api import State
-from protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
-from protocol.messages import (
+from spielleiter.game.api import State
+from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
+from spielleiter.protocol.messages import (
     Fragment,
     Message,
     PrepareRequest,
@@ -26,10 +26,10 @@ from protocol.messages import (
     UnknownPacket,
     UnreadableData,
 )
-from protocol.plain_form import PlainForm
-from protocol.reading import Element, Reading, UnreadableError, allowed, quote
-from protocol.texts import Texts
-from protocol.writer import Body, element
+from spielleiter.protocol.plain_form import PlainForm
+from spielleiter.protocol.reading import Element, Reading, UnreadableError, allowed, quote
+from spielleiter.protocol.texts import Texts
+from spielleiter.protocol.writer import Body, element
 
 Reader: TypeAlias = Callable[[Element, Reading], Message]
 DataReader: TypeAlias = Callable[[Element, Reading], RoomData]

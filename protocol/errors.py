@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 
-from protocol.messages import Message
+from spielleiter.protocol.messages import Message
 
 
 class ProtocolError(Exception):

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from game.api import Move, Seat, State
+from spielleiter.game.api import Move, Seat, State
 
 # -- requests: client to server ---------------------------------------------------------------------------------------
 

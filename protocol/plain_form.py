@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from protocol.limits import Limits
-from protocol.messages import Message
+from spielleiter.protocol.limits import Limits
+from spielleiter.protocol.messages import Message
 
 PlainReader: TypeAlias = Callable[[re.Match[bytes]], Message | None]
 """The packet's meaning; None if it has none, and the tables shall say what is wrong."""

@@ -14,11 +14,11 @@ import re
 from typing import Final
 from xml.parsers import expat
 
-from protocol.errors import Refusal, RemoteProtocolError
-from protocol.limits import Limits
-from protocol.markup import MarkupScanner, end_of_markups
-from protocol.reading import Element, quote
-from protocol.tree import TreeBuilder, new_parser
+from spielleiter.protocol.errors import Refusal, RemoteProtocolError
+from spielleiter.protocol.limits import Limits
+from spielleiter.protocol.markup import MarkupScanner, end_of_markups
+from spielleiter.protocol.reading import Element, quote
+from spielleiter.protocol.tree import TreeBuilder, new_parser
 
 _BOM: Final = codecs.BOM_UTF8
 _BLANKS: Final = b" \t\r\n"

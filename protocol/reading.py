@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar, overload
 
-from protocol.messages import Message
+from spielleiter.protocol.messages import Message
 
 if TYPE_CHECKING:
-    from protocol.dialect import Dialect
+    from spielleiter.protocol.dialect import Dialect
 
 _E = TypeVar("_E", bound=enum.Enum)
 

@@ -15,12 +15,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final, cast
 
-from protocol.dialect import Dialect
-from protocol.errors import LocalProtocolError
-from protocol.messages import CloseConnection, Memento, Message, Result, RoomMessage, UnreadableData
-from protocol.reading import Element, Reading, UnreadableError
-from protocol.tree import parse_element
-from protocol.writer import Body, typed_element
+from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.errors import LocalProtocolError
+from spielleiter.protocol.messages import CloseConnection, Memento, Message, Result, RoomMessage, UnreadableData
+from spielleiter.protocol.reading import Element, Reading, UnreadableError
+from spielleiter.protocol.tree import parse_element
+from spielleiter.protocol.writer import Body, typed_element
 
 _ROOM: Final = "room"
 _INDENT: Final = "\n"

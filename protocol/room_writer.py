@@ -6,9 +6,9 @@ is written once, and a position costs what has changed since the last one. One w
 
 from __future__ import annotations
 
-from protocol.dialect import PACKET_INDENT, Dialect, RememberingWriter
-from protocol.messages import RoomData, RoomMessage
-from protocol.writer import Body
+from spielleiter.protocol.dialect import PACKET_INDENT, Dialect, RememberingWriter
+from spielleiter.protocol.messages import RoomData, RoomMessage
+from spielleiter.protocol.writer import Body
 
 
 class RoomWriter:

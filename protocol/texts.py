@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from game.api import Mistake, Move, Outcome, Seat, State
-from protocol.messages import (
+from spielleiter.game.api import Mistake, Move, Outcome, Seat, State
+from spielleiter.protocol.messages import (
     AuthenticateRequest,
     CancelRequest,
     Departure,

@@ -14,9 +14,9 @@ from typing import Final, NoReturn
 from xml.etree.ElementTree import Element as TreeElement
 from xml.parsers import expat
 
-from protocol.errors import Refusal, RemoteProtocolError
-from protocol.limits import FROM_SERVER, Limits
-from protocol.reading import Element, quote
+from spielleiter.protocol.errors import Refusal, RemoteProtocolError
+from spielleiter.protocol.limits import FROM_SERVER, Limits
+from spielleiter.protocol.reading import Element, quote
 
 _PACKET_DEPTH: Final = 2
 _TEXT_BYTES: Final = 1024

@@ -1,7 +1,7 @@
 """What happens in the server: one stream of typed values for the log, the replays and whoever else listens.
 
 Law: events are told after the fact, in order, and nobody is waited for: a subscriber is a plain function that returns
-at once. One that raises does not keep the others from hearing, nor what was told of from happening. Fields are what a
+at once. One that raises does not keep the others from hearing, nor what was told of from event. Fields are what a
 log line needs; passwords are never among them. Times are seconds.
 """
 
@@ -16,49 +16,49 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from game.api import Move, Seat
-from protocol.messages import Result, RoomData
-from server.errors import Fault
-from server.thinking import ThinkStats
+from spielleiter.game.api import Move, Seat
+from spielleiter.protocol.messages import Result, RoomData
+from spielleiter.server.errors import Fault
+from spielleiter.server.think_stats import ThinkStats
 
 
-class Happening(Struct, frozen=True):
+class ServerEvent(Struct, frozen=True):
     """Base of all events."""
 
 
-class ServerStarted(Happening, frozen=True):
+class ServerStarted(ServerEvent, frozen=True):
     addresses: tuple[str, ...]
 
 
-class MonitorStarted(Happening, frozen=True):
+class MonitorStarted(ServerEvent, frozen=True):
     """`/healthz` and `/metrics` can be asked for at `addresses`."""
 
     addresses: tuple[str, ...]
 
 
-class AdminsExcluded(Happening, frozen=True):
+class AdminsExcluded(ServerEvent, frozen=True):
     """Nobody can become an administrator; `reason` says why, and what to do."""
 
     reason: str
 
 
-class ConnectionsLimited(Happening, frozen=True):
+class ConnectionsLimited(ServerEvent, frozen=True):
     """The process may not have as many connections as configured; raise its limit of open files (ulimit -n)."""
 
     wanted: int
     possible: int
 
 
-class ServerStopped(Happening, frozen=True):
+class ServerStopped(ServerEvent, frozen=True):
     games_cut: int
 
 
-class ConnectionOpened(Happening, frozen=True):
+class ConnectionOpened(ServerEvent, frozen=True):
     connection: str
     address: str
 
 
-class ConnectionClosed(Happening, frozen=True):
+class ConnectionClosed(ServerEvent, frozen=True):
     """`was_silent`: the peer closed the connection without having sent anything, as health checks do."""
 
     connection: str
@@ -66,7 +66,7 @@ class ConnectionClosed(Happening, frozen=True):
     was_silent: bool = False
 
 
-class ConnectionRefused(Happening, frozen=True):
+class ConnectionRefused(ServerEvent, frozen=True):
     """Nobody is served who would be one too many; `refusal` is the kind, `reason` the explanation."""
 
     address: str
@@ -74,7 +74,7 @@ class ConnectionRefused(Happening, frozen=True):
     reason: str
 
 
-class RequestRefused(Happening, frozen=True):
+class RequestRefused(ServerEvent, frozen=True):
     """A request was understood but could not be granted."""
 
     connection: str
@@ -82,7 +82,7 @@ class RequestRefused(Happening, frozen=True):
     text: str
 
 
-class ProtocolBroken(Happening, frozen=True):
+class ProtocolBroken(ServerEvent, frozen=True):
     """A peer's bytes could not be understood; `refusal` is the kind, `text` the explanation."""
 
     connection: str
@@ -90,25 +90,25 @@ class ProtocolBroken(Happening, frozen=True):
     text: str
 
 
-class AnswerDelayed(Happening, frozen=True):
+class AnswerDelayed(ServerEvent, frozen=True):
     """Somebody guesses passwords; the answer to this wrong one waits for `delay` seconds."""
 
     connection: str
     delay: float
 
 
-class ContentIgnored(Happening, frozen=True):
+class ContentIgnored(ServerEvent, frozen=True):
     """A peer sends elements that mean nothing here; told once a connection and element."""
 
     connection: str
     ignored: tuple[str, ...]
 
 
-class AdminAuthenticated(Happening, frozen=True):
+class AdminAuthenticated(ServerEvent, frozen=True):
     connection: str
 
 
-class CommandIgnored(Happening, frozen=True):
+class CommandIgnored(ServerEvent, frozen=True):
     """An administrator's command that changes nothing as things stand."""
 
     connection: str
@@ -117,45 +117,45 @@ class CommandIgnored(Happening, frozen=True):
     why: str
 
 
-class RoomOpened(Happening, frozen=True):
+class RoomOpened(ServerEvent, frozen=True):
     room: str
     edition: str
     is_prepared: bool
 
 
-class ReservationExpired(Happening, frozen=True):
+class ReservationExpired(ServerEvent, frozen=True):
     """Nobody took the reserved seats of a prepared room in time; the room is closed."""
 
     room: str
 
 
-class PlayerJoined(Happening, frozen=True):
+class PlayerJoined(ServerEvent, frozen=True):
     room: str
     connection: str
     seat: Seat
     name: str
 
 
-class SeatTakenPlainly(Happening, frozen=True):
+class SeatTakenPlainly(ServerEvent, frozen=True):
     """A player was given its reserved seat for a join without the code: its port is for that seat only."""
 
     room: str
     connection: str
 
 
-class ObserverJoined(Happening, frozen=True):
+class ObserverJoined(ServerEvent, frozen=True):
     room: str
     connection: str
 
 
-class GameStarted(Happening, frozen=True):
+class GameStarted(ServerEvent, frozen=True):
     room: str
     names: tuple[str, str]
     is_paused: bool
     turn: int
 
 
-class MovePlayed(Happening, frozen=True):
+class MovePlayed(ServerEvent, frozen=True):
     """`ply` counts the moves of this room from 0; `think_time` is None where no clock ran."""
 
     room: str
@@ -168,7 +168,7 @@ class MovePlayed(Happening, frozen=True):
     hints: tuple[str, ...]
 
 
-class MoveRefused(Happening, frozen=True):
+class MoveRefused(ServerEvent, frozen=True):
     """`ply` is as in MovePlayed; `turn` is that of the position, from which a replay can be started."""
 
     room: str
@@ -180,7 +180,7 @@ class MoveRefused(Happening, frozen=True):
     text: str
 
 
-class TimeVerdict(Happening, frozen=True):
+class TimeVerdict(ServerEvent, frozen=True):
     """A player was too slow. `ply` and `turn` as in MoveRefused; `loop_lag`: how late the server itself was."""
 
     room: str
@@ -195,22 +195,22 @@ class TimeVerdict(Happening, frozen=True):
     loop_lag: float
 
 
-class PauseChanged(Happening, frozen=True):
+class PauseChanged(ServerEvent, frozen=True):
     room: str
     is_paused: bool
 
 
-class GameStepped(Happening, frozen=True):
+class GameStepped(ServerEvent, frozen=True):
     room: str
 
 
-class PlayerLeft(Happening, frozen=True):
+class PlayerLeft(ServerEvent, frozen=True):
     room: str
     seat: Seat
     name: str
 
 
-class GameEnded(Happening, frozen=True):
+class GameEnded(ServerEvent, frozen=True):
     """A game that had begun is over. `record` is what a replay holds: every position once, errors, the result.
 
     `think_times` by seat, in seconds, one for each answered request.
@@ -230,22 +230,22 @@ class GameEnded(Happening, frozen=True):
     record: Sequence[RoomData]
 
 
-class RoomClosed(Happening, frozen=True):
+class RoomClosed(ServerEvent, frozen=True):
     room: str
 
 
-class ReplaySaved(Happening, frozen=True):
+class ReplaySaved(ServerEvent, frozen=True):
     room: str
     path: str
 
 
-class ReplayFailed(Happening, frozen=True):
+class ReplayFailed(ServerEvent, frozen=True):
     room: str
     path: str
     error: str
 
 
-class ResultsWaiting(Happening, frozen=True):
+class ResultsWaiting(ServerEvent, frozen=True):
     """The last result could not be written into the file of results; `count` of them wait in memory to be written."""
 
     path: str
@@ -253,13 +253,13 @@ class ResultsWaiting(Happening, frozen=True):
     error: str
 
 
-class ResultsWritten(Happening, frozen=True):
+class ResultsWritten(ServerEvent, frozen=True):
     """All results that waited are in the file now."""
 
     path: str
 
 
-class ResultsLost(Happening, frozen=True):
+class ResultsLost(ServerEvent, frozen=True):
     """`count` results will never be written: too many waited, or the server ended meanwhile."""
 
     path: str
@@ -267,7 +267,7 @@ class ResultsLost(Happening, frozen=True):
     error: str
 
 
-class PeerTooSlow(Happening, frozen=True):
+class PeerTooSlow(ServerEvent, frozen=True):
     """A connection did not take what it was sent and was dropped; `refusal` says which bound it met."""
 
     connection: str
@@ -276,13 +276,13 @@ class PeerTooSlow(Happening, frozen=True):
     why: str
 
 
-class SettingIgnored(Happening, frozen=True):
+class SettingIgnored(ServerEvent, frozen=True):
     """A property that the official server knows and this one has no use for."""
 
     setting: str
 
 
-class InternalError(Happening, frozen=True):
+class InternalError(ServerEvent, frozen=True):
     """A bug of this server (`error` is the traceback); the connection it met is ended, everything else goes on.
 
     `connection` is empty where the bug met none.
@@ -298,21 +298,21 @@ class InternalError(Happening, frozen=True):
         return cls(connection, "".join(traceback.format_exception(error)) + reading)
 
 
-KINDS: frozenset[type[Happening]] = frozenset(
-    kind for kind in globals().values() if isinstance(kind, type) and issubclass(kind, Happening)
-) - {Happening}
+KINDS: frozenset[type[ServerEvent]] = frozenset(
+    kind for kind in globals().values() if isinstance(kind, type) and issubclass(kind, ServerEvent)
+) - {ServerEvent}
 """Everything that can happen."""
 
-Subscriber: TypeAlias = Callable[[Happening], None]
+Subscriber: TypeAlias = Callable[[ServerEvent], None]
 
 
-REFUSALS: Mapping[type[Happening], Callable[[Any], str]] = MappingProxyType(
+REFUSALS: Mapping[type[ServerEvent], Callable[[Any], str]] = MappingProxyType(
     {
-        RequestRefused: lambda happening: happening.fault.value,
-        MoveRefused: lambda happening: happening.fault.value,
-        ProtocolBroken: lambda happening: happening.refusal,
-        ConnectionRefused: lambda happening: happening.refusal,
-        PeerTooSlow: lambda happening: happening.refusal,
+        RequestRefused: lambda event: event.fault.value,
+        MoveRefused: lambda event: event.fault.value,
+        ProtocolBroken: lambda event: event.refusal,
+        ConnectionRefused: lambda event: event.refusal,
+        PeerTooSlow: lambda event: event.refusal,
         AnswerDelayed: lambda _happening: "password_guessing",
         ReservationExpired: lambda _happening: "reservation_timeout",
     }
@@ -326,15 +326,15 @@ class EventStream:
     __slots__ = ("_listeners", "_subscribers", "counters", "refusals")
 
     def __init__(self) -> None:
-        self._subscribers: list[tuple[Subscriber, Collection[type[Happening]] | None]] = []
-        self._listeners: dict[type[Happening], tuple[Subscriber, ...]] = {}
+        self._subscribers: list[tuple[Subscriber, Collection[type[ServerEvent]] | None]] = []
+        self._listeners: dict[type[ServerEvent], tuple[Subscriber, ...]] = {}
         """Who hears of a kind, as far as somebody has asked; most happens every move, and few want to hear that."""
         self.counters: Counter[str] = Counter()
         """How often each kind of event happened, by class name."""
         self.refusals: Counter[tuple[str, str]] = Counter()
         """How often somebody was refused something, by class name of the event and reason; see `REFUSALS`."""
 
-    def subscribe(self, subscriber: Subscriber, kinds: Collection[type[Happening]] | None = None) -> None:
+    def subscribe(self, subscriber: Subscriber, kinds: Collection[type[ServerEvent]] | None = None) -> None:
         """Call `subscriber` with every event of these `kinds` (None: of all) from now on.
 
         It must not block, and should not raise.
@@ -342,28 +342,28 @@ class EventStream:
         self._subscribers.append((subscriber, kinds))
         self._listeners.clear()
 
-    def publish(self, happening: Happening) -> None:
-        kind = type(happening)
+    def publish(self, event: ServerEvent) -> None:
+        kind = type(event)
         self.counters[kind.__name__] += 1
         reason_of = REFUSALS.get(kind)
         if reason_of is not None:
-            self.refusals[kind.__name__, reason_of(happening)] += 1
+            self.refusals[kind.__name__, reason_of(event)] += 1
         for subscriber in self._listening(kind):
             try:
-                subscriber(happening)
+                subscriber(event)
             except Exception as error:  # a full disk behind the log, or a bug
                 self._tell_others(subscriber, InternalError.of(error))
 
-    def _listening(self, kind: type[Happening]) -> tuple[Subscriber, ...]:
+    def _listening(self, kind: type[ServerEvent]) -> tuple[Subscriber, ...]:
         listeners = self._listeners.get(kind)
         if listeners is None:
             wanted = (subscriber for subscriber, kinds in self._subscribers if kinds is None or kind in kinds)
             listeners = self._listeners[kind] = tuple(wanted)
         return listeners
 
-    def _tell_others(self, failed: Subscriber, happening: Happening) -> None:
-        self.counters[type(happening).__name__] += 1
-        for subscriber in self._listening(type(happening)):
+    def _tell_others(self, failed: Subscriber, event: ServerEvent) -> None:
+        self.counters[type(event).__name__] += 1
+        for subscriber in self._listening(type(event)):
             if subscriber is not failed:
                 with contextlib.suppress(Exception):
-                    subscriber(happening)
+                    subscriber(event)

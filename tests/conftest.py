@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import none
 
-from server.garbage import keep_frozen
+from spielleiter.server.runtime.garbage import keep_frozen
 from tests.effort import FACTOR
 
 settings.register_profile(

@@ -18,7 +18,7 @@ from typing import Final
 
 CORPUS: Final = Path(__file__).parent / "corpus"
 _FOUND: Final = Path(__file__).parents[1] / ".hypothesis" / "fuzz"
-_INSTRUMENTED: Final = ["game", "protocol", "server.replay"]
+_INSTRUMENTED: Final = ["game", "protocol", "spielleiter.server.record.replay"]
 _LONGEST: Final = 16 * 1024
 _FEWEST_BYTES: Final = 2
 
@@ -27,9 +27,9 @@ Target = Callable[[bytes], None]
 
 def try_stream(data: bytes) -> None:
     """A peer's bytes. The first one says which season and end reads them, the second one how they are cut."""
-    from protocol.connection import Connection, ConnectionClosed, Role, StreamEnd
-    from protocol.errors import Refusal, RemoteProtocolError
-    from server.editions import EDITIONS
+    from spielleiter.protocol.connection import Connection, ConnectionClosed, Role, StreamEnd
+    from spielleiter.protocol.errors import Refusal, RemoteProtocolError
+    from spielleiter.server.editions import EDITIONS
 
     if len(data) < _FEWEST_BYTES:
         return
@@ -57,8 +57,8 @@ def try_stream(data: bytes) -> None:
 
 def try_replay(data: bytes) -> None:
     """A file that a server is told to start from; the first byte says from which turn."""
-    from server.editions import EDITIONS
-    from server.replay import ReplayError, load_starting_states
+    from spielleiter.server.editions import EDITIONS
+    from spielleiter.server.record.replay import ReplayError, load_starting_states
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "replay.xml"

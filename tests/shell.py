@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.cli.background import BackgroundServer, background_server
 from tests.documents import ROOT, Block, blocks
 from tests.match.players import LIGHT, listening_players
 from tests.patience import PATIENCE
-from tests.spielleiter.background import BackgroundServer, background_server
 
 SPIELLEITER = """\
 #!/bin/bash

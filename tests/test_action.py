@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 import yaml
 
-from spielleiter.cli import cli
-from spielleiter.match import match_command
+from spielleiter.cli.cli import cli
+from spielleiter.cli.match import match_command
 from tests.documents import blocks
 from tests.patience import PATIENCE
 from tests.shell import end_of, shell

@@ -31,12 +31,16 @@ RELAYED = ("PYTEST_", "COV_CORE_", "COVERAGE_", "SPIELLEITER_", "PYTHON")
 DERIVED = {
     "tables": ("tests/client/test_editions.py", "tests/server/test_editions.py", "tests/test_document_tables.py"),
     "dialects": (
-        *("tests/protocol/dialects/test_lobby.py", "tests/server/test_dispatch.py", "tests/server/test_policy.py"),
+        *(
+            "tests/protocol/dialects/test_lobby.py",
+            "tests/server/core/test_dispatch.py",
+            "tests/server/core/test_policy.py",
+        ),
     ),
     "server": ("tests/server/test_seasons.py",),
     "commands": (
-        "tests/spielleiter/test_play.py",
-        "tests/spielleiter/test_admin.py",
+        "tests/cli/test_play.py",
+        "tests/cli/test_admin.py",
         "-k",
         "edition or what_cannot_be",
     ),
@@ -187,7 +191,14 @@ def test_a_diff_that_no_longer_fits_is_told() -> None:
 
 @pytest.mark.slow
 def test_the_copy_is_what_runs(project: Project) -> None:
-    modules = ("client", "game.tic_tac_toe", "protocol", "server.editions", "spielleiter", "tests.documents")
+    modules = (
+        "client",
+        "spielleiter.game.tic_tac_toe",
+        "protocol",
+        "spielleiter.server.editions",
+        "spielleiter",
+        "tests.documents",
+    )
     code = f"import importlib\nfor name in {modules}: print(importlib.import_module(name).__file__)"
     files = [Path(line) for line in project.run("-c", code).splitlines()]
     assert len(files) == len(modules)

@@ -19,12 +19,12 @@ from typing import Any
 import pytest
 import yaml
 
-from server.config import DEFAULT_PASSWORD, Config, load_config
+from spielleiter.server.config.config import DEFAULT_PASSWORD, Config, load_config
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[1]
 PYPROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-PACKAGES: list[str] = PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+INCLUDED: list[str] = PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["only-include"]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker" / "compose.yaml").read_text(encoding="utf-8"))
 
 
@@ -90,7 +90,7 @@ def test_every_stage_stands_on_one_precise_release_of_a_supported_python() -> No
 
 def test_the_files_of_the_wheel_are_copied() -> None:
     assert set(COPIED) == {
-        *PACKAGES,
+        *INCLUDED,
         *("pyproject.toml", PYPROJECT["project"]["readme"]),
         *("requirements/build.lock", "requirements/runtime.lock"),
     }
@@ -219,7 +219,7 @@ def test_the_wheel_of_the_copied_files_serves_and_stops_as_in_the_image(tmp_path
         folder.mkdir()
     for source in COPIED:
         target = build / source
-        target.parent.mkdir(exist_ok=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
         if (ROOT / source).is_dir():
             shutil.copytree(ROOT / source, target, ignore=shutil.ignore_patterns("__pycache__"))
         else:

@@ -6,15 +6,15 @@ import re
 
 import pytest
 
-from client.strategies import STRATEGIES
-from game.blokus.move import BlokusMistake
-from game.blokus.polyomino import Rotation, Shape, orientation
-from protocol.messages import Cause, Departure, Result, RoomMessage, Score, Slot
-from server import log
-from server.config_texts import render_table
-from server.editions import EDITIONS, choose_editions
-from server.events import Happening
-from spielleiter.admin import admin
+from spielleiter.cli.admin import admin
+from spielleiter.client.strategies import STRATEGIES
+from spielleiter.game.blokus.move import BlokusMistake
+from spielleiter.game.blokus.polyomino import Rotation, Shape, orientation
+from spielleiter.protocol.messages import Cause, Departure, Result, RoomMessage, Score, Slot
+from spielleiter.server.config.documents import render_table
+from spielleiter.server.editions import EDITIONS, choose_editions
+from spielleiter.server.events import ServerEvent
+from spielleiter.server.record import log
 from tests.documents import ROOT, Block, blocks, column, read, rows
 
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
@@ -91,7 +91,7 @@ def test_the_slots_defaults_are_those_of_the_readme() -> None:
 def test_every_event_is_in_the_document_on_the_log() -> None:
     levels = {"debug": 10, "info": 20, "warning": 30, "error": 40}
     shown = {row[0].strip("`"): levels[row[1]] for row in rows("docs/log.md", "event")}
-    assert shown == {log.event_name(kind): log.LEVELS.get(kind, 20) for kind in Happening.__subclasses__()}
+    assert shown == {log.event_name(kind): log.LEVELS.get(kind, 20) for kind in ServerEvent.__subclasses__()}
 
 
 def test_every_mistake_is_explained() -> None:
@@ -134,12 +134,12 @@ def drawings(block: Block) -> dict[str, set[tuple[int, int]]]:
     return found
 
 
-def test_the_stones_are_drawn_as_they_are() -> None:
-    stones, _ = blocks("docs/blokus.md", "text")
-    assert drawings(stones) == {shape.name: set(orientation(shape, Rotation.NONE, False).cells) for shape in Shape}
+def test_the_pieces_are_drawn_as_they_are() -> None:
+    pieces, _ = blocks("docs/blokus.md", "text")
+    assert drawings(pieces) == {shape.name: set(orientation(shape, Rotation.NONE, False).cells) for shape in Shape}
 
 
-def test_turned_stones_are_drawn_as_they_are() -> None:
+def test_turned_pieces_are_drawn_as_they_are() -> None:
     _, turned = blocks("docs/blokus.md", "text")
     assert drawings(turned) == {
         rotation.name + " flipped" * is_flipped: set(orientation(Shape.PENTO_L, rotation, is_flipped).cells)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from protocol.dialect import Dialect
-from protocol.errors import RemoteProtocolError
+from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.errors import RemoteProtocolError
 from tests.fuzz import CORPUS, TARGETS
 from tests.patience import PATIENCE
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.background import background_server
 from tests.documents import ROOT, blocks
 from tests.shell import saved_game, shell
-from tests.spielleiter.background import background_server
 
 PAGES = sorted(f"docs/de/{path.name}" for path in (ROOT / "docs" / "de").glob("*.md"))
 INSTALLING = "python3 -m venv .venv"  # test_docker.py builds the wheel and starts what is in it
@@ -50,7 +50,7 @@ SAME_AGAIN = "    return globals().setdefault('first', next(iter(state.generate_
     ("line", "told"), [(LAST_LINE, r"(?:nicht )?gewonnen \n"), (SAME_AGAIN, r"nicht gewonnen player 2: .+\n")]
 )
 def test_the_function_plays_and_says_what_it_did_wrong(line: str, told: str, tmp_path: Path) -> None:
-    """The player of `erstes-spiel.md`, as it is and with one that lays its first stone again and again."""
+    """The player of `erstes-spiel.md`, as it is and with one that lays its first piece again and again."""
     with shell(tmp_path, seed=1) as (here, server):
         program = tmp_path / "mein_spieler.py"
         text = program.read_text(encoding="utf-8")
@@ -76,7 +76,7 @@ def test_windows_is_shown_no_background_and_no_posix_path(document: str) -> None
 @pytest.mark.slow
 def test_the_log_names_the_turn_to_start_from(replay: bytes, tmp_path: Path) -> None:
     """As `warum-verloren.md` says, whatever turn the game itself began at."""
-    path = tmp_path / "game.xml"
+    path = tmp_path / "spielleiter.game.xml"
     path.write_bytes(replay)
     with background_server(load_game_file=path, turn=10) as server:
         server.add_player("illegal")

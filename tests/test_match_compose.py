@@ -16,14 +16,14 @@ from typing import Any
 import pytest
 import yaml
 
-from match.lending import DEFAULT_LENDER_PORT
-from match.program import Command
-from server.config import DEFAULT_PASSWORD, Config
-from spielleiter.cli import COMMANDS, cli
+from spielleiter.cli.cli import COMMANDS, cli
+from spielleiter.match.programs.program import Command
+from spielleiter.match.programs.remote import DEFAULT_LENDER_PORT
+from spielleiter.server.config.config import DEFAULT_PASSWORD, Config
 from tests.patience import PATIENCE
 from tests.test_docker import FINAL, HEALTH_CHECK, ROOT, only
 
-TEXT = (ROOT / "docker" / "match.compose.yaml").read_text(encoding="utf-8")
+TEXT = (ROOT / "docker" / "spielleiter.match.compose.yaml").read_text(encoding="utf-8")
 PROGRAMS = ("program1", "program2")
 
 

@@ -18,13 +18,14 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from server.editions import EDITIONS
-from spielleiter.cli import cli
+from spielleiter.cli.cli import cli
+from spielleiter.server.editions import EDITIONS
 from tests.outside import run
 
 ROOT = Path(__file__).parents[1]
 PYPROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-PACKAGES: list[str] = PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+WHEEL: dict[str, Any] = PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
+PACKAGES = [folder for folder, package in WHEEL["sources"].items() if package == f"spielleiter/{folder}"]
 SOURCES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
 RUNTIME: list[str] = PYPROJECT["project"]["dependencies"]
@@ -190,21 +191,18 @@ def test_too_old_a_python_is_told(of_make: dict[str, str], tmp_path: Path, monke
 # -- layers ---------------------------------------------------------------------------------------------------------
 
 
-def test_every_package_is_shipped_checked_measured_and_bound_by_the_contracts() -> None:
+def test_every_folder_is_shipped_linked_and_bound_by_the_contracts() -> None:
     found = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests"}
-    tools = PYPROJECT["tool"]
-    layers = tools["importlinter"]["contracts"][0]["layers"]
+    layers = PYPROJECT["tool"]["importlinter"]["contracts"][0]["layers"]
     assert found == set(PACKAGES)
-    assert found == set(tools["mypy"]["packages"]) - {"tests"}
-    assert found == set(tools["ruff"]["lint"]["isort"]["known-first-party"]) - {"tests"}
-    assert found == set(tools["coverage"]["run"]["source"]) | {"bench"}  # whose parts are processes of their own
-    assert found == set(tools["importlinter"]["root_packages"])
+    assert found < set(WHEEL["only-include"])
     assert found == {package for layer in layers for package in re.split(r"\W+", layer)}
+    links = {path.name: path.resolve() for path in (ROOT / "src" / "spielleiter").iterdir() if path.is_symlink()}
+    assert links == {package: ROOT / package for package in found}
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_packages_tell_that_they_are_typed(package: str) -> None:
-    assert (ROOT / package / "py.typed").exists()
+def test_the_package_tells_that_it_is_typed() -> None:
+    assert (ROOT / "src" / "spielleiter" / "py.typed").exists()
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=relative)
@@ -214,13 +212,13 @@ def test_a_source_file_says_what_it_is_for_and_stays_short(path: Path) -> None:
     assert text.count("\n") <= 500
 
 
-GAMES = tuple(f"game.{path.name}." for path in (ROOT / "game").iterdir() if path.is_dir())
+GAMES = tuple(f"spielleiter.game.{path.name}." for path in (ROOT / "game").iterdir() if path.is_dir())
 TABLES_OF_GAMES = {
     "server/editions.py",
     "client/editions.py",
     "client/evaluation.py",
     "client/strategies.py",
-    "spielleiter/board.py",
+    "cli/board.py",
 }
 RULES_AND_WIRE_FORMS = ("game/", "protocol/")
 SCRIPTED = ("bench/",)  # whole games as bytes, for which there must be some game
@@ -242,14 +240,14 @@ def test_only_the_tables_name_concrete_games(path: Path) -> None:
             imported |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             imported |= {f"{node.module}.{alias.name}" for alias in node.names}
-    assert [name for name in imported if name.startswith((*GAMES, "protocol.dialects."))] == []
+    assert [name for name in imported if name.startswith((*GAMES, "spielleiter.protocol.dialects."))] == []
 
 
 SEASONS = {name for edition in EDITIONS.values() for name in (edition.game_type, edition.name)}
 YEARS = set(re.findall(r"\d{4}", " ".join(SEASONS)))
 SHORTEST_BEGINNING = 4
 """Characters: `swc_` is one, a letter is none."""
-NAMES_SEASONS = {"server/editions.py", "client/editions.py", "spielleiter/options.py"}
+NAMES_SEASONS = {"server/editions.py", "client/editions.py", "cli/options.py"}
 
 
 def compared(tree: ast.AST) -> Iterator[ast.expr]:

@@ -20,16 +20,16 @@ from typing import Any
 
 import pytest
 
-from game.api import State
-from game.blokus.polyomino import Shape
-from game.blokus.rulesets import BLOKUS_2027
-from protocol.connection import Connection, Role
-from protocol.messages import Memento, MoveData, MoveRequest, RoomMessage
-from server.editions import EDITIONS
+from spielleiter.game.api import State
+from spielleiter.game.blokus.polyomino import Shape
+from spielleiter.game.blokus.rulesets import BLOKUS_2027
+from spielleiter.protocol.connection import Connection, Role
+from spielleiter.protocol.messages import Memento, MoveData, MoveRequest, RoomMessage
+from spielleiter.server.editions import EDITIONS
+from tests.cli.background import background_server
 from tests.documents import ROOT, Block, blocks
 from tests.patience import PATIENCE
 from tests.shell import end_of, saved_game, shell
-from tests.spielleiter.background import background_server
 
 READMES = ("README.md", "README.de.md")
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -124,7 +124,7 @@ def test_the_function_plays_a_whole_game(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("shape", BLOKUS_2027.rules.start_shapes)
 def test_the_ten_lines_know_every_start_piece(shape: Shape) -> None:
-    """All four colours, and a fifth stone's place is not asked for."""
+    """All four colours, and a fifth piece's place is not asked for."""
     (tiny,) = blocks("README.md", "python", "A client in ten lines")
     functions = ast.Module(ast.parse(tiny.text).body[:3], [])
     names: dict[str, Any] = {}
@@ -240,7 +240,7 @@ def test_make_serve_and_make_demo(tmp_path: Path) -> None:
 def test_uvx_finds_the_command() -> None:
     """It installs the project and looks for a command of the project's name."""
     pyproject = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    assert re.search(r'^\[project\.scripts\]\nspielleiter = "spielleiter\.__main__:main"$', pyproject, re.MULTILINE)
+    assert re.search(r'^\[project\.scripts\]\nspielleiter = "spielleiter\.cli\.__main__:main"$', pyproject, re.MULTILINE)
 
 
 def test_the_log_looks_as_shown() -> None:

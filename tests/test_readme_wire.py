@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from tests.cli.background import background_server
 from tests.documents import Block, blocks, read
 from tests.patience import PATIENCE
-from tests.spielleiter.background import background_server
 
 TOKEN = re.compile(r"(ROOM|CODE-[12]|^…\n)", re.MULTILINE)
 MOVE_REQUEST = re.compile(r".*moveRequest\"/>\n  </room>", re.DOTALL)

@@ -1,7 +1,7 @@
 """Moves of Blokus and the rules they can break.
 
 Law: a move is a value and says nothing about being legal; x and y are any integers, the upper left corner of the
-stone's bounding box after turning.
+piece's bounding box after turning.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from game.api import Mistake
-from game.blokus.polyomino import Color, Rotation, Shape
+from spielleiter.game.api import Mistake
+from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
 
 
 @dataclass(frozen=True, slots=True)
 class SetMove:
-    """Lay a stone."""
+    """Lay a piece."""
 
     color: Color
     shape: Shape
@@ -46,20 +46,20 @@ class BlokusMistake(Mistake):
     WRONG_COLOR = enum.auto()
     """The move's colour is not on turn."""
     WRONG_SHAPE = enum.auto()
-    """A colour's first stone is not the start stone."""
+    """A colour's first piece is not the start piece."""
     DUPLICATE_SHAPE = enum.auto()
-    """The colour has laid this stone before."""
+    """The colour has placed this piece before."""
     OUT_OF_BOUNDS = enum.auto()
-    """A cell of the stone is not on the board."""
+    """A cell of the piece is not on the board."""
     OBSTRUCTED = enum.auto()
-    """A cell of the stone is taken, by whatever colour."""
+    """A cell of the piece is taken, by whatever colour."""
     TOUCHES_SAME_COLOR = enum.auto()
-    """A cell of the stone shares an edge with its own colour."""
+    """A cell of the piece shares an edge with its own colour."""
     NOT_IN_CORNER = enum.auto()
-    """A colour's first stone covers no corner cell of the board."""
+    """A colour's first piece covers no corner cell of the board."""
     NOT_ON_BORDER = enum.auto()
-    """A colour's first stone covers no border cell of the board."""
+    """A colour's first piece covers no border cell of the board."""
     NO_SHARED_CORNER = enum.auto()
-    """No cell of the stone shares a corner with its own colour."""
+    """No cell of the piece shares a corner with its own colour."""
     SKIP_FIRST_TURN = enum.auto()
-    """A colour that has laid no stone yet may not skip."""
+    """A colour that has placed no piece yet may not skip."""

@@ -1,12 +1,12 @@
-"""Where stones can be laid, and what is wrong with one that cannot.
+"""Where pieces can be placed, and what is wrong with one that cannot.
 
 Law: `free` is the set of cells a colour may cover (on the board, not taken, no edge shared with its own cells),
-`attach` the part of it of which every stone must cover at least one cell (it shares a corner with the colour's own
-cells, or lies in the area prescribed for the first stone). A placement is legal exactly if its cells are a part of
+`attach` the part of it of which every piece must cover at least one cell (it shares a corner with the colour's own
+cells, or lies in the area prescribed for the first piece). A placement is legal exactly if its cells are a part of
 `free` that meets `attach`.
 
-Both are tested for all positions of a stone at once: AND-ing the copies of `free` shifted by the stone's cells leaves
-the positions where the stone fits, OR-ing the same copies of `attach` those where it is attached.
+Both are tested for all positions of a piece at once: AND-ing the copies of `free` shifted by the piece's cells leaves
+the positions where the piece fits, OR-ing the same copies of `attach` those where it is attached.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from game.blokus.bitboard import BOARD, EMPTY, SIZE, Bitboard, bit, corner_neighbors, edge_neighbors, scan
-from game.blokus.move import BlokusMistake
-from game.blokus.polyomino import ORIENTATIONS, Orientation, Shape, hash_order
+from spielleiter.game.blokus.bitboard import BOARD, EMPTY, SIZE, Bitboard, bit, corner_neighbors, edge_neighbors, scan
+from spielleiter.game.blokus.move import BlokusMistake
+from spielleiter.game.blokus.polyomino import ORIENTATIONS, Orientation, Shape, hash_order
 
 _OFFSETS: Final = sorted({offset for each in ORIENTATIONS for offset in each.offsets})
 
 
 def _five_slots(each: Orientation) -> tuple[int, int, int, int, int]:
-    """Where in `_OFFSETS` the cells are found. Small stones repeat a cell, which changes neither AND nor OR."""
+    """Where in `_OFFSETS` the cells are found. Small pieces repeat a cell, which changes neither AND nor OR."""
     slots = [_OFFSETS.index(offset) for offset in each.offsets]
     a, b, c, d, e = (slots * 5)[:5]
     return a, b, c, d, e
@@ -44,7 +44,7 @@ def attach_cells(own: Bitboard, free: Bitboard) -> Bitboard:
 
 
 def generate_placements(free: Bitboard, attach: Bitboard, shapes_mask: int) -> Iterator[tuple[Orientation, Bitboard]]:
-    """Each orientation of the stones in `shapes_mask` that fits anywhere, with the upper left corners where it does."""
+    """Each orientation of the pieces in `shapes_mask` that fits anywhere, with the upper left corners where it does."""
     free_at = [free >> offset for offset in _OFFSETS]
     attach_at = [attach >> offset for offset in _OFFSETS]
     for shape in scan(shapes_mask):
@@ -55,7 +55,7 @@ def generate_placements(free: Bitboard, attach: Bitboard, shapes_mask: int) -> I
 
 
 def has_placement(free: Bitboard, attach: Bitboard, shapes_mask: int) -> bool:
-    """Whether any of the stones in `shapes_mask` can be laid anywhere; stops at the first.
+    """Whether any of the pieces in `shapes_mask` can be placed anywhere; stops at the first.
 
     Mostly the first one tried can, so copies are shifted only when they are needed.
     """

@@ -1,6 +1,6 @@
-"""Colours, the 21 stones and what becomes of them when they are turned.
+"""Colours, the 21 pieces and what becomes of them when they are turned.
 
-Law: a stone is rotated first, then flipped (x negated), then moved so that its bounding box starts at (0, 0). The
+Law: a piece is rotated first, then flipped (x negated), then moved so that its bounding box starts at (0, 0). The
 21 * 8 combinations give 91 different shapes on the board; the canonical combination of a shape is the first one that
 gives it, in the order NONE, NONE flipped, RIGHT, RIGHT flipped, and so on.
 
@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from game.blokus.bitboard import STRIDE, Bitboard, bit
+from spielleiter.game.blokus.bitboard import STRIDE, Bitboard, bit
 
 Cell: TypeAlias = tuple[int, int]
 """x (to the right) and y (downwards)."""
@@ -31,7 +31,7 @@ class Color(enum.IntEnum):
 
 
 class Shape(enum.IntEnum):
-    """The 21 stones in the order of the wire's lists."""
+    """The 21 pieces in the order of the wire's lists."""
 
     MONO = 0
     DOMINO = 1
@@ -65,7 +65,7 @@ class Rotation(enum.IntEnum):
     LEFT = 3
 
 
-_STONES: Final[dict[Shape, str]] = {
+_PIECES: Final[dict[Shape, str]] = {
     Shape.MONO: "00",
     Shape.DOMINO: "00 10",
     Shape.TRIO_L: "00 01 11",
@@ -88,12 +88,12 @@ _STONES: Final[dict[Shape, str]] = {
     Shape.PENTO_X: "10 01 11 21 12",
     Shape.PENTO_Y: "01 10 11 12 13",
 }
-"""The cells `xy` of the stones before any turn, in the order the official server lists them."""
+"""The cells `xy` of the pieces before any turn, in the order the official server lists them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Orientation:
-    """A stone as it lies on the board: turned, with the upper left corner of its bounding box at (0, 0)."""
+    """A piece as it lies on the board: turned, with the upper left corner of its bounding box at (0, 0)."""
 
     shape: Shape
     rotation: Rotation
@@ -133,7 +133,7 @@ def _turn(cell: Cell, rotation: Rotation) -> Cell:
 
 
 def _orient(shape: Shape, rotation: Rotation, is_flipped: bool) -> Orientation:
-    cells = [(int(cell[0]), int(cell[1])) for cell in _STONES[shape].split()]
+    cells = [(int(cell[0]), int(cell[1])) for cell in _PIECES[shape].split()]
     if rotation:
         cells = hash_order(_to_origin(hash_order(_turn(cell, rotation) for cell in cells)))
     if is_flipped:
@@ -156,7 +156,7 @@ _ALL: Final[tuple[Orientation, ...]] = tuple(
 
 
 def orientation(shape: Shape, rotation: Rotation, is_flipped: bool) -> Orientation:
-    """The stone turned in this way; one of 168 combinations."""
+    """The piece turned in this way; one of 168 combinations."""
     return _ALL[shape * 8 + rotation * 2 + is_flipped]
 
 
@@ -170,8 +170,8 @@ def _distinct() -> tuple[Orientation, ...]:
 ORIENTATIONS: Final = _distinct()
 """The 91 different shapes on the board under their canonical combination, in the order of `Shape`."""
 
-SIZES: Final[tuple[int, ...]] = tuple(len(_STONES[shape].split()) for shape in Shape)
-"""Cells of each stone, by `Shape`."""
+SIZES: Final[tuple[int, ...]] = tuple(len(_PIECES[shape].split()) for shape in Shape)
+"""Cells of each piece, by `Shape`."""
 
 PENTOMINOES: Final[tuple[Shape, ...]] = tuple(shape for shape in Shape if SIZES[shape] == 5)
 

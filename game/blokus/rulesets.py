@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
-from game.api import GameError, GameOptionError, State
-from game.blokus.bitboard import BORDER, CORNERS, Bitboard
-from game.blokus.move import BlokusMistake
-from game.blokus.polyomino import PENTOMINOES, Shape
-from game.blokus.state import BlokusState
+from spielleiter.game.api import GameError, GameOptionError, State
+from spielleiter.game.blokus.bitboard import BORDER, CORNERS, Bitboard
+from spielleiter.game.blokus.move import BlokusMistake
+from spielleiter.game.blokus.polyomino import PENTOMINOES, Shape
+from spielleiter.game.blokus.state import BlokusState
 
 _T = TypeVar("_T")
 
@@ -25,22 +25,22 @@ class Ruleset:
 
     name: str
     start_shapes: tuple[Shape, ...]
-    """The stones one of which is drawn to be everybody's first."""
-    first_stone_mask: Bitboard
-    """A colour's first stone covers at least one of these cells,"""
-    first_stone_mistake: BlokusMistake
+    """The pieces one of which is drawn to be everybody's first."""
+    first_piece_mask: Bitboard
+    """A colour's first piece covers at least one of these cells,"""
+    first_piece_mistake: BlokusMistake
     """or this is what it did wrong."""
     round_limit: int
     """Rounds of four turns after which the game is over."""
     ends_with_finished_color: bool
-    """Over at the end of the round in which a colour has laid its last stone; else the others play on."""
+    """Over at the end of the round in which a colour has placed its last piece; else the others play on."""
 
 
 RULES_2021: Final = Ruleset(
     name="blokus-2021",
     start_shapes=tuple(shape for shape in PENTOMINOES if shape is not Shape.PENTO_X),
-    first_stone_mask=CORNERS,
-    first_stone_mistake=BlokusMistake.NOT_IN_CORNER,
+    first_piece_mask=CORNERS,
+    first_piece_mistake=BlokusMistake.NOT_IN_CORNER,
     round_limit=25,
     ends_with_finished_color=True,
 )
@@ -49,8 +49,8 @@ RULES_2021: Final = Ruleset(
 RULES_2027: Final = Ruleset(
     name="blokus-2027",
     start_shapes=PENTOMINOES,
-    first_stone_mask=BORDER,
-    first_stone_mistake=BlokusMistake.NOT_ON_BORDER,
+    first_piece_mask=BORDER,
+    first_piece_mistake=BlokusMistake.NOT_ON_BORDER,
     round_limit=24,
     ends_with_finished_color=False,
 )
@@ -62,7 +62,7 @@ _GAME_ENDS: Final = {"colorFinished": True, "noMovesLeft": False}
 
 @dataclass(frozen=True, slots=True)
 class BlokusGame:
-    """A rule set with the options chosen for it; satisfies `game.api.Game`."""
+    """A rule set with the options chosen for it; satisfies `spielleiter.game.api.Game`."""
 
     rules: Ruleset
     start_shape: Shape | None = None
@@ -75,7 +75,7 @@ class BlokusGame:
 
     @property
     def option_names(self) -> frozenset[str]:
-        """`startPiece`: the name of a start stone; `gameEnd`: `colorFinished` or `noMovesLeft`."""
+        """`startPiece`: the name of a start piece; `gameEnd`: `colorFinished` or `noMovesLeft`."""
         return frozenset({"startPiece", "gameEnd"})
 
     def with_options(self, options: Mapping[str, str]) -> BlokusGame:
@@ -93,12 +93,12 @@ class BlokusGame:
         return game
 
     def new_state(self, rng: random.Random) -> BlokusState:
-        """The empty board with the chosen start stone, or one drawn with `rng`."""
+        """The empty board with the chosen start piece, or one drawn with `rng`."""
         start_shape = rng.choice(self.rules.start_shapes) if self.start_shape is None else self.start_shape
         return BlokusState(self.rules, start_shape)
 
     def resume(self, state: State) -> BlokusState:
-        """The same position under this game's rules and options; its start stone stays.
+        """The same position under this game's rules and options; its start piece stays.
 
         Raises GameError for a position of another game or of another edition.
         """

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
-from game.api import IllegalMoveError, Move, Outcome, Seat
-from game.blokus.bitboard import EMPTY, SIZE, STRIDE, Bitboard, bit, scan
-from game.blokus.move import BlokusMistake, SetMove, SkipMove
-from game.blokus.movegen import attach_cells, find_fault, free_cells, generate_placements, has_placement
-from game.blokus.polyomino import ALL_SHAPES_MASK, SIZES, Color, Shape, orientation
+from spielleiter.game.api import IllegalMoveError, Move, Outcome, Seat
+from spielleiter.game.blokus.bitboard import EMPTY, SIZE, STRIDE, Bitboard, bit, scan
+from spielleiter.game.blokus.move import BlokusMistake, SetMove, SkipMove
+from spielleiter.game.blokus.movegen import attach_cells, find_fault, free_cells, generate_placements, has_placement
+from spielleiter.game.blokus.polyomino import ALL_SHAPES_MASK, SIZES, Color, Shape, orientation
 
 if TYPE_CHECKING:
-    from game.blokus.rulesets import Ruleset
+    from spielleiter.game.blokus.rulesets import Ruleset
 
 SEAT_OF_COLOR: Final[tuple[Seat, Seat, Seat, Seat]] = (0, 1, 0, 1)
 """Seat 0 owns BLUE and RED, seat 1 YELLOW and GREEN."""
@@ -36,22 +36,22 @@ _MONO_LAST_BONUS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class BlokusState:
-    """A position; satisfies `game.api.State`. The defaults are those of the empty board."""
+    """A position; satisfies `spielleiter.game.api.State`. The defaults are those of the empty board."""
 
     rules: Ruleset
     start_shape: Shape
-    """The stone that every colour has to lay first."""
+    """The piece that every colour has to lay first."""
     turn: int = 0
     cells: _Cells = (EMPTY, EMPTY, EMPTY, EMPTY)
     """By colour: the cells it has covered."""
     remaining_masks: _Masks = (ALL_SHAPES_MASK, ALL_SHAPES_MASK, ALL_SHAPES_MASK, ALL_SHAPES_MASK)
-    """By colour: bit i is set while Shape(i) is still to be laid."""
+    """By colour: bit i is set while Shape(i) is still to be placed."""
     valid_mask: int = _ALL_COLORS_MASK
     """Bit c is set while Color(c) is in the game."""
     last_move: SetMove | SkipMove | None = None
     """None before the first move; a SkipMove always with its colour."""
     mono_last: _MonoLast = (None, None, None, None)
-    """By colour: None until it has laid all its stones, then whether MONO was the last one."""
+    """By colour: None until it has placed all its pieces, then whether MONO was the last one."""
 
     @property
     def round(self) -> int:
@@ -74,7 +74,7 @@ class BlokusState:
         return tuple(color for color in _COLORS if self.valid_mask >> color & 1)
 
     def remaining_shapes(self, color: Color) -> tuple[Shape, ...]:
-        """The stones that `color` has still to lay, in the order of `Shape`."""
+        """The pieces that `color` has still to lay, in the order of `Shape`."""
         return tuple(Shape(index) for index in scan(self.remaining_masks[color]))
 
     def color_at(self, x: int, y: int) -> Color | None:
@@ -105,11 +105,11 @@ class BlokusState:
         free, attach, _ = self._openings(color, self.cells, self.remaining_masks)
         turned = orientation(move.shape, move.rotation, move.is_flipped)
         if 0 <= move.x <= SIZE - turned.width and 0 <= move.y <= SIZE - turned.height:
-            stone = turned.mask << (move.y * STRIDE + move.x)
-            if stone & free == stone:
-                if stone & attach:
+            piece = turned.mask << (move.y * STRIDE + move.x)
+            if piece & free == piece:
+                if piece & attach:
                     return None
-                return self.rules.first_stone_mistake if is_first else BlokusMistake.NO_SHARED_CORNER
+                return self.rules.first_piece_mistake if is_first else BlokusMistake.NO_SHARED_CORNER
         blue, yellow, red, green = self.cells
         return find_fault(turned, move.x, move.y, free, blue | yellow | red | green)
 
@@ -121,17 +121,17 @@ class BlokusState:
         color = self.color_on_turn
         if not isinstance(move, SetMove):
             return self._pass_on(SkipMove(color), self.cells, self.remaining_masks, self.mono_last)
-        stone = orientation(move.shape, move.rotation, move.is_flipped).mask << (move.y * STRIDE + move.x)
+        piece = orientation(move.shape, move.rotation, move.is_flipped).mask << (move.y * STRIDE + move.x)
         remaining = self.remaining_masks[color] ^ 1 << move.shape
         return self._pass_on(
             move,
-            _with(self.cells, color, self.cells[color] | stone),
+            _with(self.cells, color, self.cells[color] | piece),
             _with(self.remaining_masks, color, remaining),
             self.mono_last if remaining else _with(self.mono_last, color, move.shape == Shape.MONO),
         )
 
     def has_legal_move(self) -> bool:
-        """Whether the colour on turn can lay a stone; stops at the first place found."""
+        """Whether the colour on turn can lay a piece; stops at the first place found."""
         return has_placement(*self._openings(self.turn % 4, self.cells, self.remaining_masks))
 
     def generate_legal_moves(self) -> Iterator[SetMove]:
@@ -159,7 +159,7 @@ class BlokusState:
         return Outcome(None if difference == 0 else 0 if difference > 0 else 1, "points")
 
     def points(self, seat: Seat) -> tuple[int, ...]:
-        """One part: cells covered by both colours of the seat, and 15 or 20 for each that has laid all its stones."""
+        """One part: cells covered by both colours of the seat, and 15 or 20 for each that has placed all its pieces."""
         return (sum(self._points_of(color) for color in _COLORS if SEAT_OF_COLOR[color] == seat),)
 
     def _points_of(self, color: Color) -> int:
@@ -169,10 +169,10 @@ class BlokusState:
         return sum(SIZES) + _ALL_LAID_BONUS + (_MONO_LAST_BONUS if self.mono_last[color] else 0)
 
     def _is_ended_by_finished_color(self) -> bool:
-        """Whether the round is over in which a colour has laid its last stone.
+        """Whether the round is over in which a colour has placed its last piece.
 
         A finished colour leaves when its next turn comes, so while it is still in the game, the turn is one of the
-        three after its last stone; those of them that belong to a later colour are in the same round.
+        three after its last piece; those of them that belong to a later colour are in the same round.
         """
         return self.rules.ends_with_finished_color and any(
             not self.remaining_masks[color] and not (self.valid_mask >> color & 1 and self.turn % 4 > color)
@@ -180,12 +180,12 @@ class BlokusState:
         )
 
     def _openings(self, color: int, cells: _Cells, remaining_masks: _Masks) -> tuple[Bitboard, Bitboard, int]:
-        """The arguments of movegen's functions: free cells, attach cells and stones of `color`."""
+        """The arguments of movegen's functions: free cells, attach cells and pieces of `color`."""
         blue, yellow, red, green = cells
         own, remaining = cells[color], remaining_masks[color]
         free = free_cells(own, blue | yellow | red | green)
         if remaining == ALL_SHAPES_MASK:
-            return free, self.rules.first_stone_mask & free, 1 << self.start_shape
+            return free, self.rules.first_piece_mask & free, 1 << self.start_shape
         return free, attach_cells(own, free), remaining
 
     def _pass_on(

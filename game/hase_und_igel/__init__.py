@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from game.hase_und_igel.action import (
+from spielleiter.game.hase_und_igel.action import (
     Action,
     Advance,
     Card,
@@ -13,11 +13,11 @@ from game.hase_und_igel.action import (
     HaseUndIgelMove,
     Skip,
 )
-from game.hase_und_igel.board import GOAL_INDEX, Board, FieldType, generate_board
-from game.hase_und_igel.player import Player, PlayerColor
-from game.hase_und_igel.rules import HaseUndIgelMistake, advance_cost
-from game.hase_und_igel.ruleset import HASE_UND_IGEL_2018, HaseUndIgelGame
-from game.hase_und_igel.state import GOAL, ROUND_LIMIT_REACHED, HaseUndIgelState
+from spielleiter.game.hase_und_igel.board import GOAL_INDEX, Board, FieldType, generate_board
+from spielleiter.game.hase_und_igel.player import Player, PlayerColor
+from spielleiter.game.hase_und_igel.rules import HaseUndIgelMistake, advance_cost
+from spielleiter.game.hase_und_igel.ruleset import HASE_UND_IGEL_2018, HaseUndIgelGame
+from spielleiter.game.hase_und_igel.state import GOAL, ROUND_LIMIT_REACHED, HaseUndIgelState
 
 __all__ = [
     "GOAL",

@@ -1,4 +1,4 @@
-"""The track: 65 fields from start to goal, and how a new one is laid out.
+"""The track: 65 fields from start to goal, and how a new one is placed out.
 
 Law: a regular board has its fixed fields where the original game has them, and each group between two of them holds
 the same fields in any order. Field numbers are indices 0 to 64 (the rules count from 1).
@@ -71,7 +71,7 @@ class Board:
         return None
 
     def is_regular(self) -> bool:
-        """Whether `generate_board` could have laid this board out."""
+        """Whether `generate_board` could have placed this board out."""
         letters = str(self)
         if len(letters) != len(_LAYOUT):
             return False

@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from game.hase_und_igel.action import Action, CardType
+from spielleiter.game.hase_und_igel.action import Action, CardType
 
 
 class PlayerColor(enum.IntEnum):

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
-from game.api import Mistake
-from game.hase_und_igel.action import (
+from spielleiter.game.api import Mistake
+from spielleiter.game.hase_und_igel.action import (
     Action,
     Advance,
     Card,
@@ -23,8 +23,8 @@ from game.hase_und_igel.action import (
     HaseUndIgelMove,
     Skip,
 )
-from game.hase_und_igel.board import Board, FieldType
-from game.hase_und_igel.player import Player
+from spielleiter.game.hase_und_igel.board import Board, FieldType
+from spielleiter.game.hase_und_igel.player import Player
 
 GOAL_CARROTS: Final = 10
 """Nobody enters the goal with more carrots than this, or with a salad."""

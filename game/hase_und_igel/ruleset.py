@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from game.api import GameError, GameOptionError, State
-from game.hase_und_igel.board import Board, FieldType, generate_board
-from game.hase_und_igel.state import HaseUndIgelState
+from spielleiter.game.api import GameError, GameOptionError, State
+from spielleiter.game.hase_und_igel.board import Board, FieldType, generate_board
+from spielleiter.game.hase_und_igel.state import HaseUndIgelState
 
 _BOARD_OPTION: Final = "board"
 _LETTERS: Final = " ".join(field.value for field in FieldType)

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from game.api import IllegalMoveError, Move, Outcome, Seat
-from game.hase_und_igel.action import HaseUndIgelMove
-from game.hase_und_igel.board import GOAL_INDEX, Board
-from game.hase_und_igel.player import Player, PlayerColor
-from game.hase_und_igel.rules import HaseUndIgelMistake, execute, generate_moves, position_carrots
+from spielleiter.game.api import IllegalMoveError, Move, Outcome, Seat
+from spielleiter.game.hase_und_igel.action import HaseUndIgelMove
+from spielleiter.game.hase_und_igel.board import GOAL_INDEX, Board
+from spielleiter.game.hase_und_igel.player import Player, PlayerColor
+from spielleiter.game.hase_und_igel.rules import HaseUndIgelMistake, execute, generate_moves, position_carrots
 
 ROUND_LIMIT: Final = 30
 

@@ -12,14 +12,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from match.last_words import read_tail
-from match.records import GameRecord
-from match.reports.csv import render_csv
-from match.reports.files import write_text
-from match.reports.html import render_html
-from match.reports.junit import render_junit
-from match.reports.markdown import render_markdown
-from match.summary import Summary
+from spielleiter.match.programs.last_words import read_tail
+from spielleiter.match.records.game_record import GameRecord
+from spielleiter.match.reports.csv import render_csv
+from spielleiter.match.reports.files import write_text
+from spielleiter.match.reports.html import render_html
+from spielleiter.match.reports.junit import render_junit
+from spielleiter.match.reports.markdown import render_markdown
+from spielleiter.match.summary import Summary
 
 REPORTS: Final = ("summary.json", "games.csv", "junit.xml", "summary.md", "report.html")
 """The files' names, in the order they are written."""

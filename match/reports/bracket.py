@@ -9,13 +9,13 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from match.encounters import Encounter, score_of
-from match.knockout import THIRD_PLACE, bracket
-from match.ratings import Rank
-from match.reports.escaping import escape_html as escape
-from match.reports.svg import BOTTOM, RIGHT, TOP, WIDTH, drawing, line, ticks, word
-from match.rounds import Course
-from server.width import shortened
+from spielleiter.match.reports.escaping import escape_html as escape
+from spielleiter.match.reports.svg import BOTTOM, RIGHT, TOP, WIDTH, drawing, line, ticks, word
+from spielleiter.match.stats.ratings import Rank
+from spielleiter.match.tournaments.encounters import Encounter, score_of
+from spielleiter.match.tournaments.knockout import THIRD_PLACE, bracket
+from spielleiter.match.tournaments.rounds import Course
+from spielleiter.server.text.width import shortened
 
 _ROW: Final = 24
 _BOX: Final = 40

@@ -12,8 +12,8 @@ import math
 from collections.abc import Iterable
 from typing import Final
 
-from match.records import GameRecord
-from match.reports.escaping import escape_cell
+from spielleiter.match.records.game_record import GameRecord
+from spielleiter.match.reports.escaping import escape_cell
 
 COLUMNS: Final = (
     "game", "pair", "game_type", "seed", "start", "name1", "name2", "seat1", "seat2", "winner", "is_counted", "verdict",

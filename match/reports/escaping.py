@@ -1,7 +1,7 @@
 """Text for each form of report.
 
 Invariants: whatever a program or its author chose stays text in the form that it is put into: no tag, no table, no
-formula. Control characters are escaped first, in all of them alike (`server.escaping`).
+formula. Control characters are escaped first, in all of them alike (`spielleiter.server.text.escaping`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import html
 import re
 from typing import Final
 
-from server.escaping import escaped
+from spielleiter.server.text.escaping import escaped
 
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # spreadsheets take wide signs, too
 _MARKDOWN: Final = re.compile(r"([\\`*_\[\]|~$])")

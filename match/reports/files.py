@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-from match.errors import JournalError
+from spielleiter.match.errors import JournalError
 
 
 def write_text(path: Path, text: str) -> None:

@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Final
 
-from match.course import CoursePoint, course_of
-from match.records import GameRecord, Verdict
-from match.reports.escaping import escape_html as escape
-from match.reports.page import link, page, table
-from match.reports.svg import Band, Bar, Dot, Step, course, histogram, scatter, stacked_bars
-from match.reports.words import (
+from spielleiter.match.records.game_record import GameRecord, Verdict
+from spielleiter.match.reports.escaping import escape_html as escape
+from spielleiter.match.reports.page import link, page, table
+from spielleiter.match.reports.svg import Band, Bar, Dot, Step, course, histogram, scatter, stacked_bars
+from spielleiter.match.reports.words import (
     FAULT_COLUMNS,
     NOTHING,
     elo_text,
@@ -33,10 +32,11 @@ from match.reports.words import (
     sprt_text,
     title,
 )
-from match.sprt import Sprt
-from match.statistics import PLAYED_OUT
-from match.summary import HISTOGRAM_EDGES, Summary
-from server.width import shortened
+from spielleiter.match.stats.counts import PLAYED_OUT
+from spielleiter.match.stats.progression import CoursePoint, course_of
+from spielleiter.match.stats.sprt import Sprt
+from spielleiter.match.summary import HISTOGRAM_EDGES, Summary
+from spielleiter.server.text.width import shortened
 
 _WIDEST: Final = 1000.0  # Elo in a plot
 

@@ -14,10 +14,10 @@ from typing import Final
 
 from lxml import etree
 
-from match.records import GameRecord
-from match.reports.words import elo_text, likelihood_text, result_text
-from match.summary import Summary
-from server.escaping import escaped, escaped_lines
+from spielleiter.match.records.game_record import GameRecord
+from spielleiter.match.reports.words import elo_text, likelihood_text, result_text
+from spielleiter.match.summary import Summary
+from spielleiter.server.text.escaping import escaped, escaped_lines
 
 _NO_OUTPUTS: Final[Mapping[int, str]] = MappingProxyType({})
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from match.reports.escaping import escape_markdown
-from match.reports.words import (
+from spielleiter.match.reports.escaping import escape_markdown
+from spielleiter.match.reports.words import (
     FAULT_COLUMNS,
     elo_text,
     estimate_text,
@@ -24,7 +24,7 @@ from match.reports.words import (
     sprt_text,
     title,
 )
-from match.summary import Summary
+from spielleiter.match.summary import Summary
 
 INCIDENTS: Final = 20
 """So many are shown; all of them are in the page with plots."""

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 from urllib.parse import quote
 
-from match.reports.escaping import escape_html as escape
+from spielleiter.match.reports.escaping import escape_html as escape
 
 _STYLE: Final = """
 :root { color-scheme: light dark; --ink: #1b1b1b; --page: #fff; --line: #ccc; --p0: #0072b2; --p1: #d55e00;

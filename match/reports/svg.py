@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from match.reports.escaping import escape_html as escape
+from spielleiter.match.reports.escaping import escape_html as escape
 
 WIDTH: Final = 760
 HEIGHT: Final = 280

@@ -12,21 +12,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from match.encounters import Outcome, Reason, score_of
-from match.intervals import estimate_elo
-from match.knockout import places
-from match.ratings import Rank, rank
-from match.reports.bracket import bracket_plot, ratings_plot
-from match.reports.escaping import escape_html, escape_markdown
-from match.reports.files import write_text
-from match.reports.page import link, page, table
-from match.reports.words import NOTHING, elo_text, ratio_text
-from match.rounds import Course, Played
-from match.sprt import Sprt
-from match.statistics import count_pairs
-from match.swiss import table as swiss_table
-from match.tournament import Kind
-from server.counting import count_text
+from spielleiter.match.reports.bracket import bracket_plot, ratings_plot
+from spielleiter.match.reports.escaping import escape_html, escape_markdown
+from spielleiter.match.reports.files import write_text
+from spielleiter.match.reports.page import link, page, table
+from spielleiter.match.reports.words import NOTHING, elo_text, ratio_text
+from spielleiter.match.stats.counts import count_pairs
+from spielleiter.match.stats.intervals import estimate_elo
+from spielleiter.match.stats.ratings import Rank, rank
+from spielleiter.match.stats.sprt import Sprt
+from spielleiter.match.tournaments.encounters import Outcome, Reason, score_of
+from spielleiter.match.tournaments.knockout import places
+from spielleiter.match.tournaments.rounds import Course, Played
+from spielleiter.match.tournaments.swiss import table as swiss_table
+from spielleiter.match.tournaments.tournament import Kind
+from spielleiter.server.text.counting import count_text
 
 SCHEMA: Final = "spielleiter-tournament-1"
 

@@ -9,11 +9,11 @@ import math
 from functools import partial
 from typing import Final
 
-from match.records import GameRecord
-from match.significance import FEWEST_PAIRS
-from match.statistics import Estimate
-from match.summary import ProgramSummary, Summary
-from server.counting import count_text
+from spielleiter.match.records.game_record import GameRecord
+from spielleiter.match.stats.counts import Estimate
+from spielleiter.match.stats.significance import FEWEST_PAIRS
+from spielleiter.match.summary import ProgramSummary, Summary
+from spielleiter.server.text.counting import count_text
 
 NOTHING: Final = "–"
 FAULT_COLUMNS: Final = ("Crashes", "Timeouts", "Illegal moves", "Bad messages", "Left running")

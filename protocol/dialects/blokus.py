@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from game.blokus.bitboard import SIZE, bit
-from game.blokus.move import SetMove, SkipMove
-from game.blokus.polyomino import Color, Rotation, Shape
-from game.blokus.rulesets import Ruleset
-from game.blokus.state import BlokusState
-from protocol.dialect import DataReader, Dialect, Writer
-from protocol.errors import LocalProtocolError
-from protocol.messages import Memento, MoveData, UnreadableData
-from protocol.reading import (
+from spielleiter.game.blokus.bitboard import SIZE, bit
+from spielleiter.game.blokus.move import SetMove, SkipMove
+from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
+from spielleiter.game.blokus.rulesets import Ruleset
+from spielleiter.game.blokus.state import BlokusState
+from spielleiter.protocol.dialect import DataReader, Dialect, Writer
+from spielleiter.protocol.errors import LocalProtocolError
+from spielleiter.protocol.messages import Memento, MoveData, UnreadableData
+from spielleiter.protocol.reading import (
     Element,
     Reading,
     UnreadableError,
@@ -27,7 +27,7 @@ from protocol.reading import (
     read_integer,
     read_text,
 )
-from protocol.writer import Body, attribute, element, leaf
+from spielleiter.protocol.writer import Body, attribute, element, leaf
 
 COLORS: Final[dict[str, Color]] = dict(Color.__members__)
 SHAPES: Final[dict[str, Shape]] = dict(Shape.__members__)
@@ -122,7 +122,7 @@ def _piece(move: SetMove, indent: str) -> str:
 # -- positions, in ----------------------------------------------------------------------------------------------------
 
 SHAPE_LISTS: Final = tuple(f"{color.lower()}Shapes" for color in COLORS)
-"""The tags of the lists of stones still to be laid, by colour."""
+"""The tags of the lists of pieces still to be placed, by colour."""
 
 _CELLS: Final = {(str(x), str(y)): bit(x, y) for x in range(SIZE) for y in range(SIZE)}
 _REQUIRED: Final = ("board", *SHAPE_LISTS)
@@ -172,7 +172,7 @@ def _read_turn(state: Element) -> int:
 
 
 def _read_shapes(shapes: Element, reading: Reading) -> int:
-    """The mask of the stones in a list."""
+    """The mask of the pieces in a list."""
     mask = 0
     for child in shapes:
         if child.tag == "shape":

@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from game.blokus.rulesets import RULES_2021
-from protocol.dialect import Dialect
-from protocol.dialects import blokus, blokus_position, lobby, room
-from protocol.dialects.blokus_plain_move import plain_set_move
-from protocol.dialects.blokus_texts import MISTAKE_TEXTS, MISTAKES_WITHOUT_MOVE, describe_move
-from protocol.messages import Aggregation, Fragment, JoinedGameRoom, Memento, MoveData, Slot
-from protocol.texts import release_texts
+from spielleiter.game.blokus.rulesets import RULES_2021
+from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.dialects import blokus, blokus_position, lobby, room
+from spielleiter.protocol.dialects.blokus_plain_move import plain_set_move
+from spielleiter.protocol.dialects.blokus_texts import MISTAKE_TEXTS, MISTAKES_WITHOUT_MOVE, describe_move
+from spielleiter.protocol.messages import Aggregation, Fragment, JoinedGameRoom, Memento, MoveData, Slot
+from spielleiter.protocol.texts import release_texts
 
 PACKAGE: Final = "sc.plugin2021"
 

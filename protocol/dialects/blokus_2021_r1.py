@@ -10,15 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Final
 
-from game.blokus.polyomino import Color
-from game.blokus.rulesets import RULES_2021
-from game.blokus.state import BlokusState
-from protocol.dialect import Dialect
-from protocol.dialects import blokus, blokus_position
-from protocol.dialects.blokus_2021_r2 import BLOKUS_2021_R2, MAP_CLASS, SET_CLASS
-from protocol.messages import Memento
-from protocol.reading import Element, Reading, UnreadableError, read_enum_text, read_integer
-from protocol.writer import leaf
+from spielleiter.game.blokus.polyomino import Color
+from spielleiter.game.blokus.rulesets import RULES_2021
+from spielleiter.game.blokus.state import BlokusState
+from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.dialects import blokus, blokus_position
+from spielleiter.protocol.dialects.blokus_2021_r2 import BLOKUS_2021_R2, MAP_CLASS, SET_CLASS
+from spielleiter.protocol.messages import Memento
+from spielleiter.protocol.reading import Element, Reading, UnreadableError, read_enum_text, read_integer
+from spielleiter.protocol.writer import leaf
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from protocol.dialect import Dialect
-from protocol.dialects import blokus_position, lobby, room
-from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
-from protocol.dialects.blokus_texts_2021_r1 import TEXTS
-from protocol.messages import CloseConnection, ErrorMessage, ErrorPacket, JoinedGameRoom, Memento, Paused
+from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.dialects import blokus_position, lobby, room
+from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+from spielleiter.protocol.dialects.blokus_texts_2021_r1 import TEXTS
+from spielleiter.protocol.messages import CloseConnection, ErrorMessage, ErrorPacket, JoinedGameRoom, Memento, Paused
 
 SET_CLASS: Final = ' class="linked-hash-set"'
 MAP_CLASS: Final = ' class="linked-hash-map"'

@@ -8,16 +8,16 @@ from __future__ import annotations
 import dataclasses
 from typing import Final
 
-from game.api import Seat
-from game.blokus.move import BlokusMistake
-from game.blokus.rulesets import RULES_2027
-from game.blokus.state import BlokusState
-from protocol.dialect import Dialect
-from protocol.dialects import blokus, blokus_position, lobby, room, verdict
-from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
-from protocol.dialects.blokus_plain_move import plain_set_move
-from protocol.dialects.blokus_texts import MISTAKE_TEXTS, MISTAKES_WITHOUT_MOVE, describe_move
-from protocol.messages import (
+from spielleiter.game.api import Seat
+from spielleiter.game.blokus.move import BlokusMistake
+from spielleiter.game.blokus.rulesets import RULES_2027
+from spielleiter.game.blokus.state import BlokusState
+from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.dialects import blokus, blokus_position, lobby, room, verdict
+from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+from spielleiter.protocol.dialects.blokus_plain_move import plain_set_move
+from spielleiter.protocol.dialects.blokus_texts import MISTAKE_TEXTS, MISTAKES_WITHOUT_MOVE, describe_move
+from spielleiter.protocol.messages import (
     Aggregation,
     CloseConnection,
     Fragment,
@@ -33,8 +33,8 @@ from protocol.messages import (
     Testing,
     TestModeRequest,
 )
-from protocol.texts import MoveRefusal, Texts, german_seconds, release_texts
-from protocol.writer import Body
+from spielleiter.protocol.texts import MoveRefusal, Texts, german_seconds, release_texts
+from spielleiter.protocol.writer import Body
 
 PACKAGE: Final = "sc.plugin2027"
 

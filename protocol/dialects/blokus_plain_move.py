@@ -1,7 +1,7 @@
-"""A stone laid, in the plain form: read from the bytes of its packet.
+"""A piece placed, in the plain form: read from the bytes of its packet.
 
-Law: that of `protocol.plain_form`. Attributes stand in any order, white space wherever XML allows it; hints, other
-quotes and anything unusual are left to the parser.
+Law: that of `spielleiter.protocol.plain_form`. Attributes stand in any order, white space wherever XML allows it;
+hints, other quotes and anything unusual are left to the parser.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from game.blokus.move import SetMove
-from protocol.dialects.blokus import COLORS, ROTATIONS, SHAPES
-from protocol.messages import MoveData, RoomMessage
-from protocol.plain_form import PlainForm
+from spielleiter.game.blokus.move import SetMove
+from spielleiter.protocol.dialects.blokus import COLORS, ROTATIONS, SHAPES
+from spielleiter.protocol.messages import MoveData, RoomMessage
+from spielleiter.protocol.plain_form import PlainForm
 
 _BLANKS: Final = rb"[ \t\r\n]*+"
 _BLANK: Final = rb"[ \t\r\n]++"

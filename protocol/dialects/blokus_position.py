@@ -1,6 +1,6 @@
 """Positions of Blokus, written: parts that the editions put together in their own order.
 
-Law: a position is put together from pieces that are kept: a list of stones by its mask, a cell by its colour. A writer
+Law: a position is put together from pieces that are kept: a list of pieces by its mask, a cell by its colour. A writer
 that serves one room remembers the board it wrote last, so there a position costs what has changed since, not what lies
 on the board. Lists are written in the order of the enumerations. Sources: the seed documents, releases 21.4.0, 21.1.0.
 """
@@ -13,15 +13,15 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Final, TypeAlias
 
-from game.blokus.bitboard import EMPTY, SIZE, STRIDE, Bitboard, scan
-from game.blokus.polyomino import Color
-from game.blokus.state import BlokusState
-from protocol.dialect import Dialect, RememberingWriter, Writer
-from protocol.dialects.blokus import SHAPE_LISTS, SHAPE_NAMES
-from protocol.dialects.room import player
-from protocol.errors import LocalProtocolError
-from protocol.messages import Memento, MoveData
-from protocol.writer import Body, boolean, element, leaf, typed_element
+from spielleiter.game.blokus.bitboard import EMPTY, SIZE, STRIDE, Bitboard, scan
+from spielleiter.game.blokus.polyomino import Color
+from spielleiter.game.blokus.state import BlokusState
+from spielleiter.protocol.dialect import Dialect, RememberingWriter, Writer
+from spielleiter.protocol.dialects.blokus import SHAPE_LISTS, SHAPE_NAMES
+from spielleiter.protocol.dialects.room import player
+from spielleiter.protocol.errors import LocalProtocolError
+from spielleiter.protocol.messages import Memento, MoveData
+from spielleiter.protocol.writer import Body, boolean, element, leaf, typed_element
 
 Write: TypeAlias = Callable[[Memento, BlokusState, Dialect, str], str]
 """Writes some children of the state, each on a line of its own that begins with the indent."""
@@ -160,7 +160,7 @@ start_team: Final = part(_start_team, "state.rules")
 
 
 def shape_lists(attributes: str = "") -> StatePart:
-    """The four lists of stones still to be laid; `attributes` are those of their elements."""
+    """The four lists of pieces still to be placed; `attributes` are those of their elements."""
 
     def write(_memento: Memento, state: BlokusState, _dialect: Dialect, indent: str) -> str:
         blue, yellow, red, green = state.remaining_masks
@@ -210,7 +210,7 @@ last_move: Final = part(_last_move)
 
 
 def last_move_mono(attributes: str = "") -> StatePart:
-    """For every colour that has laid all its stones, whether MONO was the last one."""
+    """For every colour that has placed all its pieces, whether MONO was the last one."""
 
     def write(_memento: Memento, state: BlokusState, _dialect: Dialect, indent: str) -> str:
         inner = indent + "    "

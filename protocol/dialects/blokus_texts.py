@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from game.api import Mistake, Move
-from game.blokus.move import BlokusMistake, SetMove, SkipMove
-from game.blokus.polyomino import Color
+from spielleiter.game.api import Mistake, Move
+from spielleiter.game.blokus.move import BlokusMistake, SetMove, SkipMove
+from spielleiter.game.blokus.polyomino import Color
 
 COLOR_NAMES: Final[Mapping[Color, str]] = {
     Color.BLUE: "Blau",

@@ -1,4 +1,4 @@
-"""How the first releases of the season 2021 speak of Blokus: in English, with the cell or the stone in question.
+"""How the first releases of the season 2021 speak of Blokus: in English, with the cell or the piece in question.
 
 Law: a sentence is that of release 21.1.0; which rule was broken first is decided by the rules, and the cell named is
 the one that decided it. Sources: recorded packets, that release's classes.
@@ -9,14 +9,21 @@ from __future__ import annotations
 import dataclasses
 from typing import Final
 
-from game.api import Mistake, Move, Seat, State
-from game.blokus.bitboard import SIZE, bit, edge_neighbors
-from game.blokus.move import BlokusMistake, SetMove, SkipMove
-from game.blokus.polyomino import Cell, hash_order, orientation
-from game.blokus.state import BlokusState
-from protocol.dialects.blokus_texts import MISTAKE_TEXTS, MISTAKES_WITHOUT_MOVE
-from protocol.messages import RoomData, UnreadableData
-from protocol.texts import LEFT_REASON, MoveRefusal, Texts, invalid_move_error, release_texts, unreadable_reason
+from spielleiter.game.api import Mistake, Move, Seat, State
+from spielleiter.game.blokus.bitboard import SIZE, bit, edge_neighbors
+from spielleiter.game.blokus.move import BlokusMistake, SetMove, SkipMove
+from spielleiter.game.blokus.polyomino import Cell, hash_order, orientation
+from spielleiter.game.blokus.state import BlokusState
+from spielleiter.protocol.dialects.blokus_texts import MISTAKE_TEXTS, MISTAKES_WITHOUT_MOVE
+from spielleiter.protocol.messages import RoomData, UnreadableData
+from spielleiter.protocol.texts import (
+    LEFT_REASON,
+    MoveRefusal,
+    Texts,
+    invalid_move_error,
+    release_texts,
+    unreadable_reason,
+)
 
 _TEAM_NAMES: Final = ("Player One", "Player Two")
 _NOT_REQUESTED: Final = "We didn't request a data from you yet."
@@ -78,11 +85,11 @@ def _explain_placement(mistake: Mistake, move: SetMove, state: BlokusState) -> s
 
 def _faulty_cell(move: SetMove, state: BlokusState) -> Cell:
     """The first cell that cannot be covered, in the order in which the rules look at them."""
-    stone = orientation(move.shape, move.rotation, move.is_flipped)
+    piece = orientation(move.shape, move.rotation, move.is_flipped)
     own = state.cells[move.color]
     return next(
         (x, y)
-        for x, y in hash_order((move.x + dx, move.y + dy) for dx, dy in stone.cells)
+        for x, y in hash_order((move.x + dx, move.y + dy) for dx, dy in piece.cells)
         if not (0 <= x < SIZE and 0 <= y < SIZE) or state.color_at(x, y) is not None or edge_neighbors(bit(x, y)) & own
     )
 

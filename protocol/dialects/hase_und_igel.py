@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from game.hase_und_igel.action import (
+from spielleiter.game.hase_und_igel.action import (
     Action,
     Advance,
     Card,
@@ -21,14 +21,23 @@ from game.hase_und_igel.action import (
     HaseUndIgelMove,
     Skip,
 )
-from game.hase_und_igel.board import Board, FieldType
-from game.hase_und_igel.player import Player, PlayerColor
-from game.hase_und_igel.state import HaseUndIgelState
-from protocol.dialect import Dialect
-from protocol.errors import LocalProtocolError
-from protocol.messages import Memento, MoveData
-from protocol.reading import Element, Reading, UnreadableError, allowed, quote, read_enum, read_enum_text, read_integer
-from protocol.writer import Body, attribute, element, leaf
+from spielleiter.game.hase_und_igel.board import Board, FieldType
+from spielleiter.game.hase_und_igel.player import Player, PlayerColor
+from spielleiter.game.hase_und_igel.state import HaseUndIgelState
+from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.errors import LocalProtocolError
+from spielleiter.protocol.messages import Memento, MoveData
+from spielleiter.protocol.reading import (
+    Element,
+    Reading,
+    UnreadableError,
+    allowed,
+    quote,
+    read_enum,
+    read_enum_text,
+    read_integer,
+)
+from spielleiter.protocol.writer import Body, attribute, element, leaf
 
 MOVE_CLASS: Final = "move"
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from game.api import State
-from game.hase_und_igel.player import Player, PlayerColor
-from game.hase_und_igel.state import HaseUndIgelState
-from protocol.dialect import Dialect
-from protocol.dialects import hase_und_igel, lobby, player_score, room
-from protocol.dialects.fragment import fragment
-from protocol.dialects.hase_und_igel_texts import TEXTS
-from protocol.errors import LocalProtocolError
-from protocol.messages import (
+from spielleiter.game.api import State
+from spielleiter.game.hase_und_igel.player import Player, PlayerColor
+from spielleiter.game.hase_und_igel.state import HaseUndIgelState
+from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.dialects import hase_und_igel, lobby, player_score, room
+from spielleiter.protocol.dialects.fragment import fragment
+from spielleiter.protocol.dialects.hase_und_igel_texts import TEXTS
+from spielleiter.protocol.errors import LocalProtocolError
+from spielleiter.protocol.messages import (
     Aggregation,
     AuthenticateRequest,
     CloseConnection,
@@ -34,8 +34,8 @@ from protocol.messages import (
     Score,
     TimeoutRequest,
 )
-from protocol.reading import Element, Reading, read_boolean, read_integer
-from protocol.writer import Body, attribute, boolean, element, leaf
+from spielleiter.protocol.reading import Element, Reading, read_boolean, read_integer
+from spielleiter.protocol.writer import Body, attribute, boolean, element, leaf
 
 # -- requests ---------------------------------------------------------------------------------------------------------
 

@@ -11,12 +11,19 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Final
 
-from game.api import Mistake, Move, Outcome, Seat, State
-from game.hase_und_igel.action import Advance, ExchangeCarrots, HaseUndIgelMove
-from game.hase_und_igel.rules import HaseUndIgelMistake
-from game.hase_und_igel.state import GOAL, ROUND_LIMIT_REACHED
-from protocol.messages import MoveData, RoomData, UnreadableData
-from protocol.texts import LEFT_REASON, MoveRefusal, Texts, invalid_move_error, release_texts, unreadable_reason
+from spielleiter.game.api import Mistake, Move, Outcome, Seat, State
+from spielleiter.game.hase_und_igel.action import Advance, ExchangeCarrots, HaseUndIgelMove
+from spielleiter.game.hase_und_igel.rules import HaseUndIgelMistake
+from spielleiter.game.hase_und_igel.state import GOAL, ROUND_LIMIT_REACHED
+from spielleiter.protocol.messages import MoveData, RoomData, UnreadableData
+from spielleiter.protocol.texts import (
+    LEFT_REASON,
+    MoveRefusal,
+    Texts,
+    invalid_move_error,
+    release_texts,
+    unreadable_reason,
+)
 
 _CARD: Final = "Das Ausspielen der {} Karte ist nicht möglich."
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from protocol.dialect import Dialect, Reader, Writer
-from protocol.dialects.player_score import read_player_score, write_player_score
-from protocol.messages import (
+from spielleiter.protocol.dialect import Dialect, Reader, Writer
+from spielleiter.protocol.dialects.player_score import read_player_score, write_player_score
+from spielleiter.protocol.messages import (
     AuthenticateRequest,
     CancelRequest,
     CloseConnection,
@@ -41,7 +41,7 @@ from protocol.messages import (
     UnknownPacket,
     UnreadableData,
 )
-from protocol.reading import (
+from spielleiter.protocol.reading import (
     Element,
     Reading,
     UnreadableError,
@@ -50,7 +50,7 @@ from protocol.reading import (
     read_integer,
     read_text,
 )
-from protocol.writer import Body, attribute, boolean, element, escape_text, leaf, typed_element
+from spielleiter.protocol.writer import Body, attribute, boolean, element, escape_text, leaf, typed_element
 
 # -- one attribute, no children ---------------------------------------------------------------------------------------
 

@@ -5,11 +5,11 @@ Law: what is written is read back the same. Source: release 21.4.0.
 
 from __future__ import annotations
 
-from protocol.dialect import Dialect
-from protocol.dialects.fragment import fragment, read_fragment
-from protocol.messages import PlayerScore
-from protocol.reading import Element, Reading, UnreadableError, read_decimal_text, read_integer
-from protocol.writer import Body, attribute, element, leaf
+from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.dialects.fragment import fragment, read_fragment
+from spielleiter.protocol.messages import PlayerScore
+from spielleiter.protocol.reading import Element, Reading, UnreadableError, read_decimal_text, read_integer
+from spielleiter.protocol.writer import Body, attribute, element, leaf
 
 
 def read_player_score(packet: Element, reading: Reading) -> PlayerScore:

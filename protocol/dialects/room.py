@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from protocol.dialect import DataReader, Dialect, Writer
-from protocol.dialects.fragment import fragment, read_fragment
-from protocol.messages import (
+from spielleiter.protocol.dialect import DataReader, Dialect, Writer
+from spielleiter.protocol.dialects.fragment import fragment, read_fragment
+from spielleiter.protocol.messages import (
     Cause,
     ErrorMessage,
     Fragment,
@@ -23,7 +23,7 @@ from protocol.messages import (
     UnreadableData,
     WelcomeMessage,
 )
-from protocol.reading import (
+from spielleiter.protocol.reading import (
     Element,
     Reading,
     UnreadableError,
@@ -34,7 +34,7 @@ from protocol.reading import (
     read_integer_text,
     read_text,
 )
-from protocol.writer import Body, attribute, boolean, element, leaf, typed_element
+from spielleiter.protocol.writer import Body, attribute, boolean, element, leaf, typed_element
 
 CAUSES: Final = {cause.value: cause for cause in Cause}
 

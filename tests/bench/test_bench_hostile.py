@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from bench.bench_hostile import processor_seconds, settle
+from spielleiter.bench.bench_hostile import processor_seconds, settle
 
 
 def started(code: str) -> subprocess.Popen[str]:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 import math
 
-from bench.figures import Figure, Records, ratio_of
+from spielleiter.bench.figures import Figure, Records, ratio_of
 
 
 def test_a_figure_is_the_middle_of_its_rounds() -> None:

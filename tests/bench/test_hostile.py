@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.bench_hostile import EDITION, attacked, drive, serving
-from bench.hostile import KINDS
-from bench.plan import plan_of
-from bench.scripts import load_of
+from spielleiter.bench.bench_hostile import EDITION, attacked, drive, serving
+from spielleiter.bench.hostile import KINDS
+from spielleiter.bench.load.plan import plan_of
+from spielleiter.bench.load.scripts import load_of
 
 ROOT = Path(__file__).parents[2]
 HOSTILE = 2 * len(KINDS)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-import bench.machine
-from bench.machine import _processor, describe_machine, why_not_here
+import spielleiter.bench.machine
+from spielleiter.bench.machine import _processor, describe_machine, why_not_here
 
 
 def test_a_machine_has_a_name_for_everything() -> None:
@@ -56,5 +56,5 @@ def test_memory_must_be_told(
 ) -> None:
     if content is not None:
         (tmp_path / "status").write_text(content)
-    monkeypatch.setattr(bench.machine, "PROCESS_STATUS", tmp_path / "status")
+    monkeypatch.setattr(spielleiter.bench.machine, "PROCESS_STATUS", tmp_path / "status")
     assert missing in (why_not_here() or "")

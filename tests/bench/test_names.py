@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.names import PACKET_NAMES, PARTS, measure
-from bench.subject import LOG_NAME, serving
+from spielleiter.bench.names import PACKET_NAMES, PARTS, measure
+from spielleiter.bench.subject import LOG_NAME, serving
 
 
 @pytest.mark.slow

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.punctual import IN_TIME, LATE, Count, is_right, run, tally
-from bench.stamped import Answer
+from spielleiter.bench.load.stamped_player import Answer
+from spielleiter.bench.punctual import IN_TIME, LATE, Count, is_right, run, tally
 
 ROOT = Path(__file__).parents[2]
 REGULAR, TOO_SLOW = ["REGULAR", "LEFT"], ["SOFT_TIMEOUT", "REGULAR"]

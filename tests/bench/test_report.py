@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from bench.figures import Records
-from bench.report import report_text
-from bench.table import WIDTH
-from bench.targets import targets_of
+from spielleiter.bench.figures import Records
+from spielleiter.bench.report import report_text
+from spielleiter.bench.table import WIDTH
+from spielleiter.bench.targets import targets_of
 
 TRAFFIC = {
     "throughput": (12_345.6, "moves/s"),

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.soak import Shares, soak
-from bench.soak_report import Conduct
+from spielleiter.bench.soak import Shares, soak
+from spielleiter.bench.soak_report import Conduct
 
 ROOT = Path(__file__).parents[2]
 GAMES = 50

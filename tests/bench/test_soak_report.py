@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.soak_report import Conduct, Report, Tally
+from spielleiter.bench.soak_report import Conduct, Report, Tally
 
 FAIR, LATE, ILLEGAL, GONE = Conduct.FAIR, Conduct.LATE, Conduct.ILLEGAL, Conduct.VANISHING
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.subject import BenchError, end, how_it_ended, serving, start_python
+from spielleiter.bench.subject import BenchError, end, how_it_ended, serving, start_python
 
 
 @pytest.mark.slow

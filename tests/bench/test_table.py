@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from bench.figures import Figure
-from bench.table import WIDTH, Table, figure_text, number_text
+from spielleiter.bench.figures import Figure
+from spielleiter.bench.table import WIDTH, Table, figure_text, number_text
 
 
 @pytest.mark.parametrize(

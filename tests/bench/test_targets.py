@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from bench.figures import Records
-from bench.targets import Target, targets_of
+from spielleiter.bench.figures import Records
+from spielleiter.bench.targets import Target, targets_of
 
 
 def traffic(records: Records, subject: str, games: int, **values: float) -> None:

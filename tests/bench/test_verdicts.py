@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from bench.verdicts import Verdicts, read_verdicts
+from spielleiter.bench.verdicts import Verdicts, read_verdicts
 
 GAMES = {
     "whole": ["REGULAR", "REGULAR"],

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.subject import LOG_NAME, serving
-from bench.visitors import administrators, idle_rooms, strangers
+from spielleiter.bench.subject import LOG_NAME, serving
+from spielleiter.bench.visitors import administrators, idle_rooms, strangers
 
 
 def happened(folder: Path, event: str) -> int:

@@ -7,15 +7,15 @@ from collections.abc import Awaitable, Callable
 import trio
 from trio.testing import MockClock, memory_stream_pair
 
-from client.transport import Tap, Transport
-from game.api import State
-from game.blokus.polyomino import Shape
-from game.blokus.rulesets import RULES_2021
-from game.blokus.state import BlokusState
-from protocol.connection import Connection, Role
-from protocol.dialect import Dialect
-from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
-from protocol.messages import (
+from spielleiter.client.transport import Tap, Transport
+from spielleiter.game.api import State
+from spielleiter.game.blokus.polyomino import Shape
+from spielleiter.game.blokus.rulesets import RULES_2021
+from spielleiter.game.blokus.state import BlokusState
+from spielleiter.protocol.connection import Connection, Role
+from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+from spielleiter.protocol.messages import (
     Cause,
     Memento,
     Message,

@@ -4,17 +4,17 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from client.admin import AdminClient, PreparedRoom
-from client.errors import (
+from spielleiter.client.admin import AdminClient, PreparedRoom
+from spielleiter.client.errors import (
     AuthenticationError,
     ClientError,
     ConnectionLostError,
     RequestRefusedError,
     UnspeakableError,
 )
-from protocol.dialects.blokus_2027 import BLOKUS_2027
-from protocol.dialects.hase_und_igel_2018 import HASE_UND_IGEL_2018
-from protocol.messages import (
+from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027
+from spielleiter.protocol.dialects.hase_und_igel_2018 import HASE_UND_IGEL_2018
+from spielleiter.protocol.messages import (
     AuthenticateRequest,
     CloseConnection,
     JoinedGameRoom,
@@ -24,8 +24,8 @@ from protocol.messages import (
     Slot,
     Testing,
 )
+from tests.client.admin_sessions import HELLO, goes_on, refuses, session, watch
 from tests.client.fake import DIALECT, ROOM, FakeServer, connected, together
-from tests.client.offices import HELLO, goes_on, refuses, session, watch
 
 GOODBYE = "\n  <sc.protocol.CloseConnection/>\n</protocol>"
 

@@ -6,16 +6,16 @@ import pytest
 import trio
 from trio.testing import MemoryReceiveStream, MemorySendStream, wait_all_tasks_blocked
 
-from client.admin import AdminClient
-from client.errors import (
+from spielleiter.client.admin import AdminClient
+from spielleiter.client.errors import (
     AuthenticationError,
     ConnectionLostError,
     RequestRefusedError,
 )
-from client.transport import Transport
-from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
-from protocol.dialects.blokus_2027 import BLOKUS_2027
-from protocol.messages import (
+from spielleiter.client.transport import Transport
+from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027
+from spielleiter.protocol.messages import (
     AuthenticateRequest,
     ErrorPacket,
     Left,
@@ -24,8 +24,8 @@ from protocol.messages import (
     PauseRequest,
     PrepareRequest,
 )
+from tests.client.admin_sessions import goes_on, hears_2027_goodbye, session, watch
 from tests.client.fake import ROOM, FakeServer
-from tests.client.offices import goes_on, hears_2027_goodbye, session, watch
 from tests.patience import PATIENCE
 
 

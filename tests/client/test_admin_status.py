@@ -7,11 +7,18 @@ import json
 import pytest
 from trio.testing import MockClock
 
-from client.admin import AdminClient
-from client.errors import AuthenticationError, NoStatusError, RequestRefusedError
-from protocol.messages import AuthenticateRequest, CloseConnection, ErrorPacket, PauseRequest, Status, UnknownPacket
+from spielleiter.client.admin import AdminClient
+from spielleiter.client.errors import AuthenticationError, NoStatusError, RequestRefusedError
+from spielleiter.protocol.messages import (
+    AuthenticateRequest,
+    CloseConnection,
+    ErrorPacket,
+    PauseRequest,
+    Status,
+    UnknownPacket,
+)
+from tests.client.admin_sessions import refuses, session
 from tests.client.fake import FakeServer
-from tests.client.offices import refuses, session
 
 
 async def test_the_status_is_told_however_long_it_is() -> None:

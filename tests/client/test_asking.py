@@ -7,9 +7,9 @@ from functools import partial
 import pytest
 import trio
 
-from client.asking import Strategy, ask
-from game.api import Move, State
-from protocol.messages import MoveData
+from spielleiter.client.asking import Strategy, ask
+from spielleiter.game.api import Move, State
+from spielleiter.protocol.messages import MoveData
 from tests.client.fake import START
 from tests.patience import PATIENCE
 

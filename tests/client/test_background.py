@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 import pytest
 import trio
 
-from client.background import Background, single
-from client.errors import ConnectionLostError
+from spielleiter.client.background import Background, single
+from spielleiter.client.errors import ConnectionLostError
 from tests.documents import ROOT
 
 PATIENCE = 60.0  # seconds that nothing takes unless it hangs
@@ -139,7 +139,7 @@ INTERRUPTED = """\
 import os, signal
 from contextlib import asynccontextmanager
 import trio
-from client.background import Background
+from spielleiter.client.background import Background
 
 @asynccontextmanager
 async def opening():

@@ -13,21 +13,21 @@ from collections.abc import Iterator
 import pytest
 import trio
 
-from client.admin import AdminClient
-from client.blocking import SyncAdminClient, connect_admin, play_game
-from client.errors import (
+from spielleiter.client.admin import AdminClient
+from spielleiter.client.blocking import SyncAdminClient, connect_admin, play_game
+from spielleiter.client.errors import (
     AuthenticationError,
     CannotConnectError,
     ConnectionLostError,
     NotAMoveError,
     RequestRefusedError,
 )
-from client.player import GameEnd
-from game.api import Move, State
-from protocol.messages import Cause, ErrorMessage, Memento, Paused, Result, Slot
-from server.editions import EDITIONS
+from spielleiter.client.player import GameEnd
+from spielleiter.game.api import Move, State
+from spielleiter.protocol.messages import Cause, ErrorMessage, Memento, Paused, Result, Slot
+from spielleiter.server.editions import EDITIONS
+from tests.cli.background import BackgroundServer, background_server
 from tests.documents import ROOT
-from tests.spielleiter.background import BackgroundServer, background_server
 
 EDITION = next(iter(EDITIONS.values()))
 GAME_TYPE = EDITION.game_type
@@ -173,7 +173,7 @@ def test_the_blocking_form_has_what_the_asynchronous_one_has(name: str) -> None:
         assert not hasattr(SyncAdminClient, name)
         return
     asynchronous, blocking = getattr(AdminClient, name), getattr(SyncAdminClient, name)
-    assert (blocking.__module__, blocking.__qualname__) == ("client.blocking", f"SyncAdminClient.{name}")
+    assert (blocking.__module__, blocking.__qualname__) == ("spielleiter.client.blocking", f"SyncAdminClient.{name}")
     assert inspect.signature(blocking).parameters == inspect.signature(asynchronous).parameters
     assert not inspect.iscoroutinefunction(blocking)
 
@@ -256,7 +256,7 @@ def interrupted(script: str, server: BackgroundServer, event: str) -> tuple[int,
 
 
 OBSERVING = f"""\
-from client import connect_admin
+from spielleiter.client import connect_admin
 with connect_admin(port={{port}}) as admin:
     room = admin.prepare("{GAME_TYPE}", ["Alice", "Bob"])
     observation = admin.observe(room.room_id)
@@ -277,7 +277,7 @@ def test_ctrl_c_interrupts_a_call_and_the_connection_can_still_be_used(server: B
 
 PLAYING = """\
 import time
-from client import play_game
+from spielleiter.client import play_game
 def thinks(state):
     print("waiting", flush=True)
     time.sleep(1000)

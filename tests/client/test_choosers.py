@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from client.choosers import first_move, greedy_move, illegal_move, make_chooser, random_move
-from client.errors import StrategyError
-from client.strategies import STRATEGIES
-from game.api import State
-from game.blokus.move import SetMove
-from game.blokus.polyomino import SIZES
-from game.blokus.rulesets import BLOKUS_2021
-from game.blokus.state import BlokusState
-from game.hase_und_igel.ruleset import HASE_UND_IGEL_2018
+from spielleiter.client.choosers import first_move, greedy_move, illegal_move, make_chooser, random_move
+from spielleiter.client.errors import StrategyError
+from spielleiter.client.strategies import STRATEGIES
+from spielleiter.game.api import State
+from spielleiter.game.blokus.move import SetMove
+from spielleiter.game.blokus.polyomino import SIZES
+from spielleiter.game.blokus.rulesets import BLOKUS_2021
+from spielleiter.game.blokus.state import BlokusState
+from spielleiter.game.hase_und_igel.ruleset import HASE_UND_IGEL_2018
 from tests.client.fake import START
 
 
@@ -41,7 +41,7 @@ def test_first_takes_the_first() -> None:
     assert first_move(START, random.Random(0)) == next(START.generate_legal_moves())
 
 
-def test_greedy_lays_the_largest_stone_it_can() -> None:
+def test_greedy_places_the_largest_piece_it_can() -> None:
     for state in _positions():
         move = greedy_move(state, random.Random(0))
         assert isinstance(move, SetMove)
@@ -135,5 +135,5 @@ def test_a_strategy_that_needs_a_connection_is_no_plain_function() -> None:
 @pytest.mark.slow
 def test_choosing_loads_no_event_loop() -> None:
     """A process that thinks for built-in players is started for many a match."""
-    code = "import sys, match.thinking; sys.exit('trio' in sys.modules)"
+    code = "import sys, spielleiter.match.games.thinking_process; sys.exit('trio' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False, cwd=Path(__file__).parents[2]).returncode == 0

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from client.editions import DEFAULT_DIALECT, DEFAULT_GAME_TYPE
-from server.editions import choose_default, choose_editions
+from spielleiter.client.editions import DEFAULT_DIALECT, DEFAULT_GAME_TYPE
+from spielleiter.server.editions import choose_default, choose_editions
 
 
 def test_a_client_plays_what_a_server_does_that_nobody_told_otherwise() -> None:

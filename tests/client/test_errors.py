@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import random
 
-from client.errors import AuthenticationError, ClientError, NotAMoveError, RequestRefusedError, refusal
-from game.hase_und_igel.ruleset import HASE_UND_IGEL_2018
-from protocol.messages import AuthenticateRequest, JoinRequest
+from spielleiter.client.errors import AuthenticationError, ClientError, NotAMoveError, RequestRefusedError, refusal
+from spielleiter.game.hase_und_igel.ruleset import HASE_UND_IGEL_2018
+from spielleiter.protocol.messages import AuthenticateRequest, JoinRequest
 
 
 def test_a_refused_password_is_an_error_of_its_own() -> None:

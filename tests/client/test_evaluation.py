@@ -4,18 +4,18 @@ import random
 
 import pytest
 
-from client.evaluation import cells_and_corners, contenders, evaluation_of, points_after, turns_to_the_goal
-from game.api import State
-from game.blokus.move import SetMove
-from game.blokus.polyomino import SIZES, Color, Rotation, Shape
-from game.blokus.rulesets import RULES_2021
-from game.blokus.state import BlokusState
-from game.hase_und_igel import Action, Advance, Board, EatSalad, HaseUndIgelMove, HaseUndIgelState, Player
+from spielleiter.client.evaluation import cells_and_corners, contenders, evaluation_of, points_after, turns_to_the_goal
+from spielleiter.game.api import State
+from spielleiter.game.blokus.move import SetMove
+from spielleiter.game.blokus.polyomino import SIZES, Color, Rotation, Shape
+from spielleiter.game.blokus.rulesets import RULES_2021
+from spielleiter.game.blokus.state import BlokusState
+from spielleiter.game.hase_und_igel import Action, Advance, Board, EatSalad, HaseUndIgelMove, HaseUndIgelState, Player
 
 START = BlokusState(RULES_2021, Shape.PENTO_I)
 
 
-def test_a_stone_counts_its_cells_then_the_corners_it_opens() -> None:
+def test_a_piece_counts_its_cells_then_the_corners_it_opens() -> None:
     # an I along the edge from the corner: only the diagonal neighbour of its far end is on the board and free
     along_the_edge = SetMove(Color.BLUE, Shape.PENTO_I, Rotation.RIGHT, False, 0, 0)
     assert cells_and_corners(START, along_the_edge) == (5, 1)

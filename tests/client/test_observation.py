@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from client.admin import AdminClient
-from client.errors import ConnectionLostError
-from client.observation import Feed, ObserverEvent
-from protocol.messages import ErrorMessage, Left, Memento, Observed, Paused
+from spielleiter.client.admin import AdminClient
+from spielleiter.client.errors import ConnectionLostError
+from spielleiter.client.observation import Feed, ObserverEvent
+from spielleiter.protocol.messages import ErrorMessage, Left, Memento, Observed, Paused
+from tests.client.admin_sessions import session
 from tests.client.fake import ROOM, START, FakeServer, result
-from tests.client.offices import session
 
 
 async def test_a_game_is_observed_to_its_end() -> None:

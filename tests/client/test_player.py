@@ -4,11 +4,11 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from client.errors import ConnectionLostError, RequestRefusedError, ServerProtocolError
-from client.player import GameEnd, GameReport, Player
-from client.strategies import make_responder
-from game.api import State
-from protocol.messages import (
+from spielleiter.client.errors import ConnectionLostError, RequestRefusedError, ServerProtocolError
+from spielleiter.client.player import GameEnd, GameReport, Player
+from spielleiter.client.strategies import make_responder
+from spielleiter.game.api import State
+from spielleiter.protocol.messages import (
     Cause,
     CloseConnection,
     ErrorMessage,
@@ -25,7 +25,7 @@ from protocol.messages import (
     WelcomeMessage,
 )
 from tests.client.fake import DIALECT, ROOM, START, FakeServer, connected, result, together
-from tests.client.seat import MOVE, PLAYS_FIRST, first, first_async, hears_move, play_against
+from tests.client.player_sessions import MOVE, PLAYS_FIRST, first, first_async, hears_move, play_against
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 import trio
 
-from client.asking import Strategy
-from client.errors import NotAMoveError, StrategyError
-from client.player import GameEnd, GameReport, Player
-from game.api import Move, State
-from game.blokus.move import SetMove
-from game.blokus.polyomino import Color, Rotation, Shape
-from game.hase_und_igel import HaseUndIgelMove
-from protocol.messages import (
+from spielleiter.client.asking import Strategy
+from spielleiter.client.errors import NotAMoveError, StrategyError
+from spielleiter.client.player import GameEnd, GameReport, Player
+from spielleiter.game.api import Move, State
+from spielleiter.game.blokus.move import SetMove
+from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
+from spielleiter.game.hase_und_igel import HaseUndIgelMove
+from spielleiter.protocol.messages import (
     Cause,
     ErrorMessage,
     Joined,
@@ -24,7 +24,7 @@ from protocol.messages import (
     MoveData,
 )
 from tests.client.fake import ROOM, START, FakeServer, connected, result, together
-from tests.client.seat import MOVE, first, hears_move, play_against
+from tests.client.player_sessions import MOVE, first, hears_move, play_against
 from tests.patience import PATIENCE
 
 

@@ -15,15 +15,15 @@ from typing import Any
 
 import pytest
 
-import client
-from client import errors
+import spielleiter.client
+from spielleiter.client import errors
 
-FOLDER = Path(client.__file__).parent
-PUBLIC: dict[str, Any] = {name: getattr(client, name) for name in client.__all__}
+FOLDER = Path(spielleiter.client.__file__).parent
+PUBLIC: dict[str, Any] = {name: getattr(spielleiter.client, name) for name in spielleiter.client.__all__}
 OURS = {
     name: value
     for name, value in PUBLIC.items()
-    if isinstance(value, type | types.FunctionType) and value.__module__.startswith("client.")
+    if isinstance(value, type | types.FunctionType) and value.__module__.startswith("spielleiter.client.")
 }
 
 
@@ -38,23 +38,24 @@ def imported_for_type_checkers() -> dict[str, str]:
 
 def test_names_are_where_type_checkers_look_for_them() -> None:
     found = imported_for_type_checkers()
-    assert sorted(found) == sorted(client.__all__)
+    assert sorted(found) == sorted(spielleiter.client.__all__)
     for name, module in found.items():
         assert PUBLIC[name] is getattr(sys.modules[module], name)
 
 
 def test_every_error_is_public() -> None:
-    assert [name for name in vars(errors) if name.endswith("Error") and name not in client.__all__] == []
+    assert [name for name in vars(errors) if name.endswith("Error") and name not in spielleiter.client.__all__] == []
 
 
 def test_a_name_that_is_not_there_is_told() -> None:
-    with pytest.raises(AttributeError, match=r"^module 'client' has no attribute 'play'$"):
-        client.play  # noqa: B018 - not there
-    assert set(client.__all__) <= set(dir(client))
+    with pytest.raises(AttributeError, match=r"^module 'spielleiter.client' has no attribute 'play'$"):
+        spielleiter.client.play  # noqa: B018 - not there
+    assert set(spielleiter.client.__all__) <= set(dir(spielleiter.client))
 
 
 def test_importing_the_package_alone_imports_nothing_of_it() -> None:
-    code = "import sys, client; print([name for name in sys.modules if name.startswith(('client.', 'trio', 'lxml'))])"
+    roots = ("spielleiter.client.", "trio", "lxml")
+    code = f"import sys, spielleiter.client; print([name for name in sys.modules if name.startswith({roots})])"
     done = subprocess.run([sys.executable, "-c", code], cwd=FOLDER.parent, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 
@@ -91,7 +92,7 @@ def test_the_docstring_names_every_parameter(name: str) -> None:
 def test_the_docstring_of_whatever_talks_to_a_server_says_what_it_raises(name: str) -> None:
     raised = set(re.findall(r"\b[A-Z]\w+Error\b", inspect.getdoc(DOCUMENTED[name]) or ""))
     assert raised or name in {"Player.abort", "AdminClient.running"}
-    assert raised <= {*client.__all__, "TypeError", "KeyError"}
+    assert raised <= {*spielleiter.client.__all__, "TypeError", "KeyError"}
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -126,7 +127,11 @@ def test_examples_are_python_and_use_what_there_is() -> None:
         for block in re.findall(r"(?:^ {4}.+\n|^\n(?= {4}))+", (inspect.getdoc(value) or "") + "\n", re.MULTILINE)
     ]
     assert {"AdminClient", "Player", "SyncAdminClient", "play_game", "connect_admin"} <= {name for name, _ in examples}
-    asked = {"admin": client.SyncAdminClient, "player": client.Player, "report": client.GameReport}
+    asked = {
+        "admin": spielleiter.client.SyncAdminClient,
+        "player": spielleiter.client.Player,
+        "report": spielleiter.client.GameReport,
+    }
     for _, text in examples:
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in asked:

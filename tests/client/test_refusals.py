@@ -4,15 +4,15 @@ import random
 
 import pytest
 
-from client.refusals import plain_text
-from game.api import Move
-from game.blokus.move import BlokusMistake, SkipMove
-from game.blokus.polyomino import Color
-from game.blokus.rulesets import BLOKUS_2027
-from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
-from protocol.dialects.blokus_2027 import BLOKUS_2027 as DIALECT
-from protocol.messages import CancelRequest, MoveData, Prepared, RoomMessage
-from protocol.texts import Texts
+from spielleiter.client.refusals import plain_text
+from spielleiter.game.api import Move
+from spielleiter.game.blokus.move import BlokusMistake, SkipMove
+from spielleiter.game.blokus.polyomino import Color
+from spielleiter.game.blokus.rulesets import BLOKUS_2027
+from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027 as DIALECT
+from spielleiter.protocol.messages import CancelRequest, MoveData, Prepared, RoomMessage
+from spielleiter.protocol.texts import Texts
 
 
 @pytest.mark.parametrize("texts", [DIALECT.texts, BLOKUS_2021_R3.texts])

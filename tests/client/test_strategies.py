@@ -4,14 +4,14 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from client.player import Player
-from client.strategies import (
+from spielleiter.client.player import Player
+from spielleiter.client.strategies import (
     GARBAGE,
     STRATEGIES,
     make_responder,
 )
-from game.blokus.rulesets import BLOKUS_2021
-from game.hase_und_igel.ruleset import HASE_UND_IGEL_2018
+from spielleiter.game.blokus.rulesets import BLOKUS_2021
+from spielleiter.game.hase_und_igel.ruleset import HASE_UND_IGEL_2018
 from tests.client.fake import START, connected, together
 
 

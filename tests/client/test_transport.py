@@ -7,9 +7,9 @@ import pytest
 import trio
 from trio.testing import MockClock, memory_stream_pair
 
-from client.errors import CannotConnectError, ConnectionLostError, ServerProtocolError
-from client.transport import CLOSE_TIMEOUT, Transport, open_transport
-from protocol.messages import CloseConnection, Joined, JoinRequest, Left
+from spielleiter.client.errors import CannotConnectError, ConnectionLostError, ServerProtocolError
+from spielleiter.client.transport import CLOSE_TIMEOUT, Transport, open_transport
+from spielleiter.protocol.messages import CloseConnection, Joined, JoinRequest, Left
 from tests.client.fake import DIALECT, ROOM, connected, together
 
 JOINED = f'<protocol>\n  <joined roomId="{ROOM}"/>'

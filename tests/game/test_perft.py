@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from game.api import Mistake, Move, Outcome, Seat, State
-from game.blokus.state import BlokusState
-from game.perft import divide, perft
+from spielleiter.game.api import Mistake, Move, Outcome, Seat, State
+from spielleiter.game.blokus.state import BlokusState
+from spielleiter.game.perft import divide, perft
 from tests.game.blokus.oracle import parse_position, read_perft
 
 FAST, SLOW = 1500, 75_000

@@ -14,16 +14,16 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Final
 
-from match.game_log import SERVER_LOG
-from match.journal import read_journal
-from match.records import GameRecord
-from match.referee import VERDICT
-from match.traces import REPLAY
-from match.wire_log import WIRE_LOG
-from protocol.connection import Connection, Role
-from protocol.messages import Memento, Result, RoomData, RoomMessage
-from server.editions import EDITIONS
-from server.policy import Edition
+from spielleiter.match.games.referee import VERDICT
+from spielleiter.match.records.game_log import SERVER_LOG
+from spielleiter.match.records.game_record import GameRecord
+from spielleiter.match.records.journal import read_journal
+from spielleiter.match.records.traces import REPLAY
+from spielleiter.match.records.wire_log import WIRE_LOG
+from spielleiter.protocol.connection import Connection, Role
+from spielleiter.protocol.messages import Memento, Result, RoomData, RoomMessage
+from spielleiter.server.core.policy import Edition
+from spielleiter.server.editions import EDITIONS
 from tests.protocol.streams import all_events
 
 _ENTRY: Final = re.compile(rb"--- [0-9.]+ program ([12]) ([<>]) ([0-9]+)(?:, the first ([0-9]+) as above)?")

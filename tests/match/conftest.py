@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from client.editions import DEFAULT_GAME_TYPE
-from game.api import State
-from protocol.messages import Memento
-from server.editions import choose_editions
-from server.replay import encode_replay
+from spielleiter.client.editions import DEFAULT_GAME_TYPE
+from spielleiter.game.api import State
+from spielleiter.protocol.messages import Memento
+from spielleiter.server.editions import choose_editions
+from spielleiter.server.record.replay import encode_replay
 from tests.match.players import listening_players
 
 

@@ -18,12 +18,12 @@ from typing import Final
 
 import trio
 
-from client.errors import ClientError
-from client.player import GameEnd, Player
-from client.strategies import DEFAULT_DELAY, make_responder
-from client.transport import Transport
-from server.editions import EDITIONS
-from spielleiter.options import recogniser
+from spielleiter.cli.options import recogniser
+from spielleiter.client.errors import ClientError
+from spielleiter.client.player import GameEnd, Player
+from spielleiter.client.strategies import DEFAULT_DELAY, make_responder
+from spielleiter.client.transport import Transport
+from spielleiter.server.editions import EDITIONS
 from tests.interpreter import PYTHON
 from tests.patience import PATIENCE
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from client.editions import DEFAULT_GAME_TYPE
-from match.setup import Entrant, MatchSetup, Patience
+from spielleiter.client.editions import DEFAULT_GAME_TYPE
+from spielleiter.match.setup import Entrant, MatchSetup, Patience
 from tests.patience import PATIENCE
 
 

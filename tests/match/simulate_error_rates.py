@@ -11,11 +11,11 @@ import random
 import sys
 from collections.abc import Iterator, Sequence
 
-from match.intervals import better_program, estimate_score
-from match.ratings import estimate_ratings
-from match.significance import PairCounts, better_by_evidence
-from match.sprt import Decision, Sprt
-from match.statistics import score_of_elo
+from spielleiter.match.stats.counts import score_of_elo
+from spielleiter.match.stats.intervals import better_program, estimate_score
+from spielleiter.match.stats.ratings import estimate_ratings
+from spielleiter.match.stats.significance import PairCounts, better_by_evidence
+from spielleiter.match.stats.sprt import Decision, Sprt
 
 PAIRS = (2, 3, 4, 5, 6, 10, 20, 50, 100)
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 import trio
 
-from match.arena import open_arena
-from match.referee import VERDICT, play_game
-from match.setup import Entrant, MatchSetup, Patience
-from match.traces import REPLAY
-from protocol.messages import Memento, Result
-from server.editions import EDITIONS
-from server.listener import RESULTS_NAME
-from server.policy import Edition
+from spielleiter.match.games.match_server import open_match_server
+from spielleiter.match.games.referee import VERDICT, play_game
+from spielleiter.match.records.traces import REPLAY
+from spielleiter.match.setup import Entrant, MatchSetup, Patience
+from spielleiter.protocol.messages import Memento, Result
+from spielleiter.server.app import RESULTS_NAME
+from spielleiter.server.core.policy import Edition
+from spielleiter.server.editions import EDITIONS
 from tests.match.audit import room_data
 from tests.patience import PATIENCE
 
@@ -45,8 +45,8 @@ async def test_record_replay_and_the_servers_own_agree(
         server_options={"replay_directory": kept, "soft_timeout": PATIENCE, "hard_timeout": PATIENCE},
     )
     with trio.fail_after(PATIENCE):
-        async with open_arena(setup) as arena:
-            records = [await play_game(setup, planned, tmp_path, arena=arena) for planned in setup.plan()]
+        async with open_match_server(setup) as match_server:
+            records = [await play_game(setup, planned, tmp_path, match_server=match_server) for planned in setup.plan()]
     lines = [json.loads(line) for line in (kept / RESULTS_NAME).read_text().splitlines()]
     assert len(lines) == len(records) == 2
     for record, line in zip(records, lines, strict=True):

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 import trio
 
-from match.journal import open_journal
-from match.records import GameRecord
-from match.referee import VERDICT, play_game
-from match.setup import Entrant
-from match.traces import REPLAY
-from match.wire_log import WIRE_LOG
+from spielleiter.match.games.referee import VERDICT, play_game
+from spielleiter.match.records.game_record import GameRecord
+from spielleiter.match.records.journal import open_journal
+from spielleiter.match.records.traces import REPLAY
+from spielleiter.match.records.wire_log import WIRE_LOG
+from spielleiter.match.setup import Entrant
 from tests.interpreter import PYTHON
 from tests.match.audit import check_game, check_match
 from tests.match.setups import lenient_setup

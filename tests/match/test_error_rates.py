@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from match.sprt import Decision, Sprt
+from spielleiter.match.stats.sprt import Decision, Sprt
 from tests.match.simulate_error_rates import (
     EQUAL,
     UNEQUAL,

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from match import errors
-from match.surprise import SurpriseError
+from spielleiter.match import errors
+from spielleiter.match.checking.surprise import SurpriseError
 
 KINDS = [errors.SetupError, errors.JournalError, errors.MachineError, errors.NotStartedError, SurpriseError]
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from match.fitness import ABSENCES, FAILURES, unfit_programs, why_unfit
-from match.records import FAILED_AS_WELL, GameRecord, Verdict
-from tests.match.games import fault, game
+from spielleiter.match.fitness import ABSENCES, FAILURES, unfit_programs, why_unfit
+from spielleiter.match.records.game_record import FAILED_AS_WELL, GameRecord, Verdict
+from tests.match.sample_records import fault, game
 
 
 def absent(number: int, offender: int) -> GameRecord:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from match.plan import Opening, plan_games
+from spielleiter.match.plan import Opening, plan_games
 
 OPENINGS = (Opening("a.xml", "/a.xml"), Opening("b.xml", "/b.xml", 4))
 

@@ -10,12 +10,12 @@ import pytest
 import trio
 import trio.testing
 
-import match.runner
-from match.errors import MachineError, SetupError
-from match.journal import open_journal
-from match.plan import PlannedGame
-from match.records import GameRecord, Verdict
-from match.runner import (
+import spielleiter.match.runner
+from spielleiter.match.errors import MachineError, SetupError
+from spielleiter.match.plan import PlannedGame
+from spielleiter.match.records.game_record import GameRecord, Verdict
+from spielleiter.match.records.journal import open_journal
+from spielleiter.match.runner import (
     GAMES_PER_CORE,
     MACHINE_FAILURES,
     Conditions,
@@ -27,8 +27,8 @@ from match.runner import (
     places,
     play_match,
 )
-from match.setup import Entrant, MatchSetup
-from tests.match.games import fault, game
+from spielleiter.match.setup import Entrant, MatchSetup
+from tests.match.sample_records import fault, game
 from tests.patience import PATIENCE
 
 SETUP = MatchSetup((Entrant("new", "new"), Entrant("old", "old")), "chess", games=10, seed=1, run_id="run")
@@ -54,7 +54,7 @@ class Told:
         self.stops += 1
 
 
-class House:
+class RunnerHarness:
     """Plays matches whose games are made up by `act`."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,7 +64,7 @@ class House:
         self.cores: list[tuple[Cores, Cores]] = []
         self.at_a_time = 0
         self.most_at_a_time = 0
-        monkeypatch.setattr(match.runner, "play_game", self._play_game)
+        monkeypatch.setattr(spielleiter.match.runner, "play_game", self._play_game)
 
     async def won(self, planned: PlannedGame) -> GameRecord:
         await trio.lowlevel.checkpoint()
@@ -76,7 +76,7 @@ class House:
         planned: PlannedGame,
         folder: Path,
         cores: tuple[Cores, Cores],
-        _arena: object,
+        _match_server: object,
         _keep: object,
         _residents: object,
     ) -> GameRecord:
@@ -104,156 +104,158 @@ class House:
 
 
 @pytest.fixture
-def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
-    return House(tmp_path, monkeypatch)
+def harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunnerHarness:
+    return RunnerHarness(tmp_path, monkeypatch)
 
 
 ALL = list(range(1, 11))
 
 
-async def test_every_game_is_played_and_kept(house: House) -> None:
-    assert await house.play() is End.DONE
-    assert house.journal == house.told.started == house.told.finished == ALL
-    assert house.most_at_a_time == 1
+async def test_every_game_is_played_and_kept(harness: RunnerHarness) -> None:
+    assert await harness.play() is End.DONE
+    assert harness.journal == harness.told.started == harness.told.finished == ALL
+    assert harness.most_at_a_time == 1
 
 
-async def test_a_game_is_kept_before_anybody_hears_of_it(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_game_is_kept_before_anybody_hears_of_it(
+    harness: RunnerHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def hear(record: GameRecord) -> None:
-        assert (house.folder / "games.jsonl").read_text().count("\n") == record.game
+        assert (harness.folder / "games.jsonl").read_text().count("\n") == record.game
 
-    monkeypatch.setattr(house.told, "game_finished", hear)
-    assert await house.play() is End.DONE
+    monkeypatch.setattr(harness.told, "game_finished", hear)
+    assert await harness.play() is End.DONE
 
 
 @pytest.mark.parametrize("concurrency", [1, 3, 10, 20])
-async def test_so_many_games_are_played_at_a_time(concurrency: int, house: House) -> None:
+async def test_so_many_games_are_played_at_a_time(concurrency: int, harness: RunnerHarness) -> None:
     async def rest(planned: PlannedGame) -> GameRecord:
         await trio.testing.wait_all_tasks_blocked()
         return game(planned.game)
 
-    house.act = rest
-    assert await house.play(Conditions(concurrency)) is End.DONE
-    assert sorted(house.journal) == ALL
-    assert house.most_at_a_time == min(concurrency, 10)
+    harness.act = rest
+    assert await harness.play(Conditions(concurrency)) is End.DONE
+    assert sorted(harness.journal) == ALL
+    assert harness.most_at_a_time == min(concurrency, 10)
 
 
-async def test_what_is_in_the_journal_is_not_played_again(house: House) -> None:
-    with open_journal(house.folder) as journal:
+async def test_what_is_in_the_journal_is_not_played_again(harness: RunnerHarness) -> None:
+    with open_journal(harness.folder) as journal:
         for number in (2, 5):
             journal.append(game(number))
-    assert await house.play() is End.DONE
-    assert house.told.started == [1, 3, 4, 6, 7, 8, 9, 10]
-    assert await house.play() is End.DONE
-    assert sorted(house.journal) == ALL
+    assert await harness.play() is End.DONE
+    assert harness.told.started == [1, 3, 4, 6, 7, 8, 9, 10]
+    assert await harness.play() is End.DONE
+    assert sorted(harness.journal) == ALL
 
 
-async def test_a_decision_ends_the_match_and_cuts_off_what_is_played(house: House) -> None:
+async def test_a_decision_ends_the_match_and_cuts_off_what_is_played(harness: RunnerHarness) -> None:
     async def first_alone(planned: PlannedGame) -> GameRecord:
         if planned.game > 1:
             await trio.sleep_forever()
         return game(planned.game)
 
-    house.act = first_alone
-    assert await house.play(Conditions(4), lambda records: len(records) == 1) is End.DECIDED
-    assert house.journal == [1]
-    assert house.at_a_time == 0
-    assert await house.play(is_decided=lambda records: len(records) == 1) is End.DECIDED
-    assert house.told.finished == [1]
+    harness.act = first_alone
+    assert await harness.play(Conditions(4), lambda records: len(records) == 1) is End.DECIDED
+    assert harness.journal == [1]
+    assert harness.at_a_time == 0
+    assert await harness.play(is_decided=lambda records: len(records) == 1) is End.DECIDED
+    assert harness.told.finished == [1]
 
 
 @pytest.mark.parametrize(("is_fail_fast", "end", "played"), [(True, End.FAULT, 3), (False, End.DONE, 10)])
 async def test_the_first_fault_ends_a_match_that_is_to_fail_fast(
-    is_fail_fast: bool, end: End, played: int, house: House
+    is_fail_fast: bool, end: End, played: int, harness: RunnerHarness
 ) -> None:
     async def third_crashes(planned: PlannedGame) -> GameRecord:
         await trio.lowlevel.checkpoint()
         return fault(planned.game, 0, Verdict.CRASH) if planned.game == 3 else game(planned.game)
 
-    house.act = third_crashes
-    assert await house.play(Conditions(is_fail_fast=is_fail_fast)) is end
-    assert len(house.journal) == played
+    harness.act = third_crashes
+    assert await harness.play(Conditions(is_fail_fast=is_fail_fast)) is end
+    assert len(harness.journal) == played
 
 
-async def test_a_machine_that_fails_again_and_again_ends_the_match(house: House) -> None:
+async def test_a_machine_that_fails_again_and_again_ends_the_match(harness: RunnerHarness) -> None:
     async def fail_but_second(planned: PlannedGame) -> GameRecord:
         await trio.lowlevel.checkpoint()
         if planned.game == 2:
             return game(2)
         return game(planned.game, None, verdict=Verdict.SERVER_FAILED, is_counted=False)
 
-    house.act = fail_but_second
-    assert await house.play() is End.MACHINE
-    assert house.journal == ALL[: 2 + MACHINE_FAILURES]
+    harness.act = fail_but_second
+    assert await harness.play() is End.MACHINE
+    assert harness.journal == ALL[: 2 + MACHINE_FAILURES]
 
 
-async def test_what_is_wrong_with_the_machine_comes_out_alone(house: House) -> None:
+async def test_what_is_wrong_with_the_machine_comes_out_alone(harness: RunnerHarness) -> None:
     async def fail(_planned: PlannedGame) -> GameRecord:
         await trio.lowlevel.checkpoint()
         raise MachineError("no space left")
 
-    house.act = fail
+    harness.act = fail
     with pytest.raises(MachineError, match="no space left"):
-        await house.play(Conditions(3))
+        await harness.play(Conditions(3))
 
 
-async def test_a_bug_comes_out_as_it_is(house: House) -> None:
+async def test_a_bug_comes_out_as_it_is(harness: RunnerHarness) -> None:
     async def fail(_planned: PlannedGame) -> GameRecord:
         raise ZeroDivisionError
 
-    house.act = fail
+    harness.act = fail
     with pytest.RaisesGroup(ZeroDivisionError, flatten_subgroups=True, allow_unwrapped=True):
-        await house.play()
+        await harness.play()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-async def test_the_first_signal_lets_running_games_finish(number: signal.Signals, house: House) -> None:
+async def test_the_first_signal_lets_running_games_finish(number: signal.Signals, harness: RunnerHarness) -> None:
     async def interrupt_third(planned: PlannedGame) -> GameRecord:
         if planned.game == 3:
             os.kill(os.getpid(), number)
             await trio.testing.wait_all_tasks_blocked()
-            while not house.told.stops:  # noqa: ASYNC110 - the signal comes by way of another thread
+            while not harness.told.stops:  # noqa: ASYNC110 - the signal comes by way of another thread
                 await trio.sleep(0.001)
         return game(planned.game)
 
-    house.act = interrupt_third
-    assert await house.play() is End.INTERRUPTED
-    assert house.journal == [1, 2, 3]
-    assert house.told.stops == 1
+    harness.act = interrupt_third
+    assert await harness.play() is End.INTERRUPTED
+    assert harness.journal == [1, 2, 3]
+    assert harness.told.stops == 1
 
 
-async def test_the_second_signal_cuts_them_off(house: House) -> None:
+async def test_the_second_signal_cuts_them_off(harness: RunnerHarness) -> None:
     async def never_end(planned: PlannedGame) -> GameRecord:
         os.kill(os.getpid(), signal.SIGINT)
-        while not house.told.stops:  # noqa: ASYNC110 - as above
+        while not harness.told.stops:  # noqa: ASYNC110 - as above
             await trio.sleep(0.001)
         os.kill(os.getpid(), signal.SIGINT)
         await trio.sleep_forever()
         raise AssertionError(planned)
 
-    house.act = never_end
-    assert await house.play() is End.INTERRUPTED
-    assert house.journal == []
-    assert house.at_a_time == 0
-    house.act = house.won
-    assert await house.play() is End.DONE
-    assert house.journal == ALL
+    harness.act = never_end
+    assert await harness.play() is End.INTERRUPTED
+    assert harness.journal == []
+    assert harness.at_a_time == 0
+    harness.act = harness.won
+    assert await harness.play() is End.DONE
+    assert harness.journal == ALL
 
 
-async def test_pinned_programs_have_cores_of_their_own(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(match.runner, "usable_cores", lambda: [0, 2, 4, 6, 8])
+async def test_pinned_programs_have_cores_of_their_own(harness: RunnerHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spielleiter.match.runner, "usable_cores", lambda: [0, 2, 4, 6, 8])
 
     async def rest(planned: PlannedGame) -> GameRecord:
         await trio.testing.wait_all_tasks_blocked()
         return game(planned.game)
 
-    house.act = rest
-    assert await house.play(Conditions(2, is_pinned=True)) is End.DONE
-    assert set(house.cores) == {((0,), (2,)), ((4,), (6,))}
+    harness.act = rest
+    assert await harness.play(Conditions(2, is_pinned=True)) is End.DONE
+    assert set(harness.cores) == {((0,), (2,)), ((4,), (6,))}
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system binds no process to cores")
 def test_games_have_cores_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(match.runner, "usable_cores", lambda: [0, 2, 4, 6, 8])
+    monkeypatch.setattr(spielleiter.match.runner, "usable_cores", lambda: [0, 2, 4, 6, 8])
     assert places(Conditions(2, cores_per_game=2)) == [((0, 2), (0, 2)), ((4, 6), (4, 6))]
     assert places(Conditions(1, is_pinned=True, cores_per_game=4)) == [((0, 2), (4, 6))]
     assert len(places(Conditions(9, cores_per_game=1))) == 5
@@ -267,21 +269,21 @@ def test_games_have_cores_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_more_games_are_played_at_a_time_than_have_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(match.runner, "usable_cores", lambda: [0, 2, 4, 6, 8])
+    monkeypatch.setattr(spielleiter.match.runner, "usable_cores", lambda: [0, 2, 4, 6, 8])
     assert fair_concurrency(2, 2) == (2, None)
     assert fair_concurrency(3, 2) == (2, "5 processor cores, 2 for each game: 2 games at a time, not 3")
 
 
-async def test_there_must_be_enough_cores(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(match.runner, "usable_cores", lambda: [0, 1, 2])
+async def test_there_must_be_enough_cores(harness: RunnerHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spielleiter.match.runner, "usable_cores", lambda: [0, 1, 2])
     with pytest.raises(SetupError, match="2 games at a time with a core for each program need 4 cores, there are 3"):
-        await house.play(Conditions(2, is_pinned=True))
-    assert await house.play(Conditions(1, is_pinned=True)) is End.DONE
+        await harness.play(Conditions(2, is_pinned=True))
+    assert await harness.play(Conditions(1, is_pinned=True)) is End.DONE
 
 
-async def test_unpinned_programs_run_anywhere(house: House) -> None:
-    await house.play(Conditions(2))
-    assert set(house.cores) == {(None, None)}
+async def test_unpinned_programs_run_anywhere(harness: RunnerHarness) -> None:
+    await harness.play(Conditions(2))
+    assert set(harness.cores) == {(None, None)}
 
 
 def test_cores_are_counted() -> None:
@@ -289,14 +291,14 @@ def test_cores_are_counted() -> None:
 
 
 @pytest.mark.parametrize("missing", [0, 1])
-async def test_a_program_that_cannot_play_ends_the_match(missing: int, house: House) -> None:
+async def test_a_program_that_cannot_play_ends_the_match(missing: int, harness: RunnerHarness) -> None:
     async def nobody_comes(planned: PlannedGame) -> GameRecord:
         await trio.lowlevel.checkpoint()
         return fault(planned.game, missing, Verdict.NO_START, is_counted=False)
 
-    house.act = nobody_comes
-    assert await house.play() is End.UNFIT
-    assert house.journal == [1, 2]
+    harness.act = nobody_comes
+    assert await harness.play() is End.UNFIT
+    assert harness.journal == [1, 2]
 
 
 def test_no_more_games_are_played_at_a_time_than_can_be_judged() -> None:

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from match.season import season_text
-from server.editions import EDITIONS
+from spielleiter.match.season import season_text
+from spielleiter.server.editions import EDITIONS
 
 
 @pytest.mark.parametrize("name", EDITIONS)

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from match.errors import SetupError
-from match.plan import Opening, plan_games
-from match.setup import Entrant, MatchSetup, Patience
+from spielleiter.match.errors import SetupError
+from spielleiter.match.plan import Opening, plan_games
+from spielleiter.match.setup import Entrant, MatchSetup, Patience
 
 SETUP = MatchSetup(
     entrants=(Entrant("new", "builtin:greedy"), Entrant("old", "./old", can_timeout=False)),

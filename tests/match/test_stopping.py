@@ -5,12 +5,12 @@ import random
 
 import pytest
 
-from match.errors import SetupError
-from match.records import GameRecord
-from match.setup import MatchSetup
-from match.statistics import count_pairs, count_results
-from match.stopping import _SoFar, sprt_of, stop_rule
-from tests.match.games import game, whole_match
+from spielleiter.match.errors import SetupError
+from spielleiter.match.records.game_record import GameRecord
+from spielleiter.match.setup import MatchSetup
+from spielleiter.match.stats.counts import count_pairs, count_results
+from spielleiter.match.stopping import _SoFar, sprt_of, stop_rule
+from tests.match.sample_records import game, whole_match
 from tests.match.test_setup import SETUP
 
 PLAIN = dataclasses.replace(SETUP, sprt=None, significance=None, min_games=0)

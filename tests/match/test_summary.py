@@ -11,7 +11,7 @@ from statistics import fmean, median
 
 import pytest
 
-from match.records import (
+from spielleiter.match.records.game_record import (
     BAD_MESSAGE_VERDICTS,
     CRASH_VERDICTS,
     ILLEGAL_VERDICTS,
@@ -22,10 +22,10 @@ from match.records import (
     GameRecord,
     Verdict,
 )
-from match.sprt import Sprt
-from match.statistics import Estimate, Tally, elo_of_score
-from match.summary import HISTOGRAM_EDGES, Incident, StartSummary, summarise
-from tests.match.games import NAMES, fault, game, whole_match
+from spielleiter.match.stats.counts import Estimate, Tally, elo_of_score
+from spielleiter.match.stats.sprt import Sprt
+from spielleiter.match.summary import HISTOGRAM_EDGES, Incident, StartSummary, summarise
+from tests.match.sample_records import NAMES, fault, game, whole_match
 
 FAULTS = [verdict for verdict in VERDICTS if verdict not in {Verdict.REGULAR, *UNCOUNTED_VERDICTS}]
 

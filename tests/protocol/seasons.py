@@ -9,9 +9,9 @@ from typing import Final, cast
 
 from lxml import etree
 
-from protocol.dialect import Dialect
-from protocol.messages import Message
-from protocol.reading import Element
+from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.messages import Message
+from spielleiter.protocol.reading import Element
 from tests.protocol.recordings import read_streams
 from tests.protocol.streams import SAMPLES
 from tests.shared import SHARED

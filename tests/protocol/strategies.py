@@ -9,11 +9,11 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from game.blokus.move import SetMove, SkipMove
-from game.blokus.polyomino import Color, Rotation, Shape
-from game.blokus.rulesets import BLOKUS_2021
-from game.blokus.state import BlokusState
-from protocol.messages import (
+from spielleiter.game.blokus.move import SetMove, SkipMove
+from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
+from spielleiter.game.blokus.rulesets import BLOKUS_2021
+from spielleiter.game.blokus.state import BlokusState
+from spielleiter.protocol.messages import (
     Aggregation,
     AuthenticateRequest,
     CancelRequest,

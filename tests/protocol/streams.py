@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from protocol.connection import Connection, ConnectionClosed, Event
-from protocol.errors import RemoteProtocolError
-from protocol.limits import AFTER_JOIN, Limits
-from protocol.reader import PacketReader
-from protocol.reading import Element
+from spielleiter.protocol.connection import Connection, ConnectionClosed, Event
+from spielleiter.protocol.errors import RemoteProtocolError
+from spielleiter.protocol.limits import AFTER_JOIN, Limits
+from spielleiter.protocol.reader import PacketReader
+from spielleiter.protocol.reading import Element
 
 SAMPLES: Final = Path(__file__).parent / "samples"
 LATEST: Final = {path.stem: path.read_bytes() for path in sorted((SAMPLES / "blokus-2021").glob("*.xml"))}

@@ -16,15 +16,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from protocol import reader as reader_module
-from protocol.connection import Connection, Role
-from protocol.dialect import Dialect
-from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
-from protocol.dialects.blokus_2027 import BLOKUS_2027
-from protocol.errors import Refusal, RemoteProtocolError
-from protocol.limits import AFTER_JOIN, BEFORE_JOIN, Limits
-from protocol.reader import PacketReader
-from protocol.tree import TreeBuilder, new_parser
+from spielleiter.protocol import reader as reader_module
+from spielleiter.protocol.connection import Connection, Role
+from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027
+from spielleiter.protocol.errors import Refusal, RemoteProtocolError
+from spielleiter.protocol.limits import AFTER_JOIN, BEFORE_JOIN, Limits
+from spielleiter.protocol.reader import PacketReader
+from spielleiter.protocol.tree import TreeBuilder, new_parser
 from tests.effort import examples
 from tests.fuzz import CORPUS
 from tests.protocol.streams import LATEST, ONE_LINE_MOVE, Cut, all_packets, byte_by_byte, outcomes, stream_of, whole

@@ -8,14 +8,14 @@ from typing import cast
 import pytest
 from lxml import etree
 
-from game.blokus.polyomino import Shape
-from game.blokus.rulesets import RULES_2021
-from game.blokus.state import BlokusState
-from protocol.dialect import Dialect
-from protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
-from protocol.dialects.lobby import attribute_reader, attribute_writer, close_writer, read_close
-from protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
-from protocol.messages import (
+from spielleiter.game.blokus.polyomino import Shape
+from spielleiter.game.blokus.rulesets import RULES_2021
+from spielleiter.game.blokus.state import BlokusState
+from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
+from spielleiter.protocol.dialects.lobby import attribute_reader, attribute_writer, close_writer, read_close
+from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
+from spielleiter.protocol.messages import (
     CancelRequest,
     CloseConnection,
     JoinRequest,
@@ -27,7 +27,7 @@ from protocol.messages import (
     UnknownPacket,
     UnreadableData,
 )
-from protocol.reading import Element
+from spielleiter.protocol.reading import Element
 
 
 def decode(dialect: Dialect, text: str, notes: list[str] | None = None) -> object:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from protocol.errors import LocalProtocolError, ProtocolError, Refusal, RemoteProtocolError
-from protocol.messages import UnknownPacket
+from spielleiter.protocol.errors import LocalProtocolError, ProtocolError, Refusal, RemoteProtocolError
+from spielleiter.protocol.messages import UnknownPacket
 
 
 def test_a_remote_error_says_what_was_wrong_and_keeps_what_was_understood() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from protocol.limits import AFTER_JOIN, BEFORE_JOIN, FROM_SERVER, REPORT_FROM_SERVER, Limits
+from spielleiter.protocol.limits import AFTER_JOIN, BEFORE_JOIN, FROM_SERVER, REPORT_FROM_SERVER, Limits
 
 
 def test_the_defaults_are_those_of_a_stranger() -> None:

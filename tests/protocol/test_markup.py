@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocol.markup import MarkupScanner, end_of_markups
+from spielleiter.protocol.markup import MarkupScanner, end_of_markups
 from tests.effort import examples
 
 MARKUP = {

@@ -8,8 +8,8 @@ from typing import cast
 import pytest
 from msgspec import Struct
 
-from protocol import messages
-from protocol.messages import AuthenticateRequest, Joined, JoinRequest, Left
+from spielleiter.protocol import messages
+from spielleiter.protocol.messages import AuthenticateRequest, Joined, JoinRequest, Left
 
 STRUCTS = [value for value in vars(messages).values() if isinstance(value, type) and issubclass(value, Struct)]
 DATACLASSES = [value for value in vars(messages).values() if dataclasses.is_dataclass(value)]

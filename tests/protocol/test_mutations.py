@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocol.connection import Connection, ConnectionClosed, Event, Role, StreamEnd
-from protocol.dialect import Dialect
-from protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
-from protocol.errors import Refusal, RemoteProtocolError
-from protocol.limits import AFTER_JOIN
+from spielleiter.protocol.connection import Connection, ConnectionClosed, Event, Role, StreamEnd
+from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
+from spielleiter.protocol.errors import Refusal, RemoteProtocolError
+from spielleiter.protocol.limits import AFTER_JOIN
 from tests.effort import examples
 from tests.protocol.streams import LATEST, ONE_LINE_MOVE, in_random_pieces, stream_of
 

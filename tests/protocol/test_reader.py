@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from protocol.errors import Refusal, RemoteProtocolError
-from protocol.limits import BEFORE_JOIN, Limits
-from protocol.reader import PacketReader
-from protocol.reading import Element
+from spielleiter.protocol.errors import Refusal, RemoteProtocolError
+from spielleiter.protocol.limits import BEFORE_JOIN, Limits
+from spielleiter.protocol.reader import PacketReader
+from spielleiter.protocol.reading import Element
 from tests.protocol.streams import (
     CUTS,
     LATEST,

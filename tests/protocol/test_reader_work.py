@@ -7,9 +7,9 @@ from xml.parsers.expat import XMLParserType
 
 import pytest
 
-from protocol.limits import BEFORE_JOIN, Limits
-from protocol.reader import PacketReader
-from protocol.reading import Element
+from spielleiter.protocol.limits import BEFORE_JOIN, Limits
+from spielleiter.protocol.reader import PacketReader
+from spielleiter.protocol.reading import Element
 from tests.protocol.streams import ONE_LINE_MOVE, Cut, byte_by_byte, in_random_pieces, whole
 
 

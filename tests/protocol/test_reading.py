@@ -9,9 +9,9 @@ from typing import cast
 import pytest
 from lxml import etree
 
-from protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
-from protocol.messages import Aggregation, UnknownPacket
-from protocol.reading import (
+from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
+from spielleiter.protocol.messages import Aggregation, UnknownPacket
+from spielleiter.protocol.reading import (
     Element,
     Reading,
     UnreadableError,

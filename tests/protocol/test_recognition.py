@@ -6,11 +6,11 @@ from typing import cast
 import pytest
 from lxml import etree
 
-from protocol.dialect import Dialect
-from protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
-from protocol.dialects.blokus_2027 import BLOKUS_2027
-from protocol.dialects.hase_und_igel_2018 import HASE_UND_IGEL_2018
-from protocol.messages import (
+from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
+from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027
+from spielleiter.protocol.dialects.hase_und_igel_2018 import HASE_UND_IGEL_2018
+from spielleiter.protocol.messages import (
     CloseConnection,
     ErrorPacket,
     Left,
@@ -25,9 +25,9 @@ from protocol.messages import (
     UnreadableData,
     WelcomeMessage,
 )
-from protocol.reading import Element
-from protocol.recognition import Recogniser
-from server.editions import EDITIONS
+from spielleiter.protocol.reading import Element
+from spielleiter.protocol.recognition import Recogniser
+from spielleiter.server.editions import EDITIONS
 from tests.protocol.seasons import samples
 
 DIALECTS = [edition.dialect for edition in EDITIONS.values()]

@@ -6,18 +6,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from game.blokus.polyomino import Shape
-from game.blokus.rulesets import RULES_2027
-from game.blokus.state import BlokusState
-from protocol.dialect import Dialect
-from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
-from protocol.dialects.blokus_2021_r1 import BLOKUS_2021_R1
-from protocol.dialects.blokus_2021_r2 import BLOKUS_2021_R2
-from protocol.dialects.blokus_2027 import BLOKUS_2027
-from protocol.dialects.hase_und_igel_2018 import HASE_UND_IGEL_2018
-from protocol.errors import LocalProtocolError
-from protocol.messages import Memento, MoveRequest, RoomData, RoomMessage, WelcomeMessage
-from protocol.room_writer import RoomWriter
+from spielleiter.game.blokus.polyomino import Shape
+from spielleiter.game.blokus.rulesets import RULES_2027
+from spielleiter.game.blokus.state import BlokusState
+from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+from spielleiter.protocol.dialects.blokus_2021_r1 import BLOKUS_2021_R1
+from spielleiter.protocol.dialects.blokus_2021_r2 import BLOKUS_2021_R2
+from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027
+from spielleiter.protocol.dialects.hase_und_igel_2018 import HASE_UND_IGEL_2018
+from spielleiter.protocol.errors import LocalProtocolError
+from spielleiter.protocol.messages import Memento, MoveRequest, RoomData, RoomMessage, WelcomeMessage
+from spielleiter.protocol.room_writer import RoomWriter
 from tests.protocol import strategies
 from tests.protocol.strategies import random_game
 

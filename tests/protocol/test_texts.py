@@ -8,11 +8,11 @@ from typing import cast
 import pytest
 from lxml import etree
 
-from game.api import Outcome, Seat
-from game.blokus.move import BlokusMistake, SetMove, SkipMove
-from game.blokus.polyomino import Color, Rotation, Shape
-from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
-from protocol.messages import (
+from spielleiter.game.api import Outcome, Seat
+from spielleiter.game.blokus.move import BlokusMistake, SetMove, SkipMove
+from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
+from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+from spielleiter.protocol.messages import (
     AuthenticateRequest,
     CancelRequest,
     Departure,
@@ -47,8 +47,8 @@ from protocol.messages import (
     UnreadableData,
     WelcomeMessage,
 )
-from protocol.reading import Element
-from protocol.texts import LEFT_REASON, MoveRefusal
+from spielleiter.protocol.reading import Element
+from spielleiter.protocol.texts import LEFT_REASON, MoveRefusal
 from tests.protocol.strategies import random_game
 from tests.protocol.streams import LATEST
 

@@ -9,8 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from protocol import writer
-from protocol.writer import Body, attribute, boolean, element, escape_attribute, escape_text, leaf, typed_element
+from spielleiter.protocol import writer
+from spielleiter.protocol.writer import (
+    Body,
+    attribute,
+    boolean,
+    element,
+    escape_attribute,
+    escape_text,
+    leaf,
+    typed_element,
+)
 
 NOT_XML = "\x00\x01\x08\x0b\x0c\x0e\x1f\ud800\udfff\ufffe\uffff"
 

@@ -6,15 +6,15 @@ import re
 from html import unescape
 from xml.sax.saxutils import escape
 
-from server import events
-from tests.server.house import Caller, Game, House, legal_move, sample
+from spielleiter.server import events
+from tests.server.harness import Caller, Game, ServerHarness, legal_move, sample
 
 
-def refusals(house: House, caller: Caller) -> list[tuple[str, str]]:
+def refusals(harness: ServerHarness, caller: Caller) -> list[tuple[str, str]]:
     """Kind and text of everything that was refused to this caller."""
     return [
         (each.fault.value, each.text) if isinstance(each, events.RequestRefused) else (each.refusal, each.text)
-        for each in house.happenings
+        for each in harness.server_events
         if isinstance(each, events.RequestRefused | events.ProtocolBroken) and each.connection == caller.label
     ]
 
@@ -51,8 +51,8 @@ class Bystanders:
         self._game = game
 
     @classmethod
-    async def in_house(cls, house: House) -> Bystanders:
-        return cls(await house.game())
+    async def in_house(cls, harness: ServerHarness) -> Bystanders:
+        return cls(await harness.game())
 
     async def have_noticed_nothing(self) -> None:
         game = self._game

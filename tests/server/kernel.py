@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import trio
 
-from server.clock import Arrival
-from server.stamps import StampReader
+from spielleiter.server.core.clock import Arrival
+from spielleiter.server.net.time_stamps import StampReader
 
 WALL = 1_790_000_000.0
 

@@ -13,14 +13,14 @@ from typing import Any
 
 import trio
 
-from client.admin import AdminClient
-from client.player import GameReport, Player, Responder
-from client.strategies import make_responder
-from server.config import Config
-from server.editions import EDITIONS
-from server.listener import Listening, serve
+from spielleiter.client.admin import AdminClient
+from spielleiter.client.player import GameReport, Player, Responder
+from spielleiter.client.strategies import make_responder
+from spielleiter.server.app import Listening, serve
+from spielleiter.server.config.config import Config
+from spielleiter.server.editions import EDITIONS
 from tests.patience import PATIENCE
-from tests.server.house import GAME_TYPE, PASSWORD
+from tests.server.harness import GAME_TYPE, PASSWORD
 
 DIALECT = EDITIONS["blokus-2021-r3"].dialect
 USUAL: dict[str, Any] = {

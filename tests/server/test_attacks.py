@@ -1,6 +1,6 @@
 """What somebody does who has read the source: it costs its sender the game or its connection, and nobody else a thing.
 
-Whole servers in virtual time. What such clients cost in real time, `bench.bench_hostile` measures.
+Whole servers in virtual time. What such clients cost in real time, `spielleiter.bench.bench_hostile` measures.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import pytest
 import trio
 from trio.testing import memory_stream_pair, wait_all_tasks_blocked
 
-from protocol.messages import MoveData, RoomMessage
-from server import events
-from server.room import Room
-from tests.server.house import Caller, House, legal_move, open_house
+from spielleiter.protocol.messages import MoveData, RoomMessage
+from spielleiter.server import events
+from spielleiter.server.core.room import Room
+from tests.server.all_games import joined, open_all_games
+from tests.server.harness import Caller, ServerHarness, legal_move, open_harness
 from tests.server.kernel import KernelWire, Machine
-from tests.server.town import joined, open_town
 from tests.server.wires import ThrottledWire
 
 GAME_2027 = "swc_2027_blokus"
@@ -35,14 +35,14 @@ def move_of(room: Room) -> bytes:
 
 async def test_whoever_fills_its_outbox_does_not_keep_its_clock_from_starting(autojump_clock: object) -> None:
     """It has errors told to it without end, takes just enough to stay connected, and moves when it likes to."""
-    async with open_town() as town:
+    async with open_all_games() as harness:
         wire = ThrottledWire()
         near, _ = memory_stream_pair()
-        honest = await joined(town, GAME_2027)
-        staller = await town.call_over(near, wire)
+        honest = await joined(harness, GAME_2027)
+        staller = await harness.call_over(near, wire)
         await wire.feed.send_all(JOIN_2027)
         await wait_all_tasks_blocked()
-        (room,) = town.server.lobby.rooms.values()
+        (room,) = harness.server.lobby.rooms.values()
         wire.capacity = 0
         await wire.feed.send_all(REFUSED * 20)
         await honest.says(move_of(room))
@@ -52,11 +52,11 @@ async def test_whoever_fills_its_outbox_does_not_keep_its_clock_from_starting(au
             wire.take(1)
         await wire.feed.send_all(move_of(room))
         await wait_all_tasks_blocked()
-        (verdict,) = town.happened(events.TimeVerdict)
+        (verdict,) = harness.happened(events.TimeVerdict)
         assert (verdict.seat, verdict.is_hard) == (1, True)
-        ended = next(each for each in town.happened(events.GameEnded))
+        ended = next(each for each in harness.happened(events.GameEnded))
         assert ended.causes == ("REGULAR", "HARD_TIMEOUT")
-        latest = town.config.delivery_timeout + town.config.hard_timeout
+        latest = harness.config.delivery_timeout + harness.config.hard_timeout
         assert verdict.think_time <= latest < trio.current_time() - asked
         assert staller.label not in {each.label for each in room.observers}
 
@@ -71,35 +71,35 @@ IN_TIME, LATE = 1.9, 2.1
 class Stamped:
     """A game whose first player is on move and sits behind a simulated kernel."""
 
-    house: House
+    harness: ServerHarness
     room: Room
     machine: Machine
     wire: KernelWire
     other: Caller
 
     def verdicts(self) -> list[tuple[int, float]]:
-        return [(each.seat, each.think_time) for each in self.house.happened(events.TimeVerdict)]
+        return [(each.seat, each.think_time) for each in self.harness.happened(events.TimeVerdict)]
 
 
-async def stamped_game(house: House, *, waits: float = 0.0) -> Stamped:
+async def stamped_game(harness: ServerHarness, *, waits: float = 0.0) -> Stamped:
     """The first player waits for the second one for so many seconds; the request has just gone out."""
     machine = Machine()
     wire = KernelWire(machine)
     near, _ = memory_stream_pair()
-    admin = await house.admin()
-    room_id, codes = await house.prepare(admin)
-    await house.call_over(near, wire)
+    admin = await harness.admin()
+    room_id, codes = await harness.prepare(admin)
+    await harness.call_over(near, wire)
     wire.arrive(f'<protocol><joinPrepared reservationCode="{codes[0]}"/>'.encode())
     await trio.sleep(waits)
-    other = await house.sit(codes[1])
+    other = await harness.sit(codes[1])
     await wait_all_tasks_blocked()
-    return Stamped(house, house.server.lobby.rooms[room_id], machine, wire, other)
+    return Stamped(harness, harness.server.lobby.rooms[room_id], machine, wire, other)
 
 
 async def test_a_tail_sent_out_of_order_does_not_make_a_late_move_early(autojump_clock: object) -> None:
     """The kernel stamps what is read at one go by its last part, which has been there long before the first."""
-    async with open_house() as house:
-        game = await stamped_game(house)
+    async with open_harness() as harness:
+        game = await stamped_game(harness)
         await trio.sleep(0.1)
         stamp = game.machine.wall()
         await trio.sleep(8.9)
@@ -107,7 +107,7 @@ async def test_a_tail_sent_out_of_order_does_not_make_a_late_move_early(autojump
         await wait_all_tasks_blocked()
         ((seat, think_time),) = game.verdicts()
         assert seat == 0
-        assert think_time >= house.config.soft_timeout
+        assert think_time >= harness.config.soft_timeout
 
 
 @pytest.mark.parametrize("step", [-5.0, 5.0])
@@ -117,8 +117,8 @@ async def test_a_tail_sent_out_of_order_does_not_make_a_late_move_early(autojump
 async def test_a_step_of_the_wall_clock_decides_no_game(
     step: float, phase: str, think_time: float, lag: float, autojump_clock: object
 ) -> None:
-    async with open_house() as house:
-        game = await stamped_game(house, waits=300.0)
+    async with open_harness() as harness:
+        game = await stamped_game(harness, waits=300.0)
 
         async def passes(seconds: float, name: str) -> None:
             await trio.sleep(seconds / 2)
@@ -138,11 +138,11 @@ async def test_a_step_of_the_wall_clock_decides_no_game(
         game.wire.be_busy(is_busy=False)
         await wait_all_tasks_blocked()
         await passes(0.0, "read")
-        moves = house.happened(events.MovePlayed)
+        moves = harness.happened(events.MovePlayed)
         if think_time == LATE:
             ((seat, judged),) = game.verdicts()
             assert seat == 0
-            assert judged >= house.config.soft_timeout
+            assert judged >= harness.config.soft_timeout
         else:
             assert game.verdicts() == []
             assert moves[-1].think_time == pytest.approx(think_time)

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from game.blokus.move import SkipMove
-from protocol.messages import (
+from spielleiter.game.blokus.move import SkipMove
+from spielleiter.protocol.messages import (
     Cause,
     Departure,
     JoinPreparedRequest,
@@ -22,27 +22,27 @@ from protocol.messages import (
     TestModeRequest,
     TimeoutRequest,
 )
-from server import events
-from server.errors import Fault
-from tests.server.house import GAME_TYPE, open_house
-from tests.server.playbook import Guest, Table, first_move
+from spielleiter.server import events
+from spielleiter.server.errors import Fault
+from tests.server.harness import GAME_TYPE, open_harness
+from tests.server.room_harness import FakePeer, RoomHarness, first_move
 
 SKIP = SkipMove(None)  # never a colour's first move
 
 
-def a_table(**conduct: Any) -> Table:
-    """A table of edition r3 with this conduct."""
-    table = Table()
-    table.edition = dataclasses.replace(table.edition, policy=table.edition.policy.evolve(**conduct))
-    table.lobby.default_edition = table.edition
-    table.lobby._editions = {table.edition.game_type: table.edition}
-    return table
+def a_table(**conduct: Any) -> RoomHarness:
+    """A harness of edition r3 with this conduct."""
+    harness = RoomHarness()
+    harness.edition = dataclasses.replace(harness.edition, policy=harness.edition.policy.evolve(**conduct))
+    harness.lobby.default_edition = harness.edition
+    harness.lobby._editions = {harness.edition.game_type: harness.edition}
+    return harness
 
 
-def prepared(table: Table) -> tuple[str, list[str], Guest]:
+def prepared(harness: RoomHarness) -> tuple[str, list[str], FakePeer]:
     """Room, codes, and the administrator who observes it; everything has been heard."""
-    admin = table.guest("admin", is_admin=True)
-    room_id, codes = table.prepare(admin)
+    admin = harness.fake_peer("admin", is_admin=True)
+    room_id, codes = harness.prepare(admin)
     admin.says(ObserveRequest(room_id))
     admin.hears()
     return room_id, codes, admin
@@ -50,9 +50,9 @@ def prepared(table: Table) -> tuple[str, list[str], Guest]:
 
 @pytest.mark.parametrize("together", [False, True])
 def test_joins_reserved_together(together: bool) -> None:
-    table = a_table(joins_reserved_together=together)
-    _, codes, _ = prepared(table)
-    one, two = table.guest("one"), table.guest("two")
+    harness = a_table(joins_reserved_together=together)
+    _, codes, _ = prepared(harness)
+    one, two = harness.fake_peer("one"), harness.fake_peer("two")
     one.says(JoinPreparedRequest(codes[0]))
     assert one.hears() == ([] if together else ["joined"])
     two.says(JoinPreparedRequest(codes[1]))
@@ -63,8 +63,8 @@ def test_joins_reserved_together(together: bool) -> None:
 
 @pytest.mark.parametrize("is_told", [True, False])
 def test_tells_violators_the_result(is_told: bool) -> None:
-    table = a_table(tells_violators_the_result=is_told)
-    room, admin, one, two = table.game()
+    harness = a_table(tells_violators_the_result=is_told)
+    room, admin, one, two = harness.game()
     assert one.moves(room, SKIP) is not None
     result = "result RULE_VIOLATION REGULAR 02 winners [1]"
     told = [result, "left"] if is_told else []
@@ -75,8 +75,8 @@ def test_tells_violators_the_result(is_told: bool) -> None:
 
 @pytest.mark.parametrize("is_kept", [False, True])
 def test_keeps_violators(is_kept: bool) -> None:
-    table = a_table(keeps_violators=is_kept, ends_players_streams=False)
-    room, _, one, _ = table.game()
+    harness = a_table(keeps_violators=is_kept, ends_players_streams=False)
+    room, _, one, _ = harness.game()
     error = one.moves(room, SKIP)
     assert (error is None) == is_kept
     assert one.is_ended == (not is_kept)
@@ -84,19 +84,19 @@ def test_keeps_violators(is_kept: bool) -> None:
 
 @pytest.mark.parametrize("has_none", [False, True])
 def test_zeroes_offenders(has_none: bool) -> None:
-    table = a_table(zeroes_offenders=has_none)
-    room, _, one, two = table.game()
+    harness = a_table(zeroes_offenders=has_none)
+    room, _, one, two = harness.game()
     one.moves(room, first_move(room))
     two.moves(room, first_move(room))
     one.moves(room, SKIP)
-    (ended,) = table.happened(events.GameEnded)
+    (ended,) = harness.happened(events.GameEnded)
     assert ended.parts == ((0, 0 if has_none else 5), (2, 5))
 
 
 @pytest.mark.parametrize("cause", [Cause.LEFT, Cause.PROCESS_VIOLATION])
 def test_out_of_turn_cause(cause: Cause) -> None:
-    table = a_table(out_of_turn_cause=cause, ends_players_streams=False)
-    room, admin, one, two = table.game()
+    harness = a_table(out_of_turn_cause=cause, ends_players_streams=False)
+    room, admin, one, two = harness.game()
     error = two.moves(room, first_move(room))
     assert (error is None) == (cause is not Cause.LEFT)
     assert two.is_ended == (cause is Cause.LEFT)
@@ -108,8 +108,8 @@ def test_out_of_turn_cause(cause: Cause) -> None:
 
 @pytest.mark.parametrize("is_first", [False, True])
 def test_tells_resuming_first(is_first: bool) -> None:
-    table = a_table(tells_resuming_first=is_first)
-    room, admin, one, _ = table.game(is_paused=True)
+    harness = a_table(tells_resuming_first=is_first)
+    room, admin, one, _ = harness.game(is_paused=True)
     admin.says(PauseRequest(room.id, is_paused=False))
     assert admin.hears() == (["paused False", "state 0"] if is_first else ["state 0", "paused False"])
     assert one.hears() == ["state 0", "request"]
@@ -117,15 +117,15 @@ def test_tells_resuming_first(is_first: bool) -> None:
 
 @pytest.mark.parametrize("is_told", [False, True])
 def test_sends_result_before_start(is_told: bool) -> None:
-    table = a_table(sends_result_before_start=is_told)
-    _, codes, admin = prepared(table)
-    one = table.guest("one")
+    harness = a_table(sends_result_before_start=is_told)
+    _, codes, admin = prepared(harness)
+    one = harness.fake_peer("one")
     one.says(JoinPreparedRequest(codes[0]))
     one.hears()
     one.leaves()
     result = ["result LEFT REGULAR 02 winners [1]"] if is_told else []
     assert admin.hears() == [*result, "left"]
-    assert table.happened(events.GameEnded) == []
+    assert harness.happened(events.GameEnded) == []
 
 
 @pytest.mark.parametrize(
@@ -136,55 +136,55 @@ def test_sends_result_before_start(is_told: bool) -> None:
     ],
 )
 def test_absent_players_left_whoever_never_came(who_left: bool, result: str) -> None:
-    table = a_table(sends_result_before_start=True, absent_players_left=True)
-    room_id, codes, admin = prepared(table)
+    harness = a_table(sends_result_before_start=True, absent_players_left=True)
+    room_id, codes, admin = prepared(harness)
     if who_left:
-        one = table.guest("one")
+        one = harness.fake_peer("one")
         one.says(JoinPreparedRequest(codes[0]))
-        table.lobby.drop(one.peer, Departure.LOST_CONNECTION)
+        harness.lobby.drop(one.peer, Departure.LOST_CONNECTION)
     else:
-        table.lobby.rooms[room_id].cancel()
+        harness.lobby.rooms[room_id].cancel()
     assert admin.hears() == [result, "left"]
 
 
 def test_absent_players_left_and_who_is_there_has_won() -> None:
-    table = a_table(sends_result_before_start=True, absent_players_left=True)
-    room_id, codes, admin = prepared(table)
-    one = table.guest("one")
+    harness = a_table(sends_result_before_start=True, absent_players_left=True)
+    room_id, codes, admin = prepared(harness)
+    one = harness.fake_peer("one")
     one.says(JoinPreparedRequest(codes[1]))
     one.hears()
-    table.lobby.rooms[room_id].cancel()
+    harness.lobby.rooms[room_id].cancel()
     assert admin.hears() == ["result LEFT REGULAR 02 winners [1]", "left"]
 
 
 @pytest.mark.parametrize("timeout", [None, 60.0])
 def test_idle_timeout(timeout: float | None) -> None:
-    table = a_table(idle_timeout=timeout, ends_players_streams=False)
-    room, admin, one, two = table.game()
+    harness = a_table(idle_timeout=timeout, ends_players_streams=False)
+    room, admin, one, two = harness.game()
     one.moves(room, SKIP)  # and is gone
     two.hears()
-    table.advance(59.9)
+    harness.advance(59.9)
     assert not two.is_ended
-    table.advance(0.2)
+    harness.advance(0.2)
     assert two.is_ended == (timeout is not None)
     assert not admin.is_ended
 
 
 def test_idle_timeout_spares_who_has_said_something_since_and_who_plays_again() -> None:
-    table = a_table(idle_timeout=60.0, ends_players_streams=False, keeps_violators=True)
-    room, _, one, two = table.game()
+    harness = a_table(idle_timeout=60.0, ends_players_streams=False, keeps_violators=True)
+    room, _, one, two = harness.game()
     one.moves(room, SKIP)
     two.says(JoinRequest(GAME_TYPE))  # sits in a room again
     one.peer.heard += 1
-    table.advance(61.0)
+    harness.advance(61.0)
     assert not one.is_ended
     assert not two.is_ended
 
 
 @pytest.mark.parametrize("is_refused", [True, False])
 def test_refuses_unknown_players(is_refused: bool) -> None:
-    table = a_table(refuses_unknown_players=is_refused)
-    admin = table.guest("admin", is_admin=True)
+    harness = a_table(refuses_unknown_players=is_refused)
+    admin = harness.fake_peer("admin", is_admin=True)
     admin.says(TestModeRequest(is_enabled=True))
     admin.hears()
     error = admin.says(ScoreForPlayerRequest("nobody"))
@@ -197,14 +197,14 @@ def test_refuses_unknown_players(is_refused: bool) -> None:
 
 
 def test_a_slot_s_limits_change_with_its_next_request() -> None:
-    table = a_table()
-    room, admin, one, two = table.game()
+    harness = a_table()
+    room, admin, one, two = harness.game()
     assert admin.says(TimeoutRequest(room.id, 0, is_active=False)) is None
-    table.advance(1.9)
+    harness.advance(1.9)
     one.moves(room, first_move(room))
     two.moves(room, first_move(room))
-    table.advance(100.0)  # of ONE's second request
-    assert table.happened(events.GameEnded) == []
+    harness.advance(100.0)  # of ONE's second request
+    assert harness.happened(events.GameEnded) == []
     refused = admin.says(TimeoutRequest(room.id, 2, is_active=True))
     assert refused is not None
     assert refused.fault is Fault.BAD_SLOTS
@@ -214,8 +214,8 @@ def test_a_slot_s_limits_change_with_its_next_request() -> None:
     ("edition", "is_kept"), [("blokus-2021-r3", False), ("blokus-2027", True), ("blokus-2021-r1", False)]
 )
 async def test_keeps_refused(edition: str, is_kept: bool, autojump_clock: object) -> None:
-    async with open_house(edition) as house:
-        caller = await house.call()
+    async with open_harness(edition) as harness:
+        caller = await harness.call()
         await caller.says('<protocol><authenticate password="wrong"/>')
         heard = await caller.hears()
         assert (b"errorpacket" in heard) == (edition != "blokus-2021-r1")
@@ -225,27 +225,27 @@ async def test_keeps_refused(edition: str, is_kept: bool, autojump_clock: object
             assert b"close" not in heard.lower()
             await caller.says('<authenticate password="examplepassword"/>')
             assert await caller.hears() == b""
-            assert len(house.server.lobby.admins) == 1
+            assert len(harness.server.lobby.admins) == 1
 
 
 async def test_a_player_whose_request_was_refused_stays_in_its_game(autojump_clock: object) -> None:
-    async with open_house("blokus-2027") as house:
-        one, two = await house.call(), await house.call()
+    async with open_harness("blokus-2027") as harness:
+        one, two = await harness.call(), await harness.call()
         for caller in (one, two):
             await caller.says("<protocol><join/>")
-        (room,) = house.server.lobby.rooms.values()
+        (room,) = harness.server.lobby.rooms.values()
         for caller in (one, two):
             await caller.hears()
         await one.says('<joinRoom roomId="nowhere"/>')
         assert b"nowhere" in await one.hears()
         assert await two.hears() == b""
-        assert list(house.server.lobby.rooms) == [room.id]
+        assert list(harness.server.lobby.rooms) == [room.id]
 
 
 @pytest.mark.parametrize("fault", ["prepare", "join"])
 async def test_unanswered_faults(fault: str, autojump_clock: object) -> None:
-    async with open_house("blokus-2021-21.4.0") as house:
-        caller = await house.admin()
+    async with open_harness("blokus-2021-21.4.0") as harness:
+        caller = await harness.admin()
         await caller.hears()
         slots = '<slot displayName="a"/>' * 3
         await caller.says(f'<prepare gameType="{GAME_TYPE}">{slots}</prepare>' if fault == "prepare" else "<join/>")

@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from server.editions import EDITIONS, choose_default, choose_editions, editions_meant
-from server.errors import Fault, StartError
-from server.policy import Edition
+from spielleiter.server.core.policy import Edition
+from spielleiter.server.editions import EDITIONS, choose_default, choose_editions, editions_meant
+from spielleiter.server.errors import Fault, StartError
 
 GAME_TYPE = "swc_2021_blokus"
 FIRST = {edition.game_type: edition for edition in reversed(list(EDITIONS.values()))}
@@ -76,7 +76,7 @@ def test_a_refused_start_piece_is_told_every_one_that_some_game_takes() -> None:
 def test_a_value_without_a_list_of_known_ones_is_refused_in_the_games_own_words(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("server.editions.EDITIONS", {"hase-und-igel-2018": EDITIONS["hase-und-igel-2018"]})
+    monkeypatch.setattr("spielleiter.server.editions.EDITIONS", {"hase-und-igel-2018": EDITIONS["hase-und-igel-2018"]})
     (option,) = EDITIONS["hase-und-igel-2018"].game.option_names
     with pytest.raises(StartError, match="is not a board of this game"):
         choose_editions({}, {option: "SS"})

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from server.errors import ClockError, Fault, RequestError, ServerError, StartError
-from server.properties import ConfigError
-from server.replay import ReplayError
+from spielleiter.server.config.properties import ConfigError
+from spielleiter.server.errors import ClockError, Fault, RequestError, ServerError, StartError
+from spielleiter.server.record.replay import ReplayError
 
 
 @pytest.mark.parametrize("kind", [ClockError, RequestError, StartError, ConfigError, ReplayError])

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from server import events
-from server.errors import Fault
-from server.events import ConnectionOpened, EventStream, Happening, InternalError, RoomClosed
+from spielleiter.server import events
+from spielleiter.server.errors import Fault
+from spielleiter.server.events import ConnectionOpened, EventStream, InternalError, RoomClosed, ServerEvent
 
 
 def test_every_subscriber_hears_every_event_in_order_and_each_is_counted() -> None:
     stream = EventStream()
-    first: list[Happening] = []
-    second: list[Happening] = []
+    first: list[ServerEvent] = []
+    second: list[ServerEvent] = []
     stream.subscribe(first.append)
     stream.publish(RoomClosed("a"))
     stream.subscribe(second.append)
@@ -25,8 +25,8 @@ def test_every_subscriber_hears_every_event_in_order_and_each_is_counted() -> No
 
 def test_whoever_wants_to_hear_of_some_kinds_hears_of_no_others() -> None:
     stream = EventStream()
-    heard: list[Happening] = []
-    everything: list[Happening] = []
+    heard: list[ServerEvent] = []
+    everything: list[ServerEvent] = []
     stream.publish(RoomClosed("nobody listened"))
     stream.subscribe(heard.append, [RoomClosed])
     stream.publish(ConnectionOpened("c1", "host:1"))
@@ -39,7 +39,7 @@ def test_whoever_wants_to_hear_of_some_kinds_hears_of_no_others() -> None:
 
 
 @pytest.mark.parametrize(
-    ("happening", "reason"),
+    ("event", "reason"),
     [
         (events.RequestRefused("c1", Fault.ROOM_FULL, "no"), "room_full"),
         (events.MoveRefused("room", 0, "Ada", 3, 3, Fault.ILLEGAL_MOVE, "no"), "illegal_move"),
@@ -50,18 +50,18 @@ def test_whoever_wants_to_hear_of_some_kinds_hears_of_no_others() -> None:
         (events.ReservationExpired("room"), "reservation_timeout"),
     ],
 )
-def test_whoever_is_refused_something_is_counted_by_the_reason(happening: Happening, reason: str) -> None:
+def test_whoever_is_refused_something_is_counted_by_the_reason(event: ServerEvent, reason: str) -> None:
     stream = EventStream()
-    for each in (happening, RoomClosed("a"), happening):
+    for each in (event, RoomClosed("a"), event):
         stream.publish(each)
-    assert stream.refusals == {(type(happening).__name__, reason): 2}
+    assert stream.refusals == {(type(event).__name__, reason): 2}
 
 
 def test_a_subscriber_that_raises_keeps_nobody_from_hearing_and_is_told_to_the_others() -> None:
     stream = EventStream()
-    heard: list[Happening] = []
+    heard: list[ServerEvent] = []
 
-    def full_disk(_: Happening) -> None:
+    def full_disk(_: ServerEvent) -> None:
         raise OSError("No space left on device")
 
     stream.subscribe(full_disk)
@@ -83,7 +83,7 @@ def test_a_bug_says_where_it_was() -> None:
 
 
 @pytest.mark.parametrize("kind", sorted(events.KINDS, key=repr))
-def test_events_are_values_that_nobody_can_change(kind: type[Happening]) -> None:
+def test_events_are_values_that_nobody_can_change(kind: type[ServerEvent]) -> None:
     assert kind.__struct_config__.frozen
     assert not hasattr(kind, "__dict__") or "__dict__" not in kind.__dict__
     assert not any("password" in name for name in kind.__struct_fields__)

@@ -13,22 +13,22 @@ import pytest
 import trio
 from trio.testing import memory_stream_pair, wait_all_tasks_blocked
 
-from game.blokus.state import BlokusState
-from protocol.connection import Connection
-from protocol.reader import PacketReader
-from protocol.tree import TreeBuilder
-from server.audience import Audience
-from server.chair import Chair
-from server.clock import MoveClock
-from server.outbox import Outbox
-from server.peer import Peer
-from server.room import Room
-from server.session import Session
-from server.wire import SocketWire, StreamWire
+from spielleiter.game.blokus.state import BlokusState
+from spielleiter.protocol.connection import Connection
+from spielleiter.protocol.reader import PacketReader
+from spielleiter.protocol.tree import TreeBuilder
+from spielleiter.server.core.broadcaster import Broadcaster
+from spielleiter.server.core.clock import MoveClock
+from spielleiter.server.core.peer import Peer
+from spielleiter.server.core.player_slot import PlayerSlot
+from spielleiter.server.core.room import Room
+from spielleiter.server.net.outbox import Outbox
+from spielleiter.server.net.session import Session
+from spielleiter.server.net.wire import SocketWire, StreamWire
 from tests.patience import PATIENCE
-from tests.server.house import PASSWORD, House, open_house
+from tests.server.all_games import open_all_games, playing
+from tests.server.harness import PASSWORD, ServerHarness, open_harness
 from tests.server.serving import serving
-from tests.server.town import open_town, playing
 from tests.server.wires import ThrottledWire
 
 TRANSIENT = (
@@ -43,8 +43,8 @@ TRANSIENT = (
     SocketWire,
     ThrottledWire,
     Room,
-    Audience,
-    Chair,
+    Broadcaster,
+    PlayerSlot,
     MoveClock,
     BlokusState,
 )
@@ -78,119 +78,119 @@ def _without_collector() -> Iterator[None]:
     gc.enable()
 
 
-def end_all_sessions(house: House) -> None:
+def end_all_sessions(harness: ServerHarness) -> None:
     """A function of its own, so that no session is a local variable of a test that waits.
 
     A task that a deadline wakes up holds the Cancelled exception's traceback until the next task runs. From Python
     3.12 on this keeps the frames of all its callers alive, and with them their local variables.
     """
-    for session in list(house.server._sessions):
+    for session in list(harness.server._sessions):
         session.end("over")
 
 
-async def plays_to_the_end(house: House) -> None:
-    party = await house.game()
-    while house.server.lobby.rooms:
+async def plays_to_the_end(harness: ServerHarness) -> None:
+    party = await harness.game()
+    while harness.server.lobby.rooms:
         await party.play(1)
     await party.admin.hangs_up()
 
 
-async def lays_what_is_not_allowed(house: House) -> None:
-    party = await house.game()
+async def lays_what_is_not_allowed(harness: ServerHarness) -> None:
+    party = await harness.game()
     await party.one.says(f'<room roomId="{party.id}"><data class="sc.plugin2021.SkipMove"/></room>')
-    assert not house.server.lobby.rooms
+    assert not harness.server.lobby.rooms
 
 
-async def answers_too_late(house: House) -> None:
-    party = await house.game()
-    await trio.sleep(house.config.soft_timeout + 0.1)
+async def answers_too_late(harness: ServerHarness) -> None:
+    party = await harness.game()
+    await trio.sleep(harness.config.soft_timeout + 0.1)
     await party.play(1)
-    assert not house.server.lobby.rooms
+    assert not harness.server.lobby.rooms
 
 
-async def never_answers(house: House) -> None:
-    await house.game()
-    await trio.sleep(house.config.hard_timeout + 0.1)
-    assert not house.server.lobby.rooms
+async def never_answers(harness: ServerHarness) -> None:
+    await harness.game()
+    await trio.sleep(harness.config.hard_timeout + 0.1)
+    assert not harness.server.lobby.rooms
 
 
-async def hangs_up_amid_a_game(house: House) -> None:
-    party = await house.game()
+async def hangs_up_amid_a_game(harness: ServerHarness) -> None:
+    party = await harness.game()
     await party.play(3)
     await party.one.hangs_up()
-    assert not house.server.lobby.rooms
+    assert not harness.server.lobby.rooms
 
 
-async def is_cut_off_amid_a_packet(house: House) -> None:
-    party = await house.game()
+async def is_cut_off_amid_a_packet(harness: ServerHarness) -> None:
+    party = await harness.game()
     await party.one.says(b"<room")
     await party.one.ends_input()
-    assert not house.server.lobby.rooms
+    assert not harness.server.lobby.rooms
 
 
-async def is_called_off(house: House) -> None:
-    party = await house.game()
+async def is_called_off(harness: ServerHarness) -> None:
+    party = await harness.game()
     await party.admin.says(f'<pause roomId="{party.id}" pause="true"/><cancel roomId="{party.id}"/>')
-    admin = await house.admin()
-    room_id, codes = await house.prepare(admin)
-    await house.sit(codes[0])
+    admin = await harness.admin()
+    room_id, codes = await harness.prepare(admin)
+    await harness.sit(codes[0])
     await admin.says(f'<observe roomId="{room_id}"/><cancel roomId="{room_id}"/>')
-    await house.prepare(admin)
-    await trio.sleep(house.config.reservation_timeout + 1.0)
-    assert not house.server.lobby.rooms
+    await harness.prepare(admin)
+    await trio.sleep(harness.config.reservation_timeout + 1.0)
+    assert not harness.server.lobby.rooms
 
 
-async def takes_nothing(house: House) -> None:
-    party = await house.game()
+async def takes_nothing(harness: ServerHarness) -> None:
+    party = await harness.game()
     near, _ = memory_stream_pair()
     wire = ThrottledWire(0)
-    await house.call_over(near, wire)
+    await harness.call_over(near, wire)
     await wire.feed.send_all(f'<protocol><authenticate password="{PASSWORD}"/><observe roomId="{party.id}"/>'.encode())
     await wait_all_tasks_blocked()
     assert len(party.room.observers) == 2
-    await trio.sleep(house.config.outbox_timeout + 1.0)
-    assert not house.server.lobby.rooms  # nobody was on turn for so long without losing
+    await trio.sleep(harness.config.outbox_timeout + 1.0)
+    assert not harness.server.lobby.rooms  # nobody was on turn for so long without losing
 
 
-async def meets_a_bug(house: House) -> None:
-    party = await house.game()
+async def meets_a_bug(harness: ServerHarness) -> None:
+    party = await harness.game()
     party.room.record = None  # type: ignore[assignment]
     await party.play(1)
-    assert house.logged("internal_error")
+    assert harness.logged("internal_error")
 
 
-async def says_what_is_wrong(house: House) -> None:
+async def says_what_is_wrong(harness: ServerHarness) -> None:
     for data in BAD_BYTES:
-        await (await house.call()).says(data)
+        await (await harness.call()).says(data)
 
 
-async def is_ended_while_its_answer_is_delayed(house: House) -> None:
-    for _ in range(house.config.password_attempts):
-        await (await house.call()).says('<protocol><authenticate password="wrong"/>')
-    await (await house.call()).says('<protocol><authenticate password="wrong"/>')
-    assert house.logged("answer_delayed")
-    end_all_sessions(house)
+async def is_ended_while_its_answer_is_delayed(harness: ServerHarness) -> None:
+    for _ in range(harness.config.password_attempts):
+        await (await harness.call()).says('<protocol><authenticate password="wrong"/>')
+    await (await harness.call()).says('<protocol><authenticate password="wrong"/>')
+    assert harness.logged("answer_delayed")
+    end_all_sessions(harness)
 
 
-async def is_cancelled_with_the_server(house: House) -> None:
+async def is_cancelled_with_the_server(harness: ServerHarness) -> None:
     with trio.CancelScope() as scope:
         async with trio.open_nursery() as nursery:
             for _ in range(2):
                 _, far = memory_stream_pair()
-                nursery.start_soon(house.server.serve_wire, StreamWire(far), "host:1")
+                nursery.start_soon(harness.server.serve_wire, StreamWire(far), "host:1")
             await wait_all_tasks_blocked()
             scope.cancel()
-    await house.call()
+    await harness.call()
 
 
-Scenario = Callable[[House], Awaitable[None]]
+Scenario = Callable[[ServerHarness], Awaitable[None]]
 
 
-async def leave(house: House) -> None:
+async def leave(harness: ServerHarness) -> None:
     """Nobody stays, and nothing that was heard or noted is kept."""
-    end_all_sessions(house)
+    end_all_sessions(harness)
     await trio.sleep(100.0)
-    house.happenings.clear()
+    harness.server_events.clear()
 
 
 @pytest.mark.parametrize(
@@ -212,23 +212,23 @@ async def leave(house: House) -> None:
 )
 async def test_nothing_is_left_when_everybody_is_gone(scenario: Scenario, autojump_clock: object) -> None:
     before = alive()
-    async with open_house() as house:
-        await scenario(house)
+    async with open_harness() as harness:
+        await scenario(harness)
         assert alive() - before  # there is something to let go of
-        await leave(house)
+        await leave(harness)
         assert alive() - before == Counter()
 
 
 async def test_players_who_may_stay_after_a_game_are_not_kept_when_they_go(autojump_clock: object) -> None:
     before = alive()
-    async with open_town() as town:
-        room_id, one, two = await playing(town, "swc_2027_blokus")
+    async with open_all_games() as harness:
+        room_id, one, two = await playing(harness, "swc_2027_blokus")
         await one.says(f'<room roomId="{room_id}"><data class="nonsense"/></room>')
-        assert not town.server.lobby.rooms
+        assert not harness.server.lobby.rooms
         assert (alive() - before)["Peer"] == 2
         await one.hangs_up()
         await two.hangs_up()
-        town.happenings.clear()
+        harness.server_events.clear()
         assert trio.current_time() < 1.0
         assert alive() - before == Counter()
 

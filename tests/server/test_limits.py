@@ -15,21 +15,21 @@ import pytest
 import trio
 from trio.testing import memory_stream_pair, wait_all_tasks_blocked
 
-from server.config import DEFAULT_PASSWORD, SETTINGS, Config
-from server.events import REFUSALS
-from server.listener import Server, _lobby_settings
-from tests.server.house import GAME_TYPE, PASSWORD, Caller, House, open_house
+from spielleiter.server.app import Server, _lobby_settings
+from spielleiter.server.config.config import DEFAULT_PASSWORD, SETTINGS, Config
+from spielleiter.server.events import REFUSALS
+from tests.server.harness import GAME_TYPE, PASSWORD, Caller, ServerHarness, open_harness
 from tests.server.wires import ThrottledWire
 
 JOIN = f'<join gameType="{GAME_TYPE}"/>'
 SLOTS = '<slot displayName="" canTimeout="true" reserved="true"/>' * 2
 PREPARE = f'<prepare gameType="{GAME_TYPE}">{SLOTS}</prepare>'
 
-Beyond = Callable[[House], Awaitable[Caller]]
+Beyond = Callable[[ServerHarness], Awaitable[Caller]]
 
 
-async def says(house: House, data: str) -> Caller:
-    caller = await house.call()
+async def says(harness: ServerHarness, data: str) -> Caller:
+    caller = await harness.call()
     await caller.says("<protocol>" + data)
     return caller
 
@@ -37,8 +37,8 @@ async def says(house: House, data: str) -> Caller:
 def stranger(data: str) -> Beyond:
     """A connection that has not joined says this."""
 
-    async def beyond(house: House) -> Caller:
-        return await says(house, data)
+    async def beyond(harness: ServerHarness) -> Caller:
+        return await says(harness, data)
 
     return beyond
 
@@ -46,8 +46,8 @@ def stranger(data: str) -> Beyond:
 def begins(data: str) -> Beyond:
     """A stream that begins like this."""
 
-    async def beyond(house: House) -> Caller:
-        caller = await house.call()
+    async def beyond(harness: ServerHarness) -> Caller:
+        caller = await harness.call()
         await caller.says(data)
         return caller
 
@@ -57,8 +57,8 @@ def begins(data: str) -> Beyond:
 def player(data: str) -> Beyond:
     """A connection that has joined says this."""
 
-    async def beyond(house: House) -> Caller:
-        caller = await says(house, JOIN)
+    async def beyond(harness: ServerHarness) -> Caller:
+        caller = await says(harness, JOIN)
         await caller.hears()
         await caller.says(data)
         return caller
@@ -69,8 +69,8 @@ def player(data: str) -> Beyond:
 def administrator(data: str) -> Beyond:
     """A connection that has authenticated says this."""
 
-    async def beyond(house: House) -> Caller:
-        caller = await house.admin()
+    async def beyond(harness: ServerHarness) -> Caller:
+        caller = await harness.admin()
         await caller.says(data)
         return caller
 
@@ -80,66 +80,68 @@ def administrator(data: str) -> Beyond:
 def waiting(data: str, seconds: float) -> Beyond:
     """Somebody says this and nothing more for so long."""
 
-    async def beyond(house: House) -> Caller:
-        caller = await house.call()
+    async def beyond(harness: ServerHarness) -> Caller:
+        caller = await harness.call()
         await caller.says(data)
         await trio.sleep(seconds - 0.1)
-        assert not house.server.stream.refusals
+        assert not harness.server.stream.refusals
         await trio.sleep(0.2)
         return caller
 
     return beyond
 
 
-async def prepares_too_many(house: House) -> Caller:
-    admin = await house.admin()
-    for _ in range(house.config.rooms_waiting):
+async def prepares_too_many(harness: ServerHarness) -> Caller:
+    admin = await harness.admin()
+    for _ in range(harness.config.rooms_waiting):
         await admin.says(PREPARE)
-    assert not house.server.stream.refusals
-    assert len(house.server.lobby.rooms) == house.config.rooms_waiting
-    caller = await says(house, JOIN)
-    assert len(house.server.lobby.rooms) == house.config.rooms_waiting
+    assert not harness.server.stream.refusals
+    assert len(harness.server.lobby.rooms) == harness.config.rooms_waiting
+    caller = await says(harness, JOIN)
+    assert len(harness.server.lobby.rooms) == harness.config.rooms_waiting
     return caller
 
 
-async def observes_as_one_too_many(house: House) -> Caller:
-    game = await house.game()
+async def observes_as_one_too_many(harness: ServerHarness) -> Caller:
+    game = await harness.game()
     observe = f'<authenticate password="{PASSWORD}"/><observe roomId="{game.id}"/>'
-    for _ in range(house.config.observers_per_room - 1):
-        await says(house, observe)
-    assert not house.server.stream.refusals
-    return await says(house, observe)
+    for _ in range(harness.config.observers_per_room - 1):
+        await says(harness, observe)
+    assert not harness.server.stream.refusals
+    return await says(harness, observe)
 
 
-async def comes_to_no_reserved_seat(house: House) -> Caller:
-    admin = await house.admin()
-    _, codes = await house.prepare(admin)
-    caller = await house.sit(codes[0])
-    await trio.sleep(house.config.reservation_timeout - 0.1)
-    assert house.server.lobby.reservations
+async def comes_to_no_reserved_seat(harness: ServerHarness) -> Caller:
+    admin = await harness.admin()
+    _, codes = await harness.prepare(admin)
+    caller = await harness.sit(codes[0])
+    await trio.sleep(harness.config.reservation_timeout - 0.1)
+    assert harness.server.lobby.reservations
     await trio.sleep(0.2)
-    assert not house.server.lobby.reservations
+    assert not harness.server.lobby.reservations
     return caller
 
 
-async def guesses(house: House) -> Caller:
+async def guesses(harness: ServerHarness) -> Caller:
     wrong = '<authenticate password="wrong"/>'
-    for _ in range(house.config.password_attempts):
-        assert (await says(house, wrong)).is_ended
-    caller = await says(house, wrong)
+    for _ in range(harness.config.password_attempts):
+        assert (await says(harness, wrong)).is_ended
+    caller = await says(harness, wrong)
     assert not caller.is_ended
     await trio.sleep(1.1)
-    assert house.server.stream.refusals.pop(("RequestRefused", "wrong_password")) == house.config.password_attempts + 1
+    assert (
+        harness.server.stream.refusals.pop(("RequestRefused", "wrong_password")) == harness.config.password_attempts + 1
+    )
     return caller
 
 
 def deaf(seconds: float, data: str = "") -> Beyond:
     """A connection that takes nothing of what it is sent; what it says makes the server answer."""
 
-    async def beyond(house: House) -> Caller:
+    async def beyond(harness: ServerHarness) -> Caller:
         near, _ = memory_stream_pair()
         wire = ThrottledWire(0)
-        caller = await house.call_over(near, wire)
+        caller = await harness.call_over(near, wire)
         await wire.feed.send_all(f'<protocol><authenticate password="{PASSWORD}"/>{data}'.encode())
         await wait_all_tasks_blocked()
         await trio.sleep(seconds)
@@ -281,18 +283,20 @@ async def test_beyond_a_limit(row: Row, autojump_clock: object) -> None:
     for name, default in row.defaults.items():
         assert getattr(Config(), name) == default
         assert name in {each.field for each in SETTINGS}
-    async with open_house(**row.settings) as house:
-        caller = await row.beyond(house)
+    async with open_harness(**row.settings) as harness:
+        caller = await row.beyond(harness)
         heard = (await caller.hears()).decode()
         if row.told is None:
             assert heard == ""
         else:
             assert row.told in heard
         kind, reason = row.reason
-        assert dict(house.server.stream.refusals) == {(kind, reason): 1}
-        told = [each for each in house.happenings if type(each) in REFUSALS and REFUSALS[type(each)](each) == reason]
+        assert dict(harness.server.stream.refusals) == {(kind, reason): 1}
+        told = [
+            each for each in harness.server_events if type(each) in REFUSALS and REFUSALS[type(each)](each) == reason
+        ]
         assert [type(each).__name__ for each in told] == [kind]
-        assert house.happened(type(told[0])) == told
+        assert harness.happened(type(told[0])) == told
 
 
 @pytest.mark.parametrize(

@@ -10,21 +10,21 @@ from pathlib import Path
 import pytest
 import trio
 
-from client.admin import AdminClient
-from client.player import GameReport, Player, Responder
-from client.strategies import make_responder
-from game.api import State
-from protocol.messages import Memento, MoveData, Result
-from protocol.writer import typed_element
-from server import events
-from server.config import load_config
-from server.editions import choose_editions
-from server.errors import StartError
-from server.policy import Edition
+from spielleiter.client.admin import AdminClient
+from spielleiter.client.player import GameReport, Player, Responder
+from spielleiter.client.strategies import make_responder
+from spielleiter.game.api import State
+from spielleiter.protocol.messages import Memento, MoveData, Result
+from spielleiter.protocol.writer import typed_element
+from spielleiter.server import events
+from spielleiter.server.config.config import load_config
+from spielleiter.server.core.policy import Edition
+from spielleiter.server.editions import choose_editions
+from spielleiter.server.errors import StartError
 from tests.patience import PATIENCE
-from tests.server.house import House
+from tests.server.all_games import GAME_TYPES, edition_of, joined, open_all_games, playing
+from tests.server.harness import ServerHarness
 from tests.server.serving import Serving, serving
-from tests.server.town import GAME_TYPES, edition_of, joined, open_town, playing
 
 EDITIONS = choose_editions({}, {})
 USUAL = list(EDITIONS.values())
@@ -118,22 +118,22 @@ async def test_games_of_all_seasons_are_played_at_once_and_each_ends_rightly() -
 
 
 async def test_joins_for_different_games_never_meet(autojump_clock: object) -> None:
-    async with open_town() as town:
-        first = {game_type: await joined(town, game_type) for game_type in GAME_TYPES}
-        assert len(town.server.lobby.rooms) == len(GAME_TYPES)
+    async with open_all_games() as harness:
+        first = {game_type: await joined(harness, game_type) for game_type in GAME_TYPES}
+        assert len(harness.server.lobby.rooms) == len(GAME_TYPES)
         for caller in first.values():
             assert re.fullmatch(rb'<protocol>\n  <joined roomId="[^"]+"/>', await caller.hears())
         for game_type, caller in first.items():
-            await joined(town, game_type)
+            await joined(harness, game_type)
             assert (await caller.hears()).count(b'class="memento"') == 1
             for other in first.values():
                 assert await other.hears() == b""
-        assert {room.edition.game_type for room in town.server.lobby.rooms.values()} == set(GAME_TYPES)
+        assert {room.edition.game_type for room in harness.server.lobby.rooms.values()} == set(GAME_TYPES)
 
 
 async def test_a_player_of_one_season_cannot_take_a_seat_in_another(autojump_clock: object) -> None:
-    async with open_town() as town:
-        caller = await joined(town, "swc_2027_blokus")
+    async with open_all_games() as harness:
+        caller = await joined(harness, "swc_2027_blokus")
         await caller.hears()
         await caller.says('<join gameType="swc_2021_blokus"/>')
         assert await caller.hears() == (
@@ -154,35 +154,35 @@ def _told(packets: bytes) -> list[str]:
 async def test_a_move_of_another_season_is_lost_and_says_what_is_expected(
     game_type: str, autojump_clock: object
 ) -> None:
-    async with open_town() as town:
-        others = [await playing(town, other) for other in GAME_TYPES if other != game_type]
-        room_id, one, two = await playing(town, game_type)
+    async with open_all_games() as harness:
+        others = [await playing(harness, other) for other in GAME_TYPES if other != game_type]
+        room_id, one, two = await playing(harness, game_type)
         class_name, move = _foreign_move(game_type)
         await one.says(f'<room roomId="{room_id}">{move}</room>')
         heard = await one.hears()
         texts = _told(heard)
         assert texts
-        dialect = edition_of(town, game_type).dialect
+        dialect = edition_of(harness, game_type).dialect
         problem = f'data class="{class_name}" gibt es nicht; erlaubt: {", ".join(dialect.move_classes)}'
         for text in texts:
             assert f"Der Zug konnte nicht erkannt werden: {problem}" in text
         opponent_heard = await two.hears()
         assert _told(opponent_heard) == []
         assert opponent_heard.count(b'class="result"') == 1
-        assert [each.seat for each in _refused(town)] == [0]
+        assert [each.seat for each in _refused(harness)] == [0]
         for _, first, second in others:
             assert (await first.hears(), await second.hears()) == (b"", b"")
             assert not first.is_ended
             assert not second.is_ended
 
 
-def _refused(town: House) -> list[events.MoveRefused]:
-    return town.happened(events.MoveRefused)
+def _refused(harness: ServerHarness) -> list[events.MoveRefused]:
+    return harness.happened(events.MoveRefused)
 
 
 async def test_a_move_of_2021_in_a_room_of_2027_to_the_byte(autojump_clock: object) -> None:
-    async with open_town() as town:
-        room_id, one, _ = await playing(town, "swc_2027_blokus")
+    async with open_all_games() as harness:
+        room_id, one, _ = await playing(harness, "swc_2027_blokus")
         await one.says(f'<room roomId="{room_id}"><data class="sc.plugin2021.SkipMove"/></room>')
         heard = await one.hears()
         assert heard.startswith(
@@ -200,8 +200,8 @@ async def test_a_move_of_2021_in_a_room_of_2027_to_the_byte(autojump_clock: obje
 
 
 async def test_a_move_of_2021_in_a_room_of_2018_to_the_byte(autojump_clock: object) -> None:
-    async with open_town() as town:
-        room_id, one, _ = await playing(town, "swc_2018_hase_und_igel")
+    async with open_all_games() as harness:
+        room_id, one, _ = await playing(harness, "swc_2018_hase_und_igel")
         await one.says(f'<room roomId="{room_id}"><data class="sc.plugin2021.SkipMove"/></room>')
         assert (
             await one.hears()
@@ -267,20 +267,20 @@ async def test_a_move_of_2021_in_a_room_of_2018_to_the_byte(autojump_clock: obje
 async def test_what_only_another_season_has_cannot_be_prepared(
     request_: str, said: str, autojump_clock: object
 ) -> None:
-    async with open_town() as town:
-        room_id, one, two = await playing(town, "swc_2018_hase_und_igel")
-        admin = await town.admin()
+    async with open_all_games() as harness:
+        room_id, one, two = await playing(harness, "swc_2018_hase_und_igel")
+        admin = await harness.admin()
         await admin.says(request_)
         assert await admin.hears() == f"<protocol>{said}".encode()
         assert not admin.is_ended
-        assert list(town.server.lobby.rooms) == [room_id]
+        assert list(harness.server.lobby.rooms) == [room_id]
         assert (await one.hears(), await two.hears()) == (b"", b"")
 
 
 async def test_an_administrator_of_two_seasons_is_spoken_to_in_the_form_of_the_first(autojump_clock: object) -> None:
     slots = '<slot displayName="a"/><slot displayName="b"/>'
-    async with open_town() as town:
-        admin = await town.admin()
+    async with open_all_games() as harness:
+        admin = await harness.admin()
         for game_type in ("swc_2018_hase_und_igel", "swc_2027_blokus"):
             await admin.says(f'<prepare gameType="{game_type}">{slots}</prepare>')
             assert b"<prepared " in await admin.hears()
@@ -307,8 +307,8 @@ UNKNOWN = (
 async def test_an_unknown_game_names_those_there_are_in_the_default_game_s_form(
     default: str, end: str, autojump_clock: object
 ) -> None:
-    async with open_town(default_game=default) as town:
-        caller = await joined(town, "chess")
+    async with open_all_games(default_game=default) as harness:
+        caller = await joined(harness, "chess")
         tag = "error" if default == "swc_2018_hase_und_igel" else "errorpacket"
         assert (
             await caller.hears()
@@ -322,20 +322,20 @@ async def test_an_unknown_game_names_those_there_are_in_the_default_game_s_form(
 
 @pytest.mark.parametrize("default", [None, *GAME_TYPES])
 async def test_a_join_that_names_no_game_gets_the_default_one(default: str | None, autojump_clock: object) -> None:
-    async with open_town(default_game=default) as town:
-        await joined(town, None)
-        (room,) = town.server.lobby.rooms.values()
+    async with open_all_games(default_game=default) as harness:
+        await joined(harness, None)
+        (room,) = harness.server.lobby.rooms.values()
         assert room.edition.game_type == (default or "swc_2027_blokus")
 
 
 async def test_the_edition_that_was_chosen_is_the_one_that_is_spoken(autojump_clock: object) -> None:
     chosen = {"swc_2021_blokus": "blokus-2021-r1"}
-    async with open_town(editions=chosen) as town:
-        one, two = await joined(town, "swc_2021_blokus"), await joined(town, "swc_2021_blokus")
+    async with open_all_games(editions=chosen) as harness:
+        one, two = await joined(harness, "swc_2021_blokus"), await joined(harness, "swc_2021_blokus")
         assert b'color="one"' in await one.hears()
         heard = await two.hears()
         assert b'color="two"' in heard or heard.count(b"<joined ") == 1
-        others = await joined(town, "swc_2027_blokus"), await joined(town, "swc_2027_blokus")
+        others = await joined(harness, "swc_2027_blokus"), await joined(harness, "swc_2027_blokus")
         assert b'color="ONE"' in await others[0].hears()
 
 

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from game.hase_und_igel import FieldType, generate_board
-from server.config import Config
-from server.editions import EDITIONS
-from server.listener import Server
-from server.policy import Edition
+from spielleiter.game.hase_und_igel import FieldType, generate_board
+from spielleiter.server.app import Server
+from spielleiter.server.config.config import Config
+from spielleiter.server.core.policy import Edition
+from spielleiter.server.editions import EDITIONS
 from tests.server.transcripts import DifferenceError, Line, Replayer, moved_shapes, read_transcript
 from tests.shared import SHARED, needs_shared
 
@@ -113,10 +113,10 @@ async def replay(edition: Edition, lines: list[Line], options: dict[str, str]) -
 
 
 def start_pieces(lines: list[Line]) -> list[str]:
-    """The recording does not say which stone was drawn: one of those its players laid first, or, if that was wrong,
+    """The recording does not say which piece was drawn: one of those its players placed first, or, if that was wrong,
     one they did not lay."""
-    laid = [shape for shape in moved_shapes(lines) if shape.startswith("PENTO_")]
-    return list(dict.fromkeys([*laid[:3], "PENTO_L", "PENTO_I"]))
+    placed = [shape for shape in moved_shapes(lines) if shape.startswith("PENTO_")]
+    return list(dict.fromkeys([*placed[:3], "PENTO_L", "PENTO_I"]))
 
 
 def possible_starts(edition: Edition, lines: list[Line]) -> list[dict[str, str]]:
@@ -138,7 +138,7 @@ def recorded_board(lines: list[Line]) -> str | None:
 
 
 async def differences(edition: Edition, path: Path) -> list[str]:
-    """Where ours goes another way, for each start stone that may have been drawn; empty if one of them fits."""
+    """Where ours goes another way, for each start piece that may have been drawn; empty if one of them fits."""
     lines = read_transcript(path)
     found = []
     for options in possible_starts(edition, lines):
@@ -166,7 +166,7 @@ RELEASES = {
 
 _R1 = EDITIONS["blokus-2021-r1"]
 PLAYED_ON = {_R1.name: dataclasses.replace(_R1, game=_R1.game.with_options({"gameEnd": "noMovesLeft"}))}
-"""Release 21.1.0 played on when a colour had laid all its stones."""
+"""Release 21.1.0 played on when a colour had placed all its pieces."""
 
 
 def assert_parts(found: list[str], parting: str | None) -> None:

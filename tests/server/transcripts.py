@@ -17,8 +17,8 @@ from pathlib import Path
 
 import trio
 
-from server.listener import Server
-from server.wire import StreamWire
+from spielleiter.server.app import Server
+from spielleiter.server.net.wire import StreamWire
 
 _LINE = re.compile(r"\s*([0-9.]+)\s+(\S+)\s+(->|<-)\s{1,2}(.*)", re.DOTALL)
 _UUID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -118,7 +118,7 @@ class Replayer:
         """Raises DifferenceError where ours is not what was recorded."""
         start = trio.current_time()
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._server.alarms.run)
+            nursery.start_soon(self._server.timers.run)
             for line in self._lines:
                 await trio.sleep_until(start + line.instant)
                 if line.is_to_server:
@@ -185,7 +185,7 @@ def _cut(match: re.Match[bytes]) -> bytes:
 
 
 def moved_shapes(lines: list[Line]) -> Iterator[str]:
-    """The kinds of stones the recording's players laid, in order: the first legal one is the start stone."""
+    """The kinds of pieces the recording's players placed, in order: the first legal one is the start piece."""
     for line in lines:
         if line.is_to_server:
             yield from re.findall(r'kind="(\w+)"', line.text)

@@ -6,7 +6,7 @@ import math
 
 import trio
 
-from server.clock import Arrival
+from spielleiter.server.core.clock import Arrival
 
 
 class ThrottledWire:

@@ -14,11 +14,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from game.blokus.bitboard import bit
-from game.blokus.move import SetMove, SkipMove
-from game.blokus.polyomino import Color, Rotation, Shape, orientation
-from game.blokus.rulesets import BLOKUS_2021, BLOKUS_2027, BlokusGame
-from game.blokus.state import BlokusState
+from spielleiter.game.blokus.bitboard import bit
+from spielleiter.game.blokus.move import SetMove, SkipMove
+from spielleiter.game.blokus.polyomino import Color, Rotation, Shape, orientation
+from spielleiter.game.blokus.rulesets import BLOKUS_2021, BLOKUS_2027, BlokusGame
+from spielleiter.game.blokus.state import BlokusState
 
 Line: TypeAlias = dict[str, Any]
 
@@ -107,7 +107,7 @@ def describe_end(state: BlokusState) -> Line:
     """The fields that only some end lines have."""
     return {
         "lastMoveMono": {color.name: state.mono_last[color] for color in Color if state.mono_last[color] is not None},
-        "stones_left": [len(state.remaining_shapes(color)) for color in Color],
+        "pieces_left": [len(state.remaining_shapes(color)) for color in Color],
     }
 
 

@@ -12,13 +12,13 @@ from typing import Final, TypeAlias
 
 Cell: TypeAlias = tuple[int, int]
 Laying: TypeAlias = tuple[str, str, str, bool, int, int]
-"""colour, stone, rotation, flipped, x, y"""
+"""colour, piece, rotation, flipped, x, y"""
 
 COLORS: Final = ["BLUE", "YELLOW", "RED", "GREEN"]
 TEAMS: Final = [["BLUE", "RED"], ["YELLOW", "GREEN"]]
 ROTATIONS: Final = ["NONE", "RIGHT", "MIRROR", "LEFT"]
 
-STONES: Final[dict[str, str]] = {
+PIECES: Final[dict[str, str]] = {
     "MONO": "1",
     "DOMINO": "12",
     "TRIO_L": "1./23",
@@ -58,8 +58,8 @@ class HashSet:
             yield from bucket
 
 
-def drawn(stone: str) -> list[Cell]:
-    rows = STONES[stone].split("/")
+def drawn(piece: str) -> list[Cell]:
+    rows = PIECES[piece].split("/")
     found = [(digit, (x, y)) for y, row in enumerate(rows) for x, digit in enumerate(row) if digit != "."]
     return [cell for _, cell in sorted(found)]
 
@@ -69,8 +69,8 @@ def aligned(cells: Iterable[Cell]) -> HashSet:
     return HashSet((x - min(x for x, _ in listed), y - min(y for _, y in listed)) for x, y in listed)
 
 
-def cells_of(stone: str, rotation: str, flipped: bool) -> list[Cell]:
-    cells: Iterable[Cell] = drawn(stone)
+def cells_of(piece: str, rotation: str, flipped: bool) -> list[Cell]:
+    cells: Iterable[Cell] = drawn(piece)
     if rotation == "RIGHT":
         cells = aligned(HashSet((-y, x) for x, y in cells))
     if rotation == "MIRROR":
@@ -84,12 +84,12 @@ def cells_of(stone: str, rotation: str, flipped: bool) -> list[Cell]:
 
 COMBINATIONS: Final = [(rotation, flipped) for rotation in ROTATIONS for flipped in (False, True)]
 CELLS: Final = {
-    (stone, rotation, flipped): cells_of(stone, rotation, flipped)
-    for stone in STONES
+    (piece, rotation, flipped): cells_of(piece, rotation, flipped)
+    for piece in PIECES
     for rotation, flipped in COMBINATIONS
 }
 BOARD: Final = [(x, y) for x in range(20) for y in range(20)]
-TOTAL: Final = sum(len(drawn(stone)) for stone in STONES)
+TOTAL: Final = sum(len(drawn(piece)) for piece in PIECES)
 
 
 def on_board(cell: Cell) -> bool:
@@ -117,10 +117,10 @@ class SimpleGame:
     ends_with_finished_color: bool
     turn: int = 0
     board: dict[Cell, str] = field(default_factory=dict)
-    left: dict[str, list[str]] = field(default_factory=lambda: {color: list(STONES) for color in COLORS})
+    left: dict[str, list[str]] = field(default_factory=lambda: {color: list(PIECES) for color in COLORS})
     in_game: list[str] = field(default_factory=lambda: list(COLORS))
     mono_last: dict[str, bool] = field(default_factory=dict)
-    round_of_last_stone: int | None = None
+    round_of_last_piece: int | None = None
 
     def color(self) -> str:
         return COLORS[self.turn % 4]
@@ -131,14 +131,14 @@ class SimpleGame:
     def is_first(self, color: str) -> bool:
         return len(self.left[color]) == 21
 
-    def mistake(self, color: str, stone: str, rotation: str, flipped: bool, x: int, y: int) -> str | None:
+    def mistake(self, color: str, piece: str, rotation: str, flipped: bool, x: int, y: int) -> str | None:
         if color != self.color():
             return "WRONG_COLOR"
-        if self.is_first(color) and stone != self.start:
+        if self.is_first(color) and piece != self.start:
             return "WRONG_SHAPE"
-        if stone not in self.left[color]:
+        if piece not in self.left[color]:
             return "DUPLICATE_SHAPE"
-        cells = HashSet((x + dx, y + dy) for dx, dy in CELLS[stone, rotation, flipped])
+        cells = HashSet((x + dx, y + dy) for dx, dy in CELLS[piece, rotation, flipped])
         for cell in cells:
             if not on_board(cell):
                 return "OUT_OF_BOUNDS"
@@ -170,17 +170,17 @@ class SimpleGame:
         return any(x in (0, 19) or y in (0, 19) for x, y in cells)
 
     def legal(self) -> Iterator[tuple[frozenset[Cell], Laying]]:
-        """Every stone left in every combination at every place; the same cells may come more than once."""
+        """Every piece left in every combination at every place; the same cells may come more than once."""
         color = self.color()
         free = {cell for cell in BOARD if self.may_cover(color, cell)}
         attached = {cell for cell in free if self.is_attached(color, [cell])}
-        for stone in [self.start] if self.is_first(color) else self.left[color]:
+        for piece in [self.start] if self.is_first(color) else self.left[color]:
             for rotation, flipped in COMBINATIONS:
-                placed = CELLS[stone, rotation, flipped]
+                placed = CELLS[piece, rotation, flipped]
                 for x, y in BOARD:
                     cells = frozenset([(x + dx, y + dy) for dx, dy in placed])
                     if cells <= free and not cells.isdisjoint(attached):
-                        yield cells, (color, stone, rotation, flipped, x, y)
+                        yield cells, (color, piece, rotation, flipped, x, y)
 
     def legal_once(self) -> dict[frozenset[Cell], Laying]:
         """The same, of each set of cells only the first way to write it."""
@@ -194,14 +194,14 @@ class SimpleGame:
 
     def lay(self, laying: Laying) -> None:
         assert self.mistake(*laying) is None
-        color, stone, rotation, flipped, x, y = laying
-        for dx, dy in CELLS[stone, rotation, flipped]:
+        color, piece, rotation, flipped, x, y = laying
+        for dx, dy in CELLS[piece, rotation, flipped]:
             self.board[x + dx, y + dy] = color
-        self.left[color].remove(stone)
+        self.left[color].remove(piece)
         if not self.left[color]:
-            self.mono_last[color] = stone == "MONO"
-            if self.round_of_last_stone is None:
-                self.round_of_last_stone = self.round()
+            self.mono_last[color] = piece == "MONO"
+            if self.round_of_last_piece is None:
+                self.round_of_last_piece = self.round()
         self.pass_on()
 
     def skip(self) -> None:
@@ -224,7 +224,7 @@ class SimpleGame:
         total = 0
         for color in TEAMS[team]:
             if self.left[color]:
-                total += TOTAL - sum(len(drawn(stone)) for stone in self.left[color])
+                total += TOTAL - sum(len(drawn(piece)) for piece in self.left[color])
             elif self.mono_last[color]:
                 total += TOTAL + 15 + 5
             else:
@@ -234,6 +234,6 @@ class SimpleGame:
     def is_over(self) -> bool:
         if not self.in_game or self.round() > self.rounds:
             return True
-        if self.ends_with_finished_color and self.round_of_last_stone is not None:
-            return self.round() > self.round_of_last_stone
+        if self.ends_with_finished_color and self.round_of_last_piece is not None:
+            return self.round() > self.round_of_last_piece
         return False

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from game.blokus import bitboard
-from game.blokus.bitboard import (
+from spielleiter.game.blokus import bitboard
+from spielleiter.game.blokus.bitboard import (
     BOARD,
     BORDER,
     CORNERS,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from game.api import Mistake, Move
-from game.blokus.move import BlokusMistake, SetMove, SkipMove
-from game.blokus.polyomino import Color, Rotation, Shape
+from spielleiter.game.api import Mistake, Move
+from spielleiter.game.blokus.move import BlokusMistake, SetMove, SkipMove
+from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,13 @@
-"""Where stones can be laid; which fault of a stone is named."""
+"""Where pieces can be placed; which fault of a piece is named."""
 
 from __future__ import annotations
 
 import pytest
 
-from game.blokus.bitboard import BOARD, CORNERS, EMPTY, STRIDE, bit, scan
-from game.blokus.move import BlokusMistake
-from game.blokus.movegen import attach_cells, find_fault, free_cells, generate_placements, has_placement
-from game.blokus.polyomino import ALL_SHAPES_MASK, Rotation, Shape, orientation
+from spielleiter.game.blokus.bitboard import BOARD, CORNERS, EMPTY, STRIDE, bit, scan
+from spielleiter.game.blokus.move import BlokusMistake
+from spielleiter.game.blokus.movegen import attach_cells, find_fault, free_cells, generate_placements, has_placement
+from spielleiter.game.blokus.polyomino import ALL_SHAPES_MASK, Rotation, Shape, orientation
 
 
 def test_an_own_cell_blocks_its_sides_and_attaches_at_its_corners() -> None:
@@ -27,13 +27,13 @@ def test_the_edge_of_the_board_attaches_nothing() -> None:
 
 
 @pytest.mark.parametrize("shape", Shape)
-def test_on_an_empty_board_a_stone_fits_wherever_its_bounding_box_does(shape: Shape) -> None:
+def test_on_an_empty_board_a_piece_fits_wherever_its_bounding_box_does(shape: Shape) -> None:
     for turned, corners in generate_placements(BOARD, BOARD, 1 << shape):
         expected = {(x, y) for x in range(21 - turned.width) for y in range(21 - turned.height)}
         assert {(index % STRIDE, index // STRIDE) for index in scan(corners)} == expected
 
 
-def test_all_orientations_of_the_stones_asked_for() -> None:
+def test_all_orientations_of_the_pieces_asked_for() -> None:
     found = [turned.shape for turned, _ in generate_placements(BOARD, CORNERS, 1 << Shape.PENTO_L | 1 << Shape.TRIO_I)]
     assert found == [Shape.TRIO_I] * 2 + [Shape.PENTO_L] * 8
 
@@ -49,7 +49,7 @@ def test_all_orientations_of_the_stones_asked_for() -> None:
         (bit(0, 0) | bit(1, 0) | bit(5, 5), bit(5, 5), 1 << Shape.DOMINO),
         (BOARD, CORNERS, 1 << Shape.PENTO_X),
     ],
-    ids=["nowhere-to-attach", "no-stones", "nothing-free", "too-small", "over-the-edge", "not-attached", "cross"],
+    ids=["nowhere-to-attach", "no-pieces", "nothing-free", "too-small", "over-the-edge", "not-attached", "cross"],
 )
 def test_no_placement(free: int, attach: int, shapes_mask: int) -> None:
     assert list(generate_placements(free, attach, shapes_mask)) == []
@@ -57,7 +57,7 @@ def test_no_placement(free: int, attach: int, shapes_mask: int) -> None:
 
 
 @pytest.mark.parametrize("shape", Shape)
-def test_a_gap_that_only_one_stone_fits(shape: Shape) -> None:
+def test_a_gap_that_only_one_piece_fits(shape: Shape) -> None:
     turned = orientation(shape, Rotation.LEFT, True)
     gap = turned.mask << (7 * STRIDE + 15)
     fitting = list(generate_placements(gap, gap & -gap, 1 << shape))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from game.blokus.state import BlokusState
+from spielleiter.game.blokus.state import BlokusState
 from tests.game.blokus.oracle import (
     DATA,
     Line,

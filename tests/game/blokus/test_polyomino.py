@@ -1,4 +1,4 @@
-"""Turned stones: how many there are, how they look, and in which order their cells come."""
+"""Turned pieces: how many there are, how they look, and in which order their cells come."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from game.blokus.bitboard import bit
-from game.blokus.polyomino import (
+from spielleiter.game.blokus.bitboard import bit
+from spielleiter.game.blokus.polyomino import (
     ALL_SHAPES_MASK,
     ORIENTATIONS,
     PENTOMINOES,

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from game.api import Game, GameError, GameOptionError, State
-from game.blokus.move import BlokusMistake
-from game.blokus.polyomino import Color, Shape
-from game.blokus.rulesets import BLOKUS_2021, BLOKUS_2027, BlokusGame
-from game.blokus.state import BlokusState
+from spielleiter.game.api import Game, GameError, GameOptionError, State
+from spielleiter.game.blokus.move import BlokusMistake
+from spielleiter.game.blokus.polyomino import Color, Shape
+from spielleiter.game.blokus.rulesets import BLOKUS_2021, BLOKUS_2027, BlokusGame
+from spielleiter.game.blokus.state import BlokusState
 
 both = pytest.mark.parametrize("game", [BLOKUS_2021, BLOKUS_2027], ids=lambda game: game.name)
 
@@ -29,21 +29,21 @@ def test_the_seasons() -> None:
     assert (BLOKUS_2021.name, BLOKUS_2027.name) == ("blokus-2021", "blokus-2027")
     assert set(rules_2027.start_shapes) - set(rules_2021.start_shapes) == {Shape.PENTO_X}
     assert (len(rules_2021.start_shapes), len(rules_2027.start_shapes)) == (11, 12)
-    assert rules_2021.first_stone_mistake is BlokusMistake.NOT_IN_CORNER
-    assert rules_2027.first_stone_mistake is BlokusMistake.NOT_ON_BORDER
+    assert rules_2021.first_piece_mistake is BlokusMistake.NOT_IN_CORNER
+    assert rules_2027.first_piece_mistake is BlokusMistake.NOT_ON_BORDER
     assert (rules_2021.round_limit, rules_2027.round_limit) == (25, 24)
     assert (rules_2021.ends_with_finished_color, rules_2027.ends_with_finished_color) == (True, False)
 
 
 @both
-def test_every_start_stone_is_drawn(game: BlokusGame) -> None:
+def test_every_start_piece_is_drawn(game: BlokusGame) -> None:
     rng = random.Random(0)
     drawn = {game.new_state(rng).start_shape for _ in range(200)}
     assert drawn == set(game.rules.start_shapes)
 
 
 @both
-def test_the_same_seed_draws_the_same_stone(game: BlokusGame) -> None:
+def test_the_same_seed_draws_the_same_piece(game: BlokusGame) -> None:
     first, second = ([game.new_state(rng) for _ in range(20)] for rng in (random.Random(7), random.Random(7)))
     assert first == second
 
@@ -62,7 +62,7 @@ def test_a_new_state_is_the_empty_board(game: BlokusGame) -> None:
 
 
 @both
-def test_a_chosen_start_stone(game: BlokusGame) -> None:
+def test_a_chosen_start_piece(game: BlokusGame) -> None:
     chosen = game.with_options({"startPiece": "PENTO_W"})
     assert chosen.new_state(random.Random(0)).start_shape is Shape.PENTO_W
     again = chosen.with_options({"startPiece": "PENTO_I"})

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from game.blokus.bitboard import STRIDE, scan
-from game.blokus.move import SetMove, SkipMove
-from game.blokus.polyomino import Color, Rotation, Shape
-from game.blokus.rulesets import BLOKUS_2021, BLOKUS_2027, BlokusGame
-from game.blokus.state import BlokusState
+from spielleiter.game.blokus.bitboard import STRIDE, scan
+from spielleiter.game.blokus.move import SetMove, SkipMove
+from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
+from spielleiter.game.blokus.rulesets import BLOKUS_2021, BLOKUS_2027, BlokusGame
+from spielleiter.game.blokus.state import BlokusState
 from tests.game.blokus.simple_rules import Laying, SimpleGame
 
 seeds = st.integers(min_value=0, max_value=2**32 - 1)
@@ -32,7 +32,7 @@ WORDS = {"blokus-2021": ("corner", 25), "blokus-2027": ("border", 24)}
 
 
 def simple(state: BlokusState) -> SimpleGame:
-    """The same position in the simple rules, of a game in which no colour has laid all its stones."""
+    """The same position in the simple rules, of a game in which no colour has placed all its pieces."""
     starts_on, rounds = WORDS[state.rules.name]
     return SimpleGame(
         start=state.start_shape.name,
@@ -51,7 +51,7 @@ def laying(move: SetMove) -> Laying:
 
 
 def play_randomly(state: BlokusState, rng: random.Random, plies: int) -> BlokusState:
-    """Stops early before the last colour leaves or one has laid all its stones."""
+    """Stops early before the last colour leaves or one has placed all its pieces."""
     for _ in range(plies):
         after = state.play(rng.choice(list(state.generate_legal_moves())))
         if not after.valid_mask or not all(after.remaining_masks):
@@ -60,8 +60,8 @@ def play_randomly(state: BlokusState, rng: random.Random, plies: int) -> BlokusS
     return state
 
 
-def with_few_stones(state: BlokusState, rng: random.Random, most: int) -> BlokusState:
-    """The same cells, but at most so many stones left to each colour, and perhaps few rounds left to play."""
+def with_few_pieces(state: BlokusState, rng: random.Random, most: int) -> BlokusState:
+    """The same cells, but at most so many pieces left to each colour, and perhaps few rounds left to play."""
     kept = [
         sum(1 << shape for shape in rng.sample(shapes, min(len(shapes), rng.randint(1, most))))
         for shapes in (state.remaining_shapes(color) for color in Color)
@@ -141,7 +141,7 @@ def assert_same_rest(state: BlokusState, game: SimpleGame, rng: random.Random) -
 
 def assert_agreement_to_the_end(game: BlokusGame, seed: int, plies: int, most: int) -> None:
     rng = random.Random(seed)
-    state = with_few_stones(play_randomly(game.new_state(rng), rng, plies), rng, most)
+    state = with_few_pieces(play_randomly(game.new_state(rng), rng, plies), rng, most)
     other = simple(state)
     assert_same_moves(state, other)
     assert_same_verdicts(state, other, rng, count=40)
@@ -151,7 +151,7 @@ def assert_agreement_to_the_end(game: BlokusGame, seed: int, plies: int, most: i
 @games
 @settings(max_examples=2)
 @given(seed=seeds, plies=st.integers(4, 70))
-def test_with_few_stones_left(game: BlokusGame, seed: int, plies: int) -> None:
+def test_with_few_pieces_left(game: BlokusGame, seed: int, plies: int) -> None:
     assert_agreement_to_the_end(game, seed, plies, most=2)
 
 
@@ -160,7 +160,7 @@ def test_with_few_stones_left(game: BlokusGame, seed: int, plies: int) -> None:
 @games
 @settings(max_examples=30)
 @given(seed=seeds, plies=st.integers(4, 70))
-def test_with_few_stones_left_often(game: BlokusGame, seed: int, plies: int) -> None:
+def test_with_few_pieces_left_often(game: BlokusGame, seed: int, plies: int) -> None:
     assert_agreement_to_the_end(game, seed, plies, most=4)
 
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from game.api import IllegalMoveError, Outcome, State
-from game.blokus.bitboard import BOARD, bit, scan
-from game.blokus.move import BlokusMistake, SetMove, SkipMove
-from game.blokus.polyomino import Color, Rotation, Shape
-from game.blokus.rulesets import BLOKUS_2021, BLOKUS_2027, BlokusGame, Ruleset
-from game.blokus.state import SEAT_OF_COLOR, BlokusState
+from spielleiter.game.api import IllegalMoveError, Outcome, State
+from spielleiter.game.blokus.bitboard import BOARD, bit, scan
+from spielleiter.game.blokus.move import BlokusMistake, SetMove, SkipMove
+from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
+from spielleiter.game.blokus.rulesets import BLOKUS_2021, BLOKUS_2027, BlokusGame, Ruleset
+from spielleiter.game.blokus.state import SEAT_OF_COLOR, BlokusState
 
 PLAYS_ON = BLOKUS_2021.with_options({"gameEnd": "noMovesLeft"}).rules
 ENDS = BLOKUS_2021.rules
@@ -29,7 +29,7 @@ def lay(color: Color, shape: Shape, x: int, y: int, rotation: Rotation = Rotatio
     return SetMove(color, shape, rotation, flip, x, y)
 
 
-FIRST_STONES = (
+FIRST_PIECES = (
     lay(BLUE, Shape.PENTO_L, 0, 16),
     lay(YELLOW, Shape.PENTO_L, 0, 0, Rotation.MIRROR, flip=True),
     lay(RED, Shape.PENTO_L, 18, 16, flip=True),
@@ -37,9 +37,9 @@ FIRST_STONES = (
 )
 
 
-def after_first_stones() -> BlokusState:
+def after_first_pieces() -> BlokusState:
     state = new()
-    for move in FIRST_STONES:
+    for move in FIRST_PIECES:
         state = state.play(move)
     return state
 
@@ -47,8 +47,8 @@ def after_first_stones() -> BlokusState:
 def almost_done(
     color: Color, *, turn: int, valid: tuple[Color, ...] = tuple(Color), last: Shape = Shape.MONO, rules: Ruleset = ENDS
 ) -> BlokusState:
-    """Every colour has its first stone on the board; `color`, whose turn it is, has only `last` left."""
-    state = after_first_stones()
+    """Every colour has its first piece on the board; `color`, whose turn it is, has only `last` left."""
+    state = after_first_pieces()
     remaining = list(state.remaining_masks)
     remaining[color] = 1 << last
     return replace(
@@ -70,14 +70,14 @@ def test_is_a_state_that_nobody_changes() -> None:
     assert isinstance(checked, State)
     with pytest.raises(FrozenInstanceError):
         state.turn = 1  # type: ignore[misc]
-    state.play(FIRST_STONES[0])
+    state.play(FIRST_PIECES[0])
     assert state == new()
     assert hash(state) == hash(new())
 
 
 def test_the_first_round() -> None:
     state = new()
-    for turn, move in enumerate(FIRST_STONES):
+    for turn, move in enumerate(FIRST_PIECES):
         assert (state.turn, state.round, state.color_on_turn) == (turn, 1, Color(turn))
         assert state.seat_on_turn == turn % 2
         state = state.play(move)
@@ -134,7 +134,7 @@ def test_the_first_move(move: SetMove | SkipMove, mistake: BlokusMistake | None)
     ],
 )
 def test_a_later_move(move: SetMove | SkipMove, mistake: BlokusMistake | None) -> None:
-    state = after_first_stones()
+    state = after_first_pieces()
     assert state.check(move) is mistake
     if mistake is None:
         assert state.play(move).turn == 5
@@ -159,13 +159,13 @@ def test_moves_of_other_games_are_a_fault_of_the_caller() -> None:
 
 
 def test_a_skip_changes_nothing_but_the_turn() -> None:
-    state = after_first_stones()
+    state = after_first_pieces()
     after = state.play(SkipMove())
     assert after == replace(state, turn=5, last_move=SkipMove(BLUE))
 
 
 def test_a_colour_without_a_move_leaves_when_its_turn_comes() -> None:
-    state = after_first_stones()
+    state = after_first_pieces()
     blue, yellow, red, green = state.cells
     shut_in = replace(state, turn=6, cells=(blue, yellow | bit(1, 15) | bit(2, 18), red, green))
     after = shut_in.play(SkipMove())
@@ -176,7 +176,7 @@ def test_a_colour_without_a_move_leaves_when_its_turn_comes() -> None:
 
 
 def test_the_turn_stays_where_the_last_colour_leaves() -> None:
-    state = after_first_stones()
+    state = after_first_pieces()
     blue, yellow, _, green = state.cells
     full = replace(state, turn=6, cells=(blue, yellow, BOARD & ~(blue | yellow | green), green))
     after = full.play(SkipMove())
@@ -185,7 +185,7 @@ def test_the_turn_stays_where_the_last_colour_leaves() -> None:
 
 
 def test_turns_of_colours_that_left_are_counted() -> None:
-    state = after_first_stones()
+    state = after_first_pieces()
     out = replace(state, valid_mask=0b1001, turn=7)
     after = out.play(SkipMove())
     assert (after.turn, after.color_on_turn) == (8, BLUE)
@@ -197,7 +197,7 @@ def test_turns_of_colours_that_left_are_counted() -> None:
     ("game", "last_turn", "limit"), [(BLOKUS_2021, 99, 100), (BLOKUS_2027, 95, 96)], ids=["2021", "2027"]
 )
 def test_the_limit_of_rounds(game: BlokusGame, last_turn: int, limit: int) -> None:
-    state = replace(after_first_stones(), rules=game.rules, turn=last_turn)
+    state = replace(after_first_pieces(), rules=game.rules, turn=last_turn)
     assert state.outcome() is None
     after = state.play(SkipMove())
     assert after.turn == limit
@@ -208,7 +208,7 @@ def test_the_limit_of_rounds(game: BlokusGame, last_turn: int, limit: int) -> No
     ("seat_0", "seat_1", "winner"), [(Shape.PENTO_I, Shape.TETRO_I, 0), (Shape.DOMINO, Shape.TRIO_I, 1)]
 )
 def test_more_points_win(seat_0: Shape, seat_1: Shape, winner: int) -> None:
-    state = after_first_stones()
+    state = after_first_pieces()
     blue, yellow, red, green = state.remaining_masks
     remaining = (blue, yellow & ~(1 << seat_1), red & ~(1 << seat_0), green)
     over = replace(state, turn=100, remaining_masks=remaining)
@@ -217,7 +217,7 @@ def test_more_points_win(seat_0: Shape, seat_1: Shape, winner: int) -> None:
 
 @pytest.mark.parametrize(("last", "points"), [(Shape.MONO, 109), (Shape.DOMINO, 104)])
 @pytest.mark.parametrize("color", Color)
-def test_the_last_stone(color: Color, last: Shape, points: int) -> None:
+def test_the_last_piece(color: Color, last: Shape, points: int) -> None:
     state = almost_done(color, turn=40 + color, last=last)
     assert state.mono_last == (None, None, None, None)
     after = state.play(first_legal(state))
@@ -228,7 +228,7 @@ def test_the_last_stone(color: Color, last: Shape, points: int) -> None:
 
 
 @pytest.mark.parametrize("color", Color)
-def test_the_round_of_the_last_stone_is_finished(color: Color) -> None:
+def test_the_round_of_the_last_piece_is_finished(color: Color) -> None:
     state = almost_done(color, turn=40 + color)
     state = state.play(first_legal(state))
     while state.turn < 44:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from game.hase_und_igel import (
+from spielleiter.game.hase_und_igel import (
     Action,
     Advance,
     Board,

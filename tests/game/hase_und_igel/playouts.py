@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterator
 from typing import Final
 
-from game.hase_und_igel import (
+from spielleiter.game.hase_und_igel import (
     HASE_UND_IGEL_2018,
     Action,
     Advance,

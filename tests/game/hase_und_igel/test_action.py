@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from game.hase_und_igel import (
+from spielleiter.game.hase_und_igel import (
     Advance,
     Card,
     CardType,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from game.hase_und_igel import GOAL_INDEX, Board, FieldType, generate_board
+from spielleiter.game.hase_und_igel import GOAL_INDEX, Board, FieldType, generate_board
 
 LETTERS = "SHCHC1CC2HLICHCI12CIC2LCIHCCC2IHCH12CICCH2LICCCH12IHCCC2ILCCC1HHG"
 

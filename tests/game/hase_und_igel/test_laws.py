@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from game.api import IllegalMoveError
-from game.hase_und_igel import (
+from spielleiter.game.api import IllegalMoveError
+from spielleiter.game.hase_und_igel import (
     GOAL_INDEX,
     Advance,
     Card,

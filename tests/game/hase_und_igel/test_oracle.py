@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from game.api import IllegalMoveError
-from game.hase_und_igel import HaseUndIgelState, PlayerColor
-from game.hase_und_igel.rules import execute
+from spielleiter.game.api import IllegalMoveError
+from spielleiter.game.hase_und_igel import HaseUndIgelState, PlayerColor
+from spielleiter.game.hase_und_igel.rules import execute
 from tests.game.hase_und_igel.oracle import (
     DATA,
     REASONS,

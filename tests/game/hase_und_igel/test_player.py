@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from game.hase_und_igel import CardType, Player, PlayerColor
+from spielleiter.game.hase_und_igel import CardType, Player, PlayerColor
 
 
 def test_a_new_player() -> None:

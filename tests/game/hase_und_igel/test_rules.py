@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from game.hase_und_igel import Board, CardType, HaseUndIgelMistake, HaseUndIgelState, Player, advance_cost
-from game.hase_und_igel.rules import is_first, must_eat_salad, must_leave, position_carrots
+from spielleiter.game.hase_und_igel import Board, CardType, HaseUndIgelMistake, HaseUndIgelState, Player, advance_cost
+from spielleiter.game.hase_und_igel.rules import is_first, must_eat_salad, must_leave, position_carrots
 from tests.game.hase_und_igel.oracle import TEXTS, parse_action, parse_move, verdict
 
 BOARD = Board.from_letters("SHCHC1CC2HLICHCI12CIC2LCIHCCC2IHCH12CICCH2LICCCH12IHCCC2ILCCC1HHG")

@@ -7,8 +7,8 @@ from unittest.mock import create_autospec
 
 import pytest
 
-from game.api import Game, GameError, GameOptionError, State
-from game.hase_und_igel import HASE_UND_IGEL_2018, Board, generate_board
+from spielleiter.game.api import Game, GameError, GameOptionError, State
+from spielleiter.game.hase_und_igel import HASE_UND_IGEL_2018, Board, generate_board
 
 BOARD = generate_board(random.Random(5))
 

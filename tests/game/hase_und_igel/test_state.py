@@ -7,8 +7,8 @@ from dataclasses import FrozenInstanceError, dataclass, replace
 
 import pytest
 
-from game.api import IllegalMoveError, Outcome, State
-from game.hase_und_igel import (
+from spielleiter.game.api import IllegalMoveError, Outcome, State
+from spielleiter.game.hase_und_igel import (
     GOAL,
     HASE_UND_IGEL_2018,
     ROUND_LIMIT_REACHED,

@@ -19,11 +19,11 @@ from pathlib import Path
 
 import trio
 
-from client.errors import ClientError
-from client.player import Player
-from client.strategies import make_responder
-from game.api import State
-from server.editions import choose_editions
+from spielleiter.client.errors import ClientError
+from spielleiter.client.player import Player
+from spielleiter.client.strategies import make_responder
+from spielleiter.game.api import State
+from spielleiter.server.editions import choose_editions
 
 ROOM = "ROOM"
 BYTES = {

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from match.records import GameRecord, Verdict
-from match.summary import Summary, summarise
-from tests.match.games import fault, game
+from spielleiter.match.records.game_record import GameRecord, Verdict
+from spielleiter.match.summary import Summary, summarise
+from tests.match.sample_records import fault, game
 
 HOSTILE_NAMES = (
     "<script>alert('1')</script>\"&amp;|`x`",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from lxml import etree
 
-from match.form import Form
-from match.reports.bracket import bracket_plot, ratings_plot, shorten
-from match.reports.tournament import ranks_of
-from match.tournament import Kind
+from spielleiter.match.reports.bracket import bracket_plot, ratings_plot, shorten
+from spielleiter.match.reports.tournament import ranks_of
+from spielleiter.match.tournaments.kind_options import Form
+from spielleiter.match.tournaments.tournament import Kind
 from tests.match.reports.test_tournament import NAMES, course_of, decided_by_play_off, described
 
 SVG = "{http://www.w3.org/2000/svg}"

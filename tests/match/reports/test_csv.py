@@ -7,11 +7,11 @@ import io
 
 import pytest
 
-from match.records import Verdict
-from match.reports.csv import COLUMNS, render_csv
-from server.escaping import escaped
-from tests.match.games import fault, game, whole_match
+from spielleiter.match.records.game_record import Verdict
+from spielleiter.match.reports.csv import COLUMNS, render_csv
+from spielleiter.server.text.escaping import escaped
 from tests.match.reports.hostile import HOSTILE_NAMES, HOSTILE_REASON, hostile_match
+from tests.match.sample_records import fault, game, whole_match
 
 
 def read(text: str) -> list[dict[str, str]]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from lxml import etree
 from lxml import html as lxml_html
 
-from match.records import Verdict
-from match.reports.html import render_html
-from match.reports.words import elo_text
-from match.sprt import Sprt
-from match.summary import summarise
-from tests.match.games import fault, game, whole_match
+from spielleiter.match.records.game_record import Verdict
+from spielleiter.match.reports.html import render_html
+from spielleiter.match.reports.words import elo_text
+from spielleiter.match.stats.sprt import Sprt
+from spielleiter.match.summary import summarise
 from tests.match.reports.hostile import HOSTILE_NAMES, hostile_match
+from tests.match.sample_records import fault, game, whole_match
 
 
 def parse(text: str) -> etree._Element:

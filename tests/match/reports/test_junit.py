@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from lxml import etree
 
-from match.records import Verdict
-from match.reports.junit import render_junit
-from match.sprt import Sprt
-from match.summary import summarise
-from tests.match.games import fault, game, whole_match
+from spielleiter.match.records.game_record import Verdict
+from spielleiter.match.reports.junit import render_junit
+from spielleiter.match.stats.sprt import Sprt
+from spielleiter.match.summary import summarise
 from tests.match.reports.hostile import hostile_match
 from tests.match.reports.xunit import assert_is_xunit
+from tests.match.sample_records import fault, game, whole_match
 
 
 def suites(text: str) -> etree._Element:

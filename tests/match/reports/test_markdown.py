@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from match.records import Verdict
-from match.reports.markdown import INCIDENTS, render_markdown
-from match.sprt import Sprt
-from match.summary import summarise
-from tests.match.games import fault, game, whole_match
+from spielleiter.match.records.game_record import Verdict
+from spielleiter.match.reports.markdown import INCIDENTS, render_markdown
+from spielleiter.match.stats.sprt import Sprt
+from spielleiter.match.summary import summarise
 from tests.match.reports.hostile import hostile_match
+from tests.match.sample_records import fault, game, whole_match
 
 
 def cells(line: str) -> list[str]:

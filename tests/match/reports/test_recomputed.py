@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from match.records import VERDICTS, GameRecord, Verdict
-from match.reports import write_reports
-from match.sprt import Sprt
-from match.summary import summarise
-from tests.match.games import fault, game, whole_match
+from spielleiter.match.records.game_record import VERDICTS, GameRecord, Verdict
+from spielleiter.match.reports import write_reports
+from spielleiter.match.stats.sprt import Sprt
+from spielleiter.match.summary import summarise
+from tests.cli.background import run
 from tests.match.recompute import check_folder
-from tests.spielleiter.background import run
+from tests.match.sample_records import fault, game, whole_match
 
 
 def write(folder: Path, records: list[GameRecord], sprt: Sprt | None) -> None:

@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from match.errors import JournalError
-from match.records import VERDICTS, GameRecord, Verdict
-from match.reports import REPORTS, write_reports
-from match.sprt import Sprt
-from match.summary import SCHEMA, Summary, summarise
-from tests.match.games import fault, game, whole_match
+from spielleiter.match.errors import JournalError
+from spielleiter.match.records.game_record import VERDICTS, GameRecord, Verdict
+from spielleiter.match.reports import REPORTS, write_reports
+from spielleiter.match.stats.sprt import Sprt
+from spielleiter.match.summary import SCHEMA, Summary, summarise
 from tests.match.reports.hostile import hostile_match
 from tests.match.reports.xunit import assert_is_xunit
+from tests.match.sample_records import fault, game, whole_match
 
-DOCS = (Path(__file__).parents[3] / "docs" / "match.md").read_text(encoding="utf-8")
+DOCS = (Path(__file__).parents[3] / "docs" / "spielleiter.match.md").read_text(encoding="utf-8")
 
 
 def tables() -> dict[str, dict[str, str]]:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from match.reports.svg import (
+from spielleiter.match.reports.svg import (
     BOTTOM,
     HEIGHT,
     LEFT,

@@ -9,11 +9,9 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from match.encounters import Pairing
-from match.errors import JournalError
-from match.form import Form
-from match.records import GameRecord, Verdict
-from match.reports.tournament import (
+from spielleiter.match.errors import JournalError
+from spielleiter.match.records.game_record import GameRecord, Verdict
+from spielleiter.match.reports.tournament import (
     TOURNAMENT_REPORTS,
     render_course,
     render_report,
@@ -21,10 +19,12 @@ from match.reports.tournament import (
     title_of,
     write_tournament,
 )
-from match.rounds import Bout, Course
-from match.setup import Entrant
-from match.tournament import Kind, Tournament
-from tests.match.games import fault, game
+from spielleiter.match.setup import Entrant
+from spielleiter.match.tournaments.encounters import Pairing
+from spielleiter.match.tournaments.kind_options import Form
+from spielleiter.match.tournaments.rounds import Bout, Course
+from spielleiter.match.tournaments.tournament import Kind, Tournament
+from tests.match.sample_records import fault, game
 
 NAMES = ("new", "old", "</title><b>|x\x1b[2J", "bot", "last")
 Play = Callable[[Bout], Sequence[GameRecord]]

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from match.records import Verdict
-from match.reports.words import (
+from spielleiter.match.records.game_record import Verdict
+from spielleiter.match.reports.words import (
     elo_text,
     estimate_text,
     games_text,
@@ -19,10 +19,10 @@ from match.reports.words import (
     share_text,
     sprt_text,
 )
-from match.sprt import Sprt
-from match.statistics import Estimate
-from match.summary import summarise
-from tests.match.games import game
+from spielleiter.match.stats.counts import Estimate
+from spielleiter.match.stats.sprt import Sprt
+from spielleiter.match.summary import summarise
+from tests.match.sample_records import game
 
 
 def test_there_is_no_negative_zero() -> None:

@@ -8,12 +8,12 @@ from typing import cast
 import pytest
 from lxml import etree
 
-from game.blokus.move import SetMove, SkipMove
-from game.blokus.polyomino import Color, Rotation, Shape
-from protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
-from protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
-from protocol.messages import MoveData, RoomData, RoomMessage, UnreadableData
-from protocol.reading import Element
+from spielleiter.game.blokus.move import SetMove, SkipMove
+from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
+from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
+from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
+from spielleiter.protocol.messages import MoveData, RoomData, RoomMessage, UnreadableData
+from spielleiter.protocol.reading import Element
 
 PIECE = '<piece color="BLUE" kind="PENTO_U" rotation="RIGHT" isFlipped="true"><position x="7" y="-1"/></piece>'
 MOVE = SetMove(Color.BLUE, Shape.PENTO_U, Rotation.RIGHT, True, 7, -1)
@@ -69,7 +69,7 @@ def read_set_move(children: str) -> RoomData | None:
         ('<hint content="vorher"/>' + PIECE, MoveData(MOVE, ("vorher",))),
     ],
 )
-def test_laying_a_stone(children: str, move: MoveData) -> None:
+def test_placing_a_piece(children: str, move: MoveData) -> None:
     assert read_set_move(children) == move
 
 

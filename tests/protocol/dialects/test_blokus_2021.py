@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from game.blokus.rulesets import RULES_2021
-from game.blokus.state import BlokusState
-from protocol.connection import Connection, ConnectionClosed, Event, Role, StreamEnd
-from protocol.dialect import Dialect
-from protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
-from protocol.errors import Refusal, RemoteProtocolError
-from protocol.limits import AFTER_JOIN, FROM_SERVER
-from protocol.messages import JoinRequest, Memento, PrepareRequest, RoomMessage, Slot
+from spielleiter.game.blokus.rulesets import RULES_2021
+from spielleiter.game.blokus.state import BlokusState
+from spielleiter.protocol.connection import Connection, ConnectionClosed, Event, Role, StreamEnd
+from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
+from spielleiter.protocol.errors import Refusal, RemoteProtocolError
+from spielleiter.protocol.limits import AFTER_JOIN, FROM_SERVER
+from spielleiter.protocol.messages import JoinRequest, Memento, PrepareRequest, RoomMessage, Slot
 from tests.protocol.recordings import read_streams
 from tests.protocol.streams import CUTS, LATEST, ONE_LINE_MOVE, Cut, all_events, stream_of, whole
 from tests.shared import SHARED, needs_shared

@@ -9,12 +9,12 @@ from typing import Final
 
 import pytest
 
-from game.blokus.move import SkipMove
-from game.blokus.polyomino import Color
-from game.blokus.rulesets import BLOKUS_2021
-from game.blokus.state import BlokusState
-from protocol.dialects.blokus_2021_r1 import BLOKUS_2021_R1, CountedState
-from protocol.messages import (
+from spielleiter.game.blokus.move import SkipMove
+from spielleiter.game.blokus.polyomino import Color
+from spielleiter.game.blokus.rulesets import BLOKUS_2021
+from spielleiter.game.blokus.state import BlokusState
+from spielleiter.protocol.dialects.blokus_2021_r1 import BLOKUS_2021_R1, CountedState
+from spielleiter.protocol.messages import (
     Cause,
     ErrorMessage,
     Memento,

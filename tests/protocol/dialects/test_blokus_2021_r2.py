@@ -8,14 +8,14 @@ from typing import Final
 
 import pytest
 
-from game.blokus.move import SetMove
-from game.blokus.polyomino import Color, Rotation, Shape
-from game.blokus.rulesets import BLOKUS_2021
-from game.blokus.state import BlokusState
-from protocol.dialects.blokus_2021_r1 import CountedState
-from protocol.dialects.blokus_2021_r2 import BLOKUS_2021_R2
-from protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
-from protocol.messages import (
+from spielleiter.game.blokus.move import SetMove
+from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
+from spielleiter.game.blokus.rulesets import BLOKUS_2021
+from spielleiter.game.blokus.state import BlokusState
+from spielleiter.protocol.dialects.blokus_2021_r1 import CountedState
+from spielleiter.protocol.dialects.blokus_2021_r2 import BLOKUS_2021_R2
+from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
+from spielleiter.protocol.messages import (
     CloseConnection,
     ErrorMessage,
     ErrorPacket,
@@ -39,7 +39,7 @@ _COLORS: Final = re.compile(
 
 
 def test_the_document_shows_this_position() -> None:
-    """The example of the seed document, as far as it goes: its lists of stones are those of the first revision."""
+    """The example of the seed document, as far as it goes: its lists of pieces are those of the first revision."""
     state = BlokusState(BLOKUS_2021.rules, Shape.PENTO_V)
     after = state.play(SetMove(Color.BLUE, Shape.PENTO_V, Rotation.RIGHT, False, 17, 0))
     text = BLOKUS_2021_R2.encode(RoomMessage("r", Memento(after, ("One", "Two")))).decode()

@@ -8,15 +8,15 @@ from typing import Final
 
 import pytest
 
-from game.api import Mistake, Outcome
-from game.blokus.move import BlokusMistake, SetMove, SkipMove
-from game.blokus.polyomino import Color, Rotation, Shape
-from game.blokus.rulesets import BLOKUS_2027 as GAME
-from game.blokus.state import BlokusState
-from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
-from protocol.dialects.blokus_2027 import BLOKUS_2027
-from protocol.errors import Refusal, RemoteProtocolError
-from protocol.messages import (
+from spielleiter.game.api import Mistake, Outcome
+from spielleiter.game.blokus.move import BlokusMistake, SetMove, SkipMove
+from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
+from spielleiter.game.blokus.rulesets import BLOKUS_2027 as GAME
+from spielleiter.game.blokus.state import BlokusState
+from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027
+from spielleiter.protocol.errors import Refusal, RemoteProtocolError
+from spielleiter.protocol.messages import (
     AuthenticateRequest,
     CloseConnection,
     Departure,
@@ -94,7 +94,7 @@ def test_an_illegal_move_is_refused_as_recorded() -> None:
     assert f"Regelverletzung von Alice: {refusal.reason}" in reason_of("result_rule_violation")
 
 
-def test_a_stone_laid_twice_is_refused_as_recorded() -> None:
+def test_a_piece_placed_twice_is_refused_as_recorded() -> None:
     move = SetMove(Color.BLUE, Shape.PENTO_Z, Rotation.NONE, False, 10, 10)
     refusal = TEXTS.illegal("Alice", BlokusMistake.DUPLICATE_SHAPE, move, START)
     assert ErrorMessage(refusal.error, refusal.shown) == error_of("error_illegal_move_duplicate")

@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from game.blokus.move import SetMove
-from game.blokus.polyomino import Color, Rotation, Shape
-from protocol.connection import Connection, ConnectionClosed, Role
-from protocol.dialect import Dialect
-from protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
-from protocol.dialects.blokus_2021_r1 import BLOKUS_2021_R1
-from protocol.dialects.blokus_2021_r2 import BLOKUS_2021_R2
-from protocol.dialects.blokus_2027 import BLOKUS_2027
-from protocol.errors import RemoteProtocolError
-from protocol.limits import AFTER_JOIN
-from protocol.messages import MoveData, RoomMessage
+from spielleiter.game.blokus.move import SetMove
+from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
+from spielleiter.protocol.connection import Connection, ConnectionClosed, Role
+from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
+from spielleiter.protocol.dialects.blokus_2021_r1 import BLOKUS_2021_R1
+from spielleiter.protocol.dialects.blokus_2021_r2 import BLOKUS_2021_R2
+from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027
+from spielleiter.protocol.errors import RemoteProtocolError
+from spielleiter.protocol.limits import AFTER_JOIN
+from spielleiter.protocol.messages import MoveData, RoomMessage
 from tests.effort import examples
 from tests.protocol import strategies
 from tests.protocol.streams import ONE_LINE_MOVE, Cut, byte_by_byte, in_random_pieces, outcomes, whole

@@ -9,17 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from game.blokus.bitboard import bit
-from game.blokus.move import SetMove, SkipMove
-from game.blokus.polyomino import ALL_SHAPES_MASK, Color, Rotation, Shape
-from game.blokus.rulesets import RULES_2021, RULES_2027
-from game.blokus.state import BlokusState
-from protocol.dialects import blokus, blokus_position
-from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
-from protocol.errors import LocalProtocolError
-from protocol.messages import ErrorPacket, Memento, Message, RoomMessage, UnreadableData
-from protocol.reading import Element
-from protocol.room_writer import RoomWriter
+from spielleiter.game.blokus.bitboard import bit
+from spielleiter.game.blokus.move import SetMove, SkipMove
+from spielleiter.game.blokus.polyomino import ALL_SHAPES_MASK, Color, Rotation, Shape
+from spielleiter.game.blokus.rulesets import RULES_2021, RULES_2027
+from spielleiter.game.blokus.state import BlokusState
+from spielleiter.protocol.dialects import blokus, blokus_position
+from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+from spielleiter.protocol.errors import LocalProtocolError
+from spielleiter.protocol.messages import ErrorPacket, Memento, Message, RoomMessage, UnreadableData
+from spielleiter.protocol.reading import Element
+from spielleiter.protocol.room_writer import RoomWriter
 from tests.protocol import strategies
 from tests.protocol.strategies import random_game
 from tests.protocol.streams import LATEST
@@ -63,7 +63,7 @@ def test_a_position_after_one_move() -> None:
         ("memento_mid", (None, None, None, None)),
     ],
 )
-def test_whether_mono_was_the_last_stone(name: str, mono_last: tuple[bool | None, ...]) -> None:
+def test_whether_mono_was_the_last_piece(name: str, mono_last: tuple[bool | None, ...]) -> None:
     assert state_of(LATEST[name]).mono_last == mono_last
 
 
@@ -116,7 +116,7 @@ def test_a_position_costs_what_has_changed(monkeypatch: pytest.MonkeyPatch) -> N
     for state in random_game(0):
         written.clear()
         remembering.encode(Memento(state))
-        assert len(written) <= 5, "a stone covers at most five cells"
+        assert len(written) <= 5, "a piece covers at most five cells"
 
 
 def test_hints_stand_with_the_last_move() -> None:

@@ -6,11 +6,11 @@ import doctest
 
 import pytest
 
-from game.api import Move
-from game.blokus.move import BlokusMistake, SetMove, SkipMove
-from game.blokus.polyomino import Color, Rotation, Shape
-from protocol.dialects import blokus_texts
-from protocol.dialects.blokus_texts import COLOR_NAMES, MISTAKE_TEXTS, MISTAKES_WITHOUT_MOVE, describe_move
+from spielleiter.game.api import Move
+from spielleiter.game.blokus.move import BlokusMistake, SetMove, SkipMove
+from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
+from spielleiter.protocol.dialects import blokus_texts
+from spielleiter.protocol.dialects.blokus_texts import COLOR_NAMES, MISTAKE_TEXTS, MISTAKES_WITHOUT_MOVE, describe_move
 
 
 def test_examples_in_the_docstrings_hold() -> None:

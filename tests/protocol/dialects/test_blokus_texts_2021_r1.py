@@ -8,13 +8,13 @@ from typing import Final
 
 import pytest
 
-from game.blokus.bitboard import SIZE
-from game.blokus.move import SetMove, SkipMove
-from game.blokus.polyomino import Color, Rotation, Shape
-from game.blokus.rulesets import RULES_2021
-from game.blokus.state import BlokusState
-from protocol.dialects.blokus_texts_2021_r1 import TEXTS, describe_move, explain_mistake
-from protocol.messages import MoveData, UnreadableData
+from spielleiter.game.blokus.bitboard import SIZE
+from spielleiter.game.blokus.move import SetMove, SkipMove
+from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
+from spielleiter.game.blokus.rulesets import RULES_2021
+from spielleiter.game.blokus.state import BlokusState
+from spielleiter.protocol.dialects.blokus_texts_2021_r1 import TEXTS, describe_move, explain_mistake
+from spielleiter.protocol.messages import MoveData, UnreadableData
 
 MONO_AT_9_9: Final = "BLUE Piece MONO:0 [9,9]"
 START: Final = BlokusState(RULES_2021, Shape.PENTO_V)
@@ -25,7 +25,7 @@ def set_move(color: Color, shape: Shape, x: int, y: int, rotation: Rotation = Ro
 
 
 def second_round() -> BlokusState:
-    """Every colour has laid its first stone in a corner; blue's covers (0, 0), (0, 1), (0, 2), (1, 2) and (2, 2)."""
+    """Every colour has laid its first piece in a corner; blue's covers (0, 0), (0, 1), (0, 2), (1, 2) and (2, 2)."""
     state = START
     for color, (x, y) in zip(Color, [(0, 0), (17, 17), (0, 17), (17, 0)], strict=True):
         rotation = Rotation.MIRROR if color is Color.GREEN else Rotation.NONE

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from lxml import etree
 
-from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
-from protocol.dialects.fragment import fragment, read_fragment
-from protocol.messages import Aggregation, Fragment
-from protocol.reading import Reading, UnreadableError
+from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+from spielleiter.protocol.dialects.fragment import fragment, read_fragment
+from spielleiter.protocol.messages import Aggregation, Fragment
+from spielleiter.protocol.reading import Reading, UnreadableError
 
 READING = Reading(BLOKUS_2021_R3, lambda _: None)
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from game.blokus.move import SkipMove
-from game.blokus.rulesets import BLOKUS_2021
-from game.hase_und_igel import (
+from spielleiter.game.blokus.move import SkipMove
+from spielleiter.game.blokus.rulesets import BLOKUS_2021
+from spielleiter.game.hase_und_igel import (
     HASE_UND_IGEL_2018 as GAME,
 )
-from game.hase_und_igel import (
+from spielleiter.game.hase_und_igel import (
     Action,
     Advance,
     Board,
@@ -29,9 +29,9 @@ from game.hase_und_igel import (
     Player,
     Skip,
 )
-from protocol.dialects.hase_und_igel_2018 import HASE_UND_IGEL_2018
-from protocol.errors import LocalProtocolError
-from protocol.messages import Memento, MoveData, RoomData, RoomMessage, UnreadableData
+from spielleiter.protocol.dialects.hase_und_igel_2018 import HASE_UND_IGEL_2018
+from spielleiter.protocol.errors import LocalProtocolError
+from spielleiter.protocol.messages import Memento, MoveData, RoomData, RoomMessage, UnreadableData
 from tests.protocol import strategies
 from tests.protocol.seasons import decode, samples
 

@@ -8,10 +8,10 @@ from typing import Final
 import pytest
 from msgspec import structs
 
-from game.hase_und_igel import HaseUndIgelState, Player
-from protocol.dialects.hase_und_igel_2018 import HASE_UND_IGEL_2018
-from protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
-from protocol.messages import (
+from spielleiter.game.hase_und_igel import HaseUndIgelState, Player
+from spielleiter.protocol.dialects.hase_und_igel_2018 import HASE_UND_IGEL_2018
+from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
+from spielleiter.protocol.messages import (
     AuthenticateRequest,
     Cause,
     CloseConnection,

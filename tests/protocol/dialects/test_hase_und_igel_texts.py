@@ -7,8 +7,8 @@ from typing import Final
 
 import pytest
 
-from game.api import Outcome
-from game.hase_und_igel import (
+from spielleiter.game.api import Outcome
+from spielleiter.game.hase_und_igel import (
     GOAL,
     ROUND_LIMIT_REACHED,
     Advance,
@@ -19,9 +19,9 @@ from game.hase_und_igel import (
     HaseUndIgelState,
     Skip,
 )
-from protocol.dialects.hase_und_igel_2018 import HASE_UND_IGEL_2018
-from protocol.dialects.hase_und_igel_texts import MISTAKE_TEXTS, OUTCOME_TEXTS, TEXTS, describe_mistake
-from protocol.messages import Departure, ErrorMessage, JoinRequest, MoveData, RoomMessage, UnreadableData
+from spielleiter.protocol.dialects.hase_und_igel_2018 import HASE_UND_IGEL_2018
+from spielleiter.protocol.dialects.hase_und_igel_texts import MISTAKE_TEXTS, OUTCOME_TEXTS, TEXTS, describe_mistake
+from spielleiter.protocol.messages import Departure, ErrorMessage, JoinRequest, MoveData, RoomMessage, UnreadableData
 from tests.game.hase_und_igel.oracle import DATA, REASONS, parse_move, parse_state, read_lines
 from tests.protocol.seasons import decode, samples
 from tests.shared import SHARED, needs_shared

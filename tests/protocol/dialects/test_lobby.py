@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from lxml import etree
 
-from protocol.connection import Connection, ConnectionClosed, Role, StreamEnd
-from protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
-from protocol.errors import Refusal, RemoteProtocolError
-from protocol.limits import FROM_SERVER
-from protocol.messages import (
+from spielleiter.protocol.connection import Connection, ConnectionClosed, Role, StreamEnd
+from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
+from spielleiter.protocol.errors import Refusal, RemoteProtocolError
+from spielleiter.protocol.limits import FROM_SERVER
+from spielleiter.protocol.messages import (
     AuthenticateRequest,
     CancelRequest,
     CloseConnection,
@@ -41,9 +41,9 @@ from protocol.messages import (
     UnknownPacket,
     WelcomeMessage,
 )
-from protocol.reading import Element
-from server.editions import EDITIONS
-from server.policy import Edition
+from spielleiter.protocol.reading import Element
+from spielleiter.server.core.policy import Edition
+from spielleiter.server.editions import EDITIONS
 from tests.protocol import strategies
 from tests.protocol.streams import CUTS, Cut, all_events
 

@@ -6,10 +6,10 @@ from typing import cast
 import pytest
 from lxml import etree
 
-from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
-from protocol.errors import Refusal, RemoteProtocolError
-from protocol.messages import Aggregation, Fragment, Message, PlayerScore
-from protocol.reading import Element
+from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+from spielleiter.protocol.errors import Refusal, RemoteProtocolError
+from spielleiter.protocol.messages import Aggregation, Fragment, Message, PlayerScore
+from spielleiter.protocol.reading import Element
 
 
 def decode(text: str) -> Message:

@@ -7,11 +7,11 @@ from typing import cast
 import pytest
 from lxml import etree
 
-from game.blokus.move import SkipMove
-from game.blokus.polyomino import Color
-from protocol.dialects.blokus_2021 import BLOKUS_2021_R3
-from protocol.dialects.room import CAUSES, move_request_writer
-from protocol.messages import (
+from spielleiter.game.blokus.move import SkipMove
+from spielleiter.game.blokus.polyomino import Color
+from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+from spielleiter.protocol.dialects.room import CAUSES, move_request_writer
+from spielleiter.protocol.messages import (
     Aggregation,
     Cause,
     ErrorMessage,
@@ -27,7 +27,7 @@ from protocol.messages import (
     UnreadableData,
     WelcomeMessage,
 )
-from protocol.reading import Element
+from spielleiter.protocol.reading import Element
 from tests.protocol.streams import LATEST
 
 DEFINITION = (Fragment("Gewinner", Aggregation.SUM), Fragment("∅ Punkte", Aggregation.AVERAGE))

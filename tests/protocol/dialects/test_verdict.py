@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocol.dialects.blokus_2027 import BLOKUS_2027
-from protocol.messages import Cause, Result, RoomMessage, Score, UnreadableData
+from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027
+from spielleiter.protocol.messages import Cause, Result, RoomMessage, Score, UnreadableData
 from tests.protocol import strategies
 from tests.protocol.seasons import decode, samples
 

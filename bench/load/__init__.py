@@ -1,0 +1,1 @@
+"""The load of the benchmark: scripted games, and the processes that play them."""

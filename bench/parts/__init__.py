@@ -1,0 +1,1 @@
+"""The parts of the benchmark, each of which measures one thing."""

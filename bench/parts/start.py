@@ -1,0 +1,56 @@
+"""How long the server takes until it accepts and answers, beside Python with the two libraries it stands on alone.
+
+Law: by turns, and so often that there are at least five of each in a run.
+"""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from spielleiter.bench.figures import Records
+from spielleiter.bench.options import Options
+from spielleiter.bench.subject import serving, start_python
+
+LEAST: Final = 5
+CALL_TIMEOUT: Final = 10.0  # seconds
+BARE: Final = "import trio, xml.parsers.expat"
+
+
+def measure_start(options: Options, records: Records) -> Iterator[str]:
+    """Says beforehand what is measured next."""
+    yield "start"
+    for _ in range(-(-LEAST // options.rounds)):
+        bare, (server, answering) = _bare_seconds(), _server_seconds()
+        records.add(
+            {"part": "start"},
+            {
+                "bare Python": (1e3 * bare, "ms"),
+                "server": (1e3 * server, "ms"),
+                "server to bare Python": (server / bare, "times"),
+                "server, first answer": (1e3 * answering, "ms"),
+            },
+        )
+
+
+def _bare_seconds() -> float:
+    start = time.perf_counter()
+    start_python(["-c", BARE], stdin=subprocess.DEVNULL).wait()
+    return time.perf_counter() - start
+
+
+def _server_seconds() -> tuple[float, float]:
+    """Until it accepts, and until somebody who calls at once has an answer."""
+    with TemporaryDirectory(prefix="spielleiter-bench-") as name:
+        start = time.perf_counter()
+        with serving(Path(name)) as server:
+            accepting = time.perf_counter() - start
+            with socket.create_connection(("127.0.0.1", server.port), CALL_TIMEOUT) as caller:
+                caller.sendall(b"<protocol></protocol>")
+                caller.recv(1)
+            return accepting, time.perf_counter() - start

@@ -1,0 +1,341 @@
+"""`spielleiter admin`: what an administrator can ask of a running server, one command each.
+
+Invariants: one command is one connection. Codes and events go to standard output, everything that only people read to
+standard error. A refusal of the server is one line there and exit code 1: its reason and what to do about it or, with
+`--json`, the server's words as they came.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import click
+
+from spielleiter.cli.commands import SUBCOMMANDS, Failure, run_async, show_help_alone, tell
+from spielleiter.cli.encoding import PASSWORD, TEXT, json_text
+from spielleiter.cli.options import (
+    board_option,
+    chosen_edition,
+    edition_options,
+    edition_options_of_server,
+    json_option,
+    recogniser,
+    server_options,
+)
+from spielleiter.client.defaults import DEFAULT_PASSWORD
+
+if TYPE_CHECKING:
+    from spielleiter.client.admin import AdminClient
+    from spielleiter.client.observation import ObserverEvent
+    from spielleiter.client.transport import Tap
+    from spielleiter.game.api import State
+    from spielleiter.server.core.policy import Edition
+
+
+_Command: TypeAlias = Callable[..., None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Server:
+    """The server a command talks to, and how to become its administrator."""
+
+    host: str
+    port: int
+    wait: float
+    password: str
+    edition: Edition
+    keeps_words: bool
+    """Whether a refusal is told in the server's own words, whole, as scripts want it."""
+    is_game_named: bool = False
+    """The user said which game it is."""
+    is_edition_named: bool = False
+    """The user said which edition it is."""
+
+    def run(self, act: Callable[[AdminClient], Awaitable[None]], tap: Tap | None = None) -> None:
+        """Connect, `act`, and leave; whatever is refused on the way is a Failure."""
+        from spielleiter.client.admin import AdminClient
+        from spielleiter.client.errors import ClientError
+
+        seasons = recogniser(self.edition, is_sure=self.is_edition_named)
+
+        async def main() -> None:
+            async with AdminClient.connect(
+                self.host, self.port, self.password, dialect=seasons.dialect, wait_timeout=self.wait, tap=tap
+            ) as admin:
+                await act(admin)
+
+        try:
+            run_async(main)
+        except ClientError as error:
+            from spielleiter.cli.refusals import failure_text
+
+            is_known = self.is_game_named or self.is_edition_named or seasons.has_recognised
+            text = failure_text(error, keeps_words=self.keeps_words, is_season_known=is_known)
+            raise Failure(text) from error
+
+
+def _admin_command(
+    function: _Command, which_game: Callable[[_Command], _Command] = edition_options_of_server
+) -> _Command:
+    """Adds the options for the server, and `which_game`; the function is handed a _Server in their place."""
+
+    @server_options
+    @click.option(
+        "--password",
+        type=PASSWORD,
+        envvar="SPIELLEITER_PASSWORD",
+        default=DEFAULT_PASSWORD,
+        show_default=True,
+        metavar="PASSWORD",
+        help="The administrators' password; also taken from SPIELLEITER_PASSWORD.",
+    )
+    @which_game
+    @json_option
+    @wraps(function)
+    def command(
+        host: str, port: int, wait: float, password: str, game: str | None, edition: str | None, **options: Any
+    ) -> None:
+        chosen = chosen_edition(game, edition)
+        server = _Server(host, port, wait, password, chosen, options["as_json"], game is not None, edition is not None)
+        function(server, **options)
+
+    return command
+
+
+def _echo_json(**value: Any) -> None:
+    click.echo(json_text(value))
+
+
+@click.group(invoke_without_command=True, subcommand_metavar=SUBCOMMANDS)
+@click.pass_context
+def admin(context: click.Context) -> None:
+    """Prepare, watch, pause, step and cancel games of a running server, and see how it does.
+
+    Each command connects, authenticates, asks for one thing and leaves.
+    """
+    show_help_alone(context)
+
+
+@admin.command(short_help="Open a room and write the codes of its seats.")
+@partial(_admin_command, which_game=edition_options)
+@click.option(
+    "--slot",
+    "slots",
+    type=TEXT,
+    multiple=True,
+    metavar="NAME",
+    help="Display name of a player; give it twice.  [One, Two]",
+)
+@click.option("--pause/--no-pause", default=False, help="Ask for no moves until the game is resumed or stepped.")
+@click.option("--timeout/--no-timeout", "can_timeout", default=True, help="Hold the players to the time limits.")
+@click.option("--reserved/--open", "is_reserved", default=True, help="Seats for codes, or for whoever joins.")
+def prepare(
+    server: _Server, slots: tuple[str, ...], pause: bool, can_timeout: bool, is_reserved: bool, as_json: bool
+) -> None:
+    """Open a room and write a reservation code for each of its seats, one a line.
+
+    The room's id goes to standard error. With --json one object: roomId, reservations (a list of codes).
+    """
+    from spielleiter.protocol.messages import Slot
+
+    if not is_reserved and "reserved" not in server.edition.dialect.slot_attributes:
+        raise click.UsageError(f"--open: {server.edition.name} reserves every seat")
+
+    async def act(client: AdminClient) -> None:
+        described = [Slot(name, can_timeout, is_reserved) for name in slots or ("One", "Two")]
+        room = await client.prepare(server.edition.game_type, described, pause=pause)
+        if as_json:
+            _echo_json(roomId=room.room_id, reservations=room.reservations)
+            return
+        tell(f"room {room.room_id}", err=True)
+        for code in room.reservations:
+            tell(code)
+
+    server.run(act)
+
+
+@admin.command(short_help="Watch a game, line by line, to its end.")
+@_admin_command
+@click.argument("room", type=TEXT)
+@click.option("--raw", is_flag=True, help="Write the bytes that the server sends, exactly.")
+@board_option
+def observe(server: _Server, room: str, raw: bool, board: bool | None, as_json: bool) -> None:
+    """Watch a game and write a line for each position and for the result; ends with the game.
+
+    The season is that of the room. The exit code is 1 if the room is closed without a result. Where a season's
+    positions name no players (2027), these are "player 1" and "player 2" until the result names them.
+
+    With --json each line is an object with event and roomId: event "state" with turn, round, points (by seat),
+    lastMove (or null), names; "result" with winners (seats), points, causes, reasons, names; "paused" with paused;
+    "error" with message; at the end "left".
+    """
+    from spielleiter.cli.screen import Screen
+    from spielleiter.protocol.messages import Memento, Result
+
+    form = "--raw" if raw else "--json"
+    if raw and as_json:
+        raise click.UsageError("--raw and --json exclude each other, expected one of them")
+    if board and (raw or as_json):
+        raise click.UsageError(f"--board and {form} exclude each other, expected one of them")
+    out = sys.stdout.buffer
+    results: list[Result] = []
+    screen = Screen(board=False if raw or as_json else board)
+
+    def write_raw(data: bytes) -> None:
+        out.write(data)
+        out.flush()
+
+    async def act(client: AdminClient) -> None:
+        names = ("", "")
+        last: State | None = None
+        async for event in await client.observe(room):
+            # Some editions name players in positions, others in the result alone, and an observer is sent nothing else
+            # that does. The status of the room has the names, but other servers end the connection of whoever asks.
+            if isinstance(event, Memento | Result):
+                names = event.names[0] or names[0], event.names[1] or names[1]
+            if isinstance(event, Result):
+                results.append(event)
+            if as_json:
+                _echo_json(**_event_value(room, event, names))
+                continue
+            if raw or (isinstance(event, Memento) and event.state == last):
+                continue  # a position is sent anew when a move is asked for
+            screen.say(_event_line(event, names), below=isinstance(event, Result))
+            if isinstance(event, Memento):
+                last = event.state
+                screen.show(last, names)
+        if as_json:
+            _echo_json(event="left", roomId=room)
+
+    async def watch(client: AdminClient) -> None:
+        async with screen.running():
+            await act(client)
+
+    server.run(watch, write_raw if raw else None)
+    if not results:
+        sure = f" that {server.edition.name} can read; leave out --edition" if server.is_edition_named else ""
+        raise Failure(f"room {room} was closed without a result{sure}")
+
+
+def _event_line(event: ObserverEvent, names: tuple[str, str]) -> str:
+    from spielleiter.cli.refusals import refusal_text
+    from spielleiter.cli.words import result_line, state_line
+    from spielleiter.protocol.messages import Memento, Paused, Result
+
+    match event:
+        case Memento():
+            return state_line(event)
+        case Result():
+            return f"over: {result_line(event, names)}"
+        case Paused(is_paused):
+            return "paused" if is_paused else "goes on"
+        case _:
+            return f"error: {refusal_text(event.message)}"
+
+
+def _event_value(room: str, event: ObserverEvent, names: tuple[str, str]) -> dict[str, Any]:
+    from spielleiter.cli.words import last_move_text, result_points, state_points
+    from spielleiter.protocol.messages import Memento, Paused, Result
+
+    match event:
+        case Memento(state):
+            what: dict[str, Any] = {
+                "event": "state",
+                "turn": state.turn,
+                "round": state.round,
+                "points": state_points(state),
+                "lastMove": last_move_text(state),
+                "names": names,
+            }
+        case Result():
+            what = {
+                "event": "result",
+                "winners": event.winners,
+                "points": result_points(event),
+                "causes": [score.cause.value for score in event.scores],
+                "reasons": [score.reason for score in event.scores],
+                "names": names,
+            }
+        case Paused(is_paused):
+            what = {"event": "paused", "paused": is_paused}
+        case _:
+            what = {"event": "error", "message": event.message}
+    return {**what, "roomId": room}
+
+
+def _ask(server: _Server, room: str, as_json: bool, ask: Callable[[AdminClient], Awaitable[None]]) -> None:
+    """For requests that the server accepts in silence: not refused by the end of the connection is accepted."""
+    server.run(ask)
+    if as_json:
+        _echo_json(roomId=room, accepted=True)
+
+
+@admin.command(short_help="Ask for no more moves.")
+@_admin_command
+@click.argument("room", type=TEXT)
+def pause(server: _Server, room: str, as_json: bool) -> None:
+    """Ask for no more moves; one that is asked for already is still accepted.
+
+    With --json one object: roomId, accepted.
+    """
+    _ask(server, room, as_json, lambda client: client.pause(room))
+
+
+@admin.command(short_help="Let a paused game go on.")
+@_admin_command
+@click.argument("room", type=TEXT)
+def resume(server: _Server, room: str, as_json: bool) -> None:
+    """Let a paused game go on.
+
+    With --json one object: roomId, accepted.
+    """
+    _ask(server, room, as_json, lambda client: client.resume(room))
+
+
+@admin.command(short_help="Ask for one move of a paused game.")
+@_admin_command
+@click.argument("room", type=TEXT)
+@click.option("--forced", is_flag=True, help="Set the request's attribute forced.")
+def step(server: _Server, room: str, forced: bool, as_json: bool) -> None:
+    """Ask for one move of a paused game.
+
+    With --json one object: roomId, accepted.
+    """
+    _ask(server, room, as_json, lambda client: client.step(room, forced=forced))
+
+
+@admin.command(short_help="End a game at once.")
+@_admin_command
+@click.argument("room", type=TEXT)
+def cancel(server: _Server, room: str, as_json: bool) -> None:
+    """End a game, in most editions without a winner.
+
+    With --json one object: roomId, accepted.
+    """
+    _ask(server, room, as_json, lambda client: client.cancel(room))
+
+
+@admin.command(short_help="Show rooms and connections.")
+@_admin_command
+def status(server: _Server, as_json: bool) -> None:
+    """Show rooms, connections, and how the last thousand connections ended; only spielleiter tells this.
+
+    With --json one object: startedAt, now, roomCounts, connectionCount, queuedBytes, refusals (kind, reason, how
+    often), rooms, connections, closed (the oldest first).
+    """
+
+    async def act(client: AdminClient) -> None:
+        report = await client.status()
+        if as_json:
+            _echo_json(**report)
+        else:
+            from spielleiter.cli.status import status_lines
+
+            for line in status_lines(report):
+                tell(line)
+
+    server.run(act)

@@ -1,0 +1,183 @@
+"""`spielleiter bench`: how fast everything is on this machine, beside the bare wire.
+
+Law: nothing is measured here, and no figure is a failure: the exit code is 0 whatever they are. What is started is gone
+when the command ends, however it ends.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+import click
+
+from spielleiter.cli.commands import Failure
+from spielleiter.cli.numbers import Number, WholeNumber
+
+if TYPE_CHECKING:
+    from spielleiter.bench.options import Options
+
+_PREFIX: Final = "blokus-"
+
+
+def _list_of(value: str) -> list[str]:
+    return [word.strip() for word in value.split(",") if word.strip()]
+
+
+def _parts(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    _require_machine()
+    from spielleiter.bench.options import PARTS
+
+    words = _list_of(value)
+    if not words or not set(words).issubset(PARTS):
+        raise click.BadParameter(f"{value!r}: expected some of {','.join(PARTS)}")
+    return tuple(words)
+
+
+def _editions(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    from spielleiter.server.editions import EDITIONS
+
+    if value is None:
+        return None
+    known = [name.removeprefix(_PREFIX) for name in EDITIONS if name.startswith(_PREFIX)]
+    names = [word.removeprefix(_PREFIX) for word in _list_of(value)]
+    if not names or not set(names).issubset(known):
+        raise click.BadParameter(f"{value!r}: expected some of {','.join(known)}")
+    return tuple(_PREFIX + name for name in names)
+
+
+def _numbers(least: int, value: str | None) -> tuple[int, ...] | None:
+    if value is None:
+        return None
+    words = _list_of(value)
+    if not words or not all(word.isdecimal() and int(word) >= least for word in words):
+        raise click.BadParameter(f"{value!r}: expected whole numbers from {least}, with commas between them")
+    return tuple(int(word) for word in words)
+
+
+@click.command(
+    epilog=(
+        "Parts: floor is the bare wire, a relay of the same bytes; server is `spielleiter serve` as anybody starts it, "
+        "clocks, events, log and replays included; both are driven in the same way, by turns. rules and protocol are "
+        "measured inside one process; start, memory and plies on servers of their own; match is what `spielleiter "
+        "match` costs beyond its programs."
+    )
+)
+@click.option(
+    "--only",
+    callback=_parts,
+    metavar="PARTS",
+    help="Measure these: floor, server, rules, protocol, start, memory, plies, match.  [default: all of them]",
+)
+@click.option(
+    "--games",
+    callback=lambda _context, _parameter, value: _numbers(1, value),
+    metavar="N,N",
+    help="So many games at once.  [default: 1,20,100,500]",
+)
+@click.option("--editions", callback=_editions, metavar="NAMES", help="Play these.  [default: 2021-r3,2027]")
+@click.option(
+    "--observers",
+    callback=lambda _context, _parameter, value: _numbers(0, value),
+    metavar="N,N",
+    help="So many observers of each game.  [default: 0,1]",
+)
+@click.option("--rounds", type=WholeNumber(1), metavar="N", help="Measure everything so often.  [default: 3]")
+@click.option(
+    "--seconds",
+    type=Number(0.05),
+    metavar="SECONDS",
+    help="Measure so long under each load, after all games have begun.  [default: 2]",
+)
+@click.option(
+    "--drivers",
+    type=WholeNumber(1),
+    metavar="N",
+    help="Processes that play.  [default: one for every two cores, four at most]",
+)
+@click.option(
+    "--match-games",
+    callback=lambda _context, _parameter, value: _numbers(1, value),
+    metavar="N,N",
+    help="Play matches of so many games.  [default: 100,500]",
+)
+@click.option("--quick", is_flag=True, help="One short round with few games: is it as fast as it was, about?")
+@click.option(
+    "--json",
+    "json_file",
+    type=click.Path(dir_okay=False, writable=True, allow_dash=True),
+    metavar="FILE",
+    help="Write all figures into this file, every round of them; - is standard output, instead of the report.",
+)
+def bench(json_file: str | None, *, quick: bool, **chosen: Any) -> None:
+    """Measure the server beside the bare wire, the rules and the protocol, and print one report.
+
+    Whatever is compared is measured by turns in the same run. Figures are medians of the rounds, with the least and the
+    most of them; at the end stands what is to be reached, and whether it is. Progress is told on standard error. The
+    whole takes about ten minutes; better leave the machine alone meanwhile. Needs Linux.
+    """
+    _require_machine()
+    from spielleiter.bench.options import Options
+    from spielleiter.bench.subject import BenchError
+    from spielleiter.server.errors import os_error_text
+
+    given = {key: value for key, value in chosen.items() if value is not None}
+    before = signal.signal(signal.SIGTERM, _stop)
+    try:
+        _measure(Options.quick(**given) if quick else Options(**given), json_file)
+    except BenchError as error:
+        raise Failure(str(error)) from error
+    except OSError as error:
+        raise Failure(f"this machine does not let the bench run: {os_error_text(error)}") from error
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _require_machine() -> None:
+    """Raises Failure where the bench cannot run; before anything is imported that exists on Linux alone."""
+    from spielleiter.bench.machine import why_not_here
+
+    if problem := why_not_here():
+        raise Failure(problem)
+
+
+def _stop(_number: int, _frame: object) -> NoReturn:
+    """As Ctrl-C: on the way out everything is ended."""
+    raise KeyboardInterrupt
+
+
+def _measure(options: Options, json_file: str | None) -> None:
+    from datetime import UTC, datetime
+
+    from spielleiter.bench.machine import describe_machine
+    from spielleiter.bench.report import report_text
+    from spielleiter.bench.run import run
+    from spielleiter.bench.targets import targets_of
+
+    head: dict[str, str | int | float] = {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "command": " ".join(["spielleiter", *sys.argv[1:]]),
+        **describe_machine(),
+        "rounds": options.rounds,
+        "seconds": options.seconds,
+        "drivers": options.drivers,
+    }
+    records = run(options, lambda what: click.echo(what, err=True))
+    targets = targets_of(records)
+    if json_file != "-":
+        click.echo(report_text(head, records, targets))
+    if json_file is not None:
+        told = {
+            **head,
+            "records": [record.to_json() for record in records],
+            "targets": [target.to_json() for target in targets],
+        }
+        try:
+            with click.open_file(json_file, "w", encoding="utf-8") as file:
+                file.write(json.dumps(told, indent=1, allow_nan=False) + "\n")
+        except OSError as error:
+            raise Failure(f"{json_file} cannot be written ({error.strerror})") from error

@@ -1,0 +1,259 @@
+"""Positions drawn as text, for people.
+
+Nothing but the table `_PICTURES` knows a concrete game: one entry draws positions of one type. A game without an entry
+has no drawing, and whoever shows it writes lines alone.
+
+Invariants: a drawing fits into the space it is given, and no word in it is cut in two. Colours are never the only
+difference: whatever is coloured has a letter, too. Every character but `Look.empty` is ASCII, except in names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
+
+import click
+
+from spielleiter.cli.columns import JOINT, printable, wrapped
+from spielleiter.game.api import Seat, State
+from spielleiter.game.blokus.bitboard import SIZE
+from spielleiter.game.blokus.move import SetMove
+from spielleiter.game.blokus.polyomino import Color, orientation
+from spielleiter.game.blokus.state import SEAT_OF_COLOR, BlokusState
+from spielleiter.game.hase_und_igel.board import FieldType
+from spielleiter.game.hase_und_igel.player import PlayerColor
+from spielleiter.game.hase_und_igel.state import HaseUndIgelState
+from spielleiter.server.text.width import shortened
+
+_LONGEST_NAME: Final = 20
+_GAP: Final = "   "
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The space for a drawing, in characters, and what may be used for it."""
+
+    columns: int = 79
+    rows: int = 23
+    is_coloured: bool = False
+    empty: str = "."
+    """How an empty cell looks."""
+
+    def style(self, text: str, **styles: Any) -> str:
+        """`text` in colours, where there are any."""
+        return click.style(text, **styles) if self.is_coloured else text
+
+
+def _name(names: tuple[str, str], seat: Seat) -> str:
+    return shortened(printable(names[seat]), _LONGEST_NAME) or f"player {seat + 1}"
+
+
+# -- Blokus -------------------------------------------------------------------------------------------------------
+
+_COLORS: Final = tuple(Color)
+_STYLES: Final[Mapping[Color, Mapping[str, str]]] = {
+    Color.BLUE: {"fg": "bright_white", "bg": "blue"},
+    Color.YELLOW: {"fg": "black", "bg": "yellow"},
+    Color.RED: {"fg": "bright_white", "bg": "red"},
+    Color.GREEN: {"fg": "black", "bg": "green"},
+}
+_LABEL: Final = 3  # columns for the number of a row
+_PANEL: Final = 33
+
+
+def _blokus(state: BlokusState, names: tuple[str, str], look: Look) -> list[str] | None:
+    """The board with two columns a cell, or one where that is too wide; the rest stands beside or below it."""
+    cell_width = 2 if look.columns >= _LABEL + 2 * SIZE else 1
+    width = _LABEL + cell_width * SIZE
+    if look.columns < width or look.rows < SIZE:
+        return None
+    board = list(_blokus_rows(state, look, cell_width))
+    if look.rows < len(board):
+        return [row.rstrip() for row in board[1:]]
+    if look.columns >= width + len(_GAP) + _PANEL:
+        panel = _blokus_panel(state, names, look, look.columns - width - len(_GAP))
+        return [(row + _GAP + line).rstrip() for row, line in zip(board, panel, strict=True)]
+    return [row.rstrip() for row in board] + _blokus_summary(state, names, look)[: look.rows - len(board)]
+
+
+def _blokus_rows(state: BlokusState, look: Look, cell_width: int) -> Iterator[str]:
+    """The numbers of the columns, then the rows; the last piece stands out by a second letter in each cell."""
+    numbers = (str(x) if cell_width > 1 else str(x % 10) for x in range(0, SIZE, 2))
+    yield " " * _LABEL + "".join(number.ljust(2 * cell_width) for number in numbers)
+    last = _last_piece(state)
+    for y in range(SIZE):
+        cells = []
+        for x in range(SIZE):
+            color = state.color_at(x, y)
+            if color is None:
+                cells.append(look.style(look.empty, dim=True) + " " * (cell_width - 1))
+            else:
+                letter = color.name[0]
+                text = letter * cell_width if (x, y) in last else letter.ljust(cell_width)
+                cells.append(look.style(text, bold=(x, y) in last, **_STYLES[color]))
+        yield f"{y:2} " + "".join(cells)
+
+
+def _last_piece(state: BlokusState) -> frozenset[tuple[int, int]]:
+    move = state.last_move
+    if not isinstance(move, SetMove):
+        return frozenset()
+    turned = orientation(move.shape, move.rotation, move.is_flipped)
+    return frozenset((move.x + x, move.y + y) for x, y in turned.cells)
+
+
+def _pieces_left(state: BlokusState, color: Color) -> str:
+    count = len(state.remaining_shapes(color))
+    if not count:
+        return "all pieces laid"
+    left = "1 piece left" if count == 1 else f"{count} pieces left"
+    return left if state.valid_mask >> color & 1 else f"{left}, out"
+
+
+def _blokus_next(state: BlokusState, names: tuple[str, str]) -> str:
+    if state.outcome() is not None:
+        return "the game is over"
+    return f"next: {state.color_on_turn.name} ({_name(names, state.seat_on_turn)})"
+
+
+def _blokus_panel(state: BlokusState, names: tuple[str, str], look: Look, columns: int) -> list[str]:
+    """As many lines as the board has."""
+    lines = ["", f"turn {state.turn}, round {state.round}", ""]
+    for seat in range(2):
+        (points,) = state.points(seat)
+        lines.append(f"{_name(names, seat)}: {points} points")
+        for color in _COLORS:
+            if SEAT_OF_COLOR[color] == seat:
+                letter = look.style(f"{color.name[0]} ", **_STYLES[color])
+                lines.append(f"  {letter} {color.name:6}  {_pieces_left(state, color)}")
+        lines.append("")
+    lines += wrapped(_blokus_next(state, names), columns)
+    if state.last_move is not None:
+        lines += wrapped(f"last: {state.last_move}", columns)
+    return [*lines, *[""] * (SIZE + 1 - len(lines))]
+
+
+def _blokus_summary(state: BlokusState, names: tuple[str, str], look: Look) -> list[str]:
+    """The most important line first."""
+    sides = []
+    for seat in range(2):
+        letters = "".join(color.name[0] for color in _COLORS if SEAT_OF_COLOR[color] == seat)
+        (points,) = state.points(seat)
+        sides.append(f"{letters} {_name(names, seat)} {points}")
+    lines = [" : ".join(sides), f"turn {state.turn}, round {state.round}, {_blokus_next(state, names)}"]
+    if state.last_move is not None:
+        lines.append(f"last: {state.last_move}")
+    return [part for line in lines for part in wrapped(line, look.columns)]
+
+
+# -- Hase und Igel ------------------------------------------------------------------------------------------------
+
+_FIELD: Final = 5  # columns
+_LEGEND: Final = tuple(
+    JOINT.join((letter, name))
+    for letter, name in (
+        (FieldType.START.value, "start"),
+        (FieldType.CARROT.value, "carrots"),
+        (FieldType.HARE.value, "hare"),
+        (f"{FieldType.POSITION_1.value}{JOINT}{FieldType.POSITION_2.value}", "position"),
+        (FieldType.HEDGEHOG.value, "hedgehog"),
+        (FieldType.SALAD.value, "salad"),
+        (FieldType.GOAL.value, "goal"),
+    )
+)
+_PLAYER_STYLES: Final[Mapping[PlayerColor, Mapping[str, str]]] = {
+    PlayerColor.RED: {"fg": "bright_white", "bg": "red"},
+    PlayerColor.BLUE: {"fg": "bright_white", "bg": "blue"},
+}
+
+
+def _hase_und_igel(state: HaseUndIgelState, names: tuple[str, str], look: Look) -> list[str] | None:
+    """The track in rows: above the number of each field, below its letter and who stands there."""
+    in_a_row = min(look.columns // _FIELD, 13)
+    if in_a_row < 1:
+        return None
+    fields = state.board.fields
+    lines = []
+    for start in range(0, len(fields), in_a_row):
+        row = range(start, min(start + in_a_row, len(fields)))
+        lines.append(look.style("".join(f"{index:<{_FIELD}}" for index in row).rstrip(), dim=True))
+        lines.append("".join(_field(state, index, look) for index in row).rstrip())
+    for seat, color in enumerate(PlayerColor):
+        player = state.players[seat]
+        cards = ", ".join(card.name for card in player.cards) or "none"
+        lines += _with_letter(
+            f"{_name(names, seat)}: field {player.index}, {player.carrots} carrots, {player.salads} salads, "
+            f"cards: {cards}",
+            color,
+            look,
+        )
+    ending = "the game is over"
+    if state.outcome() is None:
+        ending = f"next: {state.color_on_turn.name} ({_name(names, state.seat_on_turn)})"
+    lines += wrapped(f"turn {state.turn}, round {state.round}, {ending}", look.columns)
+    if state.last_move is not None:
+        lines += wrapped(f"last: {state.last_move}", look.columns)
+    legend = wrapped(", ".join(_LEGEND), look.columns)
+    if len(lines) + len(legend) <= look.rows:
+        lines += legend
+    return lines if len(lines) <= look.rows else None
+
+
+def _field(state: HaseUndIgelState, index: int, look: Look) -> str:
+    here = [color for color in PlayerColor if state.players[color].index == index]
+    text = f"{state.board.fields[index].value} "
+    for color in here:
+        text += look.style(color.name[0], **_PLAYER_STYLES[color])
+    return text + " " * (_FIELD - 2 - len(here))
+
+
+def _with_letter(text: str, color: PlayerColor, look: Look) -> list[str]:
+    """`text` behind the letter of the player it is about."""
+    first, *rest = wrapped(f"{color.name[0]} {text}", look.columns)
+    return [look.style(first[0], **_PLAYER_STYLES[color]) + first[1:], *rest]
+
+
+# -- the table ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Picture:
+    """How positions of one game are drawn, and which colours each seat plays (empty where it has one alone)."""
+
+    draw: Callable[[Any, tuple[str, str], Look], list[str] | None]
+    colors: tuple[Sequence[str], Sequence[str]] = ((), ())
+
+
+_PICTURES: Final[Mapping[type, _Picture]] = MappingProxyType(
+    {
+        BlokusState: _Picture(
+            _blokus,
+            (
+                [color.name for color in _COLORS if SEAT_OF_COLOR[color] == 0],
+                [color.name for color in _COLORS if SEAT_OF_COLOR[color] == 1],
+            ),
+        ),
+        HaseUndIgelState: _Picture(_hase_und_igel),
+    }
+)
+
+
+def _picture(state: State) -> _Picture | None:
+    return next((_PICTURES[kind] for kind in type(state).__mro__ if kind in _PICTURES), None)
+
+
+def draw(state: State, names: tuple[str, str], look: Look) -> list[str] | None:
+    """The position as lines of text; None for a game without a drawing, and where there is too little space.
+
+    `names` by seat, empty where a player has none.
+    """
+    picture = _picture(state)
+    return None if picture is None else picture.draw(state, names, look)
+
+
+def colors_of(state: State, seat: Seat) -> tuple[str, ...]:
+    """The colours that a seat plays in this game; empty where its name says it all."""
+    picture = _picture(state)
+    return () if picture is None else tuple(picture.colors[seat])

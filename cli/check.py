@@ -1,0 +1,161 @@
+"""`spielleiter check`: is this program fit for the contest?
+
+Invariants: the exit code is 0 if every step that the contest demands was passed, 3 if one was failed, 2 for misuse, and
+4 if this machine failed or was too busy to tell. A warning never changes it.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from spielleiter.cli.commands import Misuse, run_async, tell
+from spielleiter.cli.exit_codes import EXIT_FAULT, EXIT_MACHINE
+from spielleiter.cli.numbers import Number
+from spielleiter.cli.options import (
+    chosen_edition,
+    edition_options,
+    folder_option,
+    require_sensible_limits,
+    timeout_options,
+)
+from spielleiter.server.config.setting import MAX_SECONDS
+from spielleiter.server.text.counting import count_text
+
+if TYPE_CHECKING:
+    from spielleiter.match.checking.check import StepResult
+
+
+@click.command()
+@click.argument("command", metavar="CMD")
+@edition_options
+@timeout_options(
+    {
+        "soft": "For an answer.",
+        "hard": "Until an answer is no longer waited for.",
+        "start": "For the program to take its seat.",
+        "exit": "For the program to end itself after the game.",
+    },
+    has_to_exit=True,
+)
+@click.option(
+    "--pause",
+    type=Number(0, MAX_SECONDS, min_open=True),
+    default=3.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long the pause of a paused game is.",
+)
+@click.option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Write the steps as JUnit's XML, too.")
+@folder_option("--out", "Keep what the program wrote and the bytes on the wire in this folder, step by step.")
+def check(
+    command: str,
+    game: str | None,
+    edition: str | None,
+    soft_timeout: int,
+    hard_timeout: int,
+    start_timeout: float,
+    exit_timeout: float,
+    pause: float,
+    junit: Path | None,
+    out: Path | None,
+) -> None:
+    """Try everything that a program meets in the contest, step by step.
+
+    CMD is a command line as of `match`. The exit code is 0 if the program is fit, 3 if not, and 4 if this machine
+    failed or was too busy to tell. A step that tests more than the official server does is shown as a warning if it
+    fails; it does not make a program unfit. A step that this machine spoils, since the program has to wait for
+    a processor, is tried up to three times.
+    """
+    from spielleiter.cli.check_junit import render_junit
+    from spielleiter.match.checking.check import CheckSetup, Status, check_program, is_fit, is_undecided
+    from spielleiter.match.errors import MatchError, SetupError
+    from spielleiter.match.programs.program import Command
+    from spielleiter.match.programs.startable import require_startable
+    from spielleiter.match.season import season_text
+    from spielleiter.match.setup import Patience
+    from spielleiter.server.errors import os_error_text
+
+    require_sensible_limits(soft_timeout, hard_timeout)
+    chosen = chosen_edition(game, edition)
+    _require_writable(out, junit)
+    patience = Patience(start=start_timeout, exit=exit_timeout)
+    setup = CheckSetup(
+        command, chosen.game_type, soft_timeout / 1000, hard_timeout / 1000, pause, patience, chosen.name
+    )
+    season = season_text(chosen.game_type, chosen.name)
+    try:
+        require_startable(Command.parse(command))
+        tell(f"{season}: checking {command}")
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = out or Path(temporary)
+            results = run_async(lambda: check_program(setup, folder, partial(_tell, out)))
+        if junit is not None:
+            junit.write_bytes(render_junit(command, results, season))
+    except SetupError as error:
+        raise Misuse(str(error)) from None
+    except (MatchError, OSError) as error:
+        told = os_error_text(error) if isinstance(error, OSError) else error
+        tell(f"spielleiter check: {told}", err=True)
+        raise click.exceptions.Exit(EXIT_MACHINE) from None
+    warnings = sum(result.status is Status.WARNING for result in results)
+    steps = count_text(len(results), "step")
+    if is_undecided(results):
+        open_steps = sum(result.status in {Status.UNDECIDED, Status.NOT_TRIED} for result in results)
+        tell(
+            f"undecided: this machine was too busy for {open_steps} of {steps}{_counted(warnings)}; "
+            "try again when it has less to do"
+        )
+        raise click.exceptions.Exit(EXIT_MACHINE)
+    if not is_fit(results):
+        missed = [result for result in results if result.status not in {Status.PASSED, Status.WARNING}]
+        first = next(result for result in missed if result.status is Status.FAILED)
+        tell(f"not fit: {len(missed)} of {steps} not passed, first {first.number}, {first.title}{_counted(warnings)}")
+        raise click.exceptions.Exit(EXIT_FAULT)
+    if warnings:
+        tell(f"fit: {len(results) - warnings} of {steps} passed{_counted(warnings)}")
+    else:
+        tell(f"fit: {'the only step' if len(results) == 1 else f'all {len(results)} steps'} passed")
+
+
+def _require_writable(out: Path | None, junit: Path | None) -> None:
+    """Find out before the first step whether the results can be kept. Raises Misuse."""
+    from spielleiter.server.errors import os_error_text
+
+    try:
+        if out is not None:
+            out.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=out):
+                pass
+        if junit is not None:
+            with junit.open("ab"):
+                pass
+    except OSError as error:
+        raise Misuse(os_error_text(error)) from None
+
+
+def _counted(warnings: int) -> str:
+    """What the last line adds about warnings."""
+    return f", {count_text(warnings, 'warning')}" if warnings else ""
+
+
+def _tell(out: Path | None, result: StepResult) -> None:
+    from spielleiter.match.checking.check import Status
+
+    head = f"{result.number:2}  {result.status.value:9}  {result.title}"
+    if result.status is Status.PASSED:
+        head += f": {result.came}"
+    tell(head)
+    if result.status in {Status.FAILED, Status.WARNING, Status.UNDECIDED}:
+        tell(f"        expected: {result.expected}")
+        tell(f"        came:     {result.came}")
+        for line in result.stderr.splitlines():
+            tell(f"        stderr:   {line}")
+    if result.status is Status.WARNING:
+        tell(f"        remark:   {result.remark}")
+    if out is not None and result.status not in {Status.PASSED, Status.NOT_TRIED}:
+        tell(f"        kept in:  {out / result.folder}")

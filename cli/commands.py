@@ -1,0 +1,139 @@
+"""How commands of this program look and fail, whatever they do.
+
+Law: a failure is one line on standard error and an exit code: 2 for what was asked wrongly (an unknown option, a value
+that cannot be used, a server that cannot start so), 1 for what went wrong on the way, 130 after Ctrl-C. A command's
+module is imported when the command is used, so that help and completion are quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, TextIO, TypeVar
+
+import click
+
+T = TypeVar("T")
+
+SUBCOMMANDS = "[COMMAND] [ARGS]..."
+"""What a group's usage shows; click's own text differs between its versions, and the man page is made from it."""
+
+_IN_BACKTICKS: Final = re.compile("`[^`]+`")
+
+EXIT_FAILURE = 1
+EXIT_MISUSE = 2
+EXIT_INTERRUPTED = 130
+
+
+class Failure(click.ClickException):
+    """Something went wrong on the way; the text is one line."""
+
+    exit_code = EXIT_FAILURE
+
+
+class Misuse(click.ClickException):
+    """The command was asked for something that cannot be; the text is one line."""
+
+    exit_code = EXIT_MISUSE
+
+
+def run_async(main: Callable[[], Awaitable[T]]) -> T:
+    """Run `main` to its end. What it raises comes out as it is, not in the groups that nurseries wrap it into."""
+    import trio
+
+    try:
+        return trio.run(main)
+    except BaseExceptionGroup as group:
+        from spielleiter.client.background import single
+
+        raise single(group) from None
+
+
+def tell(line: str = "", *, err: bool = False) -> None:
+    """Write a line to standard output, or to standard error with `err`; control characters in it are escaped.
+
+    A terminal that is too narrow for it gets several lines.
+    """
+    from spielleiter.server.text.escaping import escaped
+
+    click.echo(fitted(escaped(line), sys.stderr if err else sys.stdout), err=err)
+
+
+def fitted(line: str, out: TextIO) -> str:
+    """`line` as `out` shows it best: on a terminal that is too narrow, in several lines, divided between words.
+
+    What stands in backticks is one word, so that a command can be copied. Each further line is indented by two more
+    columns than the first one.
+    """
+    try:
+        columns = os.get_terminal_size(out.fileno()).columns - 1
+    except (OSError, ValueError):  # no terminal
+        return line
+    from spielleiter.cli.columns import JOINT, filled
+    from spielleiter.server.text.width import text_width
+
+    if not 0 < columns < text_width(line):
+        return line
+    indent = " " * (len(line) - len(line.lstrip(" ")) + 2)
+    joined = _IN_BACKTICKS.sub(lambda found: found[0].replace(" ", JOINT), line)
+    return "\n".join(filled(joined, columns, indent if len(indent) < columns // 2 else ""))
+
+
+def show_help_alone(context: click.Context) -> None:
+    """A group that is called without a command shows what there is."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are named in a table and imported when used.
+
+    `lazy` maps a command's name to ``"module:attribute"`` and the line the help shows for it.
+    """
+
+    def __init__(self, *args: Any, lazy: dict[str, tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._lazy = lazy
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(self._lazy)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - as above
+        if cmd_name not in self._lazy:
+            return None
+        module, _, attribute = self._lazy[cmd_name][0].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchCommand as error:  # click compares only with commands that are loaded already
+            raise click.NoSuchCommand(error.command_name, possibilities=self._lazy, ctx=ctx) from None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as above
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in self._lazy.items()])
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run the program and exit; failures are told in one line."""
+        try:
+            code = super().main(*args, **{**extra, "standalone_mode": False})
+        except click.ClickException as error:
+            context = getattr(error, "ctx", None)
+            name = context.command_path if context else extra.get("prog_name") or self.name
+            tell(f"{name}: {' '.join(error.format_message().split())}", err=True)
+            sys.exit(error.exit_code)
+        except click.Abort:
+            sys.exit(EXIT_INTERRUPTED)
+        except OSError as error:  # a full disk, a file that may not be read: this machine's affair, and no bug
+            from spielleiter.server.errors import os_error_text
+
+            tell(f"{extra.get('prog_name') or self.name}: {os_error_text(error)}", err=True)
+            sys.exit(EXIT_FAILURE)
+        sys.exit(code if isinstance(code, int) else 0)

@@ -1,0 +1,79 @@
+"""What the Tab key offers for an option's value: games, editions, start pieces, strategies.
+
+Invariants: nothing is declared here that the server or the client does not know; what they know is imported when the
+Tab key asks for it. The shells' own parts come from click.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+import click
+from click.shell_completion import CompletionItem
+
+Completer: TypeAlias = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
+def completing(values: Callable[[], Iterable[str]]) -> Completer:
+    """Offers those of `values()` that begin with what is there already."""
+
+    def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(value) for value in values() if value.startswith(incomplete)]
+
+    return complete
+
+
+def game_types() -> list[str]:
+    from spielleiter.server.editions import choose_editions
+
+    return list(choose_editions({}, {}))
+
+
+def editions() -> list[str]:
+    from spielleiter.server.editions import EDITIONS
+
+    return list(EDITIONS)
+
+
+def editions_of_games() -> list[str]:
+    """As `serve --edition` wants them: ``GAMETYPE=EDITION``."""
+    from spielleiter.server.editions import EDITIONS
+
+    return [f"{edition.game_type}={edition.name}" for edition in EDITIONS.values()]
+
+
+def game_option_values(option: str) -> Callable[[], list[str]]:
+    """Every value that some game takes for this option, for example for ``startPiece``."""
+
+    def values() -> list[str]:
+        from spielleiter.game.api import GameOptionError
+        from spielleiter.server.editions import choose_editions
+
+        known: dict[str, None] = {}
+        for edition in choose_editions({}, {}).values():
+            if option in edition.game.option_names:
+                try:
+                    edition.game.with_options({option: ""})
+                except GameOptionError as error:
+                    known |= dict.fromkeys(error.known)
+        return list(known)
+
+    return values
+
+
+def programs() -> list[str]:
+    """The built-in programs of a match."""
+    from spielleiter.client.strategies import STRATEGIES
+    from spielleiter.match.programs.program import BUILTIN
+
+    return [BUILTIN + name for name in STRATEGIES]
+
+
+def complete_strategies(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """With a description of each, where the shell shows it."""
+    from spielleiter.client.strategies import STRATEGIES
+
+    return [
+        CompletionItem(name, help=kind.description) for name, kind in STRATEGIES.items() if name.startswith(incomplete)
+    ]

@@ -1,0 +1,112 @@
+"""`spielleiter demo`: everything at once, in one process and over real sockets."""
+
+from __future__ import annotations
+
+import click
+
+from spielleiter.cli.commands import Failure, run_async, tell
+from spielleiter.cli.completion import complete_strategies
+from spielleiter.cli.numbers import WholeNumber
+from spielleiter.cli.options import board_option, chosen_edition, edition_options
+
+
+@click.command()
+@edition_options
+@click.option("--seed", type=WholeNumber(0), metavar="N", help="The same game in every run.")
+@click.option(
+    "--first",
+    default="greedy",
+    show_default=True,
+    metavar="NAME",
+    shell_complete=complete_strategies,
+    help="The first player's strategy, one of those of `spielleiter play`.",
+)
+@click.option(
+    "--second",
+    default="random",
+    show_default=True,
+    metavar="NAME",
+    shell_complete=complete_strategies,
+    help="The second player's strategy.",
+)
+@board_option
+def demo(game: str | None, edition: str | None, seed: int | None, first: str, second: str, board: bool | None) -> None:
+    """Start a server on a free port, let two built-in players play one game, show board and result.
+
+    Where the output is no terminal, only the last position is drawn.
+    """
+    import trio
+
+    from spielleiter.cli.refusals import refusal_text
+    from spielleiter.cli.screen import Screen
+    from spielleiter.cli.words import report_line, result_line
+    from spielleiter.client.admin import AdminClient
+    from spielleiter.client.errors import ClientError
+    from spielleiter.client.player import GameReport, Player
+    from spielleiter.client.strategies import STRATEGIES, make_responder
+    from spielleiter.protocol.messages import Memento, RoomData
+    from spielleiter.server.app import serve
+    from spielleiter.server.config.config import Config
+    from spielleiter.server.errors import StartError
+
+    chosen = chosen_edition(game, edition)
+    names = (first, second)
+    for name in names:
+        if name not in STRATEGIES:
+            raise click.UsageError(f"the strategy {name!r} is not known, expected {', '.join(STRATEGIES)}")
+        if not STRATEGIES[name].plays(chosen.game):
+            raise click.UsageError(f"the strategy {name} does not play {chosen.game_type}")
+    editions = {chosen.game_type: chosen.name}
+    config = Config(
+        port=0,
+        seed=seed,
+        log_level="warning",
+        log_format="console",
+        editions=editions,
+        # a demo does not end because the machine is busy
+        has_timeouts=any(STRATEGIES[name].is_late for name in names),
+    )
+    reports: dict[int, GameReport] = {}
+    screen = Screen(board=board)
+
+    def watch(data: RoomData) -> None:
+        if isinstance(data, Memento):
+            screen.show(data.state, names)
+
+    async def play(port: int, reservation: str, place: int) -> None:
+        async with Player.connect(port=port, dialect=chosen.dialect) as player:
+            if place == 0:
+                player.watch = watch
+            await player.join_prepared(reservation)
+            player_seed = None if seed is None else seed + place
+            reports[place] = await player.play_with(make_responder(names[place], seed=player_seed))
+
+    async def main() -> None:
+        stop = trio.Event()
+        async with screen.running(), trio.open_nursery() as nursery:
+
+            async def run_server(task_status: trio.TaskStatus[int]) -> None:
+                async with trio.open_nursery() as serving:
+                    listening = await serving.start(
+                        lambda task_status: serve(config, stop=stop, task_status=task_status)
+                    )
+                    task_status.started(listening.addresses[0][1])
+
+            port = await nursery.start(run_server)
+            screen.say(f"server on 127.0.0.1:{port}; {first} against {second}")
+            async with AdminClient.connect(port=port, password=config.password, dialect=chosen.dialect) as admin:
+                room = await admin.prepare(chosen.game_type, names)
+            async with trio.open_nursery() as players:
+                for place, reservation in enumerate(room.reservations):
+                    players.start_soon(play, port, reservation, place)
+            stop.set()
+            last = reports[0].state
+            if board is None and last is not None:
+                screen.show(last, names, always=True)
+
+    try:
+        run_async(main)
+    except (ClientError, StartError) as error:
+        raise Failure(refusal_text(str(error))) from error
+    report = reports[0]
+    tell(result_line(report.result, names) if report.result else report_line(report))

@@ -1,0 +1,67 @@
+"""What `match`, `tournament` and `check` tell scripts: a failing program, a failing machine, a worse player.
+
+Law: what makes the figures worthless (interrupted, machine) goes before what a program did, and that before who is
+better.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from spielleiter.cli.commands import EXIT_FAILURE, EXIT_INTERRUPTED
+
+if TYPE_CHECKING:
+    from spielleiter.match.records.game_record import GameRecord
+    from spielleiter.match.runner import End
+    from spielleiter.match.summary import Summary
+
+EXIT_FAULT = 3
+EXIT_MACHINE = 4
+
+FAULTS = ("crash", "timeout", "illegal", "message", "exit", "any")
+
+
+def exit_code(
+    end: End, records: tuple[GameRecord, ...], summary: Summary, fail_on: frozenset[str], require: str | None
+) -> int:
+    """What a script is told; the first that holds of interrupted, machine, fault, worse, done."""
+    from spielleiter.match.records.game_record import Verdict
+    from spielleiter.match.runner import End
+
+    if end is End.INTERRUPTED:
+        return EXIT_INTERRUPTED
+    if end in {End.MACHINE, End.UNFIT} or any(record.verdict == Verdict.SERVER_FAILED for record in records):
+        return EXIT_MACHINE
+    if not any(record.is_counted for record in records):
+        return EXIT_MACHINE  # nothing was found out
+    if any(record.verdict in fail_on for record in records):
+        return EXIT_FAULT
+    if require == "better" and summary.better != 0:
+        return EXIT_FAILURE
+    # with too few pairs nobody could be found to be worse, and a green result would stand on nothing
+    if require == "not-worse" and (summary.better == 1 or not summary.has_enough_pairs):
+        return EXIT_FAILURE
+    if summary.sprt is not None and summary.sprt.decision == "H0":
+        return EXIT_FAILURE
+    return 0
+
+
+def fault_kinds(texts: tuple[str, ...]) -> frozenset[str]:
+    """The verdicts that --fail-on names."""
+    from spielleiter.match.records.game_record import (
+        BAD_MESSAGE_VERDICTS,
+        CRASH_VERDICTS,
+        ILLEGAL_VERDICTS,
+        LEFTOVER_VERDICTS,
+        TIMEOUT_VERDICTS,
+    )
+
+    columns = (CRASH_VERDICTS, TIMEOUT_VERDICTS, ILLEGAL_VERDICTS, BAD_MESSAGE_VERDICTS, LEFTOVER_VERDICTS)
+    kinds = dict(zip(FAULTS, (*columns, frozenset[str]().union(*columns)), strict=True))
+    wanted = [word.strip() for text in texts for word in text.split(",")]
+    for word in wanted:
+        if word not in kinds:
+            raise click.UsageError(f"--fail-on {word!r}: expected {', '.join(FAULTS)}")
+    return frozenset().union(*(kinds[word] for word in wanted))

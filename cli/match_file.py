@@ -1,0 +1,69 @@
+"""A TOML file that describes a match, with the keys of a tournament's file where they mean the same.
+
+Invariants: the file gives values to options that the command line does not give, and they are read and refused as
+options are. Keys are the options' long names with underscores; the two programs are tables ``[[program]]``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from spielleiter.cli.commands import Misuse
+from spielleiter.cli.program_options import file_values
+
+CWD: Final = "spielleiter.match.cwd"
+"""Where the context holds the directory that the file says programs are started in."""
+
+_NOT_IN_FILES: Final = frozenset({"file", "resume", "help", "password", "loglevel"})
+
+
+def file_argument(command: Any) -> Any:
+    """The optional FILE, which is read before all options."""
+    return click.argument(
+        "file", required=False, is_eager=True, expose_value=False, type=click.Path(path_type=Path), callback=_read
+    )(command)
+
+
+def _read(context: click.Context, _parameter: click.Parameter, file: Path | None) -> None:
+    from spielleiter.match.errors import SetupError
+
+    if file is None:
+        return
+    try:
+        context.default_map = _values(context, file)
+    except SetupError as error:
+        raise Misuse(str(error)) from None
+
+
+def _values(context: click.Context, file: Path) -> dict[str, Any]:
+    """The options' values by name that the file gives. Raises SetupError."""
+    from spielleiter.match.errors import SetupError
+    from spielleiter.match.toml_files import place_paths, read_entrant, read_toml, require_known, take, take_folder
+
+    value = read_toml(file)
+    names = [str(each.name) for each in context.command.params]
+    of_programs = {name for name in names if name[-1:] in {"1", "2"}}
+    try:
+        place_paths(value, file.parent)
+        require_known(value, ("program", "cwd", *(each for each in names if each not in of_programs | _NOT_IN_FILES)))
+        programs = take(value, "program", list, [])
+        entrants = [read_entrant(program, has_name=False) for program in programs]
+        context.meta[CWD] = take_folder(value, "cwd")
+        for each in context.command.params:
+            if isinstance(each.type, click.types.IntParamType):
+                take(value, str(each.name), int, None)
+            elif isinstance(each.type, click.types.FloatParamType):
+                take(value, str(each.name), (int, float), None)
+    except SetupError as error:
+        raise SetupError(f"{file}: {error}") from None
+    if len(entrants) != 2:
+        raise SetupError(f"{file}: expected 2 programs, found {len(entrants)}; more are a `spielleiter tournament`")
+    values = {name: given for name, given in value.items() if name not in {"program", "cwd"}}
+    if "openings" in values:  # an option that may be given more than once, to be refused
+        values["openings"] = [values["openings"]]
+    for number, entrant in enumerate(entrants, 1):
+        values |= file_values(entrant, number)
+    return values

@@ -1,0 +1,317 @@
+"""Options that several commands take, spelled the same everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from spielleiter.cli.completion import completing, editions, game_types
+from spielleiter.cli.numbers import Number, WholeNumber, port_number
+from spielleiter.client.defaults import DEFAULT_HOST, DEFAULT_PORT
+from spielleiter.server.config.setting import MAX_SECONDS, MAX_WHOLE_NUMBER, suggestion
+
+if TYPE_CHECKING:
+    from spielleiter.protocol.dialect import Dialect
+    from spielleiter.protocol.recognition import Recogniser
+    from spielleiter.server.core.policy import Edition
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+_WHICH_GAME: Final = "The gameType, which says what is played.  [default: that of the season that runs]"
+_WHICH_FORM: Final = "The form in which the server speaks, if it is not the usual one of that game."
+
+
+def server_options(command: Decorated) -> Decorated:
+    """Where the server is: `host`, `port`, `wait`."""
+    for option in (
+        click.option(
+            "--wait",
+            type=Number(0, MAX_SECONDS),
+            default=0.0,
+            metavar="SECONDS",
+            help="Wait this long for a server that is not there yet.",
+        ),
+        click.option(
+            "-p",
+            "--port",
+            type=WholeNumber(1, 65535),
+            default=DEFAULT_PORT,
+            metavar="PORT",
+            show_default=True,
+            help="The server's port.",
+        ),
+        click.option(
+            "-h", "--host", default=DEFAULT_HOST, metavar="HOST", show_default=True, help="The server's address."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+_MILLISECONDS: Final = WholeNumber(1, MAX_WHOLE_NUMBER)
+_SECONDS: Final = Number(0, MAX_SECONDS, min_open=True)
+_SECONDS_OR_NONE: Final = Number(0, MAX_SECONDS)
+
+MAX_CONCURRENCY: Final = 1024
+"""So many games may be played at a time."""
+
+TIMEOUTS: Final[Mapping[str, float]] = MappingProxyType(
+    {"soft": 2000, "hard": 10_000, "start": 30.0, "exit": 5.0, "game": 600.0}
+)
+"""The defaults: `soft` and `hard` in milliseconds, as the contest counts them, the others in seconds."""
+
+
+def timeout_options(helps: Mapping[str, str], *, has_to_exit: bool) -> Callable[[Decorated], Decorated]:
+    """How long programs are waited for: ``soft_timeout`` for the help text of ``soft``, and so on, in that order.
+
+    `has_to_exit`: whether not to have ended by itself is a failure, so that there must be some time for it.
+    """
+
+    def decorate(command: Decorated) -> Decorated:
+        for name, text in reversed(list(helps.items())):
+            kind: WholeNumber | Number = _MILLISECONDS if name in {"soft", "hard"} else _SECONDS
+            if name == "exit" and not has_to_exit:
+                kind = _SECONDS_OR_NONE
+            command = click.option(
+                f"--{name}-timeout",
+                type=kind,
+                default=TIMEOUTS[name],
+                show_default=True,
+                metavar="MS" if kind is _MILLISECONDS else "SECONDS",
+                help=text,
+            )(command)
+        return command
+
+    return decorate
+
+
+def require_sensible_limits(soft_timeout: int, hard_timeout: int) -> None:
+    """Raises UsageError if the soft limit is above the hard one; both are milliseconds."""
+    from spielleiter.server.config.config import limits_problem
+
+    if problem := limits_problem(soft_timeout / 1000, hard_timeout / 1000):
+        raise click.UsageError(problem)
+
+
+core_options: Final = (
+    click.option(
+        "--pin",
+        is_flag=True,
+        help="A processor core for each program; with --cores-per-game, half of its game's cores.",
+    ),
+    click.option(
+        "--cores-per-game",
+        type=WholeNumber(1, MAX_CONCURRENCY),
+        metavar="N",
+        help="Each game has N processor cores of its own, which limits --concurrency.",
+    ),
+)
+"""Which processor cores programs run on: `pin` and `cores_per_game`."""
+
+
+def place_of_server(options: Mapping[str, Any]) -> tuple[str, int] | None:
+    """Where `start_server`, `server`, `host` and `port` say games are played; None: at a server of our own.
+
+    They mean what they mean to the official test client. Raises UsageError.
+    """
+    if options["start_server"]:
+        return None
+    text = options["server"]
+    if text is None and options["host"] is None and options["port"] is None:
+        return None
+    if text is None:
+        return options["host"] or DEFAULT_HOST, options["port"] or DEFAULT_PORT
+    host, _, port = text.rpartition(":")
+    number = port_number(port)
+    if not host or number is None:
+        raise click.UsageError(
+            f"--server {text!r}: expected HOST:PORT (or --start-server with it: a server of our own)"
+        )
+    return host.strip("[]"), number
+
+
+def _folder(_context: click.Context, _parameter: click.Parameter, value: Path | None) -> Path | None:
+    if value is not None and value.exists() and not value.is_dir():
+        raise click.BadParameter(f"{value} is a file, expected a folder")
+    return value
+
+
+def folder_option(name: str, text: str) -> Callable[[Decorated], Decorated]:
+    """A folder, which need not exist."""
+    return click.option(name, type=click.Path(path_type=Path), callback=_folder, metavar="DIR", help=text)
+
+
+def is_given(context: click.Context, name: str) -> bool:
+    """Whether somebody asked for this option's value, even if it is the default: here, or in a file."""
+    asked = {ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT, ParameterSource.DEFAULT_MAP}
+    return context.get_parameter_source(name) in asked
+
+
+def _game_type_problem(value: str, instead: str) -> str | None:
+    """Why `value` is no gameType; None if it is one. `instead`: what to use if it is an edition, {}: its gameType."""
+    from spielleiter.server.editions import EDITIONS, choose_editions, editions_meant
+
+    known = choose_editions({}, {})
+    if value in known:
+        return None
+    if value in EDITIONS:
+        game_type = EDITIONS[value].game_type
+        return f"{value!r} is an edition of {game_type}, expected a gameType; use {instead.format(game_type)}"
+    meant = dict.fromkeys(each.game_type for each in editions_meant(value))
+    hint = f" (did you mean {' or '.join(map(repr, meant))}?)" if meant else suggestion(value, known)
+    return f"{value!r} is not known here, expected {' or '.join(known)}{hint}"
+
+
+def _edition_problem(value: str) -> str | None:
+    """Why `value` is no edition; None if it is one."""
+    from spielleiter.server.editions import EDITIONS, editions_meant
+
+    if value in EDITIONS:
+        return None
+    if meant := [each.name for each in editions_meant(value)]:
+        return f"{value!r} names a game, expected one of its editions: {' or '.join(meant)}"
+    return f"{value!r} is not known here, expected {' or '.join(EDITIONS)}{suggestion(value, EDITIONS)}"
+
+
+def _known_game_type(context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    has_editions = any("--edition" in each.opts for each in context.command.params)
+    instead = f"--edition {value}" if has_editions else "--game {}"
+    if value is not None and (problem := _game_type_problem(value, instead)):
+        raise click.BadParameter(problem)
+    return value
+
+
+def _chosen_game_type(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
+    from spielleiter.client.editions import DEFAULT_GAME_TYPE
+
+    return _known_game_type(context, parameter, value) or DEFAULT_GAME_TYPE
+
+
+def game_option(command: Decorated) -> Decorated:
+    """Which game: `game`, a gameType this program knows."""
+    return click.option(
+        "--game",
+        metavar="GAMETYPE",
+        callback=_chosen_game_type,
+        shell_complete=completing(game_types),
+        help=_WHICH_GAME,
+    )(command)
+
+
+def _known_edition(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    if value is not None and (problem := _edition_problem(value)):
+        raise click.BadParameter(problem)
+    return value
+
+
+def _edition_options(game_help: str, edition_help: str) -> Callable[[Decorated], Decorated]:
+    def decorate(command: Decorated) -> Decorated:
+        for option in (
+            click.option(
+                "--edition",
+                metavar="EDITION",
+                callback=_known_edition,
+                shell_complete=completing(editions),
+                help=edition_help,
+            ),
+            click.option(
+                "--game",
+                metavar="GAMETYPE",
+                callback=_known_game_type,
+                shell_complete=completing(game_types),
+                help=game_help,
+            ),
+        ):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def edition_options(command: Decorated) -> Decorated:
+    """Which game, and in which of its forms: `game` and `edition`, to be handed to `chosen_edition`."""
+    return _edition_options(_WHICH_GAME, _WHICH_FORM)(command)
+
+
+def edition_options_of_server(command: Decorated) -> Decorated:
+    """The same for commands that choose no game: what they are about is at the server already.
+
+    It finds out by itself which season a packet is of, unless it is a server that knows one season alone.
+    """
+    return _edition_options(
+        "The gameType of a server that knows one season alone; spielleiter knows all of them and needs none.",
+        "The form in which such a server speaks, if it is not the usual one of that game.",
+    )(command)
+
+
+def chosen_edition(
+    game: str | None, edition: str | None, is_playable: Callable[[Edition], bool] = lambda _: True
+) -> Edition:
+    """The edition that these options, or the keys of a file, name; the first one that `is_playable` if they name none.
+
+    Raises UsageError for what is not known, and if they contradict each other.
+    """
+    from spielleiter.server.editions import EDITIONS, choose_editions
+
+    if game is not None and (problem := _game_type_problem(game, f"edition {game}")):
+        raise click.UsageError(f"game {problem}")
+    if edition is not None and (problem := _edition_problem(edition)):
+        raise click.UsageError(f"edition {problem}")
+    if edition is None:
+        usual = choose_editions({}, {})
+        return usual[game] if game is not None else next(filter(is_playable, usual.values()))
+    chosen = EDITIONS[edition]
+    if game not in {None, chosen.game_type}:
+        raise click.UsageError(f"--game {game} --edition {edition}: that edition is of {chosen.game_type}")
+    return chosen
+
+
+def recogniser(edition: Edition, *, is_sure: bool) -> Recogniser:
+    """What a client speaks with a server: `edition`, and in each room the form in which the server writes there.
+
+    `is_sure`: the user named the edition itself, so no other one is thought of.
+    """
+    from spielleiter.protocol.recognition import Recogniser
+    from spielleiter.server.editions import EDITIONS
+
+    others = [] if is_sure else [each.dialect for each in EDITIONS.values() if each is not edition]
+    return Recogniser([edition.dialect, *others])
+
+
+def edition_of(dialect: Dialect) -> Edition:
+    """The edition that a recogniser has found out."""
+    from spielleiter.server.editions import EDITIONS
+
+    return next(edition for edition in EDITIONS.values() if edition.dialect is dialect)
+
+
+def board_option(command: Decorated) -> Decorated:
+    """Whether the board is drawn while the game goes on: `board`, None where the user leaves it to the terminal."""
+    return click.option(
+        "--board/--no-board",
+        default=None,
+        help="Draw the board while the game goes on.  [default: if the output is a terminal]",
+    )(command)
+
+
+def why_without_effect(edition: Edition, name: str, value: str) -> str | None:
+    """Why the game option `name` changes nothing in this game; None if it does."""
+    from spielleiter.game.api import GameOptionError
+
+    if name not in edition.game.option_names:
+        return f"{edition.game_type} has no option {name}"
+    try:
+        edition.game.with_options({name: value})
+    except GameOptionError as error:
+        return f"{error} ({edition.game_type})"
+    return None
+
+
+def json_option(command: Decorated) -> Decorated:
+    """For scripts: `as_json`."""
+    return click.option("--json", "as_json", is_flag=True, help="Write JSON, one value a line, for scripts.")(command)

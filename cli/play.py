@@ -1,0 +1,226 @@
+"""`spielleiter play`: one built-in player, started like every client of the contest."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from spielleiter.cli.commands import Failure, run_async, tell
+from spielleiter.cli.completion import complete_strategies
+from spielleiter.cli.encoding import TEXT, json_text
+from spielleiter.cli.numbers import Number, WholeNumber, port_number, whole_number
+from spielleiter.cli.options import (
+    board_option,
+    chosen_edition,
+    edition_of,
+    edition_options,
+    json_option,
+    recogniser,
+    server_options,
+)
+from spielleiter.server.config.setting import MAX_SECONDS, suggestion
+
+if TYPE_CHECKING:
+    from spielleiter.game.api import Seat
+    from spielleiter.protocol.messages import RoomData
+    from spielleiter.server.core.policy import Edition
+
+
+def _known_strategy(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
+    from spielleiter.client.strategies import STRATEGIES
+
+    if value not in STRATEGIES:
+        raise click.BadParameter(
+            f"{value!r} is not known, expected {', '.join(STRATEGIES)}{suggestion(value, STRATEGIES)}"
+        )
+    return value
+
+
+class _PlayCommand(click.Command):
+    """Lists the strategies below its options."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from spielleiter.client.strategies import STRATEGIES
+
+        for title, is_bad in (("Strategies", False), ("Strategies that misbehave, for tests", True)):
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(name, kind.description) for name, kind in STRATEGIES.items() if kind.is_bad == is_bad]
+                )
+        super().format_epilog(ctx, formatter)
+
+
+def _sides(names: tuple[str, str], seat: Seat | None) -> tuple[str, str]:
+    """How the board calls the two players, so that the user sees which one plays here."""
+    if seat is None:
+        return names
+    own, other = (f"you ({names[seat]})" if names[seat] else "you"), names[1 - seat] or "opponent"
+    return (own, other) if seat == 0 else (other, own)
+
+
+@click.command(cls=_PlayCommand)
+@click.option(
+    "-s",
+    "--strategy",
+    default="greedy",
+    show_default=True,
+    metavar="NAME",
+    callback=_known_strategy,
+    shell_complete=complete_strategies,
+    help="How to play; see below.",
+)
+@server_options
+@click.option("-r", "--reservation", type=TEXT, metavar="CODE", help="Take the seat that this code reserves.")
+@click.option("--room", type=TEXT, metavar="ROOM", help="Take the free seat in this room.")
+@edition_options
+@click.option("--seed", type=WholeNumber(), metavar="N", help="Makes the choice among moves the same in every run.")
+@click.option(
+    "--delay",
+    type=Number(0, MAX_SECONDS),
+    metavar="SECONDS",
+    help="How late the strategy slow answers.  [default: 3]",
+)
+@click.option(
+    "--stay",
+    is_flag=True,
+    help="Then play the games that standard input names, a line each: HOST PORT RESERVATION.",
+)
+@board_option
+@json_option
+def play(*, stay: bool, **options: Any) -> None:
+    """Play one game and say how it ended.
+
+    Without --reservation or --room the player joins any open game, or waits in a new one for its opponent. With one
+    of them it plays whatever season the room plays. The room's id, what is waited for and the board go to standard
+    error.
+
+    The exit code is 0 for a game that was played to its end, also when it was lost; 1 when the connection or the
+    server failed, or the room was closed without a result. -h is --host, as for every client of the contest.
+
+    With --stay the player goes on with the games that are named on standard input, until that ends or a game fails;
+    `spielleiter match --restart never` names them.
+
+    With --json one object is written for each game: outcome (won, lost, draw, none), seat (0, 1 or null), roomId, end
+    (result, left, refused, ended, lost, abandoned), cause, reason, points (by seat, or null), movesPlayed, errors.
+    """
+    _play_once(**options)
+    while stay and (line := sys.stdin.readline()):
+        _play_once(**{**options, **_named_game(line, options["seed"])})
+
+
+def _named_game(line: str, seed: int | None) -> dict[str, Any]:
+    """The options that a line of standard input stands for: HOST PORT RESERVATION, and SEED if there was one before."""
+    words = line.split()
+    port = port_number(words[1]) if len(words) > 2 else None
+    if port is None:
+        raise Failure(f"standard input: expected HOST PORT RESERVATION, found {line.strip()!r}")
+    named = {"host": words[0], "port": port, "reservation": words[2], "room": None}
+    drawn = whole_number(words[3]) if seed is not None and len(words) > 3 else None
+    return named if drawn is None else {**named, "seed": drawn}
+
+
+def _play_once(
+    strategy: str,
+    host: str,
+    port: int,
+    wait: float,
+    reservation: str | None,
+    room: str | None,
+    game: str | None,
+    edition: str | None,
+    seed: int | None,
+    delay: float | None,
+    board: bool | None,
+    as_json: bool,
+) -> None:
+    if reservation is not None and room is not None:
+        raise click.UsageError("--reservation and --room name two seats, expected one of them")
+
+    import trio
+
+    from spielleiter.cli.refusals import failure_text
+    from spielleiter.cli.screen import Screen
+    from spielleiter.cli.waiting import Waiting
+    from spielleiter.cli.words import outcome_word, report_line, result_points
+    from spielleiter.client.errors import ClientError
+    from spielleiter.client.player import GameEnd, GameReport, Player
+    from spielleiter.client.strategies import DEFAULT_DELAY, STRATEGIES, make_responder
+    from spielleiter.protocol.messages import Memento, Result
+
+    kind = STRATEGIES[strategy]
+    has_room = reservation is not None or room is not None
+    chosen = chosen_edition(game, edition, lambda each: has_room or kind.plays(each.game))
+    if not kind.plays(chosen.game) and not (has_room and game is None and edition is None):
+        raise click.UsageError(f"the strategy {strategy} does not play {chosen.game_type}")
+    seasons = recogniser(chosen, is_sure=edition is not None)
+    screen = Screen(board=False if as_json and board is None else board, err=True)
+
+    async def play_with(player: Player) -> GameReport:
+        def season() -> Edition:
+            return edition_of(seasons.of_room(player.room_id) or chosen.dialect)
+
+        def watch(data: RoomData) -> None:
+            if isinstance(data, Memento):
+                if not kind.plays(season().game):
+                    raise Failure(f"the strategy {strategy} does not play {season().game_type}, the game of this room")
+                screen.show(data.state, _sides(data.names, player.seat))
+            elif isinstance(data, Result):
+                screen.hurry()
+            waiting.note(data)
+
+        def say(line: str) -> None:
+            if screen.is_in_foreground:  # in the background it would be written across another player's board
+                screen.say(line)
+
+        def whom() -> str:
+            if reservation is not None:
+                return "the other reserved seat"
+            return "an opponent" if player.room_id is None else f"an opponent in room {player.room_id}"
+
+        waiting = Waiting(say, lambda: season().dialect.team_names)
+        player.watch = watch
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(waiting.run, whom)
+            if reservation is not None:
+                joined = await player.join_prepared(reservation)
+            elif room is not None:
+                joined = await player.join_room(room)
+            else:
+                joined = await player.join(chosen.game_type)
+            screen.say(f"room {joined}")
+            report = await player.play_with(
+                make_responder(strategy, seed=seed, delay=DEFAULT_DELAY if delay is None else delay)
+            )
+            nursery.cancel_scope.cancel()
+        return report
+
+    async def main() -> GameReport:
+        async with screen.running(), Player.connect(host, port, dialect=seasons.dialect, wait_timeout=wait) as player:
+            return await play_with(player)
+
+    try:
+        report = run_async(main)
+    except ClientError as error:
+        is_known = game is not None or edition is not None or seasons.has_recognised
+        raise Failure(failure_text(error, keeps_words=as_json, is_season_known=is_known)) from error
+    if as_json:
+        result, seat = report.result, report.seat
+        score = result.scores[seat] if result and seat is not None else None
+        value = {
+            "outcome": outcome_word(report),
+            "seat": seat,
+            "roomId": report.room_id,
+            "end": report.end.value,
+            "cause": score.cause.value if score else None,
+            "reason": score.reason if score else None,
+            "points": result_points(result) if result else None,
+            "movesPlayed": report.moves_played,
+            "errors": report.errors,
+        }
+        click.echo(json_text(value))
+    if report.end is not GameEnd.RESULT:
+        raise Failure(report_line(report))
+    if not as_json:
+        tell(report_line(report))

@@ -1,0 +1,123 @@
+"""What holds for one of the two programs of a match alone: `--cwd1`, `--memory2` and the like.
+
+Invariants: each option is there for both programs. `entrant` and `kept_values` are each other's opposites, so that a
+resumed match is compared with the options in the words of the options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from spielleiter.cli.numbers import Number, WholeNumber
+from spielleiter.cli.options import Decorated
+from spielleiter.server.config.setting import MAX_WHOLE_NUMBER
+
+if TYPE_CHECKING:
+    from spielleiter.match.setup import Entrant, MatchSetup
+
+_MOST_MEMORY: Final = 1024 * 1024  # mebibytes
+_WHICH: Final = ("first", "second")
+
+
+def _read_variables(
+    _context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> Mapping[str, str] | None:
+    for value in values:
+        if not value.partition("=")[0] or "=" not in value:
+            raise click.BadParameter(f"{value!r}: expected NAME=VALUE", param=parameter)
+    return {name: value for name, _, value in (each.partition("=") for each in values)} or None
+
+
+_KINDS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = MappingProxyType(
+    {
+        "cwd": ("The directory that the {} program is started in.", {"metavar": "DIR"}),
+        "env": (
+            "A variable of the {} program's environment; once for each.",
+            {"metavar": "NAME=VALUE", "multiple": True, "callback": _read_variables},
+        ),
+        "soft-timeout": (
+            "Milliseconds for a move of the {} program alone.",
+            {"metavar": "MS", "type": WholeNumber(1, MAX_WHOLE_NUMBER)},
+        ),
+        "hard-timeout": (
+            "Milliseconds until a game ends without its move, for the {} program.",
+            {"metavar": "MS", "type": WholeNumber(1, MAX_WHOLE_NUMBER)},
+        ),
+        "time-factor": (
+            "Multiplies the limits of the {} program, for one on a slower machine.",
+            {"metavar": "X", "type": Number(0, MAX_WHOLE_NUMBER, min_open=True)},
+        ),
+        "memory": (
+            "MiB of data for each process of the {} program; Linux only.",
+            {"metavar": "MIB", "type": WholeNumber(1, _MOST_MEMORY)},
+        ),
+    }
+)
+
+
+def program_options(command: Decorated) -> Decorated:
+    """The options of both programs: `cwd1`, `env1` … `memory2`; None for what was not asked for."""
+    for name, (text, how) in reversed(list(_KINDS.items())):
+        for number in (2, 1):
+            option = click.option(f"--{name}{number}", help=text.format(_WHICH[number - 1]), **how)
+            command = option(command)
+    return command
+
+
+def entrant(options: Mapping[str, Any], number: int, name: str, *, can_timeout: bool) -> Entrant:
+    """Program `number`, 1 or 2, as these options describe it."""
+    from spielleiter.match.setup import Entrant
+
+    soft, hard = options[f"soft_timeout{number}"], options[f"hard_timeout{number}"]
+    return Entrant(
+        name,
+        options[f"player{number}"],
+        can_timeout,
+        cwd=options[f"cwd{number}"] or "",
+        environment=options[f"env{number}"] or {},
+        soft_timeout=None if soft is None else soft / 1000,
+        hard_timeout=None if hard is None else hard / 1000,
+        time_factor=1.0 if options[f"time_factor{number}"] is None else options[f"time_factor{number}"],
+        memory=options[f"memory{number}"],
+    )
+
+
+def file_values(described: Entrant, number: int) -> dict[str, Any]:
+    """Values of options by name that describe the same program; what it leaves open is left out."""
+    values = {
+        f"player{number}": described.command,
+        f"name{number}": described.name or None,
+        f"no_timeout{number}": None if described.can_timeout else True,
+        **{name: value for name, value in kept_values(described, number).items() if value is not None},
+        f"env{number}": [f"{name}={value}" for name, value in described.environment.items()] or None,
+    }
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def kept_values(entrant: Entrant, number: int) -> dict[str, Any]:
+    """The values of the options above that a program was begun with; None for what was not asked for."""
+    return {
+        f"cwd{number}": entrant.cwd or None,
+        f"env{number}": dict(entrant.environment) or None,
+        f"soft_timeout{number}": _milliseconds(entrant.soft_timeout),
+        f"hard_timeout{number}": _milliseconds(entrant.hard_timeout),
+        f"time_factor{number}": None if entrant.time_factor == 1 else entrant.time_factor,
+        f"memory{number}": entrant.memory,
+    }
+
+
+def _milliseconds(seconds: float | None) -> int | None:
+    return None if seconds is None else round(1000 * seconds)
+
+
+def kept(name: str, program: int) -> Callable[[MatchSetup], object]:
+    """How the value of the option `name` is found in the setup of a match that was begun."""
+    return lambda setup: kept_values(setup.entrants[program], program + 1)[name]
+
+
+NAMES: Final = tuple((f"{name.replace('-', '_')}{number}", number - 1) for name in _KINDS for number in (1, 2))
+"""The options by name, each with the index of its program."""

@@ -1,0 +1,191 @@
+"""How a match that is being played looks: a live display on a terminal, a line for each game elsewhere.
+
+Law: nothing is decided here, and all of it goes to standard error, so that standard output holds the answer alone. A
+display that cannot be drawn any more ends nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final, TextIO
+
+import click
+
+from spielleiter.cli.commands import fitted
+from spielleiter.match.plan import PlannedGame
+from spielleiter.match.records.game_record import GameRecord, Verdict
+from spielleiter.match.runner import Progress
+from spielleiter.match.stats.counts import count_pairs, count_results
+from spielleiter.match.stats.intervals import estimate_elo
+from spielleiter.match.stats.sprt import Sprt
+from spielleiter.server.text.escaping import escaped
+
+_STOPPING: Final = "finishing the games that are being played; once more (Ctrl-C) cuts them off"
+_ERASE_LINE: Final = "\r\033[K"
+
+
+def game_line(record: GameRecord) -> str:
+    """One line on a finished game: number, who sat where, points, who won or what went wrong."""
+    first, second = (record.names[program] for program in record.seats)
+    points = ":".join(
+        "-" if record.points[program] is None else str(record.points[program]) for program in record.seats
+    )
+    if not record.is_counted:
+        result = "not counted"
+    else:
+        result = "draw" if record.winner is None else f"{record.names[record.winner]} wins"
+    text = f"game {record.game}: {first} - {second} {points}, {result}"
+    if record.verdict != Verdict.REGULAR:
+        who = "" if record.offender is None else f"{record.names[record.offender]} "
+        text += f" ({who}{record.verdict}: {record.reason})"
+    elif record.reason:
+        text += f" ({record.reason})"
+    return text
+
+
+def standing(records: Sequence[GameRecord], sprt: Sprt | None = None) -> str:
+    """``+57 =3 -40  LLR +1.20 (-2.94, +2.94)  Elo +59.6 [+10.2, +109.0]``; LLR with its bounds only with a test."""
+    from spielleiter.match.reports.words import elo_text, ratio_text
+
+    tally, pairs = count_results(records), count_pairs(records)
+    test = "" if sprt is None else f"  {ratio_text(sprt.log_likelihood_ratio(pairs), sprt.lower, sprt.upper)}"
+    return f"+{tally.wins} ={tally.draws} -{tally.losses}{test}  Elo {elo_text(estimate_elo(pairs))}"
+
+
+def time_text(seconds: float) -> str:
+    """``0:01:23``, cut to whole seconds."""
+    return str(timedelta(seconds=int(seconds)))
+
+
+@dataclass(frozen=True, slots=True)
+class Interim:
+    """What is told of a match that goes on."""
+
+    sprt: Sprt | None = None
+    """The test whose likelihood ratio belongs to the standing."""
+    every: int | None = None
+    """After so many games each a line with the standing; None: none."""
+
+    def line(self, records: Sequence[GameRecord]) -> str:
+        """The line after these games, ``after 40 games: …``; empty where none is due."""
+        if self.every is None or len(records) % self.every:
+            return ""
+        return f"after {len(records)} game{'' if len(records) == 1 else 's'}: {standing(records, self.sprt)}"
+
+
+class PlainProgress:
+    """A line for each game, as it is finished."""
+
+    def __init__(self, screen: TextIO, records: Sequence[GameRecord] = (), interim: Interim = Interim()) -> None:
+        self._screen = screen
+        self._records = list(records)
+        self._interim = interim
+
+    def game_started(self, planned: PlannedGame) -> None: ...
+
+    def game_finished(self, record: GameRecord) -> None:
+        self._records.append(record)
+        self._tell(game_line(record))
+        if line := self._interim.line(self._records):
+            self._tell(line)
+
+    def stopping(self) -> None:
+        self._tell(_STOPPING)
+
+    def _tell(self, line: str) -> None:
+        with suppress(OSError):
+            click.echo(escaped(line), file=self._screen)
+
+
+class LiveProgress:
+    """A bar with games, time and standing; only games in which something went wrong get a line.
+
+    The time is what the rest takes at the pace of the games seen here, and at the end what these took. A terminal too
+    narrow for all of it loses the end.
+    """
+
+    def __init__(
+        self,
+        screen: TextIO,
+        planned: int,
+        records: Sequence[GameRecord],
+        clock: Callable[[], float] = time.monotonic,
+        interim: Interim = Interim(),
+    ) -> None:
+        self._interim = interim
+        self._screen = screen
+        self._records = list(records)
+        self._resumed = len(self._records)
+        self._clock = clock
+        self._started_at = clock()
+        self._planned = planned
+        self._text = ""
+        self._bar = click.progressbar(
+            range(planned),
+            show_pos=True,
+            show_percent=False,
+            show_eta=False,  # takes the games of a resumed match for games of this moment
+            item_show_func=lambda _: self._text,
+            bar_template="%(label)s[%(bar)s]  %(info)s",
+            width=0,
+            file=screen,
+        )
+        self._bar.pos = self._resumed
+        self._draw()
+
+    def game_started(self, planned: PlannedGame) -> None: ...
+
+    def game_finished(self, record: GameRecord) -> None:
+        self._records.append(record)
+        self._bar.pos = len(self._records)
+        fault = "" if record.verdict == Verdict.REGULAR else game_line(record)
+        self._draw(*filter(None, (fault, self._interim.line(self._records))))
+
+    def stopping(self) -> None:
+        self._bar.label = "stopping  "
+        self._draw(_STOPPING)
+
+    def close(self) -> None:
+        """Leave the display as it is and go to the next line."""
+        with suppress(OSError):
+            self._bar.render_finish()
+
+    def _draw(self, *lines_above: str) -> None:
+        """Draw the bar anew, which is always another one where there are lines above it."""
+        text = "  ".join(filter(None, (self._time(), standing(self._records, self._interim.sprt))))
+        before = f"{self._bar.label}[]  {self._bar.format_pos()}  "
+        self._text = text[: max(0, shutil.get_terminal_size().columns - len(before))]
+        with suppress(OSError):
+            for line in lines_above:
+                click.echo(_ERASE_LINE + fitted(escaped(line), self._screen), file=self._screen)
+            self._bar.render_progress()
+
+    def _time(self) -> str:
+        seconds, here = self._clock() - self._started_at, len(self._records) - self._resumed
+        left = self._planned - len(self._records)
+        if not left:
+            return time_text(seconds)
+        return f"{time_text(seconds / here * left)} left" if here else ""
+
+
+@contextmanager
+def showing_progress(
+    planned: int, records: Sequence[GameRecord], screen: TextIO | None = None, interim: Interim = Interim()
+) -> Iterator[Progress]:
+    """The display for `planned` games of which `records` are finished already, on `screen` or standard error."""
+    screen = sys.stderr if screen is None else screen
+    if not screen.isatty() or os.environ.get("TERM") == "dumb":  # which has no way back to the start of a line
+        yield PlainProgress(screen, records, interim)
+        return
+    live = LiveProgress(screen, planned, records, interim=interim)
+    try:
+        yield live
+    finally:
+        live.close()

@@ -1,0 +1,175 @@
+"""Where a game is shown while it goes on: lines for people, and below them the board.
+
+On a terminal the board is drawn in place: what is written goes above it, and at the end the last position stays. Where
+the output is no terminal, boards follow each other as lines do. `Screen` only notes what there is to show; a task
+writes it in a thread, at most every `PACE` seconds, and takes the newest position. So nobody who plays waits for a
+terminal, however slow it is.
+
+Invariants: every line is written, in order; a position is drawn once; no line is longer than the terminal is wide
+unless it is one word. Nothing is drawn by a process in the background of its terminal. NO_COLOR turns colours off, and
+characters that the encoding does not have are replaced.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext, suppress
+from typing import Final
+
+import click
+import trio
+
+from spielleiter.cli.board import Look, draw
+from spielleiter.cli.columns import printable, wrapped
+from spielleiter.game.api import State
+
+PACE: Final = 0.05
+"""Seconds between two drawings."""
+
+_ERASE_BELOW: Final = "\033[J"
+_EMPTY: Final = "·"
+_UNLIMITED: Final = 1000
+
+
+class Screen:
+    """Shows a game on standard output, or with `err` on standard error, where a write that fails ends nothing.
+
+    `board`: whether positions are drawn; None: if it is a terminal.
+    """
+
+    def __init__(self, *, board: bool | None = None, err: bool = False) -> None:
+        self._err = err
+        self._out: Final = sys.stderr if err else sys.stdout
+        self._is_terminal = self._out.isatty()
+        self._is_live = self._is_terminal and os.environ.get("TERM") != "dumb"
+        self.draws: Final = self._is_terminal if board is None else board
+        """Whether positions are drawn."""
+        self._lines: list[str] = []
+        self._lines_below: list[str] = []
+        self._position: tuple[State, tuple[str, str]] | None = None
+        self._is_drawn = True
+        """Whether that position was handed to the terminal."""
+        self._height = 0
+        """Lines of the board right above the cursor."""
+        self._size = os.terminal_size((0, 0))
+        self._has_news = trio.Event()
+        self._is_over = False
+        self._is_hurried = trio.Event()
+
+    # -- what there is to show ------------------------------------------------------------------------------------
+
+    def say(self, line: str, *, below: bool = False) -> None:
+        """Write a line, above the board or `below` it (then that board stays); returns at once."""
+        line = printable(line)
+        lines = wrapped(line, self._terminal_size().columns - 1) if self._is_terminal else [line]
+        if (below or self._lines_below) and self._is_live:
+            self._lines_below += lines
+        else:
+            self._lines += lines
+        self._has_news.set()
+
+    def show(self, state: State, names: tuple[str, str], *, always: bool = False) -> None:
+        """Draw a position, unless it is the one before; returns at once.
+
+        `names` by seat, empty where a player has none. `always`: also where positions are not drawn.
+        """
+        if not (self.draws or always) or (self._position is not None and self._position[0] == state):
+            return
+        self._position = state, names
+        if self._is_live:
+            self._is_drawn = False
+        else:
+            self._lines += draw(state, names, self._look()) or []
+        self._has_news.set()
+
+    def hurry(self) -> None:
+        """From now on write at once: nothing follows that would be worth waiting for."""
+        self._is_hurried.set()
+
+    # -- writing it -----------------------------------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[Screen]:
+        """Write what there is to show; what was said before the end, by an error too, is written."""
+        failure: Exception | None = None
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._write_all)
+            try:
+                yield self
+            except Exception as error:  # kept, so that it does not come out wrapped in a group
+                failure = error
+            self._is_over = True
+            self._is_hurried.set()
+            self._has_news.set()
+        if failure:
+            raise failure
+
+    async def _write_all(self) -> None:
+        while self._has_news.is_set() or not self._is_over:
+            await self._has_news.wait()
+            self._has_news = trio.Event()
+            text = self._take()
+            if text:
+                await trio.to_thread.run_sync(self._write, text, abandon_on_cancel=True)
+            with trio.move_on_after(PACE):
+                await self._is_hurried.wait()
+
+    def _write(self, text: str) -> None:
+        encoding = getattr(self._out, "encoding", None) or "utf-8"
+        text = text.encode(encoding, "replace").decode(encoding)
+        with suppress(OSError) if self._err else nullcontext():
+            click.echo(text, nl=False, err=self._err, color=self._is_terminal)
+
+    def _take(self) -> str:
+        """Everything that is to be written now."""
+        lines, below = self._lines, self._lines_below
+        self._lines, self._lines_below = [], []
+        size, is_in_foreground = self._terminal_size(), self.is_in_foreground
+        if size != self._size or not is_in_foreground:
+            self._size, self._height = size, 0  # the board is not where it was: the next one gets a place of its own
+        board: list[str] = []
+        is_due = not self._is_drawn or (self._height > 0 and bool(lines))
+        if self._position is not None and is_in_foreground and is_due:
+            self._is_drawn = True
+            board = draw(*self._position, self._look()) or []
+        if self._height and not (lines or board):
+            text = ""
+        else:
+            back = f"\r\033[{self._height}A{_ERASE_BELOW}" if self._height else ""
+            text = back + "".join(f"{line}\n" for line in (*lines, *board))
+            self._height = len(board)
+        if below:
+            text += "".join(f"{line}\n" for line in below)
+            self._height = 0
+        return text
+
+    # -- what the terminal is like --------------------------------------------------------------------------------
+
+    def _look(self) -> Look:
+        encoding = getattr(self._out, "encoding", None) or "utf-8"
+        empty = _EMPTY if _EMPTY.encode(encoding, "ignore") else "."
+        if not self._is_terminal:
+            return Look(rows=_UNLIMITED, empty=empty)
+        size = self._terminal_size()
+        return Look(size.columns - 1, size.lines - 1, is_coloured=not os.environ.get("NO_COLOR"), empty=empty)
+
+    def _terminal_size(self) -> os.terminal_size:
+        """At least two columns and two rows, so that there is space for something."""
+        try:
+            size = os.get_terminal_size(self._out.fileno())
+        except (OSError, ValueError):
+            size = os.terminal_size((0, 0))
+        if not (size.columns and size.lines):  # a terminal that was told no size, as many are that programs open
+            size = shutil.get_terminal_size()
+        return os.terminal_size((max(size.columns, 2), max(size.lines, 2)))
+
+    @property
+    def is_in_foreground(self) -> bool:
+        """Whether the terminal, if it is one, is this process's own at the moment."""
+        try:
+            return os.tcgetpgrp(self._out.fileno()) == os.getpgrp()
+        except (AttributeError, OSError, ValueError):  # nothing of the kind here
+            return True

@@ -1,0 +1,149 @@
+"""`spielleiter serve`: the options are the settings of server/config/config.py, one for each.
+
+Invariants: no option is declared here; a setting that is added to `Config` is an option at once. The first signal to
+stop (Ctrl-C, SIGTERM, or SIGHUP when its terminal is closed) ends the server in good order. A second Ctrl-C or SIGTERM
+ends it at once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+import click
+
+from spielleiter.cli.commands import EXIT_INTERRUPTED, Misuse, run_async
+from spielleiter.cli.completion import completing, editions_of_games, game_option_values, game_types
+from spielleiter.cli.options import why_without_effect
+from spielleiter.server.config.config import IGNORED, PROPERTIES_FILE, SETTINGS, Config, load_config
+from spielleiter.server.config.setting import Setting
+from spielleiter.server.errors import StartError
+from spielleiter.server.runtime.signals import HANGUP, stop_signals
+
+
+class _ServeCommand(click.Command):
+    """Shows its options in the groups of the settings."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        groups: dict[str, list[tuple[str, str]]] = {}
+        group_of = {setting.field: setting.group for setting in SETTINGS}
+        for parameter in self.get_params(ctx):
+            if record := parameter.get_help_record(ctx):
+                groups.setdefault(group_of.get(parameter.name or "", "Other"), []).append(record)
+        for name, records in groups.items():
+            with formatter.section(name):
+                formatter.write_dl(records)
+
+
+_VALUES: Final[Mapping[str, Callable[[], Iterable[str]]]] = MappingProxyType(
+    {
+        "default_game": game_types,
+        "editions": editions_of_games,
+        "start_piece": game_option_values("startPiece"),
+    }
+)
+"""What the Tab key offers for settings that are texts, by field."""
+
+
+def _option(setting: Setting) -> click.Option:
+    """The option of a setting; its value stays a text, to be read where the texts of all places are."""
+    kind = setting.kind
+    help_text = f"{setting.help} [{setting.default_text}]" if setting.default_text else setting.help
+    spellings = [*setting.options, setting.field]
+    if kind.is_switch:
+        spellings[0] = f"{setting.option}/{setting.negative_option}"
+        return click.Option(spellings, default=None, help=help_text)
+    more: dict[str, Any] = {}
+    if setting.field in _VALUES:
+        more["shell_complete"] = completing(_VALUES[setting.field])
+    elif kind.choices:
+        more["shell_complete"] = completing(lambda: kind.choices)
+    elif kind.metavar == "FILE":
+        more["type"] = click.Path()
+    if kind.flag_text:
+        more |= {"is_flag": False, "flag_value": kind.flag_text}
+    metavar = f"[{kind.metavar}]" if kind.flag_text else kind.metavar
+    return click.Option(spellings, metavar=metavar, multiple=kind.is_repeatable, help=help_text, **more)
+
+
+def _serve(config: str | None, plugins: str | None, **options: Any) -> None:
+    """Start the server and serve until Ctrl-C, SIGTERM or the end of the terminal.
+
+    Every option is also a property of server.properties (softTimeout for --soft-timeout) and an environment variable
+    (SPIELLEITER_SOFT_TIMEOUT). Options are stronger than variables, variables stronger than the file. Defaults stand
+    in square brackets.
+    """
+    texts = {name: str(value).lower() if isinstance(value, bool) else value for name, value in options.items()}
+    try:
+        run(_with_ignored(load_config({**texts, "config": config, "plugins": plugins}, os.environ)))
+    except StartError as error:
+        raise Misuse(str(error)) from error
+
+
+def _with_ignored(config: Config) -> Config:
+    """The same, with game options that the game played where none is named does not take among the ignored ones.
+
+    Other games may take them, so they are no misuse. Raises StartError.
+    """
+    if not config.game_options:
+        return config
+    from spielleiter.server.editions import choose_default, choose_editions
+
+    edition = choose_default(config.default_game, choose_editions(config.editions, {}))
+    whys = {(name, value): why_without_effect(edition, name, value) for name, value in config.game_options.items()}
+    told = tuple(
+        f"{name}={value} (where no game is named: {why})" for (name, value), why in whys.items() if why is not None
+    )
+    return dataclasses.replace(config, ignored=(*config.ignored, *told))
+
+
+serve = _ServeCommand(
+    "serve",
+    callback=_serve,
+    help=_serve.__doc__,
+    params=[
+        *(_option(setting) for setting in SETTINGS),
+        click.Option(
+            ["--config"],
+            type=click.Path(),
+            metavar="FILE",
+            help=f"The file to read instead of {PROPERTIES_FILE} in the current directory, which need not exist.",
+        ),
+        click.Option(["--plugins"], metavar="DIR", help=f"Accepted without effect: {IGNORED['plugins']}."),
+    ],
+)
+
+
+def run(config: Config) -> None:
+    """Serve until told to stop. Raises StartError, and Exit if a second signal cut the orderly end short."""
+    import trio
+
+    from spielleiter.server.app import serve as serve_connections
+
+    is_cut_short = False
+
+    async def main() -> None:
+        stop = trio.Event()
+        async with trio.open_nursery() as nursery:
+
+            async def watch_signals(task_status: trio.TaskStatus[None]) -> None:
+                nonlocal is_cut_short
+                with trio.open_signal_receiver(*stop_signals()) as signals:
+                    task_status.started()
+                    async for number in signals:
+                        # a terminal that is closed sends SIGHUP, and so does the shell in it
+                        is_cut_short = stop.is_set() and number != HANGUP
+                        if is_cut_short:
+                            nursery.cancel_scope.cancel()
+                        stop.set()
+
+            await nursery.start(watch_signals)
+            await serve_connections(config, stop=stop)
+            nursery.cancel_scope.cancel()
+
+    run_async(main)
+    if is_cut_short:
+        raise click.exceptions.Exit(EXIT_INTERRUPTED)

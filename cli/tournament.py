@@ -1,0 +1,274 @@
+"""`spielleiter tournament`: the programs of a file against each other, and a table.
+
+Invariants: the exit codes are those of `spielleiter match`. The reports are written after as many matches as there are
+programs, and at the end, however the tournament ends.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import secrets
+import tomllib
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from spielleiter.cli.commands import EXIT_INTERRUPTED, Misuse, run_async, tell
+from spielleiter.cli.conditions import condition_options, conditions_of
+from spielleiter.cli.exit_codes import EXIT_FAULT, EXIT_MACHINE, fault_kinds
+from spielleiter.cli.match import usable_journal
+from spielleiter.cli.match_setup import check_setup
+from spielleiter.cli.numbers import WholeNumber
+from spielleiter.cli.on_end import described_on_end, on_end_option, run_on_end
+from spielleiter.cli.options import (
+    MAX_CONCURRENCY,
+    chosen_edition,
+    core_options,
+    edition_options,
+    folder_option,
+    is_given,
+)
+
+if TYPE_CHECKING:
+    from spielleiter.match.records.game_record import GameRecord
+    from spielleiter.match.runner import Conditions, End
+    from spielleiter.match.tournaments.rounds import Bout, Course
+    from spielleiter.match.tournaments.tournament import Tournament
+
+_COPY = "tournament.toml"
+
+
+@click.command()
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "-j",
+    "--concurrency",
+    type=WholeNumber(1, MAX_CONCURRENCY),
+    metavar="N",
+    help="How many games are played at a time.",
+)
+@edition_options
+@core_options[0]
+@core_options[1]
+@click.option(
+    "--fail-on", multiple=True, metavar="KIND", help=f"Exit with {EXIT_FAULT} if this happened, as of `match`."
+)
+@click.option(
+    "--report-every",
+    type=WholeNumber(1),
+    metavar="N",
+    help="Show results, Elo and the sequential test's state after every N games of a match.",
+)
+@on_end_option
+@condition_options
+@folder_option("--out", "The folder for everything.")
+@folder_option("--resume", "Go on with the tournament in this folder.")
+@click.pass_context
+def tournament(
+    context: click.Context,
+    /,
+    file: Path | None,
+    concurrency: int | None,
+    game: str | None,
+    edition: str | None,
+    pin: bool,
+    cores_per_game: int | None,
+    fail_on: tuple[str, ...],
+    on_end: list[str] | None,
+    report_every: int | None,
+    out: Path | None,
+    resume: Path | None,
+    **options: Any,
+) -> None:
+    """Let the programs of a TOML file play a round robin, gauntlet, knock-out or Swiss tournament, and rate them.
+
+    \b
+    kind = "round-robin"    # or "gauntlet", "knock-out", "swiss"
+    games = 20              # of each pairing, with the sides swapped
+    sprt = "elo0=0 elo1=50" # ends a decided pairing, as of `match`
+    [[program]]
+    name = "new"
+    command = "./new"       # as of `match`
+    [[program]]
+    name = "greedy"
+    command = "builtin:greedy"
+
+    A program's table may also hold what one of a match's file does, such as cwd, env and memory (docs/match.md).
+
+    The folder holds table.md, report.html, table.json, tournament.json, and a folder for each match as of `match`.
+    """  # noqa: D301 - click's sign for text that is not to be wrapped
+    from spielleiter.match.errors import MatchError, SetupError
+    from spielleiter.match.runner import Conditions, places
+    from spielleiter.match.tournaments.tournament import read_tournament, with_openings
+
+    if (file is None) == (resume is None):
+        raise click.UsageError("expected a FILE, or --resume DIR, and not both")
+    begun = resume or Path()
+    try:
+        described = read_tournament(file or begun / _COPY, game or "", is_copy=file is None)
+        kinds = fault_kinds(fail_on or described.fail_on)
+        new = Path(described.out or f"tournament-{datetime.now().astimezone():%Y-%m-%d_%H-%M-%S}")
+        folder = resume or out or new
+        if resume is not None:
+            _refuse_other_game(folder, described, game, edition)
+        edition = described.edition or edition
+        chosen = chosen_edition(described.game_type or None, edition)
+        described = replace(
+            described, cwd=described.cwd or str(Path.cwd()), game_type=chosen.game_type, edition=edition
+        )
+        conditions = Conditions(
+            concurrency or described.concurrency,
+            is_pinned=pin or described.is_pinned,
+            cores_per_game=cores_per_game or described.cores_per_game,
+            **conditions_of({name: options[name] if is_given(context, name) else None for name in options}, described),
+        )
+        places(conditions)
+        described = with_openings(described)
+        at_end = on_end or described_on_end(described.on_end)
+        for pairing in described.pairings():
+            check_setup(described.match_of(pairing, ""))
+        if file is not None:
+            _keep(file, folder, described)
+    except SetupError as error:
+        raise Misuse(str(error)) from None
+    try:
+        end, records = _play(described, folder, conditions, report_every or described.report_every)
+        code = _exit_code(end, records, kinds)
+    except MatchError as error:
+        tell(f"spielleiter tournament: {error}", err=True)
+        code = EXIT_MACHINE
+    run_on_end(at_end, folder, folder / "table.json", code)
+    raise click.exceptions.Exit(code)
+
+
+def _refuse_other_game(folder: Path, begun: Tournament, game: str | None, edition: str | None) -> None:
+    """Raises Misuse if the tournament in `folder` is not of this game or edition; None: nothing was asked for."""
+    asked = (("game", game, begun.game_type), ("edition", edition, begun.edition))
+    for name, value, kept in asked:
+        if value not in {None, kept}:
+            raise Misuse(
+                f"--resume {folder}: the tournament was begun otherwise: --{name} {value} "
+                f"({f'begun with {kept}' if kept else 'begun without'}); "
+                "leave that option out to go on with it, or begin another tournament in another folder"
+            )
+
+
+def _keep(file: Path, folder: Path, described: Tournament) -> None:
+    """A copy, for --resume, which says besides what the options said, and where programs are started."""
+    from spielleiter.match.errors import SetupError
+    from spielleiter.match.tournaments.tournament import BASE
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if (folder / _COPY).exists():
+            raise SetupError(f"{folder}: holds a tournament already; go on with it (--resume) or choose another folder")
+        content = file.read_bytes().removeprefix(codecs.BOM_UTF8)  # it would stand behind what is put before
+        named = tomllib.loads(content.decode())
+        kept = {
+            "game": described.game_type,
+            "edition": described.edition,
+            "cwd": described.cwd,
+            BASE: str(file.absolute().parent),
+        }
+        for key, value in kept.items():
+            if key not in named and value is not None:
+                # TOML knows no surrogate pairs, and wants DEL to be escaped
+                text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+                content = f"{key} = {text}\n".encode() + content
+        (folder / _COPY).write_bytes(content)
+    except UnicodeEncodeError:
+        raise SetupError(f"{str(file)!r}: the name of its folder is not text; move it to another one") from None
+    except OSError as error:
+        raise SetupError(f"{folder}: cannot be written to ({error.strerror or error})") from None
+
+
+def _play(
+    described: Tournament, folder: Path, conditions: Conditions, report_every: int | None
+) -> tuple[End, list[GameRecord]]:
+    from spielleiter.cli.match import fair_conditions
+    from spielleiter.match.reports.tournament import render_table, write_tournament
+    from spielleiter.match.runner import End
+    from spielleiter.match.tournaments.rounds import Course
+
+    course = Course(described)
+    end, unfit, played = End.DONE, False, 0
+    conditions = fair_conditions(conditions)
+    try:
+        for bout in course.bouts():
+            end = _play_bout(course, bout, folder, conditions, report_every)
+            if end is End.UNFIT:  # the others can still play each other
+                unfit = True
+            elif end not in {End.DONE, End.DECIDED}:
+                tell(f"{end.value}; --resume {folder} goes on")
+                break
+            played += 1
+            if played % len(described.entrants) == 0:
+                write_tournament(folder, course)
+    finally:
+        if course.matches:
+            write_tournament(folder, course)
+    tell()
+    click.echo(render_table(course), nl=False)
+    if unfit and end in {End.DONE, End.DECIDED, End.UNFIT}:
+        end = End.UNFIT
+    return end, [record for records in course.matches.values() for record in records]
+
+
+def _play_bout(course: Course, bout: Bout, folder: Path, conditions: Conditions, report_every: int | None) -> End:
+    """Play what is missing of a match, and hand its records to the course."""
+    from spielleiter.cli.match import show_unfit
+    from spielleiter.cli.progress import Interim, showing_progress
+    from spielleiter.match.records.journal import SETUP, load_setup, save_setup
+    from spielleiter.match.reports import write_reports
+    from spielleiter.match.runner import End, play_match
+    from spielleiter.match.season import season_text
+    from spielleiter.match.setup import MatchSetup
+    from spielleiter.match.stopping import sprt_of, stop_rule
+    from spielleiter.match.summary import summarise
+    from spielleiter.match.tournaments.encounters import absent_programs
+    from spielleiter.match.tournaments.rounds import is_over
+
+    place = folder / bout.folder
+    if (place / SETUP).exists():
+        setup = MatchSetup.from_json(load_setup(place))
+    else:
+        setup = course.setup_of(bout, secrets.token_hex(8))
+        save_setup(place, setup.to_json())
+    test, end = sprt_of(setup), End.DONE
+    with usable_journal(place) as journal:
+        known = tuple(journal.records.values())
+        try:
+            if not is_over(setup, known):
+                tell(course.title_of(bout))
+                with showing_progress(setup.games, known, interim=Interim(test, report_every)) as progress:
+                    play = partial(play_match, setup, place, journal, progress, conditions, stop_rule(setup))
+                    end = run_async(play)
+            elif absent_programs(known):
+                end = End.UNFIT
+        finally:
+            records = tuple(journal.records.values())
+            course.finish(bout, records)
+            season = season_text(setup.game_type, setup.edition)
+            write_reports(place, summarise(records, setup.names, setup.games, test, season=season), records)
+    if end is End.UNFIT:
+        show_unfit(setup, place, records)
+    return end
+
+
+def _exit_code(end: End, records: Sequence[GameRecord], kinds: frozenset[str]) -> int:
+    from spielleiter.match.records.game_record import Verdict
+    from spielleiter.match.runner import End
+
+    if end is End.INTERRUPTED:
+        return EXIT_INTERRUPTED
+    if end in {End.MACHINE, End.UNFIT} or not any(record.is_counted for record in records):
+        return EXIT_MACHINE
+    if any(record.verdict == Verdict.SERVER_FAILED for record in records):
+        return EXIT_MACHINE
+    return EXIT_FAULT if any(record.verdict in kinds for record in records) else 0

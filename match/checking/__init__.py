@@ -1,0 +1,1 @@
+"""The check whether a program is fit for the contest."""

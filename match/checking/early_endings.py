@@ -1,0 +1,76 @@
+"""The ways a game can end before the rules end it, as a scripted server tells of them.
+
+Invariants: a program is told exactly what the edition's server tells a player in that place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from spielleiter.match.checking.scripted_server import ScriptedServer
+from spielleiter.protocol.messages import Cause, Result
+from spielleiter.server.core.ending import Ending
+from spielleiter.server.core.policy import Edition
+
+
+@dataclass(frozen=True, slots=True)
+class EarlyEnd:
+    """How a game ends: by the program's fault, by its opponent's, or without any."""
+
+    text: str
+    own: Cause = Cause.REGULAR
+    other: Cause = Cause.REGULAR
+    has_begun: bool = True
+
+
+EARLY_ENDS: Final = (
+    EarlyEnd("the opponent leaves", other=Cause.LEFT),
+    EarlyEnd("the opponent breaks a rule", other=Cause.RULE_VIOLATION),
+    EarlyEnd("the opponent is too slow", other=Cause.SOFT_TIMEOUT),
+    EarlyEnd("the opponent never answers", other=Cause.HARD_TIMEOUT),
+    EarlyEnd("the program is told that it broke a rule", own=Cause.RULE_VIOLATION),
+    EarlyEnd("the program is told that it was too slow", own=Cause.SOFT_TIMEOUT),
+    EarlyEnd("the program is told that it never answered", own=Cause.HARD_TIMEOUT),
+    EarlyEnd("the game is called off"),
+    EarlyEnd("the room closes before the game begins", has_begun=False),
+)
+
+
+def result_of(edition: Edition, scripted_server: ScriptedServer, end: EarlyEnd) -> Result | None:
+    """What the edition's server says of such a game as it stands; None where it gives no result."""
+    if not end.has_begun:
+        return _result_before_start(edition, scripted_server)
+    return _result(edition, scripted_server, _ending(edition, scripted_server, end))
+
+
+def result_by_rules(edition: Edition, scripted_server: ScriptedServer) -> Result:
+    """What the edition's server says of a game that is over by the rules."""
+    outcome = scripted_server.state.outcome()
+    assert outcome is not None
+    return _result(edition, scripted_server, Ending.by_rules(outcome))
+
+
+def _ending(edition: Edition, scripted_server: ScriptedServer, end: EarlyEnd) -> Ending:
+    if end.own is not Cause.REGULAR:
+        return Ending.against(scripted_server.seat, end.own, f"cause {end.own.value}", (1 - scripted_server.seat,))
+    if end.other is not Cause.REGULAR:
+        return Ending.against(1 - scripted_server.seat, end.other, f"cause {end.other.value}", (scripted_server.seat,))
+    return Ending.by_command(edition.policy.cancel_winner, scripted_server.state)
+
+
+def _result_before_start(edition: Edition, scripted_server: ScriptedServer) -> Result | None:
+    """What is said if the opponent never comes."""
+    policy = edition.policy
+    if not policy.sends_result_before_start:
+        return None
+    absent = {1 - scripted_server.seat: "not connected"} if policy.absent_players_left else {}
+    return _result(edition, scripted_server, Ending.called_off(absent) if absent else Ending.cancelled(()))
+
+
+def _result(edition: Edition, scripted_server: ScriptedServer, ending: Ending) -> Result:
+    dialect = edition.dialect
+    points = ending.points(scripted_server.state, zeroes_offenders=edition.policy.zeroes_offenders)
+    return ending.result(
+        dialect.score_definition, points, scripted_server.names, dialect.player_details(scripted_server.state)
+    )

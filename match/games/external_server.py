@@ -1,0 +1,79 @@
+"""A server that runs already, and one room of it for a game.
+
+Invariants: nothing is known of what happens there but what an administrator is told and an observer sees; who is at
+whose connection is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+
+from spielleiter.client.admin import AdminClient, PreparedRoom
+from spielleiter.client.observation import Observation
+from spielleiter.game.api import Game, GameOptionError, State
+from spielleiter.match.plan import PlannedGame
+from spielleiter.match.records.wire_log import WireLog
+from spielleiter.match.setup import MatchSetup
+from spielleiter.protocol.messages import Slot
+from spielleiter.server.core.policy import Edition
+from spielleiter.server.editions import choose_editions
+
+
+class ExternalRoom:
+    """A room that was prepared at another server; `reservations` and `addresses` by program."""
+
+    def __init__(
+        self,
+        admin: AdminClient,
+        room: PreparedRoom,
+        observation: Observation,
+        address: tuple[str, int],
+        seats: tuple[int, int],
+        edition: Edition,
+    ) -> None:
+        self.observation = observation
+        """What happens there, as an observer sees it."""
+        self.addresses = address, address
+        self.dialect = edition.dialect
+        self.has_ended = ends_by_any_options(edition.game)
+        codes = dict(zip(seats, room.reservations, strict=True))
+        self.reservations = codes[0], codes[1]
+        self._admin = admin
+        self._room_id = room.room_id
+
+    async def cancel(self) -> None:
+        """Call the game off. Raises ClientError."""
+        await self._admin.cancel(self._room_id)
+
+
+def ends_by_any_options(game: Game) -> Callable[[State], bool]:
+    """Says of a position whether the game is over in it, with any of the options that a server may have chosen.
+
+    Nothing on the wire tells which ones they are.
+    """
+    variants = [game]
+    for name in sorted(game.option_names):
+        try:
+            game.with_options({name: ""})
+        except GameOptionError as error:
+            variants += [game.with_options({name: value}) for value in error.known]
+    return lambda state: any(variant.resume(state).outcome() is not None for variant in variants)
+
+
+@asynccontextmanager
+async def open_external_room(setup: MatchSetup, planned: PlannedGame, log: WireLog) -> AsyncIterator[ExternalRoom]:
+    """A room for `planned` at the server that the setup names. Raises OSError and ClientError, alone or in groups.
+
+    `log` is given what comes from there, and is the caller's to close.
+    """
+    assert setup.server is not None
+    host, port = setup.server
+    edition = choose_editions(setup.editions, {})[setup.game_type]
+    slots = [Slot(setup.names[program], can_timeout=setup.entrants[program].can_timeout) for program in planned.seats]
+    tap = partial(log.write, "observer <")
+    async with AdminClient.connect(host, port, setup.password, dialect=edition.dialect, tap=tap) as admin:
+        room = await admin.prepare(setup.game_type, slots)
+        observation = await admin.observe(room.room_id)
+        yield ExternalRoom(admin, room, observation, (host, port), planned.seats, edition)

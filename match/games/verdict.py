@@ -1,0 +1,252 @@
+"""What is said of a finished game, from what is known of it.
+
+Invariants: nothing here waits or looks; the same facts give the same verdict. What the server said comes first, since
+it alone saw the wire; how a process ended says more exactly what "left" means. Whoever is at fault has lost, unless the
+server said otherwise; but a game in which a program never took its seat was not played and does not count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from spielleiter.match.records.game_record import Verdict
+from spielleiter.protocol.messages import Cause, Result
+
+
+@dataclass(slots=True)
+class ProgramFacts:
+    """What is known of one program in one game."""
+
+    not_started: str | None = None
+    """Why its process could not be started."""
+    has_connected: bool = False
+    has_joined: bool = False
+    has_left: bool = False
+    """Whether its connection ended before the game began."""
+    returncode: int | None = None
+    """How its process ended by itself, as in subprocess; None if it had not by the time of the verdict."""
+    last_words: str = ""
+    """The exception that its outputs tell of, or else the last line it wrote to standard error or standard output."""
+    memory: str = ""
+    """If it ended with an error and its memory was limited: how much it was allowed and had."""
+    refusal: str | None = None
+    """What the server said to a request that it refused."""
+    plays_another_game: bool = False
+    """Whether that request was for a game that is not played here."""
+    nonsense: str | None = None
+    """What was wrong with bytes that the server could not understand."""
+    bad_message: str | None = None
+    """What was wrong with a move that could not be read, or came out of turn."""
+    too_slow: float | None = None
+    """Seconds it had thought when the server found it too slow; own server only."""
+    limit: float | None = None
+    """Seconds it may think: the soft limit, also where it was the hard one that ended the game."""
+    seconds_waiting: float = 0.0
+    """How long it waited for a processor meanwhile."""
+    overstay: float | None = None
+    """Seconds it had to end itself after a game it had played, and did not; None if it did, or was not given any."""
+    leftovers: tuple[str, ...] = ()
+    """What outlived its process."""
+    has_stopped_keeper: bool = False
+    """Whether it was ended because it stopped its keeper again and again."""
+
+
+@dataclass(slots=True)
+class GameFacts:
+    """What is known of one game; `programs` by program, `seats` the programs by seat."""
+
+    seats: tuple[int, int]
+    names: tuple[str, str]
+    programs: tuple[ProgramFacts, ProgramFacts] = field(default_factory=lambda: (ProgramFacts(), ProgramFacts()))
+    has_begun: bool = False
+    result: Result | None = None
+    on_turn: int | None = None
+    """The program whose move was awaited last."""
+    is_start_over: bool = False
+    """Whether the time to take a seat is over."""
+    is_game_over: bool = False
+    """Whether the time for the whole game is over."""
+    is_cut_short: bool = False
+    """Whether there is a result though the rules had not ended the game."""
+    machine_problem: str | None = None
+    """How the server or this machine failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Fields of a record."""
+
+    verdict: str
+    offender: int | None = None
+    reason: str = ""
+    winner: int | None = None
+    is_counted: bool = True
+    also: tuple[int, str] | None = None
+    """The other program and how it failed, if neither could have played."""
+
+
+OVERLOAD_SHARE: Final = 0.1
+"""A program that waited for a processor for less than this share of its time has itself to blame."""
+
+STOPPED_KEEPER: Final = "stopped the process that watches over it"
+_TAMPERED: Final = f"it {STOPPED_KEEPER} again and again, and was ended"
+
+_TIMEOUTS: Final = {Cause.SOFT_TIMEOUT: Verdict.TIMEOUT, Cause.HARD_TIMEOUT: Verdict.HANGS}
+
+
+def judge(facts: GameFacts) -> Judgement:
+    """The verdict on a game that is over, or is to be ended."""
+    if facts.machine_problem is not None:
+        return Judgement(Verdict.SERVER_FAILED, reason=facts.machine_problem, is_counted=False)
+    if facts.has_begun and any(known.has_stopped_keeper for known in facts.programs):
+        return _judge_stopped_keeper(facts)
+    if facts.result is None or not facts.has_begun:  # some editions give a result of what never began
+        return _judge_without_result(facts)
+    for seat, score in enumerate(facts.result.scores):
+        if score.cause is not Cause.REGULAR:
+            return _judge_fault(facts, facts.result, facts.seats[seat], score.cause, score.reason)
+    # some editions name a winner of what was called off
+    if not facts.result.winners or facts.is_game_over or facts.is_cut_short:
+        return _judge_cut_short(facts)
+    winner = _winner(facts)
+    for program, each in enumerate(facts.programs):
+        if each.overstay is not None:
+            return Judgement(
+                Verdict.NEVER_ENDS, program, f"it still ran {each.overstay:g} s after the end of the game", winner
+            )
+        if each.leftovers:
+            count = len(each.leftovers)
+            text = f"{count} process{'es' if count > 1 else ''} outlived it: {', '.join(each.leftovers)}"
+            return Judgement(Verdict.LEFTOVERS, program, text, winner)
+    return Judgement(Verdict.REGULAR, winner=winner)
+
+
+def _judge_stopped_keeper(facts: GameFacts) -> Judgement:
+    """It has lost whatever the result says: how the game would have gone on and ended is not known."""
+    first, second = (known.has_stopped_keeper for known in facts.programs)
+    if first and second:
+        also = 1, f"{Verdict.TAMPERS}, {_TAMPERED}"
+        return Judgement(Verdict.TAMPERS, 0, _TAMPERED, is_counted=False, also=also)
+    offender = 0 if first else 1
+    return Judgement(Verdict.TAMPERS, offender, _TAMPERED, 1 - offender)
+
+
+def _judge_fault(facts: GameFacts, result: Result, program: int, cause: Cause, reason: str) -> Judgement:
+    known = facts.programs[program]
+    winner = _winner(facts) if result.winners else 1 - program
+    if cause in _TIMEOUTS:
+        return _judge_slow(facts, program, _TIMEOUTS[cause], reason, winner)
+    if known.bad_message is not None:
+        return Judgement(Verdict.BAD_MESSAGE, program, known.bad_message, winner)
+    if cause is Cause.RULE_VIOLATION:
+        return Judgement(Verdict.ILLEGAL_MOVE, program, reason, winner)
+    if cause is Cause.PROCESS_VIOLATION:
+        return Judgement(Verdict.BAD_MESSAGE, program, reason, winner)
+    if known.nonsense is not None:
+        return Judgement(Verdict.BAD_MESSAGE, program, known.nonsense, winner)
+    if known.refusal is not None:
+        return Judgement(Verdict.BAD_MESSAGE, program, known.refusal, winner)
+    verdict, text = _how_it_left(known)
+    return Judgement(verdict, program, text, winner)
+
+
+def _judge_slow(facts: GameFacts, program: int, verdict: str, reason: str, winner: int | None) -> Judgement:
+    known = facts.programs[program]
+    if known.too_slow is None or known.limit is None:
+        return Judgement(verdict, program, reason, winner)
+    text = f"{known.too_slow:.3f} s, allowed are {known.limit:g} s"
+    if known.seconds_waiting:
+        text += f"; {known.seconds_waiting:.3f} s of it waiting for a processor"
+    if is_machines_fault(known.too_slow, known.seconds_waiting, known.limit):
+        return Judgement(Verdict.OVERLOAD, None, f"{facts.names[program]}: {text}", is_counted=False)
+    return Judgement(verdict, program, text, winner)
+
+
+def is_machines_fault(seconds: float, seconds_waiting: float, limit: float) -> bool:
+    """Whether something took longer than `limit` only because it had to wait for a processor for so much of it."""
+    return seconds_waiting >= OVERLOAD_SHARE * seconds and seconds - seconds_waiting <= limit
+
+
+def _how_it_left(known: ProgramFacts) -> tuple[str, str]:
+    code = known.returncode
+    if code is None:
+        return Verdict.LEAVES, "it ended its connection, its process runs on"
+    ended = f"ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+    return Verdict.CRASH if code else Verdict.DIES, _with_last_words(ended, known)
+
+
+def _judge_cut_short(facts: GameFacts) -> Judgement:
+    """The game was called off: by us, because its time was over, or by somebody else."""
+    if facts.is_game_over and facts.on_turn is not None:
+        return Judgement(
+            Verdict.HANGS, facts.on_turn, "it was on turn when the time for the game was over", 1 - facts.on_turn
+        )
+    return Judgement(Verdict.CANCELLED, reason="the game was called off", is_counted=False)
+
+
+def _judge_without_result(facts: GameFacts) -> Judgement:
+    """The game never began, or the server never said how it ended."""
+    if facts.has_begun:
+        if facts.is_game_over and facts.on_turn is not None:
+            return _judge_cut_short(facts)
+        return Judgement(Verdict.SERVER_FAILED, reason="the server gave no result", is_counted=False)
+    judged = [_judge_start(facts, known) for known in facts.programs]
+    guilty = [program for program, each in enumerate(judged) if each is not None]
+    if not guilty:
+        return Judgement(Verdict.CANCELLED, reason="the game was called off before it began", is_counted=False)
+    offender = guilty[0]
+    first = judged[offender]
+    assert first is not None
+    verdict, reason = first
+    if len(guilty) == 1:
+        if facts.programs[offender].has_joined:
+            return Judgement(verdict, offender, reason, 1 - offender)
+        return Judgement(verdict, offender, reason, is_counted=False)
+    other = judged[1]
+    assert other is not None
+    how = f"{other[0]}, {other[1]}"
+    text = f"{reason}; {facts.names[1]} fails, too: {how}"
+    return Judgement(verdict, offender, text, is_counted=False, also=(1, how))
+
+
+def has_failed_to_start(facts: GameFacts, program: int) -> bool:
+    """Whether there can be no game any more, because of this program."""
+    return _judge_start(facts, facts.programs[program]) is not None
+
+
+def _judge_start(facts: GameFacts, known: ProgramFacts) -> tuple[str, str] | None:
+    """What a program did wrong before the game began; None if nothing."""
+    if known.not_started is not None:
+        return Verdict.NO_START, known.not_started
+    if known.has_stopped_keeper:
+        return Verdict.TAMPERS, _TAMPERED
+    if known.nonsense is not None:
+        return Verdict.NONSENSE, known.nonsense
+    if known.has_joined:
+        return _how_it_left(known) if known.has_left or known.returncode is not None else None
+    if known.returncode is not None:
+        code = known.returncode
+        ended = f"ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+        if known.refusal is not None:
+            return Verdict.NEVER_JOINS, f"{ended}; the server had refused: {known.refusal}"
+        done = "connected, but had not taken its seat" if known.has_connected else "had not connected"
+        return Verdict.NO_START, _with_last_words(f"{ended} and {done}", known)
+    if not facts.is_start_over and not known.plays_another_game:
+        return None
+    if known.refusal is not None:
+        return Verdict.NEVER_JOINS, f"the server refused: {known.refusal}"
+    done = "it connected and then did not take its seat" if known.has_connected else "it did not connect"
+    return Verdict.NEVER_JOINS, _with_last_words(done, known)
+
+
+def _with_last_words(text: str, known: ProgramFacts) -> str:
+    words = f"its last words: {known.last_words}" if known.last_words else ""
+    return "; ".join(each for each in (text, known.memory, words) if each)
+
+
+def _winner(facts: GameFacts) -> int | None:
+    """The program that won; None for a draw."""
+    assert facts.result is not None
+    winners = facts.result.winners
+    return facts.seats[winners[0]] if len(winners) == 1 else None

@@ -1,0 +1,115 @@
+"""Books of openings: the positions that the games of a match begin from.
+
+Invariants: a book is a replay, a folder of replays, or a list: a text file with a replay in each line, followed by the
+turn to begin from where that is not the one of the option. Every position is read before the first game. The same book,
+order and seed give the same openings.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from spielleiter.match.errors import SetupError
+from spielleiter.match.plan import RANDOM, Opening
+from spielleiter.server.config.setting import MAX_WHOLE_NUMBER
+from spielleiter.server.editions import choose_editions
+from spielleiter.server.errors import StartError
+from spielleiter.server.record.replay import load_starting_states
+
+_REPLAYS: Final = (".xml", ".xml.gz")
+_TURN: Final = re.compile(r"^(?P<path>.*\S)\s+(?P<turn>\d+)$")
+_LONGEST_LIST: Final = 16 << 20  # bytes; a list of 100,000 replays is far below
+
+
+def load_openings(
+    place: Path,
+    turn: int,
+    game_type: str,
+    game_options: Mapping[str, str],
+    editions: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[Opening, ...]:
+    """The openings of the book `place`, in its order.
+
+    `turn`: where to begin from unless the book says so. `editions` by gameType: in which form replays are written, if
+    it is not the usual one.
+
+    Each must hold a position of this game, at its turn or later, from which a game can be played. Raises SetupError.
+    """
+    openings = read_book(place, turn)
+    try:
+        edition = choose_editions(editions, game_options)[game_type]
+        for opening in openings:
+            load_starting_states(Path(opening.path), opening.turn, {game_type: edition})
+    except StartError as error:
+        raise SetupError(f"openings {place}: {error}") from None
+    return openings
+
+
+def read_book(place: Path, turn: int) -> tuple[Opening, ...]:
+    """What the book `place` names, in its order, without reading the replays. Raises SetupError."""
+    try:
+        if place.is_dir():
+            files = sorted(each for each in place.iterdir() if each.is_file() and _is_replay(each))
+        elif _is_list(place):
+            return _read_list(place, turn)
+        else:
+            files = [place]
+    except OSError as error:
+        raise SetupError(f"openings {place}: cannot be read ({error.strerror or error})") from None
+    if not files:
+        raise SetupError(f"openings {place}: holds no replay, expected files named *.xml or *.xml.gz")
+    return tuple(Opening(file.name, str(file.resolve()), turn) for file in files)
+
+
+def _is_replay(file: Path) -> bool:
+    return file.name.lower().endswith(_REPLAYS)
+
+
+def _is_list(file: Path) -> bool:
+    """Whether it is text that does not begin as a replay does, however it is called."""
+    if _is_replay(file):
+        return False
+    with file.open("rb") as opened:
+        head = opened.read(512)
+    return not head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"<", b"\x1f\x8b"))
+
+
+def _read_list(file: Path, turn: int) -> tuple[Opening, ...]:
+    """The openings of a list; paths are relative to its folder, ``#`` begins a line that says nothing."""
+    with file.open("rb") as opened:
+        content = opened.read(_LONGEST_LIST + 1)
+    try:
+        lines = content.decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise SetupError(f"openings {file}: is neither a replay nor a list of replays in UTF-8") from None
+    if len(content) > _LONGEST_LIST:
+        raise SetupError(f"openings {file}: is too long for a list, expected {_LONGEST_LIST >> 20} MiB at most")
+    openings = []
+    for number, line in enumerate(lines, 1):
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        named = _TURN.match(text)
+        path = file.parent / (named["path"] if named else text)
+        at = int(named["turn"]) if named else turn
+        if at > MAX_WHOLE_NUMBER:
+            raise SetupError(f"openings {file}:{number}: turn {at}, expected {MAX_WHOLE_NUMBER} at most")
+        if not path.is_file():
+            raise SetupError(f"openings {file}:{number}: there is no file {path}")
+        openings.append(Opening(f"{path.name} {at}" if named else path.name, str(path.resolve()), at))
+    if not openings:
+        raise SetupError(f"openings {file}: names no replay, expected a path in each line")
+    return tuple(openings)
+
+
+def arrange(openings: Sequence[Opening], order: str, seed: int) -> tuple[Opening, ...]:
+    """The openings in the order in which pairs of games begin from them; each comes once before any comes again."""
+    arranged = list(openings)
+    if order == RANDOM:
+        random.Random(f"{seed} openings").shuffle(arranged)
+    return tuple(arranged)

@@ -1,0 +1,1 @@
+"""The programs that play: how they are started, watched, measured and ended."""

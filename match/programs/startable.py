@@ -1,0 +1,140 @@
+"""Whether a command line can be started here, and if not, what to do about it.
+
+Invariants: nothing is started. What is refused could not be started by the system either, or would end at once since
+the file that it names for its interpreter is missing; what cannot be found out is let through.
+"""
+
+# The forms of Path raise where a folder may not be searched, or for a zero byte.
+# ruff: noqa: PTH110, PTH112, PTH118, PTH119, PTH120, PTH123, PTH208
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from spielleiter.client.strategies import STRATEGIES
+from spielleiter.match.errors import SetupError
+from spielleiter.match.programs.program import BUILTIN, PLACES, Command
+from spielleiter.server.config.setting import suggestion
+
+_HEAD: Final = 256  # bytes of a file, which hold its first line; kernels read no more of it
+_INTERPRETER: Final = re.compile(r"(python|pypy|ruby|perl|php|lua|bash|dash|sh|zsh)[0-9.]*(\.exe)?", re.IGNORECASE)
+_RUNNERS: Final = {".py": "python3", ".rb": "ruby", ".pl": "perl", ".php": "php", ".lua": "lua", ".js": "node"}
+
+
+def require_startable(command: Command, cwd: str = "") -> None:
+    """Raises SetupError if the program cannot be started on this machine; the text says why and what to do.
+
+    `cwd` is the directory that it is started in; empty: the current one.
+    """
+    if command.text.startswith(BUILTIN):
+        return
+    problem = _program_problem(command.words[0], cwd) or _script_problem(command.words, cwd)
+    if problem:
+        raise SetupError(f"program {command.text!r}: {problem}")
+
+
+def _program_problem(word: str, cwd: str) -> str:
+    """What is wrong with the first word; empty if nothing is known to be."""
+    if _holds_a_place(word):
+        return ""
+    if not os.path.dirname(word):
+        return "" if shutil.which(word) else _unknown_command(word, cwd)
+    path = os.path.join(cwd, word)
+    if not os.path.exists(path):
+        return f"there is no file {word}{_nearest_file(word, cwd)}"
+    if os.path.isdir(path):
+        return f"{word} is a folder, expected a program"
+    if not os.access(path, os.X_OK):
+        runner = _RUNNERS.get(Path(word).suffix.lower())
+        instead = f", or begin the command with {runner}" if runner else ""
+        return f"{word} may not be executed; allow it with `chmod +x {word}`{instead}"
+    return _first_line_problem(word, cwd) if os.name == "posix" else ""
+
+
+def _unknown_command(word: str, cwd: str) -> str:
+    if word in STRATEGIES:
+        return f"there is no command {word} (did you mean '{BUILTIN}{word}'?)"
+    if word == "java":
+        return "there is no command java; install Java, or give the path of its program"
+    near = suggestion(word, _names_in(cwd)) or suggestion(word, _commands())
+    return f"there is no command {word} on the PATH and no such file here{near}"
+
+
+def _nearest_file(path: str, cwd: str) -> str:
+    folder, name = os.path.split(path)
+    place = os.path.join(cwd, folder)
+    near = suggestion(name, _names_in(place))
+    if near or os.path.isdir(place or "."):
+        return near
+    return f", since there is no folder {folder}"
+
+
+def _names_in(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder or ".")
+    except OSError:
+        return []
+
+
+def _commands() -> Iterable[str]:
+    return {name for folder in os.get_exec_path() for name in _names_in(folder)}
+
+
+def _first_line_problem(path: str, cwd: str) -> str:
+    """What is wrong with the line that says what runs a script."""
+    try:
+        with open(os.path.join(cwd, path), "rb") as file:
+            head = file.read(_HEAD)
+    except OSError:  # may be executed and not read
+        return ""
+    if not head.startswith(b"#!"):
+        return "" if b"\0" in head or not head else _no_first_line(path)
+    line = os.fsdecode(head[2:].split(b"\n", 1)[0])
+    words = line.split(None, 1)
+    if not words:
+        return ""
+    if line.endswith("\r"):
+        return f"the first line of {path} ends as on Windows (CR LF), so its interpreter is not found; save it with LF"
+    interpreter, rest = words[0], words[1].split() if len(words) > 1 else []
+    if not os.path.exists(os.path.join(cwd, interpreter)):
+        return _no_interpreter(path, interpreter)
+    if os.path.basename(interpreter) == "env" and rest and rest[0][0] not in "-/" and "=" not in rest[0]:
+        return "" if shutil.which(rest[0]) else _no_interpreter(path, rest[0])
+    return ""
+
+
+def _no_first_line(path: str) -> str:
+    runner = _RUNNERS.get(Path(path).suffix.lower(), "its interpreter")
+    return f"{path} is a text whose first line does not say what runs it (#!); begin the command with {runner}"
+
+
+def _no_interpreter(path: str, interpreter: str) -> str:
+    return f"the first line of {path} names the interpreter {interpreter}, which does not exist; install or correct it"
+
+
+def _script_problem(words: tuple[str, ...], cwd: str) -> str:
+    """What is wrong with the file that an interpreter is to run."""
+    script = script_of(words)
+    if script is None or _holds_a_place(script) or os.path.exists(os.path.join(cwd, script)):
+        return ""
+    return f"there is no file {script}{_nearest_file(script, cwd)}"
+
+
+def script_of(words: tuple[str, ...]) -> str | None:
+    """The file that the interpreter at the beginning of these words runs; None if that cannot be told."""
+    name = os.path.basename(words[0])
+    if name in {"java", "java.exe"}:
+        return next((after for word, after in itertools.pairwise(words) if word == "-jar"), None)
+    if _INTERPRETER.fullmatch(name) and len(words) > 1 and not words[1].startswith("-"):
+        return words[1]
+    return None
+
+
+def _holds_a_place(word: str) -> bool:
+    return any(f"{{{place}}}" in word for place in PLACES)

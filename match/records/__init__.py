@@ -1,0 +1,1 @@
+"""What is kept of a match: records, journal, logs."""

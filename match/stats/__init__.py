@@ -1,0 +1,1 @@
+"""The statistics of a match: points, Elo with intervals, sequential tests, ratings."""

@@ -1,0 +1,116 @@
+"""How much better one program is, with a 95 % interval.
+
+Invariants: the interval leaves Elo 0 out if and only if the exact test (significance.py) calls a program better, so
+that number and answer never contradict each other. Logistic and normalized Elo have the same sign at every end.
+
+The interval of a pair's mean score is the hull of three:
+
+- Student's t, exact for normally distributed pairs and good from about 20 pairs on;
+- the likelihood ratio of the five results a pair can have, none of them excluded because it did not occur: pairs that
+  (nearly) all ended alike have (nearly) no spread, and Student's t would take three of them for certainty. Its
+  threshold N ln(1 + t² / (N - 1)) is the one that is exact for normally distributed pairs;
+- 1/2 itself, where the exact test finds nobody better.
+
+Sources: Student (1908), The probable error of a mean; S. S. Wilks (1938), The large-sample distribution of the
+likelihood ratio; A. B. Owen (1990), Empirical likelihood ratio confidence regions (the threshold); M. Van den Bergh,
+Normalized Elo.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Final
+
+from spielleiter.match.stats.counts import (
+    CONFIDENCE,
+    PAIR_SCORES,
+    Estimate,
+    elo_of_score,
+    mean_and_variance,
+    student_quantile,
+)
+from spielleiter.match.stats.likelihood import find_multiplier, log_ratio
+from spielleiter.match.stats.significance import RISK, PairCounts, chance_if_equal
+
+NORMALIZED_UNIT: Final = 800 / math.log(10)
+"""Normalized Elo of a game's score that is one standard deviation above 1/2."""
+
+_PRECISION: Final = 1e-9
+
+
+@lru_cache(maxsize=64)
+def estimate_score(counts: PairCounts) -> Estimate | None:
+    """The expected score of a game between 0 and 1; None without a pair."""
+    pairs = sum(counts)
+    if not pairs:
+        return None
+    mean, spread = mean_and_variance(counts)
+    if pairs == 1:
+        return Estimate(mean, 0.0, 1.0)
+    quantile = student_quantile((1 + CONFIDENCE) / 2, pairs - 1)
+    error = quantile * math.sqrt(spread / (pairs - 1))
+    threshold = pairs * math.log1p(quantile**2 / (pairs - 1)) / 2
+    low = min(mean - error, _bound(counts, mean, 0.0, threshold))
+    high = max(mean + error, _bound(counts, mean, 1.0, threshold))
+    if chance_if_equal(counts) > RISK:
+        low = min(low, 0.5)
+    if chance_if_equal(mirror(counts)) > RISK:
+        high = max(high, 0.5)
+    return Estimate(mean, max(low, 0.0), min(high, 1.0))
+
+
+def _bound(counts: PairCounts, inside: float, outside: float, threshold: float) -> float:
+    """The mean between `inside` and `outside` from which on the likelihood has fallen by more than the threshold."""
+    if inside == outside:
+        return outside
+    pairs = sum(counts)
+    middle = (inside + outside) / 2
+    while abs(outside - inside) > _PRECISION:
+        deviations = [score - middle for score in PAIR_SCORES]
+        multiplier = find_multiplier(counts, deviations)
+        surplus = log_ratio(counts, deviations, multiplier) - threshold
+        if surplus > 0:
+            outside = middle
+        else:
+            inside = middle
+        # Newton's step: the logarithm changes by -N t for each unit of the mean
+        following = middle + surplus / (pairs * multiplier) if multiplier else inside
+        if abs(following - middle) < _PRECISION:
+            return following
+        middle = following if min(inside, outside) < following < max(inside, outside) else (inside + outside) / 2
+    return outside
+
+
+def estimate_elo(counts: PairCounts) -> Estimate | None:
+    """Logistic Elo of program 0: the interval of the score carried over; None without a pair, infinite at the ends."""
+    score = estimate_score(counts)
+    if score is None:
+        return None
+    return Estimate(elo_of_score(score.value), elo_of_score(score.low), elo_of_score(score.high))
+
+
+def estimate_normalized_elo(counts: PairCounts) -> Estimate | None:
+    """Normalized Elo of program 0: how many standard deviations of a game its score is above 1/2, times 347.4.
+
+    The interval is that of the score carried over, with the spread of the pairs as it was found. None where that is 0:
+    without a pair, and where all pairs ended alike.
+    """
+    score = estimate_score(counts)
+    if score is None or max(counts) == sum(counts):
+        return None
+    unit = NORMALIZED_UNIT / math.sqrt(2 * mean_and_variance(counts)[1])
+    return Estimate(unit * (score.value - 0.5), unit * (score.low - 0.5), unit * (score.high - 0.5))
+
+
+def better_program(counts: PairCounts) -> int | None:
+    """The program that is better with 95 % confidence; None: it cannot be told."""
+    score = estimate_score(counts)
+    if score is None or score.low <= 0.5 <= score.high:
+        return None
+    return 0 if score.low > 0.5 else 1
+
+
+def mirror(counts: PairCounts) -> PairCounts:
+    """The same pairs seen from program 1."""
+    return counts[4], counts[3], counts[2], counts[1], counts[0]

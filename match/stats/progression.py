@@ -1,0 +1,43 @@
+"""How a match went: Elo with its interval, and the sequential test, after each of its games.
+
+Invariants: a point is made from all games up to it, in the order of their numbers, and has the numbers that a summary
+of these games would have. There are about 120 points at most, evenly spread, the last one after the last game.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from spielleiter.match.records.game_record import GameRecord
+from spielleiter.match.stats.counts import Estimate, count_pairs
+from spielleiter.match.stats.intervals import estimate_elo
+from spielleiter.match.stats.sprt import Sprt
+
+POINTS: Final = 120
+
+
+@dataclass(frozen=True, slots=True)
+class CoursePoint:
+    """Where a match stood after its first `games` games."""
+
+    games: int
+    elo: Estimate
+    log_likelihood_ratio: float | None
+    """None without a test."""
+
+
+def course_of(records: Sequence[GameRecord], sprt: Sprt | None = None) -> tuple[CoursePoint, ...]:
+    """The course of the match that these records, sorted by game, are from; empty without a complete pair."""
+    pairs = len(records) // 2
+    step = max(1, -(-pairs // POINTS))
+    ends = sorted({*range(2 * step, len(records) + 1, 2 * step), len(records)})
+    points = []
+    for end in ends:
+        counts = count_pairs(records[:end])
+        elo = estimate_elo(counts)
+        if elo is not None:
+            ratio = None if sprt is None else sprt.log_likelihood_ratio(counts)
+            points.append(CoursePoint(end, elo, ratio))
+    return tuple(points)

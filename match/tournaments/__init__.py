@@ -1,0 +1,1 @@
+"""Tournaments: their file, their kinds and their progress."""

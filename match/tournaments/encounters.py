@@ -1,0 +1,148 @@
+"""Two programs of a tournament that meet, and who of them has won.
+
+Invariants: an outcome is a pure function of the records, so that a resumed tournament comes to the same one. A match of
+a knock-out always has a winner; elsewhere it may be drawn.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from spielleiter.match.fitness import unfit_programs, was_played
+from spielleiter.match.records.game_record import GameRecord
+from spielleiter.match.stats.counts import PLAYED_OUT, count_results
+
+Pairing: TypeAlias = tuple[int, int]
+"""The indices of two programs, the smaller one first."""
+
+
+class Reason(enum.Enum):
+    """What decided a match."""
+
+    SCORE = "score"
+    PLAY_OFF = "play-off"
+    POINTS = "points"
+    SEEDING = "seeding"
+    ABSENCE = "the other cannot play"
+    NOTHING = "drawn"
+
+
+@dataclass(frozen=True, slots=True)
+class Encounter:
+    """A match of a tournament, whatever it comes to."""
+
+    number: int
+    """From 1, in the order in which matches are played."""
+    round: int
+    """From 1."""
+    pairing: Pairing
+    title: str = ""
+    """What it decides, such as ``"final"``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an encounter came to; `score` is that of the games, without those of play-offs."""
+
+    encounter: Encounter
+    score: tuple[float, float]
+    winner: int | None
+    """The index of a program; None: drawn."""
+    reason: Reason
+    play_offs: int = 0
+    """How many pairs of games were played to decide it."""
+
+    @property
+    def loser(self) -> int | None:
+        first, second = self.encounter.pairing
+        return None if self.winner is None else first + second - self.winner
+
+    @property
+    def match_points(self) -> tuple[float, float]:
+        """1 for the winner, ½ for each if the match is drawn; 0 for each if nothing but absence was seen."""
+        if self.winner is None:
+            return (0.0, 0.0) if self.reason is Reason.ABSENCE else (0.5, 0.5)
+        return (1.0, 0.0) if self.winner == self.encounter.pairing[0] else (0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What is played before the next round can be paired; `byes` are programs without an opponent."""
+
+    number: int
+    title: str
+    encounters: tuple[Encounter, ...]
+    byes: tuple[int, ...] = ()
+
+
+Results: TypeAlias = Mapping[Encounter, Outcome]
+Rounds: TypeAlias = Generator[Round, Results, None]
+"""Yields a round and is sent the outcomes of its encounters."""
+
+FIRST: Final = 0
+"""The part of an encounter that is no play-off."""
+
+
+def absent_programs(records: Sequence[GameRecord]) -> tuple[int, ...]:
+    """The programs (0, 1) that cannot play, by the first records in the order of finishing that showed it."""
+    doubtful = {0, 1}
+    for count, record in enumerate(records, 1):
+        doubtful = {program for program in doubtful if not was_played(record, program)}
+        if not doubtful:
+            break  # who has played once is fit
+        if found := unfit_programs(records[:count]):
+            return found
+    return ()
+
+
+def score_of(records: Sequence[GameRecord]) -> tuple[float, float]:
+    """Wins and half the draws of either program."""
+    tally = count_results(records)
+    return tally.wins + tally.draws / 2, tally.losses + tally.draws / 2
+
+
+def outcome_of(
+    encounter: Encounter, parts: Sequence[Sequence[GameRecord]], ranks: Mapping[int, int] | None = None
+) -> Outcome:
+    """Who has won.
+
+    `parts` holds the records of the match and of its play-offs, each in the order of finishing. With `ranks`, the
+    seeding by program, the match has a winner in any case: by the score, by the first play-off that was not even, by
+    the sum of the points of all games that were played out, or the program that is seeded higher.
+    """
+    score = score_of(parts[FIRST])
+    play_offs = len(parts) - 1
+
+    def decided(program: int, reason: Reason) -> Outcome:
+        return Outcome(encounter, score, encounter.pairing[program], reason, play_offs)
+
+    for part in parts:
+        absent = absent_programs(part)
+        if len(absent) == 1:
+            return decided(1 - absent[0], Reason.ABSENCE)
+        if absent and ranks is None:
+            return Outcome(encounter, score, None, Reason.ABSENCE, play_offs)
+    for index, part in enumerate(parts):
+        own, other = score_of(part)
+        if own != other:
+            return decided(int(other > own), Reason.SCORE if index == FIRST else Reason.PLAY_OFF)
+    if ranks is None:
+        return Outcome(encounter, score, None, Reason.NOTHING, play_offs)
+    difference = point_difference([record for part in parts for record in part])
+    if difference:
+        return decided(int(difference < 0), Reason.POINTS)
+    first, second = encounter.pairing
+    return decided(int(ranks[second] < ranks[first]), Reason.SEEDING)
+
+
+def point_difference(records: Sequence[GameRecord]) -> float:
+    """By how many points program 0 is ahead, over all games that were played to their end."""
+    return math.fsum(
+        record.points[0] - record.points[1]
+        for record in records
+        if record.verdict in PLAYED_OUT and record.points[0] is not None and record.points[1] is not None
+    )

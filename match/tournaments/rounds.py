@@ -1,0 +1,161 @@
+"""The course of a tournament: which match is played next, and what the finished ones came to.
+
+Invariants: everything follows from the description and the records of the matches, so that a resumed tournament pairs
+exactly as an uninterrupted one. A match whose records show that it is over is not played again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from spielleiter.match.records.game_record import GameRecord
+from spielleiter.match.setup import MatchSetup
+from spielleiter.match.stopping import stop_rule
+from spielleiter.match.tournaments.encounters import (
+    Encounter,
+    Outcome,
+    Pairing,
+    Reason,
+    Results,
+    Round,
+    Rounds,
+    absent_programs,
+    outcome_of,
+)
+from spielleiter.match.tournaments.knockout import knock_out
+from spielleiter.match.tournaments.swiss import swiss
+from spielleiter.match.tournaments.tournament import Kind, Tournament
+from spielleiter.server.text.counting import count_text
+
+
+@dataclass(frozen=True, slots=True)
+class Bout:
+    """A match to be played: an encounter, or the pair of games that is to decide it."""
+
+    encounter: Encounter
+    folder: str
+    """Relative to the tournament's."""
+    meeting: int = 0
+    """How often the two have met before."""
+    play_off: int = 0
+    """From 1; 0: the match itself."""
+
+
+@dataclass(slots=True)
+class Played:
+    """An encounter and its bouts so far, each with its records in the order of finishing."""
+
+    encounter: Encounter
+    bouts: list[tuple[Bout, Sequence[GameRecord]]] = field(default_factory=list)
+    outcome: Outcome | None = None
+    """None: not decided yet."""
+
+
+class Course:
+    """One tournament from its first match to its last.
+
+    Iterate over `bouts` and `finish` each one before the next is asked for.
+    """
+
+    def __init__(self, described: Tournament) -> None:
+        self.described = described
+        count = len(described.entrants)
+        form = described.form
+        self.seeding: Sequence[int] = form.seeded(count, described.seed) if described.kind.has_rounds else range(count)
+        self.rounds: list[Round] = []
+        self.played: list[Played] = []
+
+    @property
+    def outcomes(self) -> dict[int, Outcome]:
+        """By number of the encounter, as far as they are decided."""
+        return {each.encounter.number: each.outcome for each in self.played if each.outcome is not None}
+
+    @property
+    def matches(self) -> Mapping[Pairing, Sequence[GameRecord]]:
+        """All games of each pairing; of several bouts, no two pairs of games have the same number."""
+        found: dict[Pairing, list[GameRecord]] = {}
+        for played in self.played:
+            for _, records in played.bouts:
+                games = found.setdefault(played.encounter.pairing, [])
+                last = max((record.pair for record in games), default=0)
+                games += [
+                    dataclasses.replace(record, pair=record.pair + last) if last else record for record in records
+                ]
+        return found
+
+    def bouts(self) -> Iterator[Bout]:
+        """What is to be played, one after the other."""
+        rounds = self._pairings()
+        results: Results | None = None
+        while True:
+            try:
+                following = next(rounds) if results is None else rounds.send(results)
+            except StopIteration:
+                return
+            self.rounds.append(following)
+            decided = {}
+            for encounter in following.encounters:
+                yield from self._bouts_of(encounter)
+                outcome = self.played[-1].outcome
+                assert outcome is not None
+                decided[encounter] = outcome
+            results = decided
+
+    def _bouts_of(self, encounter: Encounter) -> Iterator[Bout]:
+        played = Played(encounter)
+        meeting = sum(each.encounter.pairing == encounter.pairing for each in self.played)
+        self.played.append(played)
+        described = self.described
+        is_knock_out = described.kind is Kind.KNOCK_OUT
+        ranks = {program: rank for rank, program in enumerate(self.seeding)} if is_knock_out else None
+        most = described.form.play_offs if is_knock_out else 0
+        for play_off in range(1 + most):
+            folder = described.folder_of(encounter.number, encounter.pairing, play_off)
+            yield Bout(encounter, folder, meeting, play_off)
+            outcome = outcome_of(encounter, [records for _, records in played.bouts], ranks)
+            is_even = outcome.reason in {Reason.POINTS, Reason.SEEDING}
+            # where neither can play, neither will be able to in a play-off
+            if play_off == most or not is_even or absent_programs(played.bouts[-1][1]):
+                played.outcome = outcome
+                return
+
+    def finish(self, bout: Bout, records: Sequence[GameRecord]) -> None:
+        """Take the records of the bout that was asked for last, in the order of finishing."""
+        self.played[-1].bouts.append((bout, records))
+
+    def setup_of(self, bout: Bout, run_id: str) -> MatchSetup:
+        """The match of a bout. Raises SetupError."""
+        return self.described.match_of(bout.encounter.pairing, run_id, bout.meeting, bout.play_off)
+
+    def title_of(self, bout: Bout) -> str:
+        """``swc_2027_blokus (blokus-2027), final: new against old, 20 games``."""
+        encounter, described = bout.encounter, self.described
+        first, second = (described.entrants[index].name for index in encounter.pairing)
+        title = next(each.title for each in self.rounds if each.number == encounter.round)
+        what = "".join(f", {part}" for part in (title, bout.play_off and f"play-off {bout.play_off}") if part)
+        games = count_text(2 if bout.play_off else described.games, "game")
+        return f"{described.season}{what}: {first} against {second}, {games}"
+
+    def _pairings(self) -> Rounds:
+        described = self.described
+        form = described.form
+        if described.kind is Kind.KNOCK_OUT:
+            return knock_out(self.seeding, has_third_place=form.third_place)
+        if described.kind is Kind.SWISS:
+            return swiss(self.seeding, form.rounds_of(len(described.entrants)))
+        return _all_at_once(described.pairings())
+
+
+def _all_at_once(pairings: Sequence[Pairing]) -> Rounds:
+    encounters = (Encounter(number, 1, pairing) for number, pairing in enumerate(pairings, 1))
+    yield Round(1, "", tuple(encounters))
+
+
+def is_over(setup: MatchSetup, records: Sequence[GameRecord]) -> bool:
+    """Whether a match with these records, in the order of finishing, has ended rather than been interrupted."""
+    if len(records) >= setup.games or absent_programs(records):
+        return True
+    is_decided = stop_rule(setup)
+    return setup.sprt is not None and any(is_decided(records[:count]) for count in range(1, len(records) + 1))

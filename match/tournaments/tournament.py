@@ -1,0 +1,226 @@
+"""More than two programs: who plays whom, and the file that describes it; ratings.py rates them.
+
+Invariants: every pairing is a match of its own, with a folder and a journal of its own, and all play the same starts,
+but for pairings that are played again and for play-offs, which have starts of their own.
+"""
+
+from __future__ import annotations
+
+import enum
+import itertools
+import random
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from spielleiter.match.errors import SetupError
+from spielleiter.match.opening_book import arrange, load_openings
+from spielleiter.match.plan import SEED_BITS, Opening
+from spielleiter.match.records.traces import Keep
+from spielleiter.match.season import season_text
+from spielleiter.match.setup import Entrant, MatchSetup, Patience
+from spielleiter.match.stats.sprt import Sprt, SprtError
+from spielleiter.match.toml_files import (
+    MILLISECONDS,
+    place_paths,
+    read_entrant,
+    read_toml,
+    require_known,
+    take,
+    take_choice,
+    take_folder,
+    take_positive,
+    take_texts,
+    take_time,
+)
+from spielleiter.match.tournaments.kind_options import KEYS, Form, read_form
+
+MATCHES: Final = "matches"
+
+_UNFIT: Final = re.compile(r"[^\w.+-]+")
+
+
+class Kind(enum.Enum):
+    """Who meets whom."""
+
+    ROUND_ROBIN = "round-robin"  # everybody everybody
+    GAUNTLET = "gauntlet"  # the tested ones everybody else
+    KNOCK_OUT = "knock-out"
+    SWISS = "swiss"
+
+    @property
+    def has_rounds(self) -> bool:
+        """Whether it depends on results who meets whom."""
+        return self in {Kind.KNOCK_OUT, Kind.SWISS}
+
+
+@dataclass(frozen=True, slots=True)
+class Tournament:
+    """Programs, and how many games each pairing has; other settings as of a match."""
+
+    entrants: tuple[Entrant, ...]
+    kind: Kind = Kind.ROUND_ROBIN
+    games: int = 100
+    game_type: str = ""
+    seed: int = 0
+    concurrency: int = 1
+    server_options: Mapping[str, Any] = field(default_factory=dict)
+    patience: Patience = field(default_factory=Patience)
+    sprt: str | None = None
+    """The sequential test that ends each pairing, written as the option of a match."""
+    cwd: str = ""
+    """The directory that programs are started in; empty: the current one."""
+    edition: str | None = None
+    """The form in which the server speaks; None: the usual one of that game."""
+    is_pinned: bool = False
+    cores_per_game: int | None = None
+    on_end: str | None = None
+    """A command that is run when the tournament is over."""
+    keep: Keep = Keep.ALL
+    is_restarting: bool = True
+    """Whether programs are started anew for each game."""
+    fail_on: tuple[str, ...] = ()
+    report_every: int | None = None
+    out: str = ""
+    """The folder for everything; empty: a new one."""
+    form: Form = field(default_factory=Form)
+    """What belongs to some kinds only, and the book of openings."""
+    openings: tuple[Opening, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [entrant.name for entrant in self.entrants]
+        if len(names) < 2:
+            raise SetupError(f"expected at least 2 programs, found {len(names)}")
+        self.form.check(self.kind.value, len(names))
+        for name in names:
+            if names.count(name) > 1:
+                raise SetupError(f"two programs are called {name!r}, expected a name of its own for each")
+        try:
+            if self.sprt is not None:
+                Sprt.parse(self.sprt)
+        except SprtError as error:
+            raise SetupError(str(error)) from None
+
+    @property
+    def season(self) -> str:
+        """Game and edition, as every output names them."""
+        return season_text(self.game_type, self.edition)
+
+    def pairings(self) -> list[tuple[int, int]]:
+        """Pairs of indices of `entrants`: all that there can be, in the order they are played if that is known."""
+        everybody = range(len(self.entrants))
+        if self.kind is Kind.GAUNTLET:
+            tested = self.form.tested
+            return [(own, other) for own in everybody[:tested] for other in everybody[tested:]]
+        return list(itertools.combinations(everybody, 2))
+
+    def match_of(self, pairing: tuple[int, int], run_id: str, meeting: int = 0, play_off: int = 0) -> MatchSetup:
+        """The match of two programs. Raises SetupError.
+
+        `meeting` counts how often they have met before, `play_off` is the number of the pair of games that is to
+        decide an even match, or 0. Each of these has starts of its own.
+        """
+        pairs = (self.games + 1) // 2
+        passed = meeting * pairs + (pairs + play_off - 1 if play_off else 0)
+        seed = self.seed
+        if meeting or play_off:
+            seed = random.Random(f"{seed} meeting {meeting} play-off {play_off}").getrandbits(SEED_BITS)
+        begin = passed % len(self.openings) if self.openings else 0
+        return MatchSetup(
+            entrants=(self.entrants[pairing[0]], self.entrants[pairing[1]]),
+            game_type=self.game_type,
+            games=2 if play_off else self.games,
+            seed=seed,
+            openings=(*self.openings[begin:], *self.openings[:begin]),
+            opening_order=self.form.order,
+            run_id=run_id,
+            server_options=self.server_options,
+            patience=self.patience,
+            sprt=None if play_off else self.sprt,
+            cwd=self.cwd,
+            edition=self.edition,
+        )
+
+    def folder_of(self, number: int, pairing: tuple[int, int], play_off: int = 0) -> str:
+        """The folder of the match with this number, relative to the tournament's."""
+        names = "_".join(_UNFIT.sub("_", self.entrants[index].name)[:40] for index in pairing)
+        return f"{MATCHES}/{number:03d}_{names}" + (f"_play-off{play_off}" if play_off else "")
+
+
+def with_openings(described: Tournament) -> Tournament:
+    """The same with the openings of its book, read and put in their order. Raises SetupError."""
+    form = described.form
+    if not form.book:
+        return described
+    names = {"start_piece": "startPiece", "game_end": "gameEnd"}
+    options = {names[key]: value for key, value in described.server_options.items() if key in names}
+    editions = {} if described.edition is None else {described.game_type: described.edition}
+    found = load_openings(Path(form.book), form.opening_turn, described.game_type, options, editions)
+    return replace(described, openings=arrange(found, form.order, described.seed))
+
+
+_SECONDS: Final = {"start_timeout": "start", "exit_timeout": "exit", "game_timeout": "game"}
+_MACHINE: Final = ("pin", "cores_per_game", "keep", "restart", "on_end", "fail_on", "report_every", "out")
+RESTARTS: Final = ("always", "never")
+BASE: Final = "base"
+"""The key of the folder that relative paths begin at, where that is not the folder of the file."""
+_RULES: Final = ("start_piece", "game_end")
+
+
+def read_tournament(file: Path, game_type: str, *, is_copy: bool = False) -> Tournament:
+    """The tournament a TOML file describes; `game_type` unless it names one. Raises SetupError.
+
+    `is_copy`: the file is the copy in a tournament's folder; those of earlier versions have no base, and what they name
+    begins at the directory that programs are started in.
+
+    Keys: kind, games, game, edition, seed, concurrency, sprt (as of `match`), soft_timeout and hard_timeout
+    (milliseconds), start_timeout, exit_timeout and game_timeout (seconds), start_piece, game_end, cwd (the directory
+    that programs are started in), base (the folder that relative paths begin at), pin, cores_per_game, keep, restart,
+    on_end, fail_on, report_every, out, openings (another name of book), those of the form (form.py); and a table
+    ``[[program]]`` for each program (match/toml_files.py).
+    """
+    value = read_toml(file)
+    try:
+        folder = take_folder(value, BASE) or (is_copy and take_folder(value, "cwd")) or file.absolute().parent
+        place_paths(value, Path(folder))
+        if "openings" in value:
+            value["book"] = value.pop("openings")
+        return _tournament(value, game_type)
+    except SetupError as error:
+        raise SetupError(f"{file}: {error}") from None
+
+
+def _tournament(value: dict[str, Any], game_type: str) -> Tournament:
+    plain = ("kind", "games", "game", "edition", "seed", "concurrency", "sprt", "cwd", BASE, *_MACHINE, *KEYS)
+    require_known(value, (*plain, "openings", "program", *_SECONDS, *MILLISECONDS, *_RULES))
+    kinds = [kind.value for kind in Kind]
+    if take(value, "kind", str, "round-robin") not in kinds:
+        raise SetupError(f"kind {value['kind']!r}: expected {', '.join(kinds[:-1])} or {kinds[-1]}")
+    programs = take(value, "program", list, [])
+    limits: dict[str, Any] = {key: take_time(value, key, int) / 1000 for key in MILLISECONDS if key in value}
+    rules: dict[str, Any] = {key: take(value, key, str, "") for key in _RULES if key in value}
+    times = {field: float(take_time(value, key, (int, float))) for key, field in _SECONDS.items() if key in value}
+    return Tournament(
+        entrants=tuple(read_entrant(program) for program in programs),
+        kind=Kind(take(value, "kind", str, "round-robin")),
+        games=take(value, "games", int, 100),
+        game_type=take(value, "game", str, game_type),
+        seed=take(value, "seed", int, 0),
+        concurrency=max(1, take(value, "concurrency", int, 1)),
+        server_options={**limits, **rules},
+        patience=Patience(**times),
+        sprt=take(value, "sprt", str, None),
+        cwd=take_folder(value, "cwd"),
+        edition=take(value, "edition", str, None),
+        is_pinned=take(value, "pin", bool, False),
+        cores_per_game=take_positive(value, "cores_per_game", int, None),
+        on_end=take(value, "on_end", str, None),
+        keep=Keep(take_choice(value, "keep", [each.value for each in Keep], Keep.ALL.value)),
+        is_restarting=take_choice(value, "restart", RESTARTS, RESTARTS[0]) == RESTARTS[0],
+        fail_on=take_texts(value, "fail_on"),
+        report_every=take_positive(value, "report_every", int, None),
+        out=take(value, "out", str, ""),
+        form=read_form(value, take(value, "kind", str, "round-robin")),
+    )

@@ -1,0 +1,357 @@
+"""The server as a whole: puts its parts together, accepts connections, and stops in good order.
+
+Law: whatever cannot be done as configured stops the start with one clear line, before anything listens. Once stopped,
+no connection is accepted; running games are given a grace, then everybody gets a result and the end of the stream,
+and a second (`LAST_GOODBYE`) to take them and to close; replays are on the disk before `serve` returns.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import sys
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+import trio
+
+from spielleiter.protocol.connection import Connection, Role
+from spielleiter.protocol.messages import CloseConnection, ErrorPacket
+from spielleiter.server import events
+from spielleiter.server.config.config import DEFAULT_PASSWORD, Config, is_loopback
+from spielleiter.server.config.setting import shown_address
+from spielleiter.server.core.clock import TimeLimits
+from spielleiter.server.core.lobby import Lobby
+from spielleiter.server.core.lobby_settings import NO_ADMINS, LobbySettings
+from spielleiter.server.core.policy import Edition
+from spielleiter.server.core.random_sources import id_source, start_source
+from spielleiter.server.core.scores import ScoreSheet
+from spielleiter.server.core.seat_port import SeatPort
+from spielleiter.server.editions import choose_default, choose_editions
+from spielleiter.server.errors import StartError
+from spielleiter.server.monitor.status import StatusBoard
+from spielleiter.server.net.accepting import accept
+from spielleiter.server.net.fair_queue import FairQueue
+from spielleiter.server.net.password_guard import PasswordGuard
+from spielleiter.server.net.processor_budget import ProcessorBudget
+from spielleiter.server.net.session import Session
+from spielleiter.server.net.sockets import listen, notice_vanished
+from spielleiter.server.net.wire import SocketWire, Wire
+from spielleiter.server.record.archive import Archive
+from spielleiter.server.record.line_writer import line_writer
+from spielleiter.server.record.log import LogFile, log_events, logged_kinds
+from spielleiter.server.record.replay import load_starting_states
+from spielleiter.server.runtime.descriptors import connections_possible
+from spielleiter.server.runtime.garbage import collect_in_quiet, deferred_gc
+from spielleiter.server.runtime.timers import Timers
+from spielleiter.server.text.counting import count_text
+
+RESULTS_NAME = "results.jsonl"
+STOPPING = "the server stops"
+LAST_GOODBYE = 1.0
+"""Seconds that peers have at the server's end to take what they have been sent and to close."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """Where the server can be reached."""
+
+    addresses: tuple[tuple[str, int], ...]
+
+
+class Server:
+    """Everything that lives as long as the server does. Raises StartError for what is configured wrongly.
+
+    `processor_time` is the clock by which is measured what connections cost, in seconds.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        log_file: LogFile | None = None,
+        editions: dict[str, Edition] | None = None,
+        processor_time: Callable[[], float] = time.thread_time,
+    ) -> None:
+        self.config = config
+        self.stream = events.EventStream()
+        file = sys.stderr if log_file is None else log_file
+        self.stream.subscribe(log_events(file, config.log_format, config.log_level), logged_kinds(config.log_level))
+        self.editions = editions or choose_editions(config.editions, config.game_options)
+        default_edition = choose_default(config.default_game, self.editions)
+        starting_states = (
+            load_starting_states(config.load_game_file, config.turn, self.editions) if config.load_game_file else {}
+        )
+        self.scores = ScoreSheet(is_enabled=config.is_test_mode)
+        self.timers = Timers(lambda error: self.stream.publish(events.InternalError.of(error)))
+        self.lobby = Lobby(
+            _lobby_settings(config),
+            self.editions,
+            default_edition,
+            self.stream,
+            self.timers,
+            id_source(config.seed, seeds_ids=config.seeds_ids),
+            start_source(config.seed),
+            starting_states=starting_states,
+            scores=self.scores,
+            report=self._report,
+        )
+        self.archive = Archive(config.replay_directory, _results_file(config), self.editions, self.stream)
+        self.stream.subscribe(self.archive.game_ended, [events.GameEnded])
+        self.stream.subscribe(self._game_ended, [events.GameEnded])
+        self.stream.subscribe(self._notice_closed_room, [events.RoomClosed])
+        self._default_edition = default_edition
+        self._guard = PasswordGuard(config.password_attempts, config.password_window, config.password_delay)
+        self._fair_queue = FairQueue(config.strangers_share, processor_time)
+        self._processor_time = processor_time
+        self._sessions: dict[Session, None] = {}
+        self.board = StatusBoard(self.lobby.rooms, self._sessions, self.stream.refusals)
+        self.stream.subscribe(self.board.note, self.board.noted)
+        self.background: list[Callable[[], Awaitable[None]]] = [self.timers.run, self._collect_in_quiet]
+        """What runs beside the connections as long as there may be any."""
+        self._is_winding_up = False
+        self._connections_by_host: Counter[str] = Counter()
+        self._connection_count = 0
+        self._most_connections = config.connections
+        self._room_closed = trio.Event()
+
+    # -- running ----------------------------------------------------------------------------------------------------
+
+    async def run(
+        self,
+        sockets: list[socket.socket],
+        stop: trio.Event | None,
+        task_status: trio.TaskStatus[Listening] = trio.TASK_STATUS_IGNORED,
+    ) -> None:
+        """Serve on `sockets` until `stop` is set, then end in good order."""
+        addresses = tuple(sock.getsockname()[:2] for sock in sockets)
+        async with trio.open_nursery() as keepers:
+            await keepers.start(self.archive.run)
+            try:
+                async with trio.open_nursery() as background:
+                    for run in self.background:
+                        background.start_soon(run)
+                    games_cut = await self._serve(sockets, addresses, stop, task_status)
+                    background.cancel_scope.cancel()
+            finally:
+                self.archive.finish()
+        self.stream.publish(events.ServerStopped(games_cut))
+
+    async def _serve(
+        self,
+        sockets: list[socket.socket],
+        addresses: tuple[tuple[str, int], ...],
+        stop: trio.Event | None,
+        task_status: trio.TaskStatus[Listening],
+    ) -> int:
+        """Accept until `stop` is set; returns how many games were cut."""
+        async with trio.open_nursery() as sessions:
+            async with trio.open_nursery() as acceptors:
+                for sock in sockets:
+                    acceptors.start_soon(self._accept, sock, sessions)
+                self._tell_start(addresses)
+                task_status.started(Listening(addresses))
+                await (trio.Event() if stop is None else stop).wait()
+                acceptors.cancel_scope.cancel()
+            return await self._wind_up()
+
+    def _report(self) -> dict[str, Any]:
+        return self.board.report()
+
+    async def _collect_in_quiet(self) -> None:
+        await collect_in_quiet(lambda: self._running_games() == 0)
+
+    def _tell_start(self, addresses: tuple[tuple[str, int], ...]) -> None:
+        for ignored in self.config.ignored:
+            self.stream.publish(events.SettingIgnored(ignored))
+        if self.lobby.settings.password is None:
+            self.stream.publish(events.AdminsExcluded(NO_ADMINS))
+        self.stream.publish(events.ServerStarted(tuple(shown_address(each) for each in addresses)))
+
+    async def serve_wire(
+        self, wire: Wire, address: str, *, label: str | None = None, seat_port: SeatPort | None = None
+    ) -> None:
+        """Serve one connection, whatever it is made of.
+
+        `label` is its name in the log (None: the next number), `seat_port` the one seat it is for (None: everything).
+        """
+        self._connection_count += 1
+        label = label or f"c{self._connection_count}"
+        budget = ProcessorBudget(self._fair_queue, self.config.connection_share, self._processor_time)
+        with budget:
+            session = Session(
+                label, address, wire, self.lobby, self.stream, self.config, self._guard, budget, seat_port
+            )
+        self._sessions[session] = None
+        if self._is_winding_up:  # accepted in the last moment
+            session.end(STOPPING, LAST_GOODBYE)
+        try:
+            await session.run()
+        finally:
+            del self._sessions[session]
+
+    def limit_connections(self, possible: int) -> None:
+        """No more than `possible`, whatever is configured."""
+        if possible < self._most_connections:
+            self.stream.publish(events.ConnectionsLimited(self._most_connections, possible))
+            self._most_connections = possible
+
+    # -- accepting --------------------------------------------------------------------------------------------------
+
+    async def _accept(self, listening: socket.socket, sessions: trio.Nursery) -> None:
+        def tell(error: OSError) -> None:
+            text = f"cannot accept: {error.strerror or error}"
+            self.stream.publish(events.ConnectionRefused("", "cannot_accept", text))
+
+        left = 0  # so many may still be accepted in this turn
+        while True:
+            sock, address, has_waited = await accept(listening, tell)
+            self._admit(sock, address, sessions)
+            left = 0 if has_waited else left - 1
+            if left <= 0:
+                await self._fair_queue.wait_for_turn()  # however many come, those who are here are served too
+                left = self._fair_queue.allowance
+
+    def _admit(self, sock: socket.socket, address: tuple[str, int], sessions: trio.Nursery) -> None:
+        host, port = address[:2]
+        refused = self._reason_to_refuse(host)
+        if refused is not None:
+            self.stream.publish(events.ConnectionRefused(f"{host}:{port}", *refused))
+            self._turn_away(sock, refused[1])
+            return
+        self._connections_by_host[host] += 1
+        sessions.start_soon(self._serve_socket, sock, host, port)
+
+    def _turn_away(self, sock: socket.socket, reason: str) -> None:
+        """Say why, as far as that is possible without waiting, and close."""
+        connection = Connection(Role.SERVER, self._default_edition.dialect)
+        packets = (connection.send(ErrorPacket(reason)), connection.send(CloseConnection()), connection.close())
+        with sock, contextlib.suppress(OSError):
+            sock.setblocking(False)
+            for packet in packets:
+                sock.send(packet)
+
+    def _reason_to_refuse(self, host: str) -> tuple[str, str] | None:
+        """The kind of refusal, and its text."""
+        most, most_each = self._most_connections, self.config.connections_per_address
+        if self._connections_by_host.total() >= most:
+            return "connections", f"This server serves no more than {count_text(most, 'connection')}"
+        if not is_loopback(host) and self._connections_by_host[host] >= most_each:
+            text = f"This server serves no more than {count_text(most_each, 'connection')} from one address"
+            return "connections_per_address", text
+        return None
+
+    async def _serve_socket(self, sock: socket.socket, host: str, port: int) -> None:
+        try:
+            notice_vanished(sock)
+            await self.serve_wire(SocketWire(sock), f"{host}:{port}")
+        finally:
+            self._connections_by_host[host] -= 1
+            self._connections_by_host += Counter()  # forget addresses with none left
+
+    # -- stopping ---------------------------------------------------------------------------------------------------
+
+    async def _wind_up(self) -> int:
+        """Wait for running games, then cut what is left; returns how many games were cut."""
+        with trio.move_on_after(self.config.grace):
+            while self._running_games():
+                self._room_closed = trio.Event()
+                await self._room_closed.wait()
+        games_cut = self._running_games()
+        self._is_winding_up = True
+        for room in list(self.lobby.rooms.values()):
+            room.cancel()
+        for session in list(self._sessions):
+            session.end(STOPPING, LAST_GOODBYE)
+        return games_cut
+
+    def _running_games(self) -> int:
+        return len(self.lobby.rooms) - len(self.lobby.waiting)
+
+    def _notice_closed_room(self, event: events.ServerEvent) -> None:
+        if isinstance(event, events.RoomClosed):
+            self._room_closed.set()
+
+    # -- after a game -----------------------------------------------------------------------------------------------
+
+    def _game_ended(self, event: events.ServerEvent) -> None:
+        if isinstance(event, events.GameEnded):
+            self.scores.add(event.result)
+
+
+async def serve(
+    config: Config,
+    *,
+    stop: trio.Event | None = None,
+    log_file: LogFile | None = None,
+    task_status: trio.TaskStatus[Listening] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """Serve until `stop` is set (without one: until cancelled). `log_file`: instead of standard error.
+
+    Raises StartError before anything is accepted: an address in use, an unreadable replay, an unknown game.
+    """
+    with contextlib.ExitStack() as stack:
+        server = Server(config, stack.enter_context(line_writer(_standard_error())) if log_file is None else log_file)
+        stack.callback(server.archive.close)  # also if the server never runs, since a port is in use
+        sockets = listen(config.host, config.port)
+        for sock in sockets:
+            stack.callback(sock.close)
+        watched = [] if config.metrics is None else listen(*config.metrics, option="--metrics")
+        for sock in watched:
+            stack.callback(sock.close)
+        if config.port_file is not None:
+            _write_port(config.port_file, sockets[0].getsockname()[1])
+        server.limit_connections(connections_possible(config.connections))
+        pauses = stack.enter_context(deferred_gc())
+        if watched:
+            from spielleiter.server.monitor.monitor import (
+                Monitor,  # here, since what it needs takes time to load and few want it
+            )
+
+            monitor = Monitor(
+                watched, server.stream, server.board.snapshot, pauses, lambda: stop is not None and stop.is_set()
+            )
+            server.background.append(monitor.run)
+        await server.run(sockets, stop, task_status)
+
+
+def _standard_error() -> TextIO:
+    """Where there is none (the process was started without), the log goes nowhere."""
+    return Path(os.devnull).open("w", encoding="utf-8") if sys.stderr is None else sys.stderr
+
+
+def _write_port(path: Path, port: int) -> None:
+    """Written beside and renamed, so that whoever waits for the file never reads half of it."""
+    temporary = path.with_name(path.name + ".tmp")
+    try:
+        temporary.write_text(f"{port}\n", encoding="ascii")
+        temporary.replace(path)
+    except OSError as error:
+        raise StartError(f"portFile {path}: cannot be written ({error.strerror or error})") from None
+
+
+def _results_file(config: Config) -> Path | None:
+    """Where it is asked for, else beside the replays."""
+    if config.results_file is None and config.replay_directory is not None:
+        return config.replay_directory / RESULTS_NAME
+    return config.results_file
+
+
+def _lobby_settings(config: Config) -> LobbySettings:
+    """Nobody becomes an administrator of a server that others can reach with the password everybody knows."""
+    is_open_secret = config.password == DEFAULT_PASSWORD and not is_loopback(config.host)
+    limits = TimeLimits(config.soft_timeout, config.hard_timeout) if config.has_timeouts else TimeLimits(None, None)
+    return LobbySettings(
+        password=None if is_open_secret else config.password,
+        limits=limits,
+        starts_paused=config.is_paused,
+        rooms_waiting=config.rooms_waiting,
+        seats_per_connection=config.seats_per_connection,
+        observers_per_room=config.observers_per_room,
+        reservation_timeout=config.reservation_timeout,
+        delivery_timeout=config.delivery_timeout,
+    )

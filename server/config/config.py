@@ -1,0 +1,385 @@
+"""The configuration of a server: every key, its default and its meaning, and nowhere else.
+
+Law: a `Config` is made once, at the start, and never changes. A value comes from the strongest of four places:
+command line, `SPIELLEITER_*` environment variables, `server.properties`, the default below. What is
+unknown or cannot be read stops the start with one line that names place, value and what is allowed. The help of the
+command and what `spielleiter.server.config.documents` renders are made from the fields below.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from spielleiter.server.config.properties import ConfigError, read_properties
+from spielleiter.server.config.setting import (
+    Setting,
+    address,
+    choice,
+    directory_switch,
+    fraction,
+    milliseconds,
+    optional,
+    pairs,
+    path,
+    seconds,
+    setting,
+    settings_of,
+    suggestion,
+    switch,
+    text,
+    whole_number,
+)
+
+DEFAULT_PASSWORD = "examplepassword"  # noqa: S105 - the releases' well-known one
+PROPERTIES_FILE = "server.properties"
+CONFIG_VARIABLE = "SPIELLEITER_CONFIG"
+
+RESERVED_VARIABLES = frozenset({CONFIG_VARIABLE, "SPIELLEITER_SHARED"})
+"""Names with our prefix that are no settings; the second belongs to the tests."""
+
+MAX_SEED = 2**63 - 1
+
+IGNORED = MappingProxyType({"plugins": "games are built in, no plugins are loaded"})
+"""Keys of official releases that are accepted, without effect; and why. Also options, with a value."""
+
+Options: TypeAlias = Mapping[str, str | Sequence[str] | None]
+"""Texts from the command line by field of `Config`; None: not given."""
+
+
+_EDITIONS = pairs("gameType", "edition")
+
+LISTENING, GAMES, REPLAYS, LOGGING, LIMITS = "Listening", "Games", "Replays", "Logging", "Limits"
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Everything that can be set. All `*_timeout` are seconds, whatever unit the property has."""
+
+    host: str = setting(
+        "127.0.0.1",
+        text("ADDRESS"),
+        LISTENING,
+        "Address to listen on; 0.0.0.0 is every IPv4 address of this machine, :: every IPv4 and IPv6 address.",
+    )
+    port: int = setting(
+        13050, whole_number(0, 65535, "PORT"), LISTENING, "Port to listen on; 0: any free one.", short_option="-p"
+    )
+    is_local: bool = setting(
+        True,
+        switch(),
+        LISTENING,
+        "The releases' word for host: true is 127.0.0.1, false 0.0.0.0. A host from a stronger place wins.",
+        name="local",
+    )
+    port_file: Path | None = setting(  # noqa: RUF009 - a dataclass field
+        None, optional(path()), LISTENING, "File to write the port into once clients can connect; scripts wait for it."
+    )
+    password: str = setting(
+        DEFAULT_PASSWORD,
+        text("PASSWORD", keeps_spaces=True),
+        LISTENING,
+        "What administrators authenticate with; change it before listening on more than loopback.",
+        is_secret=True,
+    )
+    grace: float = setting(
+        5.0,
+        seconds(can_be_zero=True),
+        LISTENING,
+        "Seconds that running games are given when the server is told to stop.",
+    )
+
+    default_game: str | None = setting(
+        None, optional(text("GAMETYPE")), GAMES, "The gameType of a join that names none; empty: the first known."
+    )
+    editions: Mapping[str, str] = setting(
+        MappingProxyType({}),
+        _EDITIONS,
+        GAMES,
+        "Which edition a gameType is played in. In server.properties: edition.<gameType> = <edition>. Can be repeated.",
+        name="edition",
+    )
+    is_paused: bool = setting(
+        False, switch(), GAMES, "Games that come about by join start paused, until an admin resumes.", name="paused"
+    )
+    soft_timeout: float = setting(
+        2.0, milliseconds(), GAMES, "Milliseconds a player may think about a move; judged when the move is there."
+    )
+    hard_timeout: float = setting(
+        10.0, milliseconds(), GAMES, "Milliseconds after which a game ends if its player has sent no move."
+    )
+    has_timeouts: bool = setting(
+        True, switch(), GAMES, "Players are held to the time limits; false (--no-timeout): nobody is.", name="timeout"
+    )
+    game_end: str | None = setting(
+        None,
+        optional(choice("colorFinished", "noMovesLeft")),
+        GAMES,
+        "Blokus: the game is over at the end of the round in which a colour has placed its last piece, or only when "
+        "nobody can move; empty: as the edition has it.",
+    )
+    start_piece: str | None = setting(
+        None, optional(text("SHAPE")), GAMES, "Blokus: the shape every colour begins with; empty: drawn for each game."
+    )
+    seed: int | None = setting(
+        None,
+        optional(whole_number(0, MAX_SEED)),
+        GAMES,
+        "Makes the starts of games the same in every run; empty: they differ.",
+    )
+    seeds_ids: bool = setting(
+        False,
+        switch(),
+        GAMES,
+        "The seed sets ids and reservation codes as well, so that anyone who has one can guess the others. For tests.",
+        name="seedIds",
+    )
+    is_test_mode: bool = setting(
+        False, switch(), GAMES, "Keep a score sheet of finished games from the start, by display name.", name="testMode"
+    )
+
+    replay_directory: Path | None = setting(  # noqa: RUF009 - a dataclass field
+        None,
+        directory_switch("replays"),
+        REPLAYS,
+        "Save a replay of every game: true in the directory replays, or in the one named.",
+        name="saveReplay",
+        other_options=("--saveReplay",),
+    )
+    results_file: Path | None = setting(  # noqa: RUF009 - a dataclass field
+        None,
+        optional(path()),
+        REPLAYS,
+        "File to add a line of JSON to for each finished game; empty: results.jsonl beside the replays, if any.",
+        name="results",
+    )
+    load_game_file: Path | None = setting(  # noqa: RUF009 - a dataclass field
+        None,
+        optional(path()),
+        REPLAYS,
+        "Start every game of its season from this replay.",
+        other_options=("--loadGameFile",),
+    )
+    turn: int = setting(
+        0, whole_number(0), REPLAYS, "The turn of the replay to start from.", other_names=("turnToLoad",)
+    )
+
+    log_format: str = setting(
+        "auto", choice("auto", "console", "json"), LOGGING, "How events are logged; auto: json unless on a terminal."
+    )
+    log_level: str = setting(
+        "info", choice("debug", "info", "warning", "error"), LOGGING, "The least important events to log."
+    )
+
+    metrics: tuple[str, int] | None = setting(
+        None,
+        optional(address()),
+        LOGGING,
+        "Address or port for /healthz and /metrics (in the form of Prometheus) over HTTP; empty: there are none.",
+    )
+
+    packet_bytes_before: int = setting(
+        8192, whole_number(256), LIMITS, "Bytes of one packet, before the sender has joined or authenticated."
+    )
+    packet_bytes_player: int = setting(16384, whole_number(256), LIMITS, "Bytes of one packet of a player: a move.")
+    packet_bytes: int = setting(65536, whole_number(256), LIMITS, "Bytes of one packet of an administrator.")
+    packet_depth: int = setting(32, whole_number(4), LIMITS, "How deep elements may nest in a packet.")
+    packet_attributes: int = setting(64, whole_number(4), LIMITS, "Attributes of one element.")
+    packet_children: int = setting(4096, whole_number(4), LIMITS, "Elements in one packet of an administrator.")
+    packet_children_player: int = setting(64, whole_number(4), LIMITS, "Elements in one packet of anybody else.")
+    connection_share: float = setting(
+        0.1,
+        fraction(),
+        LIMITS,
+        "Part of one processor that a connection may use in the long run for what is not a player's accepted packet.",
+    )
+    strangers_share: float = setting(
+        0.25,
+        fraction(),
+        LIMITS,
+        "Part of one processor that all who have not joined, or were refused something, may use while others play.",
+    )
+    first_packet_timeout: float = setting(
+        30.0, seconds(), LIMITS, "Seconds in which a connection must send its first packet."
+    )
+    packet_timeout: float = setting(10.0, seconds(), LIMITS, "Seconds in which a packet begun must be complete.")
+    outbox_bytes: int = setting(
+        4 * 1024 * 1024, whole_number(65536), LIMITS, "Bytes that may wait for a peer that does not read."
+    )
+    outbox_timeout: float = setting(
+        10.0, seconds(), LIMITS, "Seconds in which such a peer must take something before it is dropped."
+    )
+    delivery_timeout: float = setting(
+        1.0,
+        seconds(),
+        LIMITS,
+        "Seconds after which a player's time runs even if it has not taken the request for its move.",
+    )
+    close_timeout: float = setting(
+        5.0,
+        seconds(),
+        LIMITS,
+        "Seconds a peer is given to close once the server has ended its stream; one at most when the server stops.",
+    )
+    connections: int = setting(4096, whole_number(1), LIMITS, "Connections at a time.")
+    connections_per_address: int = setting(
+        256, whole_number(1), LIMITS, "Connections at a time from one address; loopback is exempt."
+    )
+    password_attempts: int = setting(
+        5,
+        whole_number(1),
+        LIMITS,
+        "Wrong passwords from one address before the answers to further wrong ones are delayed.",
+    )
+    password_window: float = setting(60.0, seconds(), LIMITS, "Seconds for which a wrong password counts.")
+    password_delay: float = setting(
+        30.0, seconds(can_be_zero=True), LIMITS, "The longest such delay in seconds; each further attempt adds one."
+    )
+    rooms_waiting: int = setting(1024, whole_number(1), LIMITS, "Rooms that wait for a player.")
+    seats_per_connection: int = setting(
+        3, whole_number(1), LIMITS, "Seats of one connection in games that wait or run; administrators are exempt."
+    )
+    reservation_timeout: float = setting(
+        600.0, seconds(), LIMITS, "Seconds after which a reserved seat nobody took is released."
+    )
+    observers_per_room: int = setting(64, whole_number(0), LIMITS, "Observers of one room.")
+
+    properties_file: Path | None = None
+    """The file that was read, if any."""
+    ignored: tuple[str, ...] = ()
+    """Accepted settings without effect, each with place and reason; for one line of the log."""
+
+    @property
+    def game_options(self) -> Mapping[str, str]:
+        """What games are made with: the options of `spielleiter.game.api.Game.with_options` that are set."""
+        given = {"gameEnd": self.game_end, "startPiece": self.start_piece}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+SETTINGS: tuple[Setting, ...] = settings_of(Config)
+EDITION_SETTING = next(each for each in SETTINGS if each.kind is _EDITIONS)
+_EDITION_PREFIX = EDITION_SETTING.name + "."
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only programs on this machine can reach a server that listens on `host`."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def limits_problem(soft_timeout: float, hard_timeout: float) -> str | None:
+    """What is wrong with these two limits for a move, in seconds; None if nothing is.
+
+    They may be equal. With a soft limit above the hard one, the game would be over before a move could be called late.
+    """
+    if soft_timeout <= hard_timeout:
+        return None
+    soft, hard = (round(seconds * 1000) for seconds in (soft_timeout, hard_timeout))
+    return (
+        f"the soft time limit ({soft} ms) is above the hard one ({hard} ms), at which the game is over already; "
+        "lower the soft one or raise the hard one"
+    )
+
+
+def load_config(options: Options, environ: Mapping[str, str], directory: Path | None = None) -> Config:
+    """The configuration from all four places.
+
+    `options` may hold the key ``config``: the file to read instead of `server.properties` in
+    `directory` (the current one), which need not exist. Raises ConfigError.
+    """
+    explicit = options.get("config") or environ.get(CONFIG_VARIABLE) or None  # an empty variable names no file
+    file = Path(str(explicit)) if explicit else (directory or Path()) / PROPERTIES_FILE
+    loader = _Loader()
+    found_file = explicit is not None or file.exists()
+    if found_file:
+        loader.read_file(file)
+    loader.read_environment(environ)
+    loader.read_options(options)
+    return loader.config(file if found_file else None)
+
+
+class _Loader:
+    """Collects values from the weakest place to the strongest."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, Any] = {}
+        self._strength: dict[str, int] = {}
+        self._edition_strength: dict[str, int] = {}
+        self._current_strength = 0
+        self._ignored: list[str] = []
+
+    def read_file(self, file: Path) -> None:
+        self._current_strength = 1
+        by_name = {name: each for each in SETTINGS for name in (each.name, *each.other_names)}
+        for line, name, value in read_properties(file):
+            place = f"{file}:{line}: {name}"
+            if name in IGNORED:
+                self._ignored.append(f"{place} ({IGNORED[name]})")
+            elif name.startswith(_EDITION_PREFIX):
+                self._read(EDITION_SETTING, f"{name.removeprefix(_EDITION_PREFIX)}={value.strip()}", place)
+            elif known := by_name.get(name):
+                self._read(known, value, place)
+            else:
+                raise ConfigError(f"{place}: there is no such property{suggestion(name, by_name)}")
+
+    def read_environment(self, environ: Mapping[str, str]) -> None:
+        self._current_strength = 2
+        by_variable = {each.variable: each for each in SETTINGS}
+        for name, value in sorted(environ.items()):
+            if not name.startswith("SPIELLEITER_") or name in RESERVED_VARIABLES:
+                continue
+            if name not in by_variable:
+                raise ConfigError(f"{name}: there is no such environment variable{suggestion(name, by_variable)}")
+            self._read(by_variable[name], value, name)
+
+    def read_options(self, options: Options) -> None:
+        self._current_strength = 3
+        for each in SETTINGS:
+            given = options.get(each.field)
+            for content in (given,) if isinstance(given, str) else given or ():
+                self._read(each, content, each.option)
+        self._ignored += [f"--{name} ({why})" for name, why in IGNORED.items() if options.get(name) is not None]
+
+    def _read(self, which: Setting, content: str, place: str) -> None:
+        try:
+            value = which.read(content, place)
+        except ValueError as error:
+            raise ConfigError(str(error)) from None
+        if which is EDITION_SETTING:
+            self._require_new_editions(value, place)
+            value = MappingProxyType({**self._values.get(which.field, {}), **value})
+        self._values[which.field] = value
+        self._strength[which.field] = self._current_strength
+
+    def _require_new_editions(self, editions: Mapping[str, str], place: str) -> None:
+        """A stronger place may choose another edition; one place chooses once. Raises ConfigError."""
+        for game_type in editions:
+            if self._edition_strength.get(game_type) == self._current_strength:
+                chosen = self._values[EDITION_SETTING.field][game_type]
+                raise ConfigError(
+                    f"{place}: {game_type} is to be played in {chosen} already, expected one edition for each gameType"
+                )
+            self._edition_strength[game_type] = self._current_strength
+
+    def config(self, properties_file: Path | None) -> Config:
+        values = self._values
+        is_local = values.get("is_local")
+        local_strength, host_strength = (self._strength.get(field, 0) for field in ("is_local", "host"))
+        if local_strength > host_strength:
+            values["host"] = "127.0.0.1" if is_local else "0.0.0.0"  # noqa: S104 - asked for
+        elif local_strength == host_strength > 0 and is_local != is_loopback(values["host"]):
+            raise ConfigError(
+                f"host {values['host']} and local {str(is_local).lower()} contradict each other, expected one of them"
+            )
+        if values.get("turn") and values.get("load_game_file") is None:
+            raise ConfigError(f"turn {values['turn']} needs a replay to start from, expected loadGameFile with it")
+        config = Config(**values, properties_file=properties_file, ignored=tuple(self._ignored))
+        if config.has_timeouts and (problem := limits_problem(config.soft_timeout, config.hard_timeout)):
+            raise ConfigError(f"{problem} (softTimeout, hardTimeout), or switch both off (--no-timeout)")
+        return config

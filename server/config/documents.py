@@ -1,0 +1,40 @@
+"""The settings of `Config` as documents: the README's table and the `server.properties` that is shipped.
+
+Invariants: every setting appears exactly once, with its default; what the shipped file says can be read back.
+"""
+
+from __future__ import annotations
+
+from spielleiter.server.config.config import EDITION_SETTING, SETTINGS
+
+
+def render_table() -> str:
+    """Every setting as a Markdown table, for the README."""
+    rows = ["| property | option | default | meaning |", "|---|---|---|---|"]
+    for each in SETTINGS:
+        spellings = list(each.options)
+        if each.kind.is_switch:
+            spellings.append(each.negative_option)
+        option = ", ".join(f"`{spelling}`" for spelling in spellings)
+        default = f"`{each.default_text}`" if each.default_text else ""
+        name = "edition.<gameType>" if each is EDITION_SETTING else each.name
+        names = ", ".join(f"`{name}`" for name in (name, *each.other_names))
+        rows.append(f"| {names} | {option} | {default} | {each.help} |")
+    return "\n".join(rows) + "\n"
+
+
+def render_properties() -> str:
+    """The text of the `server.properties` that is shipped: every key with its default, commented out."""
+    lines = [
+        "# The settings of spielleiter serve. Every line shows the default: take away the # and change the value.",
+        "# Stronger than this file: environment variables (softTimeout is SPIELLEITER_SOFT_TIMEOUT) and, strongest,",
+        "# options of the command (softTimeout is --soft-timeout).",
+    ]
+    group = ""
+    for each in SETTINGS:
+        if each.group != group:
+            group = each.group
+            lines += ["", f"## {group}"]
+        name = "edition.<gameType>" if each is EDITION_SETTING else each.name
+        lines += ["", f"# {each.help}", f"#{name} = {each.default_text}".rstrip()]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,58 @@
+"""The file `server.properties`, read as the official releases read it.
+
+Invariants: what cannot be read is said in one line that names the file, and nothing that is no text file of a sensible
+size is read: no device, no pipe, which might never end.
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from spielleiter.server.errors import StartError
+
+MOST_BYTES: Final = 1024 * 1024
+
+
+class ConfigError(StartError):
+    """A setting is unknown or cannot be read; the text is one line: place, value, what is allowed."""
+
+
+def read_properties(file: Path) -> Iterator[tuple[int, str, str]]:
+    """Line number, key and value of each property in the file. Raises ConfigError."""
+    import javaproperties
+
+    content = _read_text(file)
+    line = 1
+    elements = javaproperties.parse(content)
+    while True:
+        try:
+            element = next(elements, None)
+        except javaproperties.InvalidUEscapeError as error:
+            raise ConfigError(
+                f"{file}:{line}: {error.escape!r} is not an escape, expected \\u and four digits"
+            ) from None
+        if element is None:
+            return
+        if isinstance(element, javaproperties.KeyValue):
+            yield line, element.key, element.value
+        line += element.source.count("\n")
+
+
+def _read_text(file: Path) -> str:
+    """Raises ConfigError."""
+    try:
+        mode = file.stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            raise ConfigError(f"{file}: is a device or a pipe, expected a text file in UTF-8")
+        with file.open("rb") as opened:
+            content = opened.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            raise ConfigError(f"{file}: has more than {MOST_BYTES} bytes, expected a text file with settings")
+        return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{file}: byte {error.start} is not UTF-8, expected a text file in UTF-8") from None

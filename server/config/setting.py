@@ -1,0 +1,338 @@
+"""One setting: what it is called in each place, how its text is read, and what to say if it cannot be.
+
+Law: a `Setting` knows everything about one key of the configuration, so that the options, the environment variables,
+`server.properties` and the documents are all made from the same value. Texts come in, values go out;
+nothing is read from anywhere here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, Generic, TypeVar
+
+T = TypeVar("T")
+
+_METADATA_KEY = "setting"
+
+MAX_WHOLE_NUMBER: Final = 2**31 - 1
+"""The greatest whole number of a setting that names no bound of its own; as milliseconds these are 24 days."""
+
+MAX_SECONDS: Final = 366 * 24 * 3600
+"""The longest span of time that is written in seconds: a year."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[T]):
+    """How the text of a setting is understood.
+
+    `parse` raises ValueError for a text it does not understand; `allowed` then completes "expected …". `show` gives
+    the text that `parse` would read back. `metavar` stands for the value in the help.
+    """
+
+    allowed: str
+    parse: Callable[[str], T]
+    metavar: str
+    show: Callable[[T], str] = str
+    choices: tuple[str, ...] = ()
+    is_switch: bool = False
+    keeps_spaces: bool = False
+    is_repeatable: bool = False
+    """On the command line the option may be given several times."""
+    flag_text: str = ""
+    """The text that the option stands for when it is given without a value; empty: it needs one."""
+
+
+def _parse_text(text: str) -> str:
+    if not text:
+        raise ValueError(text)
+    return text
+
+
+def _parse_utf8(text: str) -> str:
+    """A text that clients can be sent; bytes that the locale could not decode are read as UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # lone surrogates; if they do not stand for UTF-8, these raise a ValueError, too
+        text = os.fsencode(text).decode("utf-8")
+    return _parse_text(text)
+
+
+def text(metavar: str = "TEXT", *, keeps_spaces: bool = False) -> Kind[str]:
+    return Kind("a text in UTF-8 that is not empty", _parse_utf8, metavar, keeps_spaces=keeps_spaces)
+
+
+def optional(kind: Kind[T]) -> Kind[T | None]:
+    """The same kind, and the empty text for "not set"."""
+    return Kind(
+        f"{kind.allowed}, or nothing",
+        lambda text: kind.parse(text) if text else None,
+        kind.metavar,
+        lambda value: "" if value is None else kind.show(value),
+        kind.choices,
+        kind.is_switch,
+        kind.keeps_spaces,
+    )
+
+
+def whole_number(low: int, high: int = MAX_WHOLE_NUMBER, metavar: str = "N") -> Kind[int]:
+    """A whole number; both bounds are allowed values."""
+
+    def parse(text: str) -> int:
+        if not re.fullmatch(r"[+-]?[0-9]{1,19}", text):
+            raise ValueError(text)
+        value = int(text)
+        if not low <= value <= high:
+            raise ValueError(text)
+        return value
+
+    return Kind(f"a whole number from {low} to {high}", parse, metavar)
+
+
+def milliseconds() -> Kind[float]:
+    """A span of time, written in milliseconds, kept in seconds."""
+    number = whole_number(1)
+    return Kind(
+        f"milliseconds as a whole number from 1 to {MAX_WHOLE_NUMBER}",
+        lambda text: number.parse(text) / 1000,
+        "MS",
+        lambda value: str(round(value * 1000)),
+    )
+
+
+def seconds(*, can_be_zero: bool = False) -> Kind[float]:
+    def parse(text: str) -> float:
+        value = float(text)
+        if not 0 <= value <= MAX_SECONDS or (value == 0 and not can_be_zero):
+            raise ValueError(text)
+        return value
+
+    bound = "from 0" if can_be_zero else "more than 0 and"
+    return Kind(f"seconds, {bound} up to {MAX_SECONDS}", parse, "SECONDS", lambda value: f"{value:g}")
+
+
+def fraction() -> Kind[float]:
+    """A part of a whole: more than 0, and 1 at most."""
+
+    def parse(text: str) -> float:
+        value = float(text)
+        if not 0 < value <= 1:
+            raise ValueError(text)
+        return value
+
+    return Kind("a number above 0 and up to 1", parse, "PART", lambda value: f"{value:g}")
+
+
+def switch() -> Kind[bool]:
+    def parse(text: str) -> bool:
+        return {"true": True, "false": False}[text.lower()]
+
+    def checked(text: str) -> bool:
+        try:
+            return parse(text)
+        except KeyError:
+            raise ValueError(text) from None
+
+    return Kind(
+        "true or false",
+        checked,
+        "true|false",
+        lambda value: "true" if value else "false",
+        choices=("true", "false"),
+        is_switch=True,
+    )
+
+
+def choice(*names: str) -> Kind[str]:
+    def parse(text: str) -> str:
+        if text not in names:
+            raise ValueError(text)
+        return text
+
+    allowed = f"{', '.join(names[:-1])} or {names[-1]}"
+    return Kind(allowed, parse, "|".join(names), choices=names)
+
+
+def path(metavar: str = "FILE") -> Kind[Path]:
+    return Kind("a path", lambda text: Path(_parse_text(text)), metavar)
+
+
+def address() -> Kind[tuple[str, int]]:
+    """Host and port, ``127.0.0.1:9100`` or ``[::1]:9100``; without a host it is this machine's loopback."""
+    number = whole_number(0, 65535)
+
+    def parse(text: str) -> tuple[str, int]:
+        host, colon, port = text.rpartition(":")
+        if host.startswith("[") and host.endswith("]"):
+            host = host[1:-1]
+        elif ":" in host:
+            raise ValueError(text)
+        if colon and not host:
+            raise ValueError(text)
+        return host or "127.0.0.1", number.parse(port)
+
+    return Kind("host:port, or a port of this machine's loopback", parse, "ADDR", shown_address)
+
+
+def shown_address(value: tuple[str, int]) -> str:
+    """``host:port``, with brackets where the host has colons."""
+    host, port = value
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def directory_switch(default: str) -> Kind[Path | None]:
+    """`false`: none; `true`: the directory `default`; anything else: a directory of that name.
+
+    A word that looks like a misspelt `true` or `false` is refused; as a directory it would be written `./ture`.
+    """
+
+    def parse(text: str) -> Path | None:
+        word = text.lower()
+        if word in {"true", "false"}:
+            return Path(default) if word == "true" else None
+        looks_misspelt = difflib.get_close_matches(word, ("true", "false", "yes", "no", "on", "off"), cutoff=0.75)
+        if not text or (looks_misspelt and "/" not in word):
+            raise ValueError(text)
+        return Path(text)
+
+    return Kind(
+        f"true (the directory {default}), false or a directory",
+        parse,
+        "DIR",
+        lambda value: "false" if value is None else str(value),
+        choices=("true", "false"),
+        flag_text="true",
+    )
+
+
+def pairs(key: str, value: str) -> Kind[Mapping[str, str]]:
+    """``KEY=VALUE``, several with commas between them, each key once."""
+
+    def parse(text: str) -> Mapping[str, str]:
+        parts = [part.strip() for part in text.split(",")] if text else []
+        if not all(re.fullmatch(r"[^=\s]+=[^=\s]+", part) for part in parts):
+            raise ValueError(text)
+        found = dict(part.split("=") for part in parts)
+        if len(found) < len(parts):
+            raise ValueError(text)
+        return MappingProxyType(found)
+
+    return Kind(
+        f"{key}={value} (several with commas between them, each {key} once)",
+        parse,
+        f"{key}={value}".upper(),
+        lambda found: ",".join(f"{each}={found[each]}" for each in found),
+        is_repeatable=True,
+    )
+
+
+def _words(name: str) -> list[str]:
+    """The words of a camelCase name, in small letters."""
+    return [word.lower() for word in re.findall(r"[A-Z]?[a-z0-9]+", name)]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One key of the configuration.
+
+    `field` is the attribute of the configuration, `name` the property; `other_names` are further names the property
+    has in official releases. `other_options` are written out with their dashes.
+    """
+
+    field: str
+    name: str
+    kind: Kind[Any]
+    default: Any
+    group: str
+    help: str
+    short_option: str = ""
+    other_names: tuple[str, ...] = ()
+    other_options: tuple[str, ...] = ()
+    is_secret: bool = False
+
+    @property
+    def option(self) -> str:
+        return "--" + "-".join(_words(self.name))
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Every spelling on the command line, the usual one first; of a switch, the ones that turn it on."""
+        short = (self.short_option,) if self.short_option else ()
+        return (self.option, *short, *self.other_options)
+
+    @property
+    def negative_option(self) -> str:
+        """The spelling that turns a switch off."""
+        return "--no-" + self.option.removeprefix("--")
+
+    @property
+    def variable(self) -> str:
+        return "SPIELLEITER_" + "_".join(_words(self.name)).upper()
+
+    @property
+    def default_text(self) -> str:
+        """The default as it would be written in `server.properties`."""
+        return self.kind.show(self.default)
+
+    def read(self, text: str, spelling: str) -> Any:
+        """The value of `text`. Raises ValueError with one line that begins with `spelling` (place and name)."""
+        if not self.kind.keeps_spaces:
+            text = text.strip()
+        try:
+            return self.kind.parse(text)
+        except ValueError:
+            shown = "" if self.is_secret else f" {text!r}"
+            hint = suggestion(text, self.kind.choices)
+            raise ValueError(f"{spelling}:{shown} cannot be used, expected {self.kind.allowed}{hint}") from None
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """`` (did you mean 'x'?)`` for the known word nearest to `word`, or nothing if none is near."""
+    by_small = {name.lower(): name for name in known}
+    near = difflib.get_close_matches(word.lower(), by_small, n=1, cutoff=0.6)
+    return f" (did you mean {by_small[near[0]]!r}?)" if near else ""
+
+
+def setting(
+    default: T,
+    kind: Kind[T],
+    group: str,
+    help_text: str,
+    *,
+    name: str = "",
+    short_option: str = "",
+    other_names: tuple[str, ...] = (),
+    other_options: tuple[str, ...] = (),
+    is_secret: bool = False,
+) -> T:
+    """The default of a dataclass field that is a setting. `name` is needed where it is not the field's in camelCase."""
+    given = {
+        "name": name,
+        "kind": kind,
+        "default": default,
+        "group": group,
+        "help": help_text,
+        "short_option": short_option,
+        "other_names": other_names,
+        "other_options": other_options,
+        "is_secret": is_secret,
+    }
+    # a factory, because a mapping may not be a default although this one never changes
+    return dataclasses.field(default_factory=lambda: default, repr=not is_secret, metadata={_METADATA_KEY: given})
+
+
+def settings_of(configuration: Any) -> tuple[Setting, ...]:
+    """Every setting of a dataclass, in the order in which they are written there."""
+    found = []
+    for field in dataclasses.fields(configuration):
+        if given := field.metadata.get(_METADATA_KEY):
+            first, *others = field.name.split("_")
+            camel_case = first + "".join(word.capitalize() for word in others)
+            found.append(Setting(field=field.name, **{**given, "name": given["name"] or camel_case}))
+    return tuple(found)

@@ -1,0 +1,1 @@
+"""What decides: lobby, rooms, clocks and policies, synchronous and without sockets."""

@@ -1,0 +1,98 @@
+"""How a game ended: causes, reasons, the first part of each score, and who is named the winner.
+
+Law: everything is by seat. The first part is 2 for a win, 1 for a draw, 0 for a loss; the others are the points of the
+last position. Source: the section Order and Faults of the edition's specification.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from spielleiter.game.api import Outcome, Seat, State
+from spielleiter.protocol.messages import Cause, Fragment, Result, Score
+from spielleiter.server.core.policy import CancelWinner
+
+LOST: Final = 0
+DRAWN: Final = 1
+WON: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """The end of one game."""
+
+    causes: tuple[Cause, Cause]
+    reasons: tuple[str, str]
+    first_parts: tuple[int, int]
+    winners: tuple[Seat, ...]
+
+    @classmethod
+    def by_rules(cls, outcome: Outcome, reason: str = "") -> Ending:
+        """The game was played to its end; `reason` is told of both players."""
+        return cls.won_by((0, 1) if outcome.winner is None else (outcome.winner,), reason)
+
+    @classmethod
+    def won_by(cls, winners: tuple[Seat, ...], reason: str = "") -> Ending:
+        """One player won, or both drew."""
+        firsts = (DRAWN, DRAWN) if len(winners) > 1 else (WON, LOST) if winners == (0,) else (LOST, WON)
+        return cls((Cause.REGULAR, Cause.REGULAR), (reason, reason), firsts, winners)
+
+    @classmethod
+    def against(cls, seat: Seat, cause: Cause, reason: str, winners: tuple[Seat, ...]) -> Ending:
+        """The player of `seat` lost for this reason, whatever the points."""
+        if seat == 0:
+            return cls((cause, Cause.REGULAR), (reason, ""), (LOST, WON), winners)
+        return cls((Cause.REGULAR, cause), ("", reason), (WON, LOST), winners)
+
+    @classmethod
+    def by_command(cls, winner: CancelWinner, state: State) -> Ending:
+        """An administrator ended a game that had come to `state`; `winner`: whom the edition names then."""
+        if winner is CancelWinner.BY_RULES:
+            return cls.won_by(leaders(state))
+        return cls.cancelled(leaders(state) if winner is CancelWinner.LEADER else ())
+
+    @classmethod
+    def cancelled(cls, winners: tuple[Seat, ...]) -> Ending:
+        """An administrator ended it; nobody won."""
+        return cls((Cause.REGULAR, Cause.REGULAR), ("", ""), (LOST, LOST), winners)
+
+    @classmethod
+    def called_off(cls, gone: Mapping[Seat, str]) -> Ending:
+        """It ended before it began: those who are `gone` have left, each for its reason; who is there has won."""
+        causes = [Cause.LEFT if seat in gone else Cause.REGULAR for seat in (0, 1)]
+        present = tuple(seat for seat in (0, 1) if seat not in gone)
+        winners = present if len(present) == 1 else ()
+        first_parts = [WON if seat in winners else LOST for seat in (0, 1)]
+        return cls(
+            (causes[0], causes[1]), (gone.get(0, ""), gone.get(1, "")), (first_parts[0], first_parts[1]), winners
+        )
+
+    def points(self, state: State, *, zeroes_offenders: bool) -> tuple[tuple[int, ...], ...]:
+        """By seat, those of `state`; none for who is at fault, where the edition wants it so."""
+        return tuple(
+            tuple(0 for _ in state.points(seat))
+            if zeroes_offenders and self.causes[seat] is not Cause.REGULAR
+            else state.points(seat)
+            for seat in (0, 1)
+        )
+
+    def result(
+        self,
+        definition: tuple[Fragment, ...],
+        points: tuple[tuple[int, ...], ...],
+        names: tuple[str, str],
+        details: tuple[object, object] = (None, None),
+    ) -> Result:
+        """The packet that says so; `points` by seat are the parts after the first; `details`: see `Result`."""
+        scores = tuple(
+            Score(self.causes[seat], self.reasons[seat], (self.first_parts[seat], *points[seat])) for seat in (0, 1)
+        )
+        return Result(definition, scores, self.winners, names, details)
+
+
+def leaders(state: State) -> tuple[Seat, ...]:
+    """Whoever has more points at the moment; both if equal."""
+    first, second = state.points(0), state.points(1)
+    return (0, 1) if first == second else (0,) if first > second else (1,)

@@ -1,0 +1,99 @@
+"""What an error repeats of the packet that it refuses: enough to recognise it, and never much.
+
+Invariants: an answer to a refused packet is no longer than `LONGEST_ERROR` bytes, whatever was sent, and what is too
+long is cut before it is escaped and encoded, so that a refusal costs little. What clients usually send is repeated
+unchanged.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Final, TypeVar, cast
+
+import msgspec
+
+from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.messages import ErrorPacket, Memento, Message, Result, UnknownPacket, UnreadableData
+from spielleiter.protocol.writer import escape_attribute
+
+LONGEST_ERROR: Final = 1024
+"""Bytes of an error packet."""
+LONGEST_TEXT: Final = 400
+"""Bytes of an explanation, escaped."""
+LONGEST_VALUE: Final = 100
+"""Bytes of one text of a packet that is repeated, escaped."""
+MOST_ITEMS: Final = 8
+"""Slots, hints or actions that are repeated."""
+DEEPEST: Final = 6
+"""Values inside each other: error, packet, room, data, move, action."""
+
+_LONGEST_CHARACTER: Final = 6
+"""Bytes of a character, escaped (`&quot;`)."""
+
+_M = TypeVar("_M")
+
+
+def shortened_text(text: str) -> str:
+    """`text`, cut so that it has no more than `LONGEST_TEXT` bytes when it is written as an attribute."""
+    return _fitted(text, LONGEST_TEXT)
+
+
+def shortened(message: _M, depth: int = DEEPEST) -> _M:
+    """`message` with its long texts and long lists cut; the same object where nothing was too long.
+
+    Positions and results, which only a server sends, are left out.
+    """
+    if isinstance(message, UnreadableData):
+        return cast("_M", _cut(message, depth))
+    names = getattr(message, "__struct_fields__", None) or [each.name for each in _fields(message)]
+    changes: dict[str, Any] = {}
+    for name in names:
+        value = getattr(message, name)
+        cut = _cut(value, depth)
+        if cut is not value:
+            changes[name] = cut
+    if not changes:
+        return message
+    replace = msgspec.structs.replace if isinstance(message, msgspec.Struct) else dataclasses.replace
+    return replace(message, **changes)  # type: ignore[type-var]
+
+
+def encoded_error(dialect: Dialect, text: str, original: Message | None) -> bytes:
+    """The bytes of an error packet that repeats `original`, or only its name where that would be too long."""
+    text = shortened_text(text)
+    repeated = None if original is None else shortened(original)
+    packet = dialect.encode(ErrorPacket(text, repeated))
+    if repeated is None or len(packet) <= LONGEST_ERROR:
+        return packet
+    name = dialect.body(repeated, "").name
+    return dialect.encode(ErrorPacket(text, UnknownPacket(name[:LONGEST_VALUE])))
+
+
+def _cut(value: Any, depth: int) -> Any:
+    if isinstance(value, str):
+        return _fitted(value, LONGEST_VALUE)
+    if isinstance(value, UnreadableData):  # what is wrong with it is told in our own words
+        class_name = _cut(value.class_name, depth)
+        return value if class_name is value.class_name else UnreadableData(class_name, value.problem)
+    if isinstance(value, Memento | Result) or (depth == 0 and not isinstance(value, bool | int | float)):
+        return None
+    if type(value) is tuple:
+        items = tuple(_cut(each, depth - 1) for each in value[:MOST_ITEMS])
+        is_same = len(items) == len(value) and all(new is old for new, old in zip(items, value, strict=True))
+        return value if is_same else items
+    if isinstance(value, msgspec.Struct) or dataclasses.is_dataclass(value):
+        return shortened(value, depth - 1)
+    return value
+
+
+def _fields(message: object) -> tuple[dataclasses.Field[Any], ...]:
+    return dataclasses.fields(message) if dataclasses.is_dataclass(message) else ()
+
+
+def _fitted(text: str, limit: int) -> str:
+    if len(text) * _LONGEST_CHARACTER <= limit:
+        return text
+    cut = text[:limit]
+    while (size := len(escape_attribute(cut).encode())) > limit:
+        cut = cut[: len(cut) * limit // size]  # always shorter, and mostly short enough the first time
+    return text if len(cut) == len(text) else f"{cut}…"

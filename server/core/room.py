@@ -1,0 +1,387 @@
+"""One game from the first seat taken to the result.
+
+Invariants: everything is decided at once and in one place, without waiting. A move is asked for once: while a request
+is pending, neither resume nor step asks again. A room that is over sends nothing more, and none of its clocks runs.
+Source: the sections Order, Time and Faults of the edition's specification, and the recordings.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from functools import partial
+from typing import NoReturn
+
+from spielleiter.game.api import IllegalMoveError, Seat, State
+from spielleiter.protocol.messages import (
+    Cause,
+    Departure,
+    ErrorMessage,
+    Joined,
+    Memento,
+    MoveData,
+    Observed,
+    Paused,
+    RoomData,
+    RoomMessage,
+    UnreadableData,
+)
+from spielleiter.protocol.texts import MoveRefusal
+from spielleiter.server import events
+from spielleiter.server.core.broadcaster import Broadcaster
+from spielleiter.server.core.clock import Arrival
+from spielleiter.server.core.ending import Ending, leaders
+from spielleiter.server.core.error_packets import shortened
+from spielleiter.server.core.host import RoomHost
+from spielleiter.server.core.peer import Peer
+from spielleiter.server.core.pending_request import PendingMove
+from spielleiter.server.core.player_slot import PlayerSlot
+from spielleiter.server.core.policy import Edition, TimeoutWinner
+from spielleiter.server.errors import Fault, RequestError
+from spielleiter.server.think_stats import ThinkStats
+
+
+class Phase(enum.Enum):
+    OPEN = "open"
+    RUNNING = "running"
+    OVER = "over"
+
+
+class Room:
+    """A game, its two player slots and its observers.
+
+    Methods raise RequestError for what is the sender's fault; by then everybody else has been told.
+    """
+
+    def __init__(
+        self,
+        room_id: str,
+        edition: Edition,
+        host: RoomHost,
+        state: State,
+        player_slots: Sequence[PlayerSlot],
+        *,
+        is_prepared: bool,
+        is_paused: bool,
+    ) -> None:
+        self.id = room_id
+        self.edition = edition
+        self.player_slots = tuple(player_slots)
+        self.is_prepared = is_prepared
+        self.is_paused = is_paused
+        self.state = state
+        self.phase = Phase.OPEN
+        self._broadcaster = Broadcaster(room_id, edition.dialect, self.player_slots)
+        self.observers = self._broadcaster.observers
+        self.ply = 0
+        self._texts = edition.dialect.texts
+        self.record: list[RoomData] = []
+        """What a replay holds: every position once, errors, the result."""
+        self._host = host
+        self._pending: PendingMove | None = None
+
+    # -- who is here ------------------------------------------------------------------------------------------------
+
+    @property
+    def names(self) -> tuple[str, str]:
+        return self.player_slots[0].name, self.player_slots[1].name
+
+    @property
+    def player_count(self) -> int:
+        return sum(player_slot.peer is not None for player_slot in self.player_slots)
+
+    def slot_of(self, peer: Peer) -> PlayerSlot | None:
+        for player_slot in self.player_slots:
+            if player_slot.peer is peer:
+                return player_slot
+        return None
+
+    def free_slot(self) -> PlayerSlot | None:
+        """A player slot that anyone may take; only while the room is open."""
+        if self.phase is not Phase.OPEN:
+            return None
+        return next(
+            (
+                player_slot
+                for player_slot in self.player_slots
+                if player_slot.peer is None and player_slot.reservation is None
+            ),
+            None,
+        )
+
+    def seat(self, peer: Peer, player_slot: PlayerSlot) -> None:
+        """`peer` sits down; the game begins when that was the last free player slot."""
+        player_slot.peer = peer
+        player_slot.reservation = None
+        peer.rooms[self.id] = self
+        self._publish(events.PlayerJoined(self.id, peer.label, player_slot.seat, player_slot.name))
+        is_complete = self.player_count == len(self.player_slots)
+        if not (self.is_prepared and self.edition.policy.joins_reserved_together):
+            peer.send(self.edition.dialect.encode(Joined(self.id)))
+        elif is_complete:
+            self._broadcaster.confirm_seats()
+        if is_complete:
+            self._begin()
+
+    def observe(self, peer: Peer) -> None:
+        """`peer` watches from now on; asking twice changes nothing."""
+        is_new = peer not in self.observers
+        self.observers[peer] = None
+        peer.observed[self.id] = self
+        peer.send(self.edition.dialect.encode(Observed(self.id)))
+        if not is_new:
+            return
+        self._publish(events.ObserverJoined(self.id, peer.label))
+        if self.phase is Phase.RUNNING and self.edition.policy.observing_sends_state:
+            self._broadcaster.tell(peer, self._position())
+
+    # -- the course of the game -------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        self.phase = Phase.RUNNING
+        self._publish(events.GameStarted(self.id, self.names, self.is_paused, self.state.turn))
+        self._broadcaster.welcome()
+        self._go_on(self._record_position())
+
+    def move(self, peer: Peer, message: RoomMessage, arrival: Arrival, now: float) -> None:
+        """A room packet of a player: plays it, or ends the game over it."""
+        player_slot = self.slot_of(peer)
+        if player_slot is None:
+            raise RequestError(Fault.NOT_A_MEMBER, self._texts.not_member(self.id))
+        data = message.data
+        if not isinstance(data, MoveData | UnreadableData):
+            raise RequestError(Fault.NOT_A_MOVE, self._texts.non_move(shortened(message)))
+        pending = self._pending
+        if pending is None or pending.seat != player_slot.seat:
+            self._refuse_out_of_turn(peer, player_slot, shortened(data))
+        elif self._is_too_slow(pending, player_slot, arrival, now):
+            pass  # the game is over, whatever the move
+        elif isinstance(data, UnreadableData):
+            self._refuse(
+                peer, player_slot, Fault.UNREADABLE_MOVE, self._texts.unreadable(player_slot.name, shortened(data))
+            )
+        else:
+            self._play(peer, player_slot, data)
+
+    def _play(self, peer: Peer, player_slot: PlayerSlot, data: MoveData) -> None:
+        try:
+            self.state = self.state.play(data.move)
+        except IllegalMoveError as error:
+            refusal = self._texts.illegal(player_slot.name, error.mistake, shortened(data.move), self.state)
+            self._refuse(peer, player_slot, Fault.ILLEGAL_MOVE, refusal)
+            return
+        think_time, turn = player_slot.clock.think_times[-1], self.state.turn
+        self._publish(
+            events.MovePlayed(
+                self.id, player_slot.seat, player_slot.name, self.ply, turn, data.move, think_time, data.hints
+            )
+        )
+        self.ply += 1
+        position = self._record_position(data.hints)
+        outcome = self.state.outcome()
+        if outcome is not None:
+            self._broadcaster.show(position, to_players=True)
+            self._end(Ending.by_rules(outcome, self._texts.regular_reason(outcome)))
+        else:
+            self._go_on(position)
+
+    def _go_on(self, position: Memento) -> None:
+        """Show where the game stands; unless it is paused, the next move is asked for."""
+        if self.is_paused:
+            self._broadcaster.show(position, to_players=False)
+        else:
+            self._request_move(position)
+
+    def _request_move(self, position: Memento) -> None:
+        """Show everybody the position, and ask who is on turn."""
+        player_slot = self.player_slots[self.state.seat_on_turn]
+        assert player_slot.peer is not None, "whoever leaves ends the game"
+        self._pending = pending = PendingMove(self._host, player_slot, partial(self._hard_limit_passed, player_slot))
+        self._broadcaster.ask(player_slot.peer, position, pending.start_clock)
+        pending.await_delivery()
+
+    # -- time -------------------------------------------------------------------------------------------------------
+
+    def _is_too_slow(self, pending: PendingMove, player_slot: PlayerSlot, arrival: Arrival, now: float) -> bool:
+        """Stop the clock of the pending request and judge the answer's time; ends the game if it was too slow."""
+        self._pending = None
+        clock = player_slot.clock
+        think_time = pending.stop_clock(arrival)
+        if clock.is_over_hard_limit(think_time):
+            self._end_too_slow(player_slot, think_time, arrival, max(0.0, now - arrival.instant), is_hard=True)
+        elif clock.is_over_soft_limit(think_time):
+            self._end_too_slow(player_slot, think_time, arrival, max(0.0, now - arrival.instant), is_hard=False)
+        return self.phase is Phase.OVER
+
+    def _hard_limit_passed(self, player_slot: PlayerSlot, think_time: float, now: float, lateness: float) -> None:
+        self._pending = None
+        self._end_too_slow(player_slot, think_time, Arrival(now), lateness, is_hard=True)
+
+    def _end_too_slow(
+        self, player_slot: PlayerSlot, think_time: float, arrival: Arrival, loop_lag: float, *, is_hard: bool
+    ) -> None:
+        policy, texts, limits = self.edition.policy, self._texts, player_slot.clock.limits
+        limit = limits.hard_timeout if is_hard else limits.soft_timeout
+        assert limit is not None
+        source = arrival.source.value
+        where = (self.id, player_slot.seat, player_slot.name, self.ply, self.state.turn)
+        self._publish(events.TimeVerdict(*where, think_time, limit, is_hard, source, loop_lag))
+        cause = policy.hard_timeout_cause if is_hard else Cause.SOFT_TIMEOUT
+        reason = texts.hard_timeout_reason(limit) if is_hard else texts.soft_timeout_reason(limit)
+        winners = (1 - player_slot.seat,) if policy.timeout_winner is TimeoutWinner.OPPONENT else leaders(self.state)
+        self._end(Ending.against(player_slot.seat, cause, reason, winners))
+
+    def _forget_request(self) -> None:
+        if self._pending is not None:
+            self._pending.forget()
+            self._pending = None
+
+    # -- what players do wrong --------------------------------------------------------------------------------------
+
+    def _refuse_out_of_turn(self, peer: Peer, player_slot: PlayerSlot, data: MoveData | UnreadableData) -> None:
+        """Tell the sender; then it is sent away, or has lost, as the edition has it."""
+        requested = None if self._pending is None else self._pending.seat
+        refusal = self._texts.out_of_turn(requested, self.state.seat_on_turn, player_slot.seat, self.names, data)
+        self._publish_refused(player_slot, Fault.NOT_YOUR_TURN, "not on turn")
+        self._broadcaster.tell(peer, ErrorMessage(refusal.error, refusal.shown))
+        cause = self.edition.policy.out_of_turn_cause
+        if cause is not Cause.LEFT:
+            self._end(Ending.against(player_slot.seat, cause, refusal.reason, (1 - player_slot.seat,)))
+        else:
+            self._send_away(Fault.NOT_YOUR_TURN, refusal)
+
+    def _refuse(self, peer: Peer, player_slot: PlayerSlot, fault: Fault, refusal: MoveRefusal) -> None:
+        """Tell the sender and the observers what was wrong with the move, and end the game over it."""
+        self._publish_refused(player_slot, fault, refusal.reason)
+        self._broadcaster.tell(peer, ErrorMessage(refusal.error, refusal.shown))
+        for_observers = ErrorMessage(refusal.observer_error, refusal.shown)
+        self.record.append(for_observers)
+        self._broadcaster.tell_observers(for_observers)
+        ending = Ending.against(player_slot.seat, Cause.RULE_VIOLATION, refusal.reason, (1 - player_slot.seat,))
+        if self.edition.policy.keeps_violators:
+            self._end(ending)
+            return
+        self._end(ending, offender=peer)
+        self._send_away(fault, refusal)
+
+    def _send_away(self, fault: Fault, refusal: MoveRefusal) -> NoReturn:
+        raise RequestError(fault, refusal.packet or refusal.reason, is_answered=refusal.packet is not None)
+
+    def _publish_refused(self, player_slot: PlayerSlot, fault: Fault, text: str) -> None:
+        self._publish(
+            events.MoveRefused(self.id, player_slot.seat, player_slot.name, self.ply, self.state.turn, fault, text)
+        )
+
+    # -- what administrators do -------------------------------------------------------------------------------------
+
+    def pause(self, peer: Peer, *, is_paused: bool) -> None:
+        """Stop asking for moves, or go on; a request that is pending stays so."""
+        if is_paused == self.is_paused:
+            self._ignore(peer, "pause", "the game is paused already" if is_paused else "the game is not paused")
+            return
+        self.is_paused = is_paused
+        self._publish(events.PauseChanged(self.id, is_paused))
+        tells_first = self.edition.policy.tells_resuming_first
+        if tells_first:
+            self._broadcaster.tell_observers(Paused(is_paused))
+        if not is_paused and self.phase is Phase.RUNNING and self._pending is None:
+            self._request_move(self._position())
+        if not tells_first:
+            self._broadcaster.tell_observers(Paused(is_paused))
+
+    def step(self, peer: Peer) -> None:
+        """Ask for one move of a paused game."""
+        if self.phase is not Phase.RUNNING:
+            self._ignore(peer, "step", "not all players are in")
+        elif not self.is_paused:
+            self._ignore(peer, "step", "the game is not paused")
+        elif self._pending is not None:
+            self._ignore(peer, "step", "a move has been asked for and not been answered")
+        else:
+            self._publish(events.GameStepped(self.id))
+            self._request_move(self._position())
+
+    def cancel(self) -> None:
+        """End the game, or the waiting for it, without anybody's fault."""
+        if self.phase is Phase.OPEN:
+            self._end(self._called_off({}))
+        else:
+            self._end(Ending.by_command(self.edition.policy.cancel_winner, self.state))
+
+    def _ignore(self, peer: Peer, command: str, why: str) -> None:
+        self._publish(events.CommandIgnored(peer.label, self.id, command, why))
+
+    # -- leaving and the end ----------------------------------------------------------------------------------------
+
+    def leave(self, peer: Peer, departure: Departure = Departure.UNKNOWN) -> None:
+        """`peer` is gone, or has done what counts as leaving."""
+        if peer in self.observers:
+            del self.observers[peer], peer.observed[self.id]
+        player_slot = self.slot_of(peer)
+        if player_slot is None:
+            return
+        self._publish(events.PlayerLeft(self.id, player_slot.seat, player_slot.name))
+        player_slot.peer = None
+        del peer.rooms[self.id]
+        if self.phase is Phase.OPEN and self.edition.policy.absent_players_left:
+            self._end(self._called_off({player_slot.seat: departure}))
+            return
+        reason = self._texts.departure_reason(departure)
+        self._end(Ending.against(player_slot.seat, Cause.LEFT, reason, (1 - player_slot.seat,)))
+
+    def _called_off(self, departures: dict[Seat, Departure]) -> Ending:
+        """It ended before it began; whoever is not there has left, where the edition sees it so."""
+        if not self.edition.policy.absent_players_left:
+            return Ending.cancelled(())
+        absent = {
+            player_slot.seat: Departure.NOT_CONNECTED for player_slot in self.player_slots if player_slot.peer is None
+        } | departures
+        return Ending.called_off({seat: self._texts.departure_reason(why) for seat, why in absent.items()})
+
+    def _end(self, ending: Ending, offender: Peer | None = None) -> None:
+        has_begun = self.phase is Phase.RUNNING
+        self.phase = Phase.OVER
+        self._forget_request()
+        for player_slot in self.player_slots:
+            player_slot.clock.abandon()
+        policy, dialect = self.edition.policy, self.edition.dialect
+        points = ending.points(self.state, zeroes_offenders=policy.zeroes_offenders)
+        result = ending.result(dialect.score_definition, points, self.names, dialect.player_details(self.state))
+        if has_begun:  # told first of all, so that no result is known that is not kept
+            think_times = tuple(self.player_slots[0].clock.think_times), tuple(self.player_slots[1].clock.think_times)
+            self.record.append(result)
+            self._publish(
+                events.GameEnded(
+                    self.id,
+                    self.edition.name,
+                    self.names,
+                    tuple(score.cause.value for score in result.scores),
+                    tuple(score.reason for score in result.scores),
+                    tuple(score.parts for score in result.scores),
+                    result.winners,
+                    self.ply,
+                    (ThinkStats.of(think_times[0]), ThinkStats.of(think_times[1])),
+                    think_times,
+                    result,
+                    self.record,
+                )
+            )
+        is_told = has_begun or policy.sends_result_before_start
+        uninformed = None if policy.tells_violators_the_result else offender
+        self._broadcaster.dismiss(result if is_told else None, uninformed)
+        self._publish(events.RoomClosed(self.id))
+        self._host.room_over(self, offender)
+
+    # -- telling people ---------------------------------------------------------------------------------------------
+
+    def _position(self) -> Memento:
+        return Memento(self.state, self.names)
+
+    def _record_position(self, hints: tuple[str, ...] = ()) -> Memento:
+        """Keep it with the move's hints; returns it without them, as it is shown."""
+        position = self._position()
+        self.record.append(Memento(self.state, self.names, hints) if hints else position)
+        return position
+
+    def _publish(self, event: events.ServerEvent) -> None:
+        self._host.publish(event)

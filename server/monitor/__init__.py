@@ -1,0 +1,1 @@
+"""What a running server shows: its status, metrics and health."""

@@ -1,0 +1,134 @@
+"""What is on its way to one peer, and the only writer of its stream.
+
+Law: packets go out whole and in order, each in one call as long as the kernel takes it. Nobody waits for a slow
+receiver: what it has not taken is queued up to a bound, and a receiver over the bound, or one that takes nothing for a
+while, is dropped. After the end of the stream nothing is queued any more.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import trio
+
+from spielleiter.protocol.connection import Connection
+from spielleiter.server.core.peer import SentCallback
+from spielleiter.server.net.wire import Wire
+
+OUTBOX_BYTES: Final = "outbox_bytes"
+OUTBOX_TIMEOUT: Final = "outbox_timeout"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a peer cannot be written to: it has met a `bound`, named as its setting, or the connection is lost (None)."""
+
+    why: str
+    bound: str | None = None
+
+
+class Outbox:
+    """The queue of one connection (a `Sink`), with the task that empties it (`run`); `on_ended` is called once."""
+
+    def __init__(
+        self,
+        wire: Wire,
+        connection: Connection,
+        *,
+        max_bytes: int,
+        progress_timeout: float,
+        on_ended: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._wire = wire
+        self._connection = connection
+        self._max_bytes = max_bytes
+        self._progress_timeout = progress_timeout
+        self._on_ended = on_ended
+        self._queue: deque[tuple[bytes, SentCallback | None]] = deque()
+        self._wake = trio.Event()
+        self._writing = trio.CancelScope()
+        self._failure: Failure | None = None
+        self.queued_bytes = 0
+        self.is_ended = False
+        self.holds_input = False
+        """The peer's input has been read and not all been answered; for whoever reads to say."""
+
+    # -- Sink -------------------------------------------------------------------------------------------------------
+
+    def send_nowait(self, packet: bytes, on_sent: SentCallback | None = None) -> None:
+        if not self.is_ended:
+            self._put(self._connection.send_encoded(packet), on_sent)
+
+    def end_nowait(self, *, with_end_tag: bool = True) -> None:
+        if self.is_ended:
+            return
+        if with_end_tag:
+            self._put(self._connection.close(), None)
+        self.is_ended = True
+        self._wake.set()
+        self._on_ended()
+
+    def has_unread_input(self) -> bool:
+        return self.holds_input or self._wire.has_unread_input()
+
+    def _put(self, data: bytes, on_sent: SentCallback | None) -> None:
+        if self._failure is not None:
+            return
+        if not self._queue:  # nothing waits: the kernel may take it at once, without a turn of the loop
+            try:
+                data = data[self._wire.try_send(data) :]
+            except trio.BrokenResourceError as error:
+                self._fail(f"connection lost: {error}")
+                return
+            if not data:
+                if on_sent is not None:
+                    on_sent(trio.current_time())
+                return
+        self._queue.append((data, on_sent))
+        self.queued_bytes += len(data)
+        if self.queued_bytes > self._max_bytes:
+            self._fail(f"more than {self._max_bytes} bytes not taken", OUTBOX_BYTES)
+        self._wake.set()
+
+    def _fail(self, why: str, bound: str | None = None) -> None:
+        """Remembered only: the writer's task returns it, so that nobody is called back amid a decision."""
+        if self._failure is None:
+            self._failure = Failure(why, bound)
+        self._writing.cancel()
+        self._wake.set()
+
+    # -- the writer's task ------------------------------------------------------------------------------------------
+
+    async def run(self) -> Failure | None:
+        """Write until the stream has ended and everything is out (None), or until the peer cannot be written to."""
+        while self._failure is None:
+            if self._queue:
+                await self._write_one()
+            elif self.is_ended:
+                await self._wire.send_eof()
+                return None
+            else:
+                self._wake = trio.Event()
+                await self._wake.wait()
+        return self._failure
+
+    async def _write_one(self) -> None:
+        data, on_sent = self._queue[0]
+        rest = memoryview(data)
+        try:
+            with trio.CancelScope() as self._writing:
+                while rest:
+                    self._writing.deadline = trio.current_time() + self._progress_timeout
+                    rest = rest[await self._wire.send_some(rest) :]
+        except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
+            self._fail(f"connection lost: {error}")
+        if rest:
+            self._fail(f"nothing taken for {self._progress_timeout:g} s", OUTBOX_TIMEOUT)
+        elif self._failure is None:
+            self._queue.popleft()
+            self.queued_bytes -= len(data)
+            if on_sent is not None:
+                on_sent(trio.current_time())

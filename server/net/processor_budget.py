@@ -1,0 +1,120 @@
+"""Whether the packets of one connection are answered at once or have to wait, and the processor time that they cost.
+
+Invariants: who plays and was refused nothing lately is answered at once. Everybody else waits in the fair queue; who
+was refused something lately, or has used a part of its budget, is a suspect there. Whoever has used more processor time
+than its budget waits until that is paid back, too; administrators need not. What a player's accepted packets cost is
+not counted against it: a fast player is not a flood. Time is measured in seconds of this thread's processor time, so a
+busy machine makes nobody look expensive; what cannot be measured for each connection is added in proportion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from typing import Final
+
+import trio
+
+from spielleiter.server.core.token_bucket import TokenBucket
+from spielleiter.server.net.fair_queue import FairQueue
+
+BURST: Final = 0.1  # seconds of processor time that a connection may use at once, after a while of silence
+UNSUSPECTED: Final = 0.02  # seconds of these that one may use before it waits among the suspects
+FORGIVEN_AFTER: Final = 10.0  # seconds after its last refusal a player is answered at once again
+
+
+class ProcessorBudget:
+    """`share` is the part of one processor that the connection may use in the long run; `processor_time` a clock."""
+
+    __slots__ = (
+        "_begun",
+        "_budget",
+        "_fair_queue",
+        "_is_player",
+        "_processor_time",
+        "_refused_at",
+        "has_granted",
+        "is_admin",
+        "plays",
+    )
+
+    def __init__(self, fair_queue: FairQueue, share: float, processor_time: Callable[[], float]) -> None:
+        self._fair_queue = fair_queue
+        self._processor_time = processor_time
+        self._budget = TokenBucket(share, BURST)
+        self._begun = 0.0
+        self._is_player = False
+        self._refused_at = -inf
+        self.has_granted = False
+        """What is being worked at holds a packet that was in order."""
+        self.plays = False
+        """It has joined a game, or is an administrator."""
+        self.is_admin = False
+
+    def note_refusal(self, now: float) -> None:
+        self._refused_at = now
+
+    def has_to_wait(self, now: float) -> bool:
+        """Whether the next packet queues in the fair queue."""
+        return not self._is_player_at(now) or self._debt(now) > 0.0
+
+    def _is_player_at(self, now: float) -> bool:
+        """It plays and was refused nothing lately."""
+        return self.plays and now >= self._refused_at + FORGIVEN_AFTER
+
+    def __enter__(self) -> None:
+        """From now on this connection is worked for."""
+        self._is_player = self._is_player_at(trio.current_time())  # before a join makes it one
+        self._begun = self._processor_time()
+
+    def __exit__(self, *_: object) -> None:
+        """Charge what was used meanwhile."""
+        used = self._processor_time() - self._begun
+        now = trio.current_time()
+        if self.has_granted and self._is_player and self._is_player_at(now):
+            self._fair_queue.note_answer(now, used)
+        else:
+            self._budget.take(self._fair_queue.overhead * used, now)
+            self._fair_queue.charge(used, now, is_suspect=self._is_suspect(now))
+        self.has_granted = False
+
+    def interrupted(self) -> _Interruption:
+        """Something is waited for in the midst of the work, which is not charged to this connection."""
+        return _Interruption(self)
+
+    async def wait(self) -> bool:
+        """Let others go first; returns at once, but for one turn of the event loop, where there is no need to wait.
+
+        Whether there was.
+        """
+        now = trio.current_time()
+        if not self.has_to_wait(now):
+            await trio.lowlevel.checkpoint()
+            return False
+        debt = self._debt(now)
+        if debt > 0.0:
+            await trio.sleep(debt)
+        await self._fair_queue.wait_for_turn(is_suspect=self._is_suspect(trio.current_time()))
+        return True
+
+    def _is_suspect(self, now: float) -> bool:
+        return now < self._refused_at + FORGIVEN_AFTER or self._budget.left(now) < BURST - UNSUSPECTED
+
+    def _debt(self, now: float) -> float:
+        """Seconds until what was used too much is paid back."""
+        return 0.0 if self.is_admin else self._budget.take(0.0, now)
+
+
+class _Interruption:
+    """The inverse of a `ProcessorBudget` as a context manager."""
+
+    __slots__ = ("_budget",)
+
+    def __init__(self, budget: ProcessorBudget) -> None:
+        self._budget = budget
+
+    def __enter__(self) -> None:
+        self._budget.__exit__()
+
+    def __exit__(self, *_: object) -> None:
+        self._budget.__enter__()

@@ -1,0 +1,169 @@
+"""A connection's bytes, and when they arrived.
+
+Invariants: `receive` says for every piece when its last byte reached this machine. On Linux the kernel says so itself
+(SO_TIMESTAMPNS, read with recvmsg), however late this process reads, but never an instant before the socket was last
+seen empty; elsewhere it is the time right after the read. `try_send` never waits. Bytes that were read are always
+returned: a reader that is cancelled has lost nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+import sys
+from typing import Final, Protocol
+
+import trio
+
+from spielleiter.server.core.clock import Arrival
+from spielleiter.server.net.time_stamps import StampReader
+
+RECEIVE_BYTES: Final = 4096
+"""At a time. A move is much shorter; a buffer of 64 KiB for each one tears the heap to pieces: it grew for ever."""
+SO_TIMESTAMPNS: Final = 35  # <asm-generic/socket.h>; the socket module does not name it
+_TIMESPEC: Final = struct.Struct("@qq" if sys.maxsize > 2**32 else "@ll")
+_ANCILLARY_BYTES: Final = socket.CMSG_SPACE(_TIMESPEC.size) if hasattr(socket, "CMSG_SPACE") else 0
+
+
+class Wire(Protocol):
+    """What a session needs of a connection. Raises trio.BrokenResourceError where the connection is broken."""
+
+    async def receive(self) -> tuple[bytes, Arrival]:
+        """The next piece, `b""` at the end of input, and when it arrived."""
+        ...
+
+    def try_send(self, data: bytes | memoryview) -> int:
+        """Hand as many bytes to the kernel as it takes now, in one call; returns how many."""
+        ...
+
+    async def send_some(self, data: memoryview) -> int:
+        """Wait until the peer takes some of `data`, which is not empty; returns how many bytes."""
+        ...
+
+    async def send_eof(self) -> None: ...
+
+    def has_unread_input(self) -> bool:
+        """Whether bytes have arrived that were not read. Where none have, later ones are not stamped earlier."""
+        ...
+
+    async def aclose(self) -> None: ...
+
+
+class StreamWire:
+    """Any trio stream: memory streams in tests, or a platform without time stamps."""
+
+    def __init__(self, stream: trio.abc.HalfCloseableStream) -> None:
+        self._stream = stream
+
+    async def receive(self) -> tuple[bytes, Arrival]:
+        data = await self._stream.receive_some(RECEIVE_BYTES)
+        return bytes(data), Arrival(trio.current_time())
+
+    def try_send(self, data: bytes | memoryview) -> int:  # noqa: ARG002 - a stream cannot say what it takes without waiting
+        return 0
+
+    async def send_some(self, data: memoryview) -> int:
+        await self._stream.send_all(data)
+        return len(data)
+
+    async def send_eof(self) -> None:
+        await self._stream.send_eof()
+
+    def has_unread_input(self) -> bool:
+        return False
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+def stamp_arrivals(sock: socket.socket) -> bool:
+    """Have the kernel stamp what arrives; whether it does.
+
+    It begins to a moment after the first socket of the machine asks for it. So listening sockets ask, too: what they
+    accept asks like them, and is stamped from the first byte on.
+    """
+    if sys.platform != "linux" or not _ANCILLARY_BYTES:
+        return False
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+    except OSError:
+        return False
+    return True
+
+
+class SocketWire:
+    """A connected TCP socket, non-blocking, with the kernel's receive time stamps where there are any."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        sock.setblocking(False)
+        with contextlib.suppress(OSError):  # no TCP: nothing to speed up
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._sock = sock
+        self._has_stamps = stamp_arrivals(sock)
+        self._stamps = StampReader(trio.current_time)
+
+    async def receive(self) -> tuple[bytes, Arrival]:
+        # waiting comes first: mostly nothing is there yet; a peer that never pauses gives way to the others all the
+        # same; and nothing is waited for after the read, so that what was read cannot get lost
+        while True:
+            await trio.lowlevel.wait_readable(self._sock)
+            read_at = trio.current_time()
+            try:
+                data, ancillary = self._read()
+            except BlockingIOError:
+                self._stamps.saw_empty(read_at)
+                continue
+            except OSError as error:
+                raise trio.BrokenResourceError(error.strerror or str(error)) from error
+            else:
+                has_emptied = len(data) < RECEIVE_BYTES
+                stamp = self._stamp(ancillary)
+                return data, self._stamps.arrival(stamp, read_at=read_at, has_emptied=has_emptied)
+
+    def _read(self) -> tuple[bytes, list[tuple[int, int, bytes]]]:
+        if not self._has_stamps:
+            return self._sock.recv(RECEIVE_BYTES), []
+        data, ancillary, _, _ = self._sock.recvmsg(RECEIVE_BYTES, _ANCILLARY_BYTES)
+        return data, ancillary
+
+    def _stamp(self, ancillary: list[tuple[int, int, bytes]]) -> float | None:
+        for level, kind, data in ancillary:
+            if level == socket.SOL_SOCKET and kind == SO_TIMESTAMPNS and len(data) >= _TIMESPEC.size:
+                seconds, nanoseconds = _TIMESPEC.unpack_from(data)
+                return float(seconds + nanoseconds * 1e-9)
+        return None
+
+    def try_send(self, data: bytes | memoryview) -> int:
+        try:
+            return self._sock.send(data)
+        except BlockingIOError:
+            return 0
+        except OSError as error:
+            raise trio.BrokenResourceError(error.strerror or str(error)) from error
+
+    async def send_some(self, data: memoryview) -> int:
+        await trio.lowlevel.checkpoint()
+        while not (sent := self.try_send(data)):
+            await trio.lowlevel.wait_writable(self._sock)
+        return sent
+
+    async def send_eof(self) -> None:
+        await trio.lowlevel.checkpoint()
+        with contextlib.suppress(OSError):  # the peer may be gone already
+            self._sock.shutdown(socket.SHUT_WR)
+
+    def has_unread_input(self) -> bool:
+        looked_at = trio.current_time()
+        try:
+            return bool(self._sock.recv(1, socket.MSG_PEEK))
+        except BlockingIOError:
+            self._stamps.saw_empty(looked_at)
+        except OSError:
+            pass
+        return False
+
+    async def aclose(self) -> None:
+        trio.lowlevel.notify_closing(self._sock)
+        self._sock.close()
+        await trio.lowlevel.checkpoint()

@@ -1,0 +1,1 @@
+"""What is kept: results, replays and the log."""

@@ -1,0 +1,202 @@
+"""Replays: finished games as files, and games that start from one.
+
+Law: the file has the official releases' form and name, and is there whole or not at all: it is written beside its place
+in a thread, flushed to the disk, then given its name. Every position stands in it once, with the hints of the move that
+led to it. Reading one back raises ReplayError with one clear line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import itertools
+import os
+import re
+import secrets
+import zlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from spielleiter.game.api import State
+from spielleiter.protocol.connection import Connection, ConnectionClosed, Role
+from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.errors import RemoteProtocolError
+from spielleiter.protocol.messages import Memento, RoomData, RoomMessage, UnreadableData
+from spielleiter.protocol.room_writer import RoomWriter
+from spielleiter.server.core.policy import Edition
+from spielleiter.server.errors import StartError
+
+_UNFIT: Final = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]')  # in file names, on one of the usual systems
+_MAX_NAME: Final = 90  # bytes of a player's name in a file name, of which the usual systems allow 255
+_TEMPORARY: Final = ".replay-"
+_PROCESS: Final = secrets.token_hex(8)  # other servers may write into the same directory
+_numbers: Final = itertools.count(1)
+_INDENT: Final = "\n"  # before the packets of a replay
+
+
+class ReplayError(StartError):
+    """A replay cannot be read, or holds no position to start from."""
+
+
+def encode_replay(dialect: Dialect, room_id: str, record: Sequence[RoomData]) -> bytes:
+    """The bytes of a replay: a document of room packets, each with no indent and a line of its own."""
+    return b"".join(replay_pieces(dialect, room_id, record))
+
+
+def replay_pieces(dialect: Dialect, room_id: str, record: Sequence[RoomData]) -> Iterator[bytes]:
+    """The same bytes a packet at a time, for who has something else to do in between."""
+    writer = RoomWriter(dialect, room_id, _INDENT)
+    yield b"<protocol>"
+    yield from map(writer.encode, record)
+    yield b"\n</protocol>"
+
+
+def replay_name(game_type: str, names: Sequence[str], now: datetime) -> str:
+    """The releases' name: ``replay_<gameType>_<date>_<time>_<name>_<name>.xml``."""
+    players = "_".join(_cut(_UNFIT.sub("_", name.replace(" ", "_"))) for name in names)
+    return f"replay_{game_type}_{now:%Y-%m-%d_%H-%M-%S}_{players}.xml"
+
+
+def _cut(name: str) -> str:
+    return name.encode()[:_MAX_NAME].decode(errors="ignore")
+
+
+def require_writable(directory: Path) -> None:
+    """Make sure, before the first game, that replays can be written into `directory`. Raises StartError."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        probe = _new_temporary(directory)
+        probe.touch(exist_ok=False)
+        probe.unlink()
+    except OSError as error:
+        raise StartError(f"saveReplay {directory}: cannot be written to ({error.strerror or error})") from None
+
+
+def remove_leftovers(directory: Path, before: float) -> None:
+    """Remove what a server that was killed was writing; `before` in seconds since the epoch spares those that live."""
+    for leftover in directory.glob(f"{_TEMPORARY}*"):
+        with contextlib.suppress(OSError):  # somebody else's, or gone already
+            if leftover.stat().st_mtime < before:
+                leftover.unlink()
+
+
+def free_path(path: Path, promised: Collection[Path]) -> Path:
+    """`path`, or the next name of that kind that neither is there nor has been `promised` to another game."""
+    return next(each for each in _free_names(path) if each not in promised and not each.exists())
+
+
+def save_replay(directory: Path, name: str, content: bytes) -> Path:
+    """Write `content` under `name`, or the next free name of that kind; returns the path. Raises OSError.
+
+    Every call here is one more time that a thread and the event loop hand each other the interpreter.
+    """
+    temporary = _new_temporary(directory)
+    try:
+        _write_file(temporary, content, os.O_EXCL, is_synced=True)
+        return next(path for path in _free_names(directory / name) if _take_name(temporary, path))
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            temporary.unlink()
+
+
+def save_beside(replay: Path, content: bytes) -> None:
+    """Write `content` beside a replay, as `.json`, in one call: half of it is never there. Raises OSError."""
+    _write_file(replay.with_suffix(".json"), content, os.O_TRUNC, is_synced=False)
+
+
+def _write_file(path: Path, content: bytes, mode: int, *, is_synced: bool) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | mode | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+    try:
+        descriptor = os.open(path, flags, 0o666)
+    except FileNotFoundError:  # the directory has been removed while the server ran
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, flags, 0o666)
+    try:
+        rest = memoryview(content)
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+        if is_synced:
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _new_temporary(directory: Path) -> Path:
+    """Not one of `tempfile`, whose files nobody else may read."""
+    return directory / f"{_TEMPORARY}{_PROCESS}-{next(_numbers)}"
+
+
+def _take_name(temporary: Path, path: Path) -> bool:
+    """Give the finished file its name, unless another game of the same second has it."""
+    try:
+        path.hardlink_to(temporary)  # unlike a rename, fails where there is a file
+    except FileExistsError:
+        return False
+    except OSError:  # a file system without links
+        if path.exists():
+            return False
+        temporary.replace(path)
+    return True
+
+
+def _free_names(path: Path) -> Iterator[Path]:
+    yield path
+    number = 2
+    while True:
+        yield path.with_stem(f"{path.stem}_{number}")
+        number += 1
+
+
+def load_starting_states(path: Path, turn: int, editions: Mapping[str, Edition]) -> dict[str, State]:
+    """The first position of the replay `path` (``.gz`` too) with at least this `turn`, by edition name.
+
+    `editions` by game type are those games are played in; the replay's season must be among them. Raises ReplayError.
+    """
+    try:
+        content = path.read_bytes()
+        content = gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
+    except OSError as error:
+        raise ReplayError(f"{path}: cannot be read ({error.strerror or error})") from None
+    except (EOFError, zlib.error):
+        raise ReplayError(f"{path}: the compressed file is damaged") from None
+    problems: dict[str, None] = {}  # each once, in order: what is wrong with a file is mostly wrong in every season
+    readings: list[tuple[int, Edition, list[State]]] = []
+    for edition in editions.values():
+        try:
+            states, unreadable_count = _read_states(content, edition.dialect)
+        except RemoteProtocolError as error:
+            problems[str(error)] = None
+            continue
+        if states:
+            readings.append((unreadable_count, edition, states))
+    if not readings:
+        problem = f"is no replay ({'; '.join(problems)})" if problems else "holds no position of a game"
+        raise ReplayError(f"{path}: {problem}")
+    # seasons are alike, so another one's replay may be readable in parts
+    _, edition, states = min(readings, key=lambda reading: reading[0])
+    state = next((state for state in states if state.turn >= turn), None)
+    if state is None:
+        raise ReplayError(f"{path}: ends at turn {states[-1].turn}, before turn {turn}")
+    state = edition.game.resume(state)
+    if state.outcome() is not None:
+        raise ReplayError(f"{path}: the game is over at turn {state.turn}, nothing can start from there")
+    return {edition.name: state}
+
+
+def _read_states(content: bytes, dialect: Dialect) -> tuple[list[State], int]:
+    """The positions, and how many room packets mean nothing in this dialect."""
+    connection = Connection(Role.CLIENT, dialect)
+    connection.receive_data(content)
+    connection.receive_data(b"")
+    states: list[State] = []
+    unreadable_count = 0
+    while True:
+        event = connection.next_event()
+        if event is None or isinstance(event, ConnectionClosed):
+            return states, unreadable_count
+        if isinstance(event, RoomMessage):
+            if isinstance(event.data, Memento):
+                states.append(event.data.state)
+            unreadable_count += isinstance(event.data, UnreadableData)

@@ -1,0 +1,100 @@
+"""Things to do at an instant: one task for all of them, however many there are.
+
+Invariants: an timer is called once, not before its deadline, with the instant at which it was called; a cancelled one
+never, and it keeps nothing alive. However many are due at once, everybody else has a turn between two of them: an timer
+may end a game, which takes milliseconds. Callbacks are plain functions that do not wait; one that raises has a bug,
+which is reported and keeps no other from being called.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from math import inf
+from typing import Final
+
+import trio
+
+SWEEP_FROM: Final = 64
+"""As long as there are fewer timers, the cancelled ones among them are left until their time comes."""
+
+
+class ScheduledTimer:
+    """One thing to do; `cancel` may be called at any time, also afterwards."""
+
+    __slots__ = ("callback", "deadline", "number")
+
+    def __init__(self, deadline: float, number: int, callback: Callable[[float], None]) -> None:
+        self.deadline = deadline
+        self.number = number
+        self.callback: Callable[[float], None] | None = callback
+
+    def __lt__(self, other: ScheduledTimer) -> bool:
+        return (self.deadline, self.number) < (other.deadline, other.number)
+
+    def cancel(self) -> None:
+        self.callback = None
+
+
+class Timers:
+    """A heap of timers and the task that calls them (`run`). `on_bug` is handed what callbacks raise."""
+
+    def __init__(self, on_bug: Callable[[Exception], None]) -> None:
+        self._on_bug = on_bug
+        self._heap: list[ScheduledTimer] = []
+        self._sweep_at = SWEEP_FROM
+        self._count = 0
+        self._scope = trio.CancelScope()
+
+    def __len__(self) -> int:
+        """How many timers are kept, cancelled ones included."""
+        return len(self._heap)
+
+    def call_at(self, deadline: float, callback: Callable[[float], None]) -> ScheduledTimer:
+        """Call `callback(now)` as soon as trio's clock has passed `deadline` (seconds)."""
+        if len(self._heap) >= self._sweep_at:
+            self._sweep()
+        self._count += 1
+        timer = ScheduledTimer(deadline, self._count, callback)
+        heapq.heappush(self._heap, timer)
+        if self._heap[0] is timer:
+            self._scope.deadline = deadline  # wakes the task if it sleeps for something later
+        return timer
+
+    def call_after(self, delay: float, callback: Callable[[float], None]) -> ScheduledTimer:
+        """Call `callback(now)` in `delay` seconds."""
+        return self.call_at(trio.current_time() + delay, callback)
+
+    async def run(self) -> None:
+        """Call timers for ever."""
+        while True:
+            with trio.CancelScope() as self._scope:
+                self._scope.deadline = self._next_deadline()
+                await trio.sleep_forever()
+            while self._call_next(trio.current_time()):
+                await trio.lowlevel.checkpoint()
+
+    def _call_next(self, now: float) -> bool:
+        """Call the first timer that is due; whether there was one."""
+        if self._next_deadline() > now:
+            return False
+        timer = heapq.heappop(self._heap)
+        callback, timer.callback = timer.callback, None
+        assert callback is not None
+        try:
+            callback(now)
+        except Exception as error:
+            self._on_bug(error)
+        return True
+
+    def _sweep(self) -> None:
+        """Forget the cancelled ones: every move leaves one, and a limit may be hours."""
+        self._heap = [timer for timer in self._heap if timer.callback is not None]
+        heapq.heapify(self._heap)
+        self._sweep_at = max(SWEEP_FROM, 2 * len(self._heap))
+
+    def _next_deadline(self) -> float:
+        heap = self._heap
+        while heap and heap[0].callback is None:
+            heapq.heappop(heap)
+        return heap[0].deadline if heap else inf

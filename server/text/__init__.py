@@ -1,0 +1,1 @@
+"""Text for people: escaping, width, numbers with their nouns."""

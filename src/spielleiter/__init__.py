@@ -1,0 +1,1 @@
+"""A local game server for the Software-Challenge, with clients, matches and a command line."""

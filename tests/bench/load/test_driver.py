@@ -1,0 +1,265 @@
+"""The driver against a server that says exactly what a test has it say."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import socket
+import subprocess
+from collections.abc import Callable, Iterator
+from time import perf_counter
+
+import pytest
+
+from spielleiter.bench.load.driver import Driver, Game
+from spielleiter.bench.load.gate import Gate
+from spielleiter.bench.load.plan import Plan, PlannedGame
+from spielleiter.bench.load.scripts import ROOM
+from spielleiter.bench.subject import end, start_python
+from tests.patience import PATIENCE
+
+ROOM_ID = "11111111-2222-4333-8444-555555555555"
+PREPARED = (
+    f'\n  <prepared roomId="{ROOM_ID}">\n    <reservation>one</reservation>\n    <reservation>two</reservation>\n'
+    "  </prepared>"
+).encode()
+REQUEST = '<data class="moveRequest"/>\n  </room>'
+POSITION = b"\n  <room>\n    <data><state>" + b"x" * 20_000 + b"</state>\n    </data>\n  </room>"
+RESULT = b'\n  <room>\n    <data class="result">\n    </data>\n  </room>\n  <left/>'
+SCRIPT = PlannedGame((0, 1, 1), tuple(f'<room roomId="{ROOM}">{number}</room>' for number in range(3)))
+
+
+def packet(number: int) -> bytes:
+    return f'<room roomId="{ROOM_ID}">{number}</room>'.encode()
+
+
+class Server:
+    """The other end of everything the driver connects."""
+
+    def __init__(self) -> None:
+        self.listening = socket.create_server(("127.0.0.1", 0))
+        self.listening.settimeout(PATIENCE)
+        self.accepted: list[socket.socket] = []
+
+    @property
+    def port(self) -> int:
+        port: int = self.listening.getsockname()[1]
+        return port
+
+    def accept(self) -> socket.socket:
+        sock, _ = self.listening.accept()
+        sock.settimeout(PATIENCE)
+        self.accepted.append(sock)
+        return sock
+
+    def close(self) -> None:
+        for sock in (self.listening, *self.accepted):
+            sock.close()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    server = Server()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def driver(server: Server) -> Iterator[Driver]:
+    driver = Driver(Plan(server.port, "swc_test", REQUEST, (SCRIPT,), 1, observers=1))
+    yield driver
+    driver.finish()
+    driver.close()
+
+
+def until(driver: Driver, is_done: Callable[[], bool]) -> None:
+    deadline = perf_counter() + PATIENCE
+    while not is_done():
+        assert perf_counter() < deadline
+        driver.turn(0.1)
+
+
+def begun(driver: Driver, server: Server) -> tuple[Game, socket.socket, list[socket.socket], socket.socket]:
+    """A game whose players have come; the administrator's connection, the players' and the observer's."""
+    administrator = server.accept()
+    game = Game(driver, 0)
+    driver.games.append(game)
+    observer = server.accept()
+    administrator.sendall(b"<protocol>" + PREPARED[:50])
+    driver.turn(1)
+    assert game.seats == ()
+    administrator.sendall(PREPARED[50:])
+    until(driver, lambda: len(game.seats) == 2)
+    return game, administrator, [server.accept(), server.accept()], observer
+
+
+def test_a_game_is_prepared_joined_and_observed(driver: Driver, server: Server) -> None:
+    _, administrator, players, observer = begun(driver, server)
+    told = administrator.recv(4096)
+    assert told.startswith(b'<protocol>\n  <authenticate password="examplepassword"/>\n  <prepare gameType="swc_test">')
+    assert told.count(b'<slot displayName="0" canTimeout="true" reserved="true"/>') == 2
+    assert [each.recv(4096) for each in players] == [
+        b'<protocol>\n  <joinPrepared reservationCode="%s"/>' % code for code in (b"one", b"two")
+    ]
+    assert observer.recv(4096).endswith(b'\n  <observe roomId="%s"/>' % ROOM_ID.encode())
+
+
+def test_moves_are_sent_when_requests_are_complete(driver: Driver, server: Server) -> None:
+    game, _, (one, two), _ = begun(driver, server)
+    for each in (one, two):
+        each.recv(4096)
+    two.sendall(b'<protocol>\n  <joined/>\n  <data class="welcomeMessage" color="ONE"/>' + POSITION + REQUEST.encode())
+    until(driver, lambda: game.ply == 1)  # who was asked first is who begins, whoever had come first
+    assert two.recv(4096) == packet(0)
+    one.sendall(POSITION + REQUEST.encode()[:9])
+    for _ in range(3):
+        driver.turn(0.01)
+    assert game.ply == 1
+    one.sendall(REQUEST.encode()[9:])
+    until(driver, lambda: game.ply == 2)
+    assert one.recv(4096) == packet(1)
+    one.sendall(POSITION)
+    one.sendall(REQUEST.encode())
+    until(driver, lambda: game.ply == 3)
+    assert one.recv(4096) == packet(2)
+    assert [len(ply) for ply in driver.latencies] == [0, 1, 1, 0]
+    assert all(seconds > 0 for ply in driver.latencies for seconds in ply)
+    assert len(driver.start_times) == 1
+    assert driver.moves == 3
+
+
+def play_through(driver: Driver, game: Game, players: list[socket.socket]) -> None:
+    for ply, seat in enumerate(SCRIPT.seats):
+        players[seat].sendall(POSITION + REQUEST.encode())
+        until(driver, lambda ply=ply: game.ply == ply + 1)  # type: ignore[misc]
+
+
+def test_a_game_that_is_over_is_followed_by_the_next(driver: Driver, server: Server) -> None:
+    game, administrator, players, _ = begun(driver, server)
+    administrator.recv(4096)
+    play_through(driver, game, players)
+    players[1].sendall(POSITION + RESULT[:30])
+    driver.turn(1)
+    players[1].sendall(RESULT[30:])
+    until(driver, lambda: driver.games_over == 1)
+    assert driver.games_broken == 0
+    assert administrator.recv(4096).startswith(b"\n  <prepare ")
+    assert (game.ply, game.seats) == (0, ())
+
+
+def test_a_result_before_the_last_move_is_no_end(driver: Driver, server: Server) -> None:
+    game, _, players, _ = begun(driver, server)
+    players[0].sendall(POSITION + REQUEST.encode())
+    until(driver, lambda: game.ply == 1)
+    players[1].sendall(POSITION + RESULT)
+    until(driver, lambda: driver.games_broken == 1)
+    assert driver.games_over == 0
+
+
+@pytest.mark.parametrize("is_reset", [False, True])
+def test_a_closed_connection_is_no_end(driver: Driver, server: Server, is_reset: bool) -> None:
+    _, _, players, _ = begun(driver, server)
+    if not is_reset:
+        players[0].recv(4096)  # what is unread when a connection is closed resets it
+    players[0].close()
+    until(driver, lambda: driver.games_broken == 1)
+
+
+def test_what_was_cut_off_is_told(driver: Driver, server: Server) -> None:
+    begun(driver, server)
+    assert driver.finish() == {"over": 0, "broken": 0, "cut_off": [ROOM_ID]}
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[], float]:
+    """The driver's clock: a millisecond goes by each time it is read, however busy the machine is."""
+    readings = itertools.count()
+
+    def read() -> float:
+        return next(readings) / 1000
+
+    monkeypatch.setattr("spielleiter.bench.load.driver.perf_counter", read)
+    return read
+
+
+def test_an_interval_counts_only_what_happens_in_it(driver: Driver, server: Server, clock: Callable[[], float]) -> None:
+    game, _, players, _ = begun(driver, server)
+    players[0].sendall(POSITION + REQUEST.encode())
+    until(driver, lambda: game.ply == 1)
+    players[1].sendall(POSITION + REQUEST.encode())
+    now = clock()
+    told = driver.measure(now, now + 0.01)
+    assert told["moves"] == 1
+    assert [len(ply) for ply in told["latencies"]] == [0, 1, 0, 0]
+    assert told["playing"] == 1
+    assert told["longest_wait"] > 0
+    assert told["seconds"] == pytest.approx(0.01, abs=0.002)
+    assert told["start_times"] == []
+
+
+def test_who_still_waits_for_a_game_to_begin_is_counted(driver: Driver, server: Server) -> None:
+    begun(driver, server)
+    now = perf_counter()
+    told = driver.measure(now, now + 0.02)
+    (waited,) = told["start_times"]
+    assert waited >= 0.02
+    assert (told["moves"], told["playing"]) == (0, 0)
+
+
+def test_a_server_that_is_silent_is_not_waited_for_for_ever(
+    driver: Driver, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun(driver, server)
+    driver.turn(0.01)
+    monkeypatch.setattr("spielleiter.bench.load.driver.PATIENCE", 0.01)
+    with pytest.raises(RuntimeError, match="a game hangs"):
+        driver.play()
+
+
+def test_few_moves_at_a_time_go_through_a_gate() -> None:
+    class Playing:
+        def __init__(self, number: int) -> None:
+            self.seats: tuple[int, ...] = (number,)
+            self.moves = 0
+
+        def answer(self, _seat: int) -> None:
+            self.moves += 1
+
+    def arrive(game: Playing) -> None:
+        gate.arrive(game, game.seats[0])  # type: ignore[arg-type]
+
+    gate = Gate()
+    games = [Playing(number) for number in range(4)]
+    for game in games:
+        arrive(game)
+    gate.let_through(2)
+    assert [game.moves for game in games] == [1, 1, 0, 0]
+    gate.let_through(2)
+    assert [game.moves for game in games] == [1, 1, 0, 0]
+    arrive(games[1])
+    gate.let_through(2)
+    assert [game.moves for game in games] == [1, 1, 1, 0]
+    gate.forget(games[0])  # type: ignore[arg-type]
+    games[3].seats = ()  # it has ended since
+    gate.let_through(4)
+    assert [game.moves for game in games] == [1, 2, 1, 0]
+
+
+def test_a_driver_that_nobody_tells_anything_any_more_ends(server: Server) -> None:
+    plan = Plan(server.port, "swc_test", REQUEST, (SCRIPT,), 1)
+    process = start_python(["-m", "spielleiter.bench.load.driver"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(plan.to_json() + "\n")
+        process.stdin.flush()
+        administrator = server.accept()
+        administrator.sendall(PREPARED)
+        players = [server.accept(), server.accept()]
+        players[0].sendall(POSITION + REQUEST.encode())
+        assert json.loads(process.stdout.readline()) == "ready"
+        process.stdin.close()
+        assert json.loads(process.stdout.readline()) == {"over": 0, "broken": 0, "cut_off": [ROOM_ID]}
+        assert process.wait(PATIENCE) == 0
+    finally:
+        end(process)

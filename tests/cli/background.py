@@ -1,0 +1,176 @@
+"""A real server, and players of its own, beside the command under test: in another thread, over real sockets."""
+
+from __future__ import annotations
+
+import io
+import queue
+import socket
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import trio
+from click.testing import CliRunner, Result
+
+from spielleiter.cli.cli import cli
+from spielleiter.client.admin import AdminClient
+from spielleiter.client.player import Player
+from spielleiter.client.strategies import make_responder
+from spielleiter.server.app import Listening, serve
+from spielleiter.server.config.config import Config
+from spielleiter.server.editions import EDITIONS
+from tests.patience import PATIENCE
+
+END = "</protocol>"
+
+
+class _Log(io.StringIO):
+    """Where the server logs to; tells who waits for an event."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._changed = threading.Condition()
+        self._actions: list[tuple[str, Callable[[], None]]] = []
+
+    def write(self, text: str) -> int:
+        written = super().write(text)
+        with self._changed:
+            self._changed.notify_all()
+        for known in [each for each in self._actions if each[0] in text]:
+            self._actions.remove(known)
+            known[1]()
+        return written
+
+    def call_when(self, text: str, action: Callable[[], None]) -> None:
+        self._actions.append((text, action))
+
+    def wait_for(self, text: str) -> None:
+        with self._changed:
+            assert self._changed.wait_for(lambda: text in self.getvalue(), timeout=PATIENCE), f"no {text} was logged"
+
+
+class BackgroundServer:
+    """`port` is where it listens; whatever else is started here ends with it."""
+
+    def __init__(self, port: int, start: Callable[[Callable[[], Awaitable[None]]], None], log: _Log) -> None:
+        self.port = port
+        self._start = start
+        self._log = log
+
+    @property
+    def log(self) -> str:
+        return self._log.getvalue()
+
+    def wait_for(self, event: str) -> None:
+        """Wait until the server has logged this event."""
+        self._log.wait_for(f'"event": "{event}"')
+
+    def when(self, event: str, action: Callable[[], None]) -> None:
+        """Call `action` once, when the server logs this event."""
+        self._log.call_when(f'"event": "{event}"', action)
+
+    def add_player(
+        self,
+        strategy: str = "first",
+        *,
+        reservation: str | None = None,
+        seed: int = 1,
+        edition: str = next(iter(EDITIONS)),
+    ) -> None:
+        """Let a built-in player join and play beside the test."""
+        chosen = EDITIONS[edition]
+
+        async def play() -> None:
+            async with Player.connect(port=self.port, dialect=chosen.dialect) as player:
+                await (player.join(chosen.game_type) if reservation is None else player.join_prepared(reservation))
+                await player.play_with(make_responder(strategy, seed=seed))
+
+        self._start(play)
+
+    def administer(self, act: Callable[[AdminClient], Awaitable[None]]) -> None:
+        """Let an administrator act beside the test."""
+
+        async def administer() -> None:
+            async with AdminClient.connect(port=self.port) as admin:
+                await act(admin)
+
+        self._start(administer)
+
+    def run(self, *arguments: str) -> Result:
+        """`spielleiter ARGUMENTS --port ...` to its end."""
+        return run(*arguments, "--port", str(self.port))
+
+
+@contextmanager
+def scripted_server(*said: str, after: str = "<protocol>") -> Iterator[int]:
+    """The port of a server that says this, on one connection after the other, as soon as it hears `after`.
+
+    What is said may hold the end of the stream; else that comes after the client's.
+    """
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        for packets in said:
+            connection, _address = listener.accept()
+            with connection:
+                heard = b""
+                while after.encode() not in heard:
+                    heard += connection.recv(4096)
+                connection.sendall(f"<protocol>{packets}".encode())
+                while END not in packets and END.encode() not in heard and (piece := connection.recv(4096)):
+                    heard += piece
+                connection.sendall(b"" if END in packets else END.encode())
+                connection.shutdown(socket.SHUT_WR)
+                while connection.recv(4096):
+                    pass
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    with listener:
+        yield listener.getsockname()[1]
+        thread.join(timeout=PATIENCE)
+
+
+def run(*arguments: str, **more: Any) -> Result:
+    """`spielleiter ARGUMENTS` to its end, in this process; errors that are bugs come out."""
+    return CliRunner(catch_exceptions=False).invoke(cli, arguments, prog_name="spielleiter", **more)
+
+
+@contextmanager
+def background_server(**settings: Any) -> Iterator[BackgroundServer]:
+    """A server with these settings, on a free port; stopped, and its thread joined, in the end."""
+    limits = {"soft_timeout": PATIENCE, "hard_timeout": PATIENCE}
+    config = Config(**{"port": 0, "seed": 1, "grace": 0.0, "log_format": "json", **limits, **settings})
+    log = _Log()
+    ready: queue.Queue[tuple[int, Callable[..., None], Callable[[], None]]] = queue.Queue()
+
+    async def main() -> None:
+        stop = trio.Event()
+        token = trio.lowlevel.current_trio_token()
+        async with trio.open_nursery() as players:
+            async with trio.open_nursery() as serving:
+                listening: Listening = await serving.start(partial(_serve, config, stop, log))
+                ready.put(
+                    (
+                        listening.addresses[0][1],
+                        lambda play: token.run_sync_soon(players.start_soon, play),
+                        lambda: token.run_sync_soon(stop.set),
+                    )
+                )
+            players.cancel_scope.cancel()
+
+    thread = threading.Thread(target=trio.run, args=(main,), daemon=True)
+    thread.start()
+    port, start, stop = ready.get(timeout=PATIENCE)
+    try:
+        yield BackgroundServer(port, start, log)
+    finally:
+        stop()
+        thread.join(timeout=PATIENCE)
+        assert not thread.is_alive(), "the server does not stop"
+
+
+async def _serve(config: Config, stop: trio.Event, log: _Log, *, task_status: trio.TaskStatus[Listening]) -> None:
+    await serve(config, stop=stop, log_file=log, task_status=task_status)

@@ -1,0 +1,46 @@
+"""What tests of the commands share."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from pathlib import Path
+
+import pytest
+
+import spielleiter.match.runner
+from spielleiter.client.editions import DEFAULT_GAME_TYPE
+from spielleiter.game.api import State
+from spielleiter.match.plan import PlannedGame
+from spielleiter.match.records.game_record import GameRecord
+from spielleiter.match.setup import MatchSetup
+from spielleiter.protocol.messages import Memento
+from spielleiter.server.editions import choose_editions
+from spielleiter.server.record.replay import encode_replay
+from tests.cli.tournaments import STRENGTH
+from tests.match.sample_records import game
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    """A list of eight openings, of turns 0 and 1 in turn."""
+    edition = choose_editions({}, {})[DEFAULT_GAME_TYPE]
+    state: State = edition.game.new_state(random.Random(1))
+    begun = state.play(next(iter(state.generate_legal_moves())))
+    (tmp_path / "one.xml").write_bytes(encode_replay(edition.dialect, "room", [Memento(state), Memento(begun)]))
+    (tmp_path / "book.txt").write_text("one.xml 0\none.xml 1\n" * 4)
+    return tmp_path / "book.txt"
+
+
+@pytest.fixture
+def faults(monkeypatch: pytest.MonkeyPatch) -> dict[str, GameRecord]:
+    """The stronger program wins; but a program's first game is what stands here under its name."""
+    made_up: dict[str, GameRecord] = {}
+
+    async def play_game(setup: MatchSetup, planned: PlannedGame, _folder: Path, *_more: object) -> GameRecord:
+        first, second = setup.names
+        record = made_up.pop(first, None) or game(planned.game, 0 if STRENGTH[first] > STRENGTH[second] else 1)
+        return dataclasses.replace(record, game=planned.game, names=setup.names, pair=planned.pair, seats=planned.seats)
+
+    monkeypatch.setattr(spielleiter.match.runner, "play_game", play_game)
+    return made_up

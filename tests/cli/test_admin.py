@@ -1,0 +1,338 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from spielleiter.cli.admin import admin
+from spielleiter.client.admin import AdminClient
+from spielleiter.protocol.messages import Memento
+from spielleiter.server.editions import EDITIONS
+from tests.cli.background import BackgroundServer, background_server, run, scripted_server
+
+
+def _prepare(server: BackgroundServer, *arguments: str) -> tuple[str, list[str]]:
+    value = json.loads(server.run("admin", "prepare", "--json", *arguments).stdout)
+    return value["roomId"], value["reservations"]
+
+
+def _events(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_alone_it_shows_what_there_is() -> None:
+    result = run("admin")
+    assert result.exit_code == 0
+    assert "  prepare " in result.stdout
+
+
+def test_reservation_codes_stand_alone_on_standard_output() -> None:
+    with background_server() as server:
+        result = server.run("admin", "prepare")
+    assert result.exit_code == 0
+    first, second = result.stdout.splitlines()
+    assert len(first) == len(second) == 36
+    assert result.stderr.startswith("room ")
+
+
+def test_a_room_is_prepared_as_it_is_asked_for() -> None:
+    with background_server() as server:
+        room, codes = _prepare(server, "--slot", "Alice", "--slot", "Bob", "--pause", "--no-timeout", "--open")
+        assert codes == []
+        assert f'"room": "{room}"' in server.log
+
+
+def test_a_game_is_watched_stepped_and_ended() -> None:
+    """The whole of it: a paused game goes one step, then on, and ends by a move against the rules."""
+    with background_server() as server:
+        room, codes = _prepare(server, "--slot", "Alice", "--slot", "Bob & Co", "--pause")
+        server.add_player("first", reservation=codes[0])
+        server.add_player("illegal", reservation=codes[1])
+        server.wait_for("game_started")
+        assert server.run("admin", "step", room).exit_code == 0
+        server.wait_for("game_stepped")
+        resumed = server.run("admin", "resume", room, "--json")
+        assert json.loads(resumed.stdout) == {"roomId": room, "accepted": True}
+        server.wait_for("game_ended")
+        again = server.run("admin", "pause", room)
+    assert (again.exit_code, again.stderr) == (
+        1,
+        (
+            f"spielleiter: Couldn't find a room with id {room}; "
+            "its game may be over; `spielleiter admin status` lists the rooms there are\n"
+        ),
+    )
+
+
+@pytest.mark.parametrize("form", ["--json", "--raw", ""])
+def test_a_game_is_observed_to_its_end(form: str) -> None:
+    with background_server() as server:
+        room, codes = _prepare(server, "--slot", "Alice", "--slot", "Bob & Co")
+        server.add_player("first", reservation=codes[0])
+        server.when("observer_joined", lambda: server.add_player("illegal", reservation=codes[1]))
+        result = server.run("admin", "observe", room, *([form] if form else []))
+    assert result.exit_code == 0
+    if form == "--raw":
+        assert result.stdout_bytes.startswith(f'<protocol>\n  <observed roomId="{room}"/>\n  <room '.encode())
+        assert result.stdout_bytes.endswith(f'\n  <left roomId="{room}"/>\n</protocol>'.encode())
+    elif form == "--json":
+        events = _events(result.stdout)
+        assert [event["event"] for event in events] == ["state", "state", "error", "result", "left"]
+        assert {event["roomId"] for event in events} == {room}
+        assert (events[0]["turn"], events[0]["points"], events[0]["lastMove"]) == (0, [[0], [0]], None)
+        assert events[1]["lastMove"].startswith("BLUE PENTO_")
+        assert events[2]["message"].startswith("Ungueltiger Zug von 'Bob & Co'")
+        assert (events[3]["winners"], events[3]["points"]) == ([0], [[5], [0]])
+        assert events[3]["causes"] == ["REGULAR", "RULE_VIOLATION"]
+        assert events[3]["names"] == ["Alice", "Bob & Co"]
+    else:
+        lines = result.stdout.splitlines()
+        assert lines[0] == "turn   0  round  1      0:0  the game begins"
+        assert lines[1].startswith("turn   1  round  1      5:0  BLUE PENTO_")
+        assert lines[2].startswith("error: Ungueltiger Zug")
+        assert lines[3].startswith("over: Alice wins 5:0; Bob & Co: RULE_VIOLATION ")
+        assert len(lines) == 4
+
+
+@pytest.mark.parametrize("form", ["--json", ""])
+def test_pauses_are_told(form: str) -> None:
+    with background_server() as server:
+        room, codes = _prepare(server, "--pause")
+
+        async def go_on_and_stop(admin: AdminClient) -> None:
+            await admin.resume(room)
+            await admin.pause(room)
+            await admin.cancel(room)
+
+        server.add_player("silent", reservation=codes[0])
+        server.add_player("silent", reservation=codes[1])
+        server.wait_for("game_started")
+        server.when("observer_joined", lambda: server.administer(go_on_and_stop))
+        result = server.run("admin", "observe", room, *([form] if form else []))
+    assert result.exit_code == 0
+    if form:
+        told = [event["paused"] for event in _events(result.stdout) if event["event"] == "paused"]
+        assert told == [False, True]
+    else:
+        assert [line for line in result.stdout.splitlines() if line in {"paused", "goes on"}] == ["goes on", "paused"]
+        assert "over: a draw 0:0" in result.stdout
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_every_edition_is_administered(edition: str) -> None:
+    game_type = EDITIONS[edition].game_type
+    with background_server(editions={game_type: edition}) as server:
+        form = ("--edition", edition)
+        room, codes = _prepare(server, "--slot", "Alice", "--slot", "Bob", *form)
+        server.add_player("first", reservation=codes[0], edition=edition)
+        server.when("observer_joined", lambda: server.add_player("illegal", reservation=codes[1], edition=edition))
+        watched = server.run("admin", "observe", room, *form)
+        again = server.run("admin", "pause", room, *form)
+    assert watched.exit_code == 0
+    assert watched.stdout.splitlines()[-1].startswith("over: Alice wins ")
+    assert again.exit_code == 1
+
+
+@pytest.mark.parametrize("form", ["", "--json"])
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_the_season_of_a_room_need_not_be_named(edition: str, form: str) -> None:
+    with background_server(editions={EDITIONS[edition].game_type: edition}) as server:
+        room, codes = _prepare(server, "--slot", "Alice", "--slot", "Bob", "--pause", "--edition", edition)
+        server.add_player("first", reservation=codes[0], edition=edition)
+        server.add_player("illegal", reservation=codes[1], edition=edition)
+        server.wait_for("game_started")
+        server.when("observer_joined", lambda: server.administer(lambda admin: admin.resume(room)))
+        watched = server.run("admin", "observe", room, *([form] if form else []))
+    assert (watched.exit_code, watched.stderr) == (0, "")
+    if form:
+        events = _events(watched.stdout)
+        assert [event["event"] for event in events][-2:] == ["result", "left"]
+        assert events[-2]["winners"] == [0]
+    else:
+        assert watched.stdout.splitlines()[-1].startswith("over: Alice wins ")
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_game_of_any_season_is_stopped_stepped_and_ended(edition: str) -> None:
+    with background_server(editions={EDITIONS[edition].game_type: edition}) as server:
+        room, codes = _prepare(server, "--edition", edition)
+        for code in codes:
+            server.add_player("silent", reservation=code, edition=edition)
+        server.wait_for("game_started")
+        told = [server.run("admin", command, room) for command in ("pause", "step", "resume", "cancel")]
+        assert [(each.exit_code, each.output) for each in told] == [(0, "")] * 4
+        server.wait_for("game_ended")
+
+
+@pytest.mark.parametrize("form", ["", "--json", "--raw"])
+def test_a_room_that_is_closed_without_a_result_is_a_failure(form: str) -> None:
+    with scripted_server('<observed roomId="r"/><left roomId="r"/>', after="<observe") as port:
+        result = run("admin", "observe", "r", "-p", str(port), *([form] if form else []))
+    assert result.exit_code == 1
+    assert result.stderr == "spielleiter: room r was closed without a result\n"
+    if form == "--json":
+        assert _events(result.stdout) == [{"event": "left", "roomId": "r"}]
+
+
+def test_a_season_that_was_named_wrongly_is_told() -> None:
+    with background_server() as server:
+        room, codes = _prepare(server)
+        server.add_player("first", reservation=codes[0])
+        server.when("observer_joined", lambda: server.add_player("illegal", reservation=codes[1]))
+        result = server.run("admin", "observe", room, "--edition", "hase-und-igel-2018")
+    assert result.exit_code == 1
+    assert result.stderr == (
+        f"spielleiter: room {room} was closed without a result that hase-und-igel-2018 can read; leave out --edition\n"
+    )
+
+
+def test_a_server_that_says_goodbye_may_be_another_seasons() -> None:
+    """As release 18.2.6 does, which knows no attribute password."""
+    with scripted_server(*["<sc.protocol.responses.CloseConnection/>"] * 2) as port:
+        told = [
+            run("admin", "cancel", "r", "-p", str(port), *more).stderr
+            for more in ((), ("--game", "swc_2018_hase_und_igel"))
+        ]
+    line = "spielleiter: the server said goodbye without giving a reason"
+    assert told == [f"{line}; if this server plays another season, name it with --game or --edition\n", f"{line}\n"]
+
+
+def test_a_position_is_listed_once() -> None:
+    """A step sends the position anew, with the request; who lists events as JSON is told of all of them."""
+    with background_server() as server:
+        room, codes = _prepare(server, "--pause")
+        told: list[int] = []
+        for code in codes:
+            server.add_player("first", reservation=code)
+        server.wait_for("game_started")
+
+        async def step(admin: AdminClient) -> None:
+            events = await admin.observe(room)
+            for _ in range(2):
+                await admin.step(room)
+                turn = None
+                async for event in events:
+                    if isinstance(event, Memento):
+                        told.append(event.state.turn)
+                        if turn not in {None, event.state.turn}:
+                            break
+                        turn = event.state.turn
+            await admin.cancel(room)
+
+        server.when("observer_joined", lambda: server.administer(step))
+        result = server.run("admin", "observe", room)
+    lines = [line for line in result.stdout.splitlines() if line.startswith("turn")]
+    assert len(told) > len(set(told))
+    assert [int(line.split()[1]) for line in lines] == sorted(set(told))
+
+
+def test_every_position_is_drawn_where_it_is_asked_for() -> None:
+    with background_server() as server:
+        room, codes = _prepare(server, "--slot", "Alice", "--slot", "Bob")
+        server.add_player("first", reservation=codes[0])
+        server.when("observer_joined", lambda: server.add_player("illegal", reservation=codes[1]))
+        result = server.run("admin", "observe", room, "--board")
+    lines = result.stdout.splitlines()
+    assert [line[43:].strip() for line in lines if line.startswith(" 0 ")] == ["turn 0, round 1", "turn 1, round 1"]
+    assert lines[-1].startswith("over: Alice wins 5:0")
+
+
+def test_a_season_that_reserves_every_seat_has_no_open_ones() -> None:
+    result = run("admin", "prepare", "--open", "--game", "swc_2018_hase_und_igel")
+    assert result.exit_code == 2
+    assert result.stderr == "spielleiter admin prepare: --open: hase-und-igel-2018 reserves every seat\n"
+
+
+def test_the_help_cuts_no_summary_off() -> None:
+    text = run("admin", "--help", terminal_width=80).stdout
+    commands = text.partition("Commands:\n")[2].splitlines()
+    assert [line.split()[0] for line in commands] == sorted(admin.commands)
+    assert all(line.endswith(".") and not line.endswith("..") for line in commands)
+
+
+@pytest.mark.parametrize("command", ["pause", "resume", "step", "cancel", "observe"])
+def test_an_unknown_room_is_a_failure(command: str) -> None:
+    with background_server() as server:
+        result = server.run("admin", command, "nowhere")
+    assert (result.exit_code, result.stdout, result.stderr) == (
+        1,
+        "",
+        (
+            "spielleiter: Couldn't find a room with id nowhere; "
+            "its game may be over; `spielleiter admin status` lists the rooms there are\n"
+        ),
+    )
+
+
+def test_a_script_is_told_a_refusal_in_the_servers_own_words() -> None:
+    with background_server() as server:
+        result = server.run("admin", "cancel", "nowhere", "--json")
+    words = "sc.api.plugins.exceptions.GameRoomException: Couldn't find a room with id nowhere"
+    assert (result.exit_code, result.stderr) == (1, f"spielleiter: {words}\n")
+
+
+def test_a_wrong_password_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = (
+        "spielleiter: Failed to authenticate as administrator; "
+        "give the server's password with --password or in the variable SPIELLEITER_PASSWORD\n"
+    )
+    with background_server(password="geheim") as server:
+        result = server.run("admin", "prepare", "--password", "falsch")
+        assert (result.exit_code, result.stderr) == (1, line)
+        monkeypatch.setenv("SPIELLEITER_PASSWORD", "geheim")
+        assert server.run("admin", "prepare").exit_code == 0
+        assert "falsch" not in server.log
+
+
+def test_nobody_there_is_a_failure() -> None:
+    result = run("admin", "cancel", "x", "-p", "1")
+    assert (result.exit_code, result.stderr) == (
+        1,
+        (
+            "spielleiter: cannot connect to 127.0.0.1:1 (nobody listens there); "
+            "start a server with `spielleiter serve --port 1`, or name another place with --host and --port\n"
+        ),
+    )
+
+
+@pytest.mark.parametrize("form", ["--json", "--raw"])
+def test_a_board_is_for_people(form: str) -> None:
+    result = run("admin", "observe", "x", form, "--board")
+    assert (result.exit_code, result.stderr) == (
+        2,
+        f"spielleiter admin observe: --board and {form} exclude each other, expected one of them\n",
+    )
+
+
+def test_exact_bytes_and_json_exclude_each_other() -> None:
+    result = run("admin", "observe", "x", "--raw", "--json")
+    assert (result.exit_code, result.stderr) == (
+        2,
+        "spielleiter admin observe: --raw and --json exclude each other, expected one of them\n",
+    )
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_the_status_is_shown(edition: str) -> None:
+    with background_server(editions={EDITIONS[edition].game_type: edition}) as server:
+        room, _ = _prepare(server, "--slot", "Alice", "--edition", edition, *["--slot", "Bob"])
+        server.wait_for("connection_closed")
+        shown = server.run("admin", "status", "--edition", edition)
+        told = server.run("admin", "status", "--edition", edition, "--json")
+    assert (shown.exit_code, told.exit_code) == (0, 0)
+    assert shown.stdout.splitlines()[1:3] == [
+        "rooms: 1 open, 0 running, 0 paused",
+        f"  {room}  {edition}  open, turn 0  Alice (free) : Bob (free)",
+    ]
+    report = json.loads(told.stdout)
+    assert report["roomCounts"] == {"open": 1, "running": 0, "paused": 0}
+    assert report["connections"][-1]["isAdmin"] is True
+    assert report["closed"][0]["reason"] == "goodbye"
+
+
+def test_the_status_is_for_administrators() -> None:
+    with background_server() as server:
+        result = server.run("admin", "status", "--password", "falsch")
+    assert result.exit_code == 1
+    assert "Failed to authenticate" in result.stderr

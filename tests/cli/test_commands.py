@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import errno
+import sys
+
+import click
+import pytest
+import trio
+from click.testing import CliRunner
+
+from spielleiter.cli.commands import Failure, LazyGroup, Misuse, fitted, run_async, show_help_alone, tell
+from tests.cli.terminal import pty, seen
+
+_CALLS: list[str] = []
+
+
+@click.command()
+@click.argument("what")
+def fail(what: str) -> None:
+    """Fails in several ways."""
+    _CALLS.append(what)
+    raise {
+        "failure": Failure("went\nwrong"),
+        "misuse": Misuse("asked wrongly"),
+        "usage": click.UsageError("not like this"),
+        "interrupt": KeyboardInterrupt(),
+        "exit": click.exceptions.Exit(7),
+        "machine": PermissionError(errno.EACCES, "Permission denied", "there/file"),
+        "disk": OSError(errno.ENOSPC, "No space left on device"),
+    }[what]
+
+
+@click.group(
+    cls=LazyGroup,
+    lazy={"fail": (f"{__name__}:fail", "Fails."), "late": ("no.such.module:x", "Not imported by the help.")},
+    invoke_without_command=True,
+)
+@click.pass_context
+def group(context: click.Context) -> None:
+    """Several commands."""
+    show_help_alone(context)
+
+
+@pytest.mark.parametrize(
+    ("what", "code", "line"),
+    [
+        ("failure", 1, "tool: went wrong\n"),
+        ("misuse", 2, "tool: asked wrongly\n"),
+        ("usage", 2, "tool fail: not like this\n"),
+        ("interrupt", 130, ""),
+        ("machine", 1, "tool: there/file: Permission denied\n"),
+        ("disk", 1, "tool: No space left on device\n"),
+        ("exit", 7, ""),
+    ],
+)
+def test_a_failure_is_one_line_and_a_code(what: str, code: int, line: str) -> None:
+    result = CliRunner().invoke(group, ["fail", what], prog_name="tool")
+    assert (result.exit_code, result.stderr.lstrip("\n")) == (code, line)
+
+
+def test_an_unknown_command_is_named() -> None:
+    result = CliRunner().invoke(group, ["nonsense"], prog_name="tool")
+    assert result.exit_code == 2
+    assert result.stderr == "tool: No such command 'nonsense'.\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "near"),
+    [(["fial"], "'fail'"), (["laet"], "'late'"), (["--hlep"], "'--help'"), (["fail", "x", "--hlp"], "'--help'")],
+)
+def test_what_is_misspelt_is_answered_with_what_is_near(arguments: list[str], near: str) -> None:
+    result = CliRunner().invoke(group, arguments, prog_name="tool")
+    assert result.exit_code == 2
+    assert result.stderr.endswith(f"Did you mean {near}?\n")
+    assert "no.such" not in sys.modules
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"]])
+def test_the_help_names_commands_without_importing_them(arguments: list[str]) -> None:
+    result = CliRunner().invoke(group, arguments, prog_name="tool")
+    assert result.exit_code == 0
+    assert "fail  Fails." in result.stdout
+    assert "late  Not imported by the help." in result.stdout
+    assert "no.such" not in sys.modules
+
+
+def test_run_async_gives_the_value() -> None:
+    async def main() -> int:
+        await trio.lowlevel.checkpoint()
+        return 3
+
+    assert run_async(main) == 3
+
+
+async def _raise(error: BaseException) -> None:
+    raise error
+
+
+@pytest.mark.parametrize("error", [LookupError("x"), KeyboardInterrupt()])
+def test_run_async_raises_what_was_raised_in_nurseries(error: BaseException) -> None:
+    async def main() -> None:
+        async with trio.open_nursery() as outer, trio.open_nursery() as inner:
+            outer.start_soon(trio.sleep_forever)
+            inner.start_soon(_raise, error)
+
+    with pytest.raises(type(error)):
+        run_async(main)
+
+
+def test_run_async_does_not_choose_among_several_errors() -> None:
+    async def main() -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_raise, LookupError("x"))
+            nursery.start_soon(_raise, ValueError("y"))
+
+    with pytest.raises(ExceptionGroup) as group_:
+        run_async(main)
+    assert group_.group_contains(LookupError)
+    assert group_.group_contains(ValueError)
+
+
+LONG = "lost as player 1, 0:10; player 1: RULE_VIOLATION the piece is placed already"
+
+
+def test_a_line_that_is_too_wide_for_the_terminal_is_divided_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pty(columns=40) as terminal:
+        monkeypatch.setattr(sys, "stdout", terminal.file)
+        tell(LONG)
+        tell("        came: the process ended with exit code 1")
+        tell("a short line")
+        assert seen(terminal.end(), 40, 24) == [
+            "lost as player 1, 0:10; player 1:",
+            "  RULE_VIOLATION the piece is placed",
+            "  already",
+            "        came: the process ended with",
+            "          exit code 1",
+            "a short line",
+        ]
+
+
+def test_a_line_with_wide_characters_is_divided_where_the_terminal_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pty(columns=40) as terminal:
+        monkeypatch.setattr(sys, "stdout", terminal.file)
+        tell("日本語の名前です: +3 =0 -1, points 117.5")
+        assert seen(terminal.end(), 40, 24) == ["日本語の名前です: +3 =0 -1, points", "  117.5"]
+
+
+def test_a_command_to_copy_is_not_divided() -> None:
+    with pty(columns=40) as terminal:
+        line = fitted("nobody listens there; start a server with `spielleiter serve --port 1`", terminal.file)
+    assert line.splitlines() == ["nobody listens there; start a server", "  with `spielleiter serve --port 1`"]
+
+
+def test_a_word_that_is_wider_than_the_terminal_stays_whole() -> None:
+    with pty(columns=10) as terminal:
+        assert fitted("report: " + "x" * 20, terminal.file) == "report:\n  " + "x" * 20
+
+
+def test_where_there_is_no_terminal_a_line_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    tell(LONG * 5)
+    assert capsys.readouterr().out == LONG * 5 + "\n"

@@ -1,0 +1,65 @@
+"""The real command, asked as a shell asks it when the Tab key is pressed."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from spielleiter.game.blokus.polyomino import PENTOMINOES
+from spielleiter.server.editions import EDITIONS
+from tests.patience import PATIENCE
+
+ROOT = Path(__file__).parents[2]
+START = "import sys; from spielleiter.cli import main; sys.argv = ['spielleiter']; main()"
+
+
+def ask(instruction: str, words: list[str], number: int | None = None) -> str:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("SPIELLEITER_")}
+    environment |= {
+        "_SPIELLEITER_COMPLETE": instruction,
+        "COMP_LINE": " ".join(words),
+        "COMP_WORDS": " ".join(words),
+        "COMP_CWORD": str(len(words) - 1) if number is None else words[number],
+        "PYTHONPATH": str(ROOT),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", START], env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+    assert done.stderr == ""
+    return done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "values"),
+    [
+        (["serve", "--start-piece", "PENTO_"], {shape.name for shape in PENTOMINOES}),
+        (["play", "--edition", "b"], {name for name in EDITIONS if name.startswith("b")}),
+        (["play", "--game", "s"], {edition.game_type for edition in EDITIONS.values()}),
+        (["serve", "--edition", "s"], {f"{each.game_type}={each.name}" for each in EDITIONS.values()}),
+        (["bor"], {"borrow"}),
+    ],
+)
+def test_bash_is_given_the_values(words: list[str], values: set[str]) -> None:
+    lines = ask("bash_complete", ["spielleiter", *words]).splitlines()
+    assert {line.removeprefix("plain,") for line in lines} == values
+
+
+@pytest.mark.slow
+def test_zsh_and_fish_are_given_descriptions_too() -> None:
+    words = ["spielleiter", "play", "--strategy", "first"]
+    assert ask("zsh_complete", words).splitlines() == ["plain", "first", "always the first legal move"]
+    told = ask("fish_complete", words, -1)  # click has changed what stands between them
+    assert re.split(r"[,\t\n]", told.strip()) == ["plain", "first", "always the first legal move"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_every_shell_has_a_script(shell: str) -> None:
+    script = ask(f"{shell}_source", ["spielleiter"])
+    assert f"_SPIELLEITER_COMPLETE={shell}_complete" in script

@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+import pytest
+
+from spielleiter.cli.conditions import NAMES, conditions_of
+from spielleiter.cli.match import match_command
+from spielleiter.cli.tournament import tournament
+from spielleiter.match.records.traces import Keep
+from spielleiter.match.runner import Conditions
+
+
+@pytest.mark.parametrize("command", [match_command, tournament], ids=["match", "tournament"])
+def test_both_commands_have_the_options_with_the_runners_defaults(command: object) -> None:
+    options = {parameter.name: parameter for parameter in command.params}  # type: ignore[attr-defined]
+    assert set(NAMES) <= set(options)
+    assert Conditions(**conditions_of({name: options[name].default for name in NAMES})) == Conditions()
+
+
+def test_what_was_chosen_is_what_the_runner_does() -> None:
+    chosen = Conditions(**conditions_of({"keep": "failed", "restart": "never"}))
+    assert (chosen.keep, chosen.is_restarting) == (Keep.FAILED, False)

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import spielleiter.server.app
+from spielleiter.game.blokus.bitboard import SIZE
+from spielleiter.server.config.config import Config
+from spielleiter.server.errors import StartError
+from tests.cli.background import run
+from tests.patience import PATIENCE
+
+
+def test_a_game_is_played_and_its_board_shown() -> None:
+    result = run("demo", "--first", "first", "--second", "illegal", "--seed", "1")
+    assert result.exit_code == 0
+    first, *board, last = result.stdout.splitlines()
+    assert first.startswith("server on 127.0.0.1:")
+    assert len(board) == SIZE + 1
+    assert "".join(row[3:43] for row in board).count("B") == 2 * 5
+    assert last.startswith("first wins 5:0; illegal: RULE_VIOLATION ")
+
+
+def test_a_player_that_fails_is_told() -> None:
+    result = run("demo", "--first", "crash", "--second", "first", "--seed", "1")
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[-1] == "this player broke the connection itself"
+
+
+def test_any_edition_can_be_shown() -> None:
+    result = run("demo", "--edition", "blokus-2021-r1", "--first", "first", "--second", "illegal", "--seed", "1")
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[-1].startswith("first wins 5:0; illegal: RULE_VIOLATION ")
+
+
+def test_another_game_is_drawn_as_well() -> None:
+    game = ("--game", "swc_2018_hase_und_igel")
+    result = run("demo", *game, "--first", "hui-random", "--second", "crash", "--seed", "1")
+    assert result.exit_code == 0
+    first, *board, last = result.stdout.splitlines()
+    assert first.endswith("hui-random against crash")
+    assert any(line.startswith("R hui-random: field ") for line in board)
+    assert last.startswith("hui-random wins ")
+
+
+@pytest.mark.parametrize(("option", "boards"), [("--board", 2), ("--no-board", 0)])
+def test_every_position_is_drawn_or_none(option: str, boards: int) -> None:
+    result = run("demo", "--first", "first", "--second", "illegal", "--seed", "1", option)
+    assert result.exit_code == 0
+    assert len(result.stdout.splitlines()) == 2 + boards * (SIZE + 1)
+    assert [line[43:].strip() for line in result.stdout.splitlines() if "round" in line] == [
+        "turn 0, round 1",
+        "turn 1, round 1",
+    ][:boards]
+
+
+def test_a_strategy_for_another_game_is_one_line() -> None:
+    result = run("demo", "--first", "hui-greedy")
+    assert result.exit_code == 2
+    assert result.stderr == "spielleiter demo: the strategy hui-greedy does not play swc_2027_blokus\n"
+
+
+def test_an_unknown_strategy_is_one_line() -> None:
+    result = run("demo", "--second", "clever")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("spielleiter demo: the strategy 'clever' is not known, expected first, random, ")
+
+
+def test_a_server_that_cannot_start_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def serve(*_: object, **__: object) -> None:
+        raise StartError("no port is free")
+
+    monkeypatch.setattr(spielleiter.server.app, "serve", serve)
+    result = run("demo")
+    assert (result.exit_code, result.stderr) == (1, "spielleiter: no port is free\n")
+
+
+@pytest.mark.parametrize(
+    ("players", "has_timeouts"),
+    [((), False), (("--second", "illegal"), False), (("--second", "silent"), True), (("--first", "slow"), True)],
+)
+def test_only_players_that_are_late_on_purpose_are_held_to_time_limits(
+    monkeypatch: pytest.MonkeyPatch, players: tuple[str, ...], has_timeouts: bool
+) -> None:
+    async def serve(config: Config, **_: object) -> None:
+        raise StartError(f"time limits: {config.has_timeouts}")
+
+    monkeypatch.setattr(spielleiter.server.app, "serve", serve)
+    assert run("demo", *players).stderr == f"spielleiter: time limits: {has_timeouts}\n"
+
+
+@pytest.mark.slow
+def test_a_whole_game_is_the_same_for_the_same_seed() -> None:
+    command = [sys.executable, "-m", "spielleiter", "demo", "--seed", "5"]
+    told = [
+        subprocess.run(
+            command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2], timeout=PATIENCE
+        )
+        for _ in range(2)
+    ]
+    boards = [each.stdout.split("\n", 1)[1] for each in told]
+    assert boards[0] == boards[1]
+    assert "greedy wins " in boards[0]
+    assert told[0].stderr == ""

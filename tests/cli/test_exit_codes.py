@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import click
+import pytest
+
+from spielleiter.cli.exit_codes import FAULTS, exit_code, fault_kinds
+from spielleiter.match.records.game_record import CRASH_VERDICTS, TIMEOUT_VERDICTS, Verdict
+from spielleiter.match.runner import End
+from spielleiter.match.summary import summarise
+from tests.match.sample_records import fault, game
+
+NAMES = ("a", "b")
+CRASHES = [fault(number, 0, Verdict.CRASH) for number in range(1, 11)]
+FAILED = game(11, None, verdict=Verdict.SERVER_FAILED, is_counted=False)
+
+
+@pytest.mark.parametrize(
+    ("end", "is_failed", "fail_on", "code"),
+    [
+        (End.INTERRUPTED, True, "any", 130),
+        (End.MACHINE, False, "any", 4),
+        (End.DONE, True, "any", 4),
+        (End.DONE, False, "any", 3),
+        (End.DONE, False, "timeout", 1),
+    ],
+)
+def test_the_first_that_holds_of_interrupted_machine_fault_and_worse(
+    end: End, is_failed: bool, fail_on: str, code: int
+) -> None:
+    records = (*CRASHES, *([FAILED] if is_failed else []))
+    summary = summarise(records, NAMES, 11, None)
+    assert exit_code(end, records, summary, fault_kinds((fail_on,)), "not-worse") == code
+
+
+def test_nothing_is_wrong_where_nothing_was_asked() -> None:
+    records = tuple(CRASHES)
+    assert exit_code(End.DONE, records, summarise(records, NAMES, 10, None), fault_kinds(()), None) == 0
+
+
+def test_faults_are_named_one_by_one_or_with_commas() -> None:
+    wanted = CRASH_VERDICTS | TIMEOUT_VERDICTS
+    assert fault_kinds(("crash", "timeout")) == fault_kinds(("crash, timeout",)) == wanted
+    assert fault_kinds(("any",)) == fault_kinds(FAULTS) > wanted
+
+
+def test_an_unknown_fault_is_misuse() -> None:
+    with pytest.raises(click.UsageError, match="expected crash, timeout, illegal, message, exit, any"):
+        fault_kinds(("crash", "bored"))

@@ -1,0 +1,107 @@
+"""The man page says what the help says, and the unit starts the server with options that exist."""
+
+from __future__ import annotations
+
+import configparser
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from spielleiter.cli.cli import cli
+from spielleiter.cli.manual import commands, line, render, roff
+from spielleiter.cli.serve import serve
+from spielleiter.server.config.config import Config
+from tests.documents import ROOT, read
+from tests.patience import PATIENCE
+
+PAGE = "docs/spielleiter.1"
+UNIT = "docs/spielleiter.service"
+
+
+def test_the_page_in_the_documents_is_up_to_date() -> None:
+    assert render() == read(PAGE), "make man"
+
+
+def test_what_is_shown_line_by_line_fits_into_80_columns() -> None:
+    """Seven of them are the page's indentation."""
+    inside = False
+    for text in read(PAGE).splitlines():
+        inside = text == ".nf" or (inside and text != ".fi")
+        plain = text.replace(r"\(dq", '"').replace("\\", "")
+        assert not inside or len(plain) <= 73, plain
+
+
+def test_the_steps_to_install_the_unit_install_the_page_it_refers_to() -> None:
+    assert unit()["Unit"]["Documentation"] == "man:spielleiter(1)"
+    steps = [text.removeprefix("#   sudo ") for text in read(UNIT).splitlines() if text.startswith("#   sudo ")]
+    copied = {word for step in steps for word in step.split() if word.startswith("docs/")}
+    assert copied == {PAGE, UNIT}
+    assert all((ROOT / path).is_file() for path in copied)
+
+
+def test_every_command_and_every_option_is_in_the_page() -> None:
+    page = render()
+    found = list(commands(cli, click.Context(cli, info_name="spielleiter")))
+    names = [context.command_path.removeprefix("spielleiter ") for _, context in found]
+    assert {"serve", "play", "admin", "admin prepare", "admin status", "bench"} < set(names)
+    for (command, _), name in zip(found, names, strict=True):
+        section = page.partition(f".SS {roff(name)}\n")[2].partition("\n.SS ")[0]
+        options = [each for each in command.params if isinstance(each, click.Option) and not each.hidden]
+        for option in options:
+            assert roff(option.opts[0]) in section
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("a-b", "a\\-b\n"),
+        ("C:\\x", "C:\\ex\n"),
+        (".so this", "\\&.so this\n"),
+        ("'quoted'", "\\&'quoted'\n"),
+        ('say "x"', "say \\(dqx\\(dq\n"),
+    ],
+)
+def test_nothing_of_a_text_is_taken_for_a_command(text: str, written: str) -> None:
+    assert line(text) == written
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("groff") is None, reason="there is no groff here to read the page")
+def test_groff_has_nothing_to_complain_about() -> None:
+    command = ["groff", "-man", "-Tutf8", "-ww", "-P-cbou", str(ROOT / PAGE)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE)
+    assert done.stderr == ""
+    assert "spielleiter serve [OPTIONS]" in done.stdout
+
+
+def unit() -> configparser.ConfigParser:
+    parser = configparser.ConfigParser(interpolation=None, strict=False, delimiters=("=",))
+    parser.optionxform = str  # type: ignore[assignment,method-assign]
+    parser.read_string(read(UNIT))
+    return parser
+
+
+def test_the_unit_starts_the_server_with_options_that_exist() -> None:
+    service = unit()["Service"]
+    program, command, *options = shlex.split(service["ExecStart"])
+    assert (Path(program).name, command) == ("spielleiter", "serve")
+    serve.make_context("serve", options)  # raises what is misspelt
+    assert float(service["TimeoutStopSec"]) > Config().grace + Config().close_timeout
+    assert service["RestartPreventExitStatus"] == "2"
+    assert "AF_UNIX" in service["RestrictAddressFamilies"]  # trio makes a pair of such sockets
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd here to verify the unit")
+def test_systemd_has_nothing_to_complain_about(tmp_path: Path) -> None:
+    program = shlex.split(unit()["Service"]["ExecStart"])[0]
+    copy = tmp_path / "spielleiter.cli.service"
+    copy.write_text(read(UNIT).replace(f"ExecStart={program}", f'ExecStart="{sys.executable}"'), encoding="utf-8")
+    command = ["systemd-analyze", "verify", "--man=no", str(copy)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")

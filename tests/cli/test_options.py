@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from spielleiter.cli.admin import admin
+from spielleiter.cli.check import check
+from spielleiter.cli.cli import cli
+from spielleiter.cli.match import match_command
+from spielleiter.cli.options import TIMEOUTS, chosen_edition, is_given, timeout_options, why_without_effect
+from spielleiter.cli.tournament import tournament
+from spielleiter.match.checking.check import CheckSetup
+from spielleiter.match.setup import Patience
+from spielleiter.server.config.config import Config
+from spielleiter.server.editions import choose_editions
+
+HELPS = {"soft": "A move.", "hard": "No move.", "start": "Start.", "exit": "Exit.", "game": "Game."}
+
+
+def run(*arguments: str, has_to_exit: bool = True) -> tuple[dict[str, Any], set[str], str]:
+    """What a command with all timeouts is given, which of it was asked for, and what is said."""
+    values: dict[str, Any] = {}
+    asked: set[str] = set()
+
+    @click.command()
+    @timeout_options(HELPS, has_to_exit=has_to_exit)
+    @click.option("--word", envvar="WORD_FROM_OUTSIDE")
+    @click.pass_context
+    def command(context: click.Context, /, **options: Any) -> None:
+        values.update(options)
+        asked.update(name for name in options if is_given(context, name))
+
+    done = CliRunner(env={"WORD_FROM_OUTSIDE": "oh"}).invoke(command, list(arguments))
+    assert done.exit_code == (0 if values or "--help" in arguments else 2)
+    return values, asked, done.output
+
+
+def test_defaults_are_those_of_the_server_and_of_matches() -> None:
+    config, patience, setup = Config(), Patience(), CheckSetup("bot", "chess")
+    assert TIMEOUTS["soft"] / 1000 == config.soft_timeout == setup.soft_timeout
+    assert TIMEOUTS["hard"] / 1000 == config.hard_timeout == setup.hard_timeout
+    assert (TIMEOUTS["start"], TIMEOUTS["exit"], TIMEOUTS["game"]) == (patience.start, patience.exit, patience.game)
+    values, asked, _ = run()
+    assert {name: values[f"{name}_timeout"] for name in TIMEOUTS} == TIMEOUTS
+    assert asked == {"word"}
+
+
+def test_a_default_that_is_asked_for_is_given() -> None:
+    values, asked, _ = run("--soft-timeout", "2000", "--game-timeout", "0.5")
+    assert (values["soft_timeout"], values["game_timeout"]) == (2000, 0.5)
+    assert asked == {"soft_timeout", "game_timeout", "word"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "has_to_exit", "is_understood"),
+    [
+        (("--soft-timeout", "1"), True, True),
+        (("--soft-timeout", "0"), True, False),
+        (("--hard-timeout", "0.5"), True, False),
+        (("--start-timeout", "0.5"), True, True),
+        (("--start-timeout", "0"), False, False),
+        (("--game-timeout", "-1"), False, False),
+        (("--exit-timeout", "0"), True, False),
+        (("--exit-timeout", "0"), False, True),
+    ],
+)
+def test_timeouts_have_bounds(arguments: tuple[str, ...], has_to_exit: bool, is_understood: bool) -> None:
+    values, _, _ = run(*arguments, has_to_exit=has_to_exit)
+    assert bool(values) == is_understood
+
+
+def test_help_shows_them_in_the_order_of_the_texts() -> None:
+    _, _, told = run("--help")
+    places = [told.index(f"--{name}-timeout {'MS' if name in {'soft', 'hard'} else 'SECONDS'}") for name in HELPS]
+    assert places == sorted(places)
+    assert all(text in told for text in HELPS.values())
+
+
+@pytest.mark.parametrize("command", [match_command, tournament, check])
+def test_a_file_is_no_folder(command: click.Command, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for option in {"--out", "--resume"} & {name for parameter in command.params for name in parameter.opts}:
+        for place in (str(tmp_path / "file"), os.devnull):
+            done = CliRunner().invoke(command, [option, place])
+            assert done.exit_code == 2
+            assert f"{place} is a file, expected a folder" in done.output
+
+
+@pytest.mark.parametrize(
+    ("game_type", "value", "problem"),
+    [
+        ("swc_2021_blokus", "PENTO_V", None),
+        ("swc_2027_blokus", "PENTO_X", None),
+        ("swc_2021_blokus", "PENTO_X", "startPiece: 'PENTO_X' is not one of"),
+        ("swc_2018_hase_und_igel", "PENTO_V", "swc_2018_hase_und_igel has no option startPiece"),
+    ],
+)
+def test_options_that_a_game_does_not_take_are_known(game_type: str, value: str, problem: str | None) -> None:
+    why = why_without_effect(choose_editions({}, {})[game_type], "startPiece", value)
+    assert (why is None) == (problem is None)
+    assert (why or "").startswith(problem or "")
+
+
+@pytest.mark.parametrize(
+    ("command", "names", "has_to_exit"),
+    [(check, ["soft", "hard", "start", "exit"], True), (match_command, [*TIMEOUTS], False)],
+)
+def test_commands_take_the_timeouts_they_know(command: click.Command, names: list[str], has_to_exit: bool) -> None:
+    taken = {parameter.name: parameter for parameter in command.params if (parameter.name or "").endswith("_timeout")}
+    taken = {name: each for name, each in taken.items() if name != "no_timeout"}
+    assert list(taken) == [f"{name}_timeout" for name in names]
+    kind = taken["exit_timeout"].type
+    assert isinstance(kind, click.FloatRange)
+    assert kind.min_open == has_to_exit
+
+
+EDITION_AS_GAME = "'hase-und-igel-2018' is an edition of swc_2018_hase_und_igel, expected a gameType; use "
+GAME_OPTIONS = [
+    ("--game", "hase-und-igel-2018", EDITION_AS_GAME + "--edition hase-und-igel-2018"),
+    ("--game", "hase-und-igel", "(did you mean 'swc_2018_hase_und_igel'?)"),
+    ("--game", "blokus-2021", "(did you mean 'swc_2021_blokus'?)"),
+    ("--game", "Blokus", "(did you mean 'swc_2027_blokus' or 'swc_2021_blokus'?)"),
+    ("--game", "swc_2027_blocus", "(did you mean 'swc_2027_blokus'?)"),
+    ("--edition", "hase-und-igel", "'hase-und-igel' names a game, expected one of its editions: hase-und-igel-2018"),
+    ("--edition", "hase_und_igel", "names a game, expected one of its editions: hase-und-igel-2018"),
+    (
+        "--edition",
+        "swc_2021_blokus",
+        "expected one of its editions: blokus-2021-r3 or blokus-2021-21.4.0 or blokus-2021-r2 or blokus-2021-r1",
+    ),
+    ("--edition", "blokus-2072", "(did you mean 'blokus-2027'?)"),
+]
+
+
+def commands_with(option: str) -> list[click.Command]:
+    """All commands that have this option, but for the server's, whose options are its settings."""
+    found: list[click.Command] = []
+    waiting: list[click.Command] = [cli]
+    while waiting:
+        command = waiting.pop()
+        if isinstance(command, click.Group):
+            context = click.Context(command)
+            waiting += filter(None, (command.get_command(context, name) for name in command.list_commands(context)))
+        elif command.name != "serve" and any(option in each.opts for each in command.params):
+            found.append(command)
+    return found
+
+
+@pytest.mark.parametrize(("option", "value", "problem"), GAME_OPTIONS)
+def test_whoever_confuses_games_with_editions_is_told_the_right_name(option: str, value: str, problem: str) -> None:
+    for command in commands_with("--edition"):
+        done = CliRunner().invoke(command, [option, value])
+        assert done.exit_code == 2
+        assert problem in done.output
+
+
+def test_a_command_without_editions_is_told_the_game() -> None:
+    (command,) = set(commands_with("--game")) - set(commands_with("--edition"))
+    done = CliRunner().invoke(command, ["--game", "hase-und-igel-2018"])
+    assert done.exit_code == 2
+    assert EDITION_AS_GAME + "--game swc_2018_hase_und_igel" in done.output
+
+
+@pytest.mark.parametrize(
+    ("game", "edition", "problem"),
+    [
+        ("chess", None, "game 'chess' is not known here, expected swc_2027_blokus or "),
+        ("hase-und-igel-2018", None, f"game {EDITION_AS_GAME}edition hase-und-igel-2018"),
+        (None, "chess", "edition 'chess' is not known here, expected blokus-2027 or "),
+        ("swc_2027_blokus", "swc_2021_blokus", "edition 'swc_2021_blokus' names a game, expected one of its editions"),
+    ],
+)
+def test_a_file_is_told_the_same(game: str | None, edition: str | None, problem: str) -> None:
+    with pytest.raises(click.UsageError) as refused:
+        chosen_edition(game, edition)
+    assert refused.value.message.startswith(problem)
+
+
+def test_commands_about_games_that_are_at_the_server_do_not_claim_to_choose_one() -> None:
+    defaults = {
+        command.name: "that of the season that runs" in each.help
+        for command in admin.commands.values()
+        for each in command.params
+        if isinstance(each, click.Option) and each.name == "game" and each.help
+    }
+    assert [name for name, claims in defaults.items() if claims] == ["prepare"]
+    assert len(defaults) == len(admin.commands)

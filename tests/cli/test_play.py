@@ -1,0 +1,311 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from spielleiter.cli.commands import Failure
+from spielleiter.cli.play import _named_game
+from spielleiter.server.editions import EDITIONS, choose_editions
+from tests.cli.background import END, BackgroundServer, background_server, run, scripted_server
+from tests.patience import PATIENCE
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_game_is_won_and_told() -> None:
+    with background_server() as server:
+        server.add_player("illegal")
+        result = server.run("play", "--strategy", "first")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("won as player ")
+    assert "RULE_VIOLATION" in result.stdout
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_the_room_is_told_apart_from_the_outcome(form: list[str]) -> None:
+    with background_server() as server:
+        server.add_player("illegal")
+        result = server.run("play", *form)
+        (room,) = {event["room"] for event in map(json.loads, server.log.splitlines()) if "room" in event}
+    told, begun = (line for line in result.stderr.splitlines() if not line.startswith("waiting "))
+    assert told == f"room {room}"
+    # who comes first is not decided here
+    assert begun.removeprefix("the game begins: you are player ") in {"ONE (BLUE, RED)", "TWO (YELLOW, GREEN)"}
+    assert len(result.stdout.splitlines()) == 1
+
+
+def test_a_game_that_is_lost_was_played_all_the_same() -> None:
+    with background_server() as server:
+        server.add_player("first")
+        result = server.run("play", "-s", "illegal", "--seed", "3", "--json")
+    assert result.exit_code == 0
+    value = json.loads(result.stdout)
+    assert (value["outcome"], value["end"], value["cause"]) == ("lost", "result", "RULE_VIOLATION")
+    assert value["reason"].startswith("Nur eigene Spielfiguren können gezogen werden")
+    assert value["movesPlayed"] == 1
+    assert value["points"][1 - value["seat"]] == [5 * value["seat"]]
+    assert len(value["errors"]) == 1
+    assert set(value) == {
+        "outcome", "seat", "roomId", "end", "cause", "reason", "points", "movesPlayed", "errors",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_every_edition_is_played(edition: str) -> None:
+    with background_server(editions={EDITIONS[edition].game_type: edition}) as server:
+        server.add_player("illegal", edition=edition)
+        result = server.run("play", "-s", "first", "--edition", edition)
+    assert result.exit_code == 0
+    assert result.stdout.startswith("won as player ")
+
+
+def _prepare(server: BackgroundServer, edition: str) -> tuple[str, list[str]]:
+    value = json.loads(server.run("admin", "prepare", "--json", "--edition", edition).stdout)
+    return value["roomId"], value["reservations"]
+
+
+BEGINNINGS = {"hase-und-igel-2018": "RED"}
+"""Others than `ONE (BLUE, RED)`."""
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_the_season_of_a_reserved_seat_need_not_be_named(edition: str) -> None:
+    with background_server(editions={EDITIONS[edition].game_type: edition}) as server:
+        _, codes = _prepare(server, edition)
+        server.add_player("illegal", reservation=codes[1], edition=edition)
+        result = server.run("play", "-s", "first", "-r", codes[0])
+    assert result.exit_code == 0
+    assert result.stdout.startswith("won as player 1")
+    assert result.stderr.splitlines()[-1] == (
+        f"the game begins: you are player {BEGINNINGS.get(edition, 'ONE (BLUE, RED)')}"
+    )
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_the_season_of_a_room_need_not_be_named(edition: str) -> None:
+    with background_server(editions={EDITIONS[edition].game_type: edition}) as server:
+        server.add_player("illegal", edition=edition)
+        server.wait_for("room_opened")
+        (room,) = {event["room"] for event in map(json.loads, server.log.splitlines()) if "room" in event}
+        result = server.run("play", "-s", "first", "--room", room)
+    assert result.exit_code == 0
+    assert result.stdout.startswith("won as player 2")
+
+
+def test_a_strategy_that_does_not_play_the_game_of_its_room_is_told() -> None:
+    with background_server() as server:
+        _, codes = _prepare(server, "blokus-2021-r3")
+        server.add_player("first", reservation=codes[1], edition="blokus-2021-r3")
+        result = server.run("play", "-s", "hui-greedy", "-r", codes[0])
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[-1] == (
+        "spielleiter: the strategy hui-greedy does not play swc_2021_blokus, the game of this room"
+    )
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_a_room_that_is_closed_without_a_result_is_a_failure(as_json: bool) -> None:
+    with scripted_server('<joined roomId="r"/><left roomId="r"/>') as port:
+        result = run("play", "-p", str(port), *(["--json"] if as_json else []))
+    assert result.exit_code == 1
+    assert result.stderr.splitlines() == ["room r", "spielleiter: the room was closed without a result"]
+    if as_json:
+        value = json.loads(result.stdout)
+        assert (value["outcome"], value["end"], value["roomId"]) == ("none", "left", "r")
+
+
+def test_a_server_that_says_goodbye_may_be_another_seasons() -> None:
+    with scripted_server(END, END) as port:
+        told = [run("play", "-p", str(port), *more).stderr for more in ((), ("--edition", "blokus-2021-r1"))]
+    line = "spielleiter: the server ended the connection instead of giving a seat"
+    assert told == [f"{line}; if this server plays another season, name it with --game or --edition\n", f"{line}\n"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seat", ["join", "room", "reservation"])
+def test_waiting_is_told(seat: str) -> None:
+    """The opponent comes only when the player has said whom it waits for."""
+    with background_server() as server:
+        options: list[str] = []
+        code = None
+        if seat == "reservation":
+            _, (first_code, code) = _prepare(server, "blokus-2027")
+            options = ["-r", first_code]
+        elif seat == "room":
+            prepared = server.run("admin", "prepare", "--json", "--open")
+            options = ["--room", json.loads(prepared.stdout)["roomId"]]
+        command = [sys.executable, "-m", "spielleiter", "play", "-s", "first", "-p", str(server.port), *options]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) as player:
+            assert player.stderr
+            first, second = player.stderr.readline(), player.stderr.readline()
+            server.add_player("illegal", reservation=code)
+            out, rest = player.communicate(timeout=PATIENCE)
+    assert first.startswith("room ")
+    whom = "the other reserved seat" if seat == "reservation" else f"an opponent in {first.strip()}"
+    assert second == f"waiting for {whom}\n"
+    assert rest == "the game begins: you are player ONE (BLUE, RED)\n"
+    assert out.startswith("won as player 1")
+
+
+def test_a_board_is_drawn_where_it_is_asked_for() -> None:
+    with background_server() as server:
+        server.add_player("illegal")
+        result = server.run("play", "-s", "first", "--board")
+    assert "you: 0 points" in result.stderr
+    assert "opponent: 0 points" in result.stderr
+    assert len(result.stdout.splitlines()) == 1
+
+
+def test_a_strategy_for_one_game_plays_that_game() -> None:
+    with background_server() as server:
+        server.add_player("illegal", edition="hase-und-igel-2018")
+        result = server.run("play", "-s", "hui-greedy")
+    assert result.stdout.startswith("won as player ")
+
+
+def test_a_room_cannot_be_chosen_where_there_is_no_request_for_it() -> None:
+    with background_server() as server:
+        result = server.run("play", "--room", "r", "--game", "swc_2018_hase_und_igel")
+    assert (result.exit_code, result.stderr) == (
+        1,
+        "spielleiter: hase-und-igel-2018 has no way to write JoinRoomRequest\n",
+    )
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_a_connection_that_broke_is_a_failure(as_json: bool) -> None:
+    with background_server() as server:
+        server.add_player("first")
+        result = server.run("play", "-s", "crash", *(["--json"] if as_json else []))
+    assert result.exit_code == 1
+    if as_json:
+        assert json.loads(result.stdout)["end"] == "abandoned"
+    else:
+        assert result.stderr.splitlines()[-1] == "spielleiter: this player broke the connection itself"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (
+            ["-r", "nonsense"],
+            (
+                "spielleiter: Couldn't find a reservation for the provided token; "
+                "a code is good for one seat and expires; `spielleiter admin prepare` gives new ones\n"
+            ),
+        ),
+        (
+            ["--room", "nonsense"],
+            (
+                "spielleiter: Couldn't find a room with id nonsense; "
+                "its game may be over; `spielleiter admin status` lists the rooms there are\n"
+            ),
+        ),
+        (
+            ["--room", "nonsense", "--json"],
+            "spielleiter: sc.api.plugins.exceptions.GameRoomException: Couldn't find a room with id nonsense\n",
+        ),
+    ],
+)
+def test_a_refusal_is_told_with_what_to_do_and_to_scripts_in_the_servers_words(arguments: list[str], line: str) -> None:
+    with background_server() as server:
+        result = server.run("play", *arguments)
+    assert (result.exit_code, result.stderr) == (1, line)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "line"),
+    [
+        (
+            ["-p", "1"],
+            1,
+            (
+                "spielleiter: cannot connect to 127.0.0.1:1 (nobody listens there); "
+                "start a server with `spielleiter serve --port 1`, or name another place with --host and --port\n"
+            ),
+        ),
+        (
+            ["-s", "clever"],
+            2,
+            (
+                "spielleiter play: Invalid value for '-s' / '--strategy': 'clever' is not known, "
+                "expected first, random, greedy, hui-random, hui-greedy, illegal, slow, crash, garbage, silent\n"
+            ),
+        ),
+        (
+            ["--game", "chess"],
+            2,
+            (
+                "spielleiter play: Invalid value for '--game': 'chess' is not known here, "
+                f"expected {' or '.join(choose_editions({}, {}))}\n"
+            ),
+        ),
+        (
+            ["--edition", "chess"],
+            2,
+            (
+                "spielleiter play: Invalid value for '--edition': 'chess' is not known here, "
+                f"expected {' or '.join(EDITIONS)}\n"
+            ),
+        ),
+        (
+            ["--game", "swc_2027_blokus", "--edition", "blokus-2021-r1"],
+            2,
+            "spielleiter play: --game swc_2027_blokus --edition blokus-2021-r1: that edition is of swc_2021_blokus\n",
+        ),
+        (
+            ["-s", "hui-greedy", "--game", "swc_2021_blokus"],
+            2,
+            "spielleiter play: the strategy hui-greedy does not play swc_2021_blokus\n",
+        ),
+        (
+            ["--room", "a", "-r", "b"],
+            2,
+            "spielleiter play: --reservation and --room name two seats, expected one of them\n",
+        ),
+    ],
+)
+def test_what_cannot_be_is_one_line(arguments: list[str], code: int, line: str) -> None:
+    result = run("play", *arguments)
+    assert (result.exit_code, result.stderr) == (code, line)
+
+
+def test_the_help_lists_the_strategies() -> None:
+    text = run("play", "--help").stdout
+    assert "\nStrategies:\n  first " in text
+    assert "\nStrategies that misbehave, for tests:\n  illegal " in text
+
+
+@pytest.mark.slow
+def test_two_processes_play_a_whole_game() -> None:
+    with background_server(start_piece="PENTO_V") as server:
+        players = [
+            subprocess.Popen(
+                [sys.executable, "-m", "spielleiter", "play", "-s", strategy, "-p", str(server.port), "--seed", "1"],
+                stdout=subprocess.PIPE,
+                text=True,
+                cwd=ROOT,
+            )
+            for strategy in ("greedy", "random")
+        ]
+        told = [player.communicate(timeout=PATIENCE)[0] for player in players]
+    assert [player.returncode for player in players] == [0, 0]
+    assert sorted(line.split(" ")[0] for line in told) == ["lost", "won"]
+    assert '"event": "game_ended"' in server.log
+
+
+def test_a_line_of_standard_input_names_a_game() -> None:
+    named = {"host": "127.0.0.1", "port": 4711, "reservation": "code", "room": None}
+    assert _named_game("127.0.0.1 4711 code 9\n", None) == named
+    assert _named_game("127.0.0.1 4711 code 9 and more\n", 3) == {**named, "seed": 9}
+    assert _named_game(f"127.0.0.1 4711 code {'9' * 5000}\n", 3) == named
+
+
+@pytest.mark.parametrize("line", ["\n", "127.0.0.1 code\n", "127.0.0.1 port code\n", "127.0.0.1 70000 code\n"])
+def test_a_line_that_names_no_game_ends_the_player(line: str) -> None:
+    with pytest.raises(Failure, match=r"standard input: expected HOST PORT RESERVATION, found "):
+        _named_game(line, None)

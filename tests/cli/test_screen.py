@@ -1,0 +1,262 @@
+from __future__ import annotations
+
+import os
+import random
+import sys
+import threading
+from collections.abc import Callable
+from typing import TextIO
+
+import pytest
+import trio
+import trio.lowlevel
+import trio.testing
+
+from spielleiter.cli.screen import Screen
+from spielleiter.game.api import State
+from spielleiter.game.blokus.rulesets import BLOKUS_2027
+from tests.cli.terminal import pty, seen
+from tests.patience import PATIENCE
+
+NAMES = ("Alice", "Bob")
+START = BLOKUS_2027.with_options({"startPiece": "PENTO_V"}).new_state(random.Random(1))
+
+
+def _positions(count: int) -> list[State]:
+    states: list[State] = [START]
+    while len(states) < count:
+        states.append(states[-1].play(next(iter(states[-1].generate_legal_moves()))))
+    return states
+
+
+POSITIONS = _positions(4)
+
+
+@pytest.fixture(autouse=True)
+def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+
+def on(monkeypatch: pytest.MonkeyPatch, out: TextIO, *, board: bool | None = None) -> Screen:
+    monkeypatch.setattr(sys, "stdout", out)
+    return Screen(board=board)
+
+
+async def in_turn(screen: Screen, *acts: Callable[[], None]) -> None:
+    """What each one has to show is written before the next one begins."""
+    screen.hurry()
+    async with screen.running():
+        for act in acts:
+            act()
+            await trio.testing.wait_all_tasks_blocked()
+
+
+def turns(lines: list[str]) -> list[str]:
+    return [line[43:].strip() for line in lines if ", round " in line]
+
+
+async def test_the_board_is_drawn_in_place_with_the_lines_above(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pty() as terminal:
+        screen = on(monkeypatch, terminal.file)
+        acts: list[Callable[[], None]] = []
+        for number, state in enumerate(POSITIONS):
+            acts += [lambda n=number: screen.say(f"move {n}"), lambda s=state: screen.show(s, NAMES)]  # type: ignore[misc]
+        await in_turn(screen, *acts, lambda: screen.say("over", below=True), lambda: screen.say("bye"))
+        lines = seen(terminal.end(), 80, 24)
+    assert lines[:4] == ["move 0", "move 1", "move 2", "move 3"]
+    assert turns(lines) == ["turn 3, round 1"]
+    assert len(lines) == 4 + 21 + 2
+    assert lines[-2:] == ["over", "bye"]
+
+
+async def test_a_position_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pty() as terminal:
+        screen = on(monkeypatch, terminal.file)
+        await in_turn(screen, *[lambda: screen.show(START, NAMES)] * 3)
+        assert terminal.end().count("turn 0, round 1") == 1
+
+
+@pytest.mark.parametrize(("value", "is_coloured"), [(None, True), ("", True), ("1", False)])
+async def test_colours_can_be_turned_off(monkeypatch: pytest.MonkeyPatch, value: str | None, is_coloured: bool) -> None:
+    if value is not None:
+        monkeypatch.setenv("NO_COLOR", value)
+    with pty() as terminal:
+        screen = on(monkeypatch, terminal.file)
+        await in_turn(screen, lambda: screen.show(POSITIONS[1], NAMES))
+        assert ("\033[97m\033[44m" in terminal.end()) is is_coloured
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "cp850", "cp1252", "ascii"])
+async def test_every_encoding_has_enough_characters(monkeypatch: pytest.MonkeyPatch, encoding: str) -> None:
+    with pty(encoding=encoding) as terminal:
+        screen = on(monkeypatch, terminal.file)
+        await in_turn(screen, lambda: screen.say("∞ Jörg"), lambda: screen.show(START, ("日本", "Jörg")))
+        text = "\n".join(seen(terminal.end(), 80, 24))
+    assert ("∞" in text) is (encoding == "utf-8")
+    assert ("Jörg: 0 points" in text) is (encoding != "ascii")
+    assert (" 0 . . ." in text) is (encoding == "ascii")
+    assert (" 0 · · ·" in text) is (encoding != "ascii")
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80])
+async def test_lines_are_divided_between_words(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    line = "over: Alice wins 136:127; Bob: SOFT_TIMEOUT Bob hat laenger als 2 Sekunden gebraucht, um zu antworten."
+    with pty(columns=columns) as terminal:
+        screen = on(monkeypatch, terminal.file)
+        await in_turn(screen, lambda: screen.say(line))
+        lines = seen(terminal.end(), columns, 24)
+    assert len(lines) == 1 + len(line) // columns
+    assert " ".join(part.strip() for part in lines) == line
+
+
+async def test_wide_names_fit_into_board_and_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pty(columns=60) as terminal:
+        screen = on(monkeypatch, terminal.file)
+        names = ("日本語の名前です", "자두 나무 숲")
+        line = f"over: {names[0]} wins 136:127; {names[1]}: SOFT_TIMEOUT"
+        await in_turn(screen, lambda: screen.show(START, names), lambda: screen.say(line, below=True))
+        lines = seen(terminal.end(), 60, 24)
+    assert lines[-2:] == ["over: 日本語の名前です wins 136:127; 자두 나무 숲:", "  SOFT_TIMEOUT"]
+
+
+async def test_a_resized_terminal_gets_a_new_board_below(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pty() as terminal:
+        screen = on(monkeypatch, terminal.file)
+
+        def resize() -> None:
+            monkeypatch.setattr(os, "get_terminal_size", lambda _: os.terminal_size((60, 24)))
+
+        await in_turn(screen, lambda: screen.show(START, NAMES), resize, lambda: screen.show(POSITIONS[1], NAMES))
+        assert "\033[21A" not in terminal.end()
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(0, 0), (0, 24), (80, 0)])
+async def test_a_terminal_without_a_size_is_taken_for_a_usual_one(
+    monkeypatch: pytest.MonkeyPatch, columns: int, rows: int
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.delenv("LINES", raising=False)
+    monkeypatch.setattr(sys, "__stdout__", None)  # which shutil would ask first
+    with pty(columns=columns, rows=rows) as terminal:
+        screen = on(monkeypatch, terminal.file)
+        await in_turn(screen, lambda: screen.say("hello"), lambda: screen.show(START, NAMES))
+        lines = seen(terminal.end(), 80, 24)
+    assert lines[0] == "hello"
+    assert turns(lines) == ["turn 0, round 1"]
+
+
+async def test_a_terminal_of_one_column_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pty(columns=1, rows=1) as terminal:
+        screen = on(monkeypatch, terminal.file)
+        await in_turn(screen, lambda: screen.say("a b"), lambda: screen.show(START, NAMES))
+        assert terminal.end().split() == ["a", "b"]
+
+
+async def test_what_does_not_fit_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pty(rows=12) as terminal:
+        screen = on(monkeypatch, terminal.file)
+        await in_turn(screen, lambda: screen.show(START, NAMES), lambda: screen.say("a line"))
+        assert seen(terminal.end(), 80, 12) == ["a line"]
+
+
+async def test_a_process_in_the_background_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "tcgetpgrp", lambda _: os.getpgrp() + 1)
+    with pty() as terminal:
+        screen = on(monkeypatch, terminal.file)
+        assert not screen.is_in_foreground
+        await in_turn(screen, lambda: screen.show(START, NAMES), lambda: screen.say("a line"))
+        assert terminal.end() == "a line\r\n"
+
+
+async def test_a_terminal_that_cannot_go_back_gets_one_board_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    with pty() as terminal:
+        screen = on(monkeypatch, terminal.file)
+        await in_turn(screen, *[lambda s=state: screen.show(s, NAMES) for state in POSITIONS])
+        written = terminal.end()
+    assert "A" not in {kind for kind in written.split("\033[")[1:] for kind in kind[:3]}
+    assert turns(seen(written, 80, 24)) == [f"turn {turn}, round 1" for turn in range(4)]
+
+
+@pytest.mark.parametrize(("board", "count"), [(None, 0), (False, 0), (True, 4)])
+async def test_elsewhere_boards_are_drawn_where_they_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], board: bool | None, count: int
+) -> None:
+    screen = Screen(board=board)
+    async with screen.running():
+        for state in POSITIONS:
+            screen.show(state, NAMES)
+        screen.say("a line " * 30)
+    out = capsys.readouterr().out
+    assert "\033" not in out
+    assert out.endswith(f"{'a line ' * 30}\n")
+    assert len(out.splitlines()) == 21 * count + 1
+
+
+async def test_the_last_position_can_be_drawn_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    screen = Screen()
+    async with screen.running():
+        screen.show(START, NAMES)
+        screen.show(POSITIONS[1], NAMES, always=True)
+    assert turns(capsys.readouterr().out.splitlines()) == ["turn 1, round 1"]
+
+
+async def test_what_was_said_before_an_error_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+    screen = Screen(err=True)
+
+    async def fail() -> None:
+        async with screen.running():
+            screen.say("before")
+            raise ValueError("oh")
+
+    with pytest.raises(ValueError, match="oh"):
+        await fail()
+    assert capsys.readouterr().err == "before\n"
+
+
+async def test_nobody_waits_for_a_slow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a write hangs, everything else goes on; of the positions meanwhile only the last one is drawn."""
+    goes_on, has_begun = threading.Event(), threading.Event()
+    with pty() as terminal:
+        screen = on(monkeypatch, terminal.file)
+        write = screen._write
+
+        def hang(text: str) -> None:
+            has_begun.set()
+            assert goes_on.wait(timeout=PATIENCE)
+            write(text)
+
+        monkeypatch.setattr(screen, "_write", hang)
+        async with screen.running():
+            screen.show(START, NAMES)
+            assert await trio.to_thread.run_sync(has_begun.wait, 60)
+            for state in POSITIONS[1:]:
+                screen.show(state, NAMES)
+                await trio.lowlevel.checkpoint()
+            screen.hurry()
+            goes_on.set()
+        written = terminal.end()
+    assert written.count("turn 0, round 1") == 1
+    assert written.count("turn 3, round 1") == 1
+    assert "turn 1, round 1" not in written
+
+
+@pytest.mark.parametrize("err", [True, False])
+async def test_a_terminal_that_is_gone_ends_nothing_for_a_player(monkeypatch: pytest.MonkeyPatch, err: bool) -> None:
+    with pty() as terminal:
+        monkeypatch.setattr(sys, "stderr" if err else "stdout", terminal.file)
+        screen = Screen(err=err)
+
+        def fail(*_: object, **__: object) -> None:
+            raise BrokenPipeError
+
+        monkeypatch.setattr("spielleiter.cli.screen.click.echo", fail)
+        if err:
+            async with screen.running():
+                screen.say("a line")
+        else:
+            with pytest.raises(BaseExceptionGroup) as caught:
+                async with screen.running():
+                    screen.say("a line")
+            assert caught.group_contains(BrokenPipeError)

@@ -1,0 +1,288 @@
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+from click.shell_completion import BashComplete
+
+import spielleiter.server.app
+from spielleiter.cli.cli import cli
+from spielleiter.server.config.config import SETTINGS, Config
+from spielleiter.server.errors import StartError
+from tests.cli.background import run
+from tests.patience import PATIENCE
+
+HANG_UP = [signal.SIGHUP] if sys.platform != "win32" else []
+
+
+class _Served:
+    """Stands in the place of the server: keeps its configuration and does what the test says."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, directory: Path) -> None:
+        self.config: Config | None = None
+        self.signals: list[signal.Signals] = []
+        self.stopped_after = 0
+        """So many signals."""
+        self.is_endless = True
+        self.error: Exception | None = None
+        monkeypatch.setattr(spielleiter.server.app, "serve", self.serve)
+        monkeypatch.chdir(directory)
+        for name in ("SPIELLEITER_PORT", "SPIELLEITER_HOST"):
+            monkeypatch.delenv(name, raising=False)
+
+    async def serve(self, config: Config, *, stop: trio.Event) -> None:
+        self.config = config
+        if self.error:
+            raise self.error
+        for count, number in enumerate(self.signals, 1):
+            signal.raise_signal(number)
+            await trio.testing.wait_all_tasks_blocked()
+            if stop.is_set() and not self.stopped_after:
+                self.stopped_after = count
+        if self.signals:
+            await stop.wait()
+        if len(self.signals) > 1 and self.is_endless:
+            await trio.sleep_forever()
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> _Served:
+    return _Served(monkeypatch, tmp_path)
+
+
+OPTIONS: dict[str, tuple[list[str], Any]] = {
+    "host": (["--host", "::1"], "::1"),
+    "port": (["-p", "0"], 0),
+    "is_local": (["--no-local"], False),
+    "port_file": (["--port-file", "x"], Path("x")),
+    "password": (["--password", "geheim"], "geheim"),
+    "grace": (["--grace", "0.5"], 0.5),
+    "default_game": (["--default-game", "g"], "g"),
+    "editions": (["--edition", "a=b", "--edition", "c=d"], {"a": "b", "c": "d"}),
+    "is_paused": (["--paused"], True),
+    "soft_timeout": (["--soft-timeout", "100"], 0.1),
+    "hard_timeout": (["--hard-timeout", "20000"], 20.0),
+    "has_timeouts": (["--no-timeout"], False),
+    "game_end": (["--game-end", "noMovesLeft"], "noMovesLeft"),
+    "start_piece": (["--start-piece", "PENTO_V"], "PENTO_V"),
+    "seed": (["--seed", "7"], 7),
+    "seeds_ids": (["--seed-ids"], True),
+    "is_test_mode": (["--test-mode"], True),
+    "replay_directory": (["--save-replay", "out"], Path("out")),
+    "load_game_file": (["--loadGameFile", "y"], Path("y")),
+    "log_format": (["--log-format", "json"], "json"),
+    "log_level": (["--log-level", "debug"], "debug"),
+}
+
+
+@pytest.mark.parametrize(("field", "arguments", "value"), [(field, *rest) for field, rest in OPTIONS.items()])
+def test_an_option_sets_its_setting(served: _Served, field: str, arguments: list[str], value: object) -> None:
+    result = run("serve", *arguments)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert getattr(served.config, field) == value
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--start-piece", "PENTO_X"], ()),
+        (["--start-piece", "PENTO_V", "--default-game", "swc_2021_blokus"], ()),
+        (
+            ["--start-piece", "PENTO_V", "--game-end", "noMovesLeft", "--default-game", "swc_2018_hase_und_igel"],
+            (
+                "gameEnd=noMovesLeft (where no game is named: swc_2018_hase_und_igel has no option gameEnd)",
+                "startPiece=PENTO_V (where no game is named: swc_2018_hase_und_igel has no option startPiece)",
+            ),
+        ),
+        (
+            ["--start-piece", "PENTO_X", "--default-game", "swc_2021_blokus"],
+            ("startPiece=PENTO_X (where no game is named: startPiece: 'PENTO_X' is not one of PENTO_L, ",),
+        ),
+    ],
+)
+def test_rules_that_the_default_game_does_not_take_are_told(
+    served: _Served, arguments: list[str], told: tuple[str, ...]
+) -> None:
+    assert run("serve", *arguments).exit_code == 0
+    assert served.config is not None
+    assert len(served.config.ignored) == len(told)
+    assert all(ignored.startswith(start) for ignored, start in zip(served.config.ignored, told, strict=True))
+
+
+def test_rules_for_a_default_game_that_is_none_are_misuse() -> None:
+    done = run("serve", "--start-piece", "PENTO_V", "--default-game", "go")
+    assert done.exit_code == 2
+    assert "defaultGame go: there is no such gameType" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("field", "option", "default"),
+    [(each.field, each.option, each.default) for each in SETTINGS if each.group == "Limits"],
+)
+def test_every_limit_has_an_option(served: _Served, field: str, option: str, default: float) -> None:
+    other = default + 1 if default >= 1 else default / 2  # a share is at most 1
+    assert run("serve", option, f"{other:.10g}").exit_code == 0
+    assert getattr(served.config, field) == other
+
+
+@pytest.mark.parametrize(
+    ("arguments", "directory"),
+    [
+        (["--saveReplay"], Path("replays")),
+        (["--save-replay", "--paused"], Path("replays")),
+        (["--save-replay=there"], Path("there")),
+        ([], None),
+    ],
+)
+def test_the_directory_for_replays_need_not_be_named(
+    served: _Served, arguments: list[str], directory: Path | None
+) -> None:
+    assert run("serve", *arguments).exit_code == 0
+    assert served.config is not None
+    assert served.config.replay_directory == directory
+
+
+def test_a_turn_goes_with_its_replay(served: _Served) -> None:
+    assert run("serve", "--load-game-file", "r.xml", "--turn", "5").exit_code == 0
+    assert served.config is not None
+    assert served.config.turn == 5
+
+
+def test_the_releases_option_for_plugins_is_accepted(served: _Served) -> None:
+    assert run("serve", "--plugins", "x").exit_code == 0
+    assert served.config is not None
+    assert served.config.ignored
+
+
+def test_file_and_environment_are_read(served: _Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "my.properties").write_text("port = 5\npaused = true\n")
+    monkeypatch.setenv("SPIELLEITER_PORT", "6")
+    assert run("serve", "--config", "my.properties").exit_code == 0
+    assert served.config is not None
+    assert (served.config.port, served.config.is_paused) == (6, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["--prot", "1"], "spielleiter serve: No such option '--prot'."),
+        (["--port", "x"], "spielleiter: --port: 'x' cannot be used, expected a whole number from 0 to 65535"),
+        (["--soft-timeout"], "spielleiter: Option '--soft-timeout' requires an argument."),
+        (["--config", "missing"], "spielleiter: missing: cannot be read (No such file or directory)"),
+        (["extra"], "spielleiter serve: Got unexpected extra argument"),
+    ],
+)
+def test_what_is_unknown_or_unreadable_is_one_line(served: _Served, arguments: list[str], line: str) -> None:
+    result = run("serve", *arguments)
+    assert result.exit_code == 2
+    assert result.stderr.startswith(line)
+    assert result.stderr.count("\n") == 1
+    assert served.config is None
+
+
+def test_a_server_that_cannot_start_says_why(served: _Served) -> None:
+    served.error = StartError("127.0.0.1:13050 is in use already")
+    result = run("serve")
+    assert (result.exit_code, result.stderr) == (2, "spielleiter: 127.0.0.1:13050 is in use already\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, *HANG_UP])
+def test_a_signal_ends_the_server_in_good_order(served: _Served, number: signal.Signals) -> None:
+    served.signals = [number]
+    assert run("serve").exit_code == 0
+
+
+def test_a_second_signal_ends_it_at_once(served: _Served) -> None:
+    served.signals = [signal.SIGTERM, signal.SIGINT]
+    assert run("serve").exit_code == 130
+
+
+@pytest.mark.skipif(not HANG_UP, reason="there is no such signal")
+def test_a_terminal_that_is_closed_may_tell_twice(served: _Served) -> None:
+    served.signals = [signal.SIGHUP, signal.SIGHUP]
+    served.is_endless = False
+    assert run("serve").exit_code == 0
+
+
+@pytest.mark.skipif(not HANG_UP, reason="there is no such signal")
+def test_a_server_that_was_started_with_nohup_goes_on_when_the_terminal_is_closed(served: _Served) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        served.signals = [signal.SIGHUP, signal.SIGTERM]
+        served.is_endless = False
+        assert run("serve").exit_code == 0
+        assert served.stopped_after == 2
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_the_help_shows_every_setting_in_its_group() -> None:
+    text = run("serve", "--help", terminal_width=200).stdout
+    for each in SETTINGS:
+        assert each.option in text
+        assert f"\n{each.group}:\n" in text
+    assert "\nOther:\n" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "completions"),
+    [
+        (["s"], ["serve"]),
+        (["serve", "--log-format", "j"], ["json"]),
+        (["serve", "--game-end", ""], ["colorFinished", "noMovesLeft"]),
+        (["play", "--strategy", "gr"], ["greedy"]),
+        (["play", "--game", "swc_2021"], ["swc_2021_blokus"]),
+        (["play", "--edition", "hase"], ["hase-und-igel-2018"]),
+        (["serve", "--default-game", "swc_2027"], ["swc_2027_blokus"]),
+        (["serve", "--edition", "swc_2021_blokus=blokus-2021-r1"], ["swc_2021_blokus=blokus-2021-r1"]),
+        (["serve", "--start-piece", "PENTO_X"], ["PENTO_X"]),
+        (["match", "--start-piece", "PENTO_V"], ["PENTO_V"]),
+        (["match", "--game-end", "n"], ["noMovesLeft"]),
+        (["match", "--player1", "builtin:g"], ["builtin:greedy", "builtin:garbage"]),
+        (["demo", "--first", "gr"], ["greedy"]),
+        (["admin", "ob"], ["observe"]),
+    ],
+)
+def test_words_are_completed(words: list[str], completions: list[str]) -> None:
+    found = BashComplete(cli, {}, "spielleiter", "_SPIELLEITER_COMPLETE").get_completions(words[:-1], words[-1])
+    assert [each.value for each in found] == completions
+
+
+def _wait_for(path: Path, process: subprocess.Popen[bytes]) -> str:
+    deadline = time.monotonic() + PATIENCE
+    while not path.exists():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        process_wait(process)
+    return path.read_text()
+
+
+def process_wait(process: subprocess.Popen[bytes]) -> None:
+    """Give the process a moment."""
+    try:
+        process.wait(timeout=0.02)
+    except subprocess.TimeoutExpired:
+        return
+
+
+@pytest.mark.slow
+def test_a_real_server_listens_and_ends_on_sigterm(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "spielleiter", "serve", "--port", "0", "--port-file", str(tmp_path / "port")]
+    root = Path(__file__).parents[2]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, cwd=root) as process:
+        port = int(_wait_for(tmp_path / "port", process))
+        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as client:
+            client.sendall(b"<protocol><nonsense/>")
+            client.settimeout(PATIENCE)
+            assert client.recv(100).startswith(b"<protocol>\n  <errorpacket")
+        process.send_signal(signal.SIGTERM)
+        _, log = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0
+    assert f"127.0.0.1:{port}".encode() in log

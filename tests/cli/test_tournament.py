@@ -1,0 +1,353 @@
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spielleiter.match.runner
+from spielleiter.cli.tournament import tournament
+from spielleiter.client.editions import DEFAULT_GAME_TYPE
+from spielleiter.match.plan import PlannedGame
+from spielleiter.match.records.game_record import GameRecord, Verdict
+from spielleiter.match.records.journal import load_setup, open_journal, read_journal
+from spielleiter.match.records.traces import Keep
+from spielleiter.match.runner import Conditions
+from spielleiter.match.setup import MatchSetup
+from spielleiter.server.editions import choose_editions
+from tests.cli.background import run
+from tests.cli.tournaments import FILE, STRENGTH, play_where_b_does_not_start
+from tests.match.sample_records import fault, game
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    (tmp_path / "t.toml").write_text(FILE)
+    return str(tmp_path / "t.toml")
+
+
+@pytest.mark.usefixtures("faults")
+def test_everybody_plays_everybody_and_is_rated(file: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = run("tournament", file, "--out", str(out))
+    assert done.exit_code == 0, done.stderr
+    table = (out / "table.md").read_text()
+    assert done.stdout.endswith(table)
+    lines = table.splitlines()
+    assert lines[0] == "swc_2027_blokus (blokus-2027): round robin of 3 programs, 4 games a match, seed 0"
+    assert [line.split(" | ")[1] for line in lines[6:9]] == ["a\\|b", "b", "c"]
+    assert lines[10:] == [
+        "## Head to head",
+        "",
+        "| against | a\\|b | b | c |",
+        "|---|--:|--:|--:|",
+        "| a\\|b | – | +4 =0 -0 | +4 =0 -0 |",
+        "| b | +0 =0 -4 | – | +4 =0 -0 |",
+        "| c | +0 =0 -4 | +0 =0 -4 | – |",
+    ]
+    assert [(line["name"], line["wins"], line["losses"]) for line in json.loads((out / "table.json").read_text())] == [
+        ("a|b", 8, 0),
+        ("b", 4, 4),
+        ("c", 0, 8),
+    ]
+    folders = sorted((out / "matches").iterdir())
+    assert [folder.name for folder in folders] == ["001_a_b_b", "002_a_b_c", "003_b_c"]
+    assert all(len(read_journal(folder)) == 4 and (folder / "report.html").exists() for folder in folders)
+
+
+def test_a_tournament_that_was_interrupted_goes_on(file: str, faults: dict[str, GameRecord], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    faults["b"] = game(1, None, verdict=Verdict.SERVER_FAILED, is_counted=False)
+    assert run("tournament", file, "--out", str(out)).exit_code == 4
+    journal = out / "matches" / "002_a_b_c" / "games.jsonl"
+    before = journal.read_text().splitlines(keepends=True)
+    journal.write_text("".join(before[:2]))
+    done = run("tournament", "--resume", str(out), "-j", "2")
+    assert done.exit_code == 4  # what is in the journal stays there
+    assert sorted(journal.read_text().splitlines(keepends=True)) == sorted(before)
+    assert done.stderr.count("game ") == 2
+
+
+@pytest.mark.usefixtures("faults")
+def test_each_pairing_ends_where_the_sequential_test_decides(tmp_path: Path) -> None:
+    text = FILE.replace("games = 4", 'games = 200\nsprt = "elo0=0 elo1=200"')
+    (tmp_path / "t.toml").write_text(text)
+    done = run("tournament", str(tmp_path / "t.toml"), "--out", str(tmp_path / "out"))
+    assert done.exit_code == 0, done.stderr
+    folders = sorted((tmp_path / "out" / "matches").iterdir())
+    assert len(folders) == 3
+    for folder in folders:
+        assert 10 < len(read_journal(folder)) < 60
+        assert json.loads((folder / "summary.json").read_text())["sprt"]["decision"] == "H1"
+
+
+def test_one_program_that_cannot_play_keeps_the_others_from_nothing(
+    file: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(spielleiter.match.runner, "play_game", play_where_b_does_not_start)
+    done = run("tournament", file, "--out", str(tmp_path / "out"))
+    assert done.exit_code == 4
+    assert done.stderr.count("b cannot play: does not start") == 2
+    played = [len(read_journal(folder)) for folder in sorted((tmp_path / "out" / "matches").iterdir())]
+    assert played == [2, 4, 2]
+
+
+def test_a_tournament_goes_on_in_the_directory_it_was_begun_in(
+    file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, other, out = tmp_path / "begun 🐢", tmp_path / "other", tmp_path / "out"
+    begun.mkdir()
+    other.mkdir()
+    file = shutil.copy(file, str(begun))
+    monkeypatch.chdir(begun)
+    assert run("tournament", file, "--out", str(out)).exit_code == 0
+    shutil.rmtree(out / "matches" / "003_b_c")
+    monkeypatch.chdir(other)
+    assert run("tournament", "--resume", str(out)).exit_code == 0
+    assert {load_setup(folder)["cwd"] for folder in (out / "matches").iterdir()} == {str(begun)}
+
+
+@pytest.mark.usefixtures("faults")
+def test_a_folder_that_somebody_plays_in_is_misuse(file: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert run("tournament", file, "--out", str(out)).exit_code == 0
+    with open_journal(out / "matches" / "001_a_b_b"):
+        done = run("tournament", "--resume", str(out))
+    assert done.exit_code == 2
+    assert "another match is being played in this folder" in done.stderr
+
+
+@pytest.mark.usefixtures("faults")
+def test_names_stay_text_in_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "<b>`x`|\x1b[2J\u202e"
+    monkeypatch.setitem(STRENGTH, name, 4)
+    (tmp_path / "t.toml").write_text(FILE.replace('"a|b"', json.dumps(name)), encoding="utf-8")
+    done = run("tournament", str(tmp_path / "t.toml"), "--out", str(tmp_path / "out"))
+    assert done.exit_code == 0, done.stderr
+    for text in (done.stdout, (tmp_path / "out" / "table.md").read_text(encoding="utf-8")):
+        assert "| 1 | &lt;b&gt;\\`x\\`\\|\\\\x1b\\[2J\\\\u202e | " in text
+        assert text.replace("\n", "").isprintable()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("faults")
+def test_a_tournament_goes_on_with_the_game_it_was_begun_with(file: str, tmp_path: Path) -> None:
+    game_type, other = [each for each in choose_editions({}, {}) if each != DEFAULT_GAME_TYPE][:2]
+    out = tmp_path / "out"
+    assert run("tournament", file, "--out", str(out), "--game", game_type).exit_code == 0
+    folder = out / "matches" / "003_b_c"
+    shutil.rmtree(folder)
+    for asked in (other, DEFAULT_GAME_TYPE):
+        refused = run("tournament", "--resume", str(out), "--game", asked)
+        assert refused.exit_code == 2
+        assert f"--game {asked} (begun with {game_type})" in refused.stderr
+        assert len(refused.stderr.splitlines()) == 1
+    assert run("tournament", "--resume", str(out)).exit_code == 0
+    assert load_setup(folder)["game_type"] == game_type
+    assert run("tournament", "--resume", str(out), "--game", game_type).exit_code == 0
+
+
+def test_the_exit_code_says_what_went_wrong(file: str, faults: dict[str, GameRecord], tmp_path: Path) -> None:
+    for number, (options, code) in enumerate([((), 0), (("--fail-on", "crash"), 3), (("--fail-on", "timeout"), 0)]):
+        faults["b"] = fault(1, 1, Verdict.CRASH)
+        assert run("tournament", file, "--out", str(tmp_path / str(number)), *options).exit_code == code
+
+
+def test_a_program_that_cannot_be_started_is_refused_before_the_first_game(file: str, tmp_path: Path) -> None:
+    described = Path(file)
+    described.write_text(described.read_text().replace("builtin:first", "./no-such-bot", 1))
+    done = run("tournament", file, "--out", str(tmp_path / "out"))
+    assert done.exit_code == 2
+    assert "program './no-such-bot': there is no file ./no-such-bot" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.usefixtures("faults")
+def test_a_machine_that_fails_ends_it(file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(_setup: MatchSetup, planned: PlannedGame, *_: object) -> GameRecord:
+        return game(planned.game, None, verdict=Verdict.SERVER_FAILED, is_counted=False)
+
+    monkeypatch.setattr(spielleiter.match.runner, "play_game", fail)
+    done = run("tournament", file, "--out", str(tmp_path / "out"))
+    assert done.exit_code == 4
+    assert "server or machine failed; --resume" in done.stdout
+    assert len(list((tmp_path / "out" / "matches").iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ((), "expected a FILE, or --resume DIR"),
+        (("FILE", "--resume", "OUT"), "expected a FILE, or --resume DIR"),
+        (("BAD",), "games 'many': expected a whole number"),
+        (("LATE",), "the soft time limit (20000 ms) is above the hard one (10000 ms)"),
+        (("--resume", "OUT"), "cannot be read"),
+        (("FILE", "--fail-on", "oh"), "--fail-on 'oh'"),
+        (("FILE", "--out", "FILE"), "is a file, expected a folder"),
+        (("FILE", "--out", "IN_FILE"), "cannot be written to"),
+    ],
+)
+def test_misuse_is_one_line(options: tuple[str, ...], problem: str, file: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.toml").write_text('games = "many"')
+    (tmp_path / "late.toml").write_text(f"soft_timeout = 20000\n{FILE}")
+    (tmp_path / "out").mkdir()
+    places = {"FILE": file, "IN_FILE": f"{file}/out", "OUT": str(tmp_path / "out")}
+    places |= {name.upper(): str(tmp_path / f"{name}.toml") for name in ("bad", "late")}
+    done = run("tournament", *(places.get(option, option) for option in options))
+    assert done.exit_code == 2
+    assert problem in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.usefixtures("faults")
+def test_the_copy_of_a_file_with_a_byte_order_mark_can_be_read(file: str, tmp_path: Path) -> None:
+    Path(file).write_text(FILE, encoding="utf-8-sig")
+    assert run("tournament", file, "--out", str(tmp_path / "out")).exit_code == 0
+    assert run("tournament", "--resume", str(tmp_path / "out")).exit_code == 0
+
+
+@pytest.mark.usefixtures("faults")
+def test_a_folder_with_a_tournament_is_not_written_over(file: str, tmp_path: Path) -> None:
+    out = str(tmp_path / "out")
+    assert run("tournament", file, "--out", out).exit_code == 0
+    done = run("tournament", file, "--out", out)
+    assert done.exit_code == 2
+    assert "holds a tournament already" in done.stderr
+
+
+@pytest.mark.usefixtures("faults", "book")
+@pytest.mark.parametrize("key", ["book", "openings"])
+def test_a_tournament_begins_from_a_book(key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "t.toml").write_text(f'{key} = "book.txt"\norder = "random"\n{FILE}')
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")  # the book's path is relative to the file
+    out = tmp_path / "out"
+    assert run("tournament", "../t.toml", "--out", str(out)).exit_code == 0
+    openings = [load_setup(folder)["openings"] for folder in sorted((out / "matches").iterdir())]
+    assert openings[0] == openings[1] == openings[2]
+    turns = [opening["turn"] for opening in openings[0]]
+    assert sorted(turns) == [0, 0, 0, 0, 1, 1, 1, 1] != turns != [0, 1] * 4
+    (tmp_path / "t.toml").write_text(f'book = "none.txt"\n{FILE}')
+    monkeypatch.chdir(tmp_path)
+    shutil.rmtree(out / "matches")
+    assert run("tournament", "--resume", str(out)).exit_code == 0
+    assert [load_setup(folder)["openings"] for folder in sorted((out / "matches").iterdir())] == openings
+    done = run("tournament", "t.toml", "--out", str(tmp_path / "other"))
+    assert done.exit_code == 2
+    assert "none.txt: cannot be read (No such file or directory)" in done.stderr
+
+
+@pytest.mark.usefixtures("faults")
+def test_a_copy_of_an_earlier_version_is_read_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out, place = tmp_path / "out", tmp_path / "place"
+    out.mkdir()
+    place.mkdir()
+    monkeypatch.chdir(tmp_path)
+    (out / "tournament.toml").write_text(f'cwd = "{place}"\nbook = "none.txt"\n{FILE}')
+    done = run("tournament", "--resume", str(out))
+    assert f"openings {place / 'none.txt'}: cannot be read" in done.stderr
+
+
+@pytest.mark.usefixtures("faults")
+def test_a_file_says_which_folders_are_kept_and_an_option_goes_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Conditions] = []
+    original = spielleiter.match.runner.places
+
+    def places(conditions: Conditions) -> Any:
+        seen.append(conditions)
+        return original(conditions)
+
+    monkeypatch.setattr(spielleiter.match.runner, "places", places)
+    said = 'keep = "failed"\nrestart = "never"\nfail_on = ["crash"]\nreport_every = 2\nout = "result"\n'
+    (tmp_path / "t.toml").write_text(said + FILE)
+    done = run("tournament", str(tmp_path / "t.toml"))
+    assert done.exit_code == 0, done.stderr
+    assert (seen[0].keep, seen[0].is_restarting) == (Keep.FAILED, False)
+    assert "after 2 games" in done.stderr
+    seen.clear()
+    options = ("--keep", "all", "--restart", "always")
+    assert run("tournament", *options, "--resume", str(tmp_path / "result")).exit_code == 0
+    assert (seen[0].keep, seen[0].is_restarting) == (Keep.ALL, True)
+    (tmp_path / "t.toml").write_text(f'keep = "some"\n{FILE}')
+    assert "t.toml: keep 'some': expected none or failed or all" in run("tournament", str(tmp_path / "t.toml")).stderr
+
+
+def test_a_tournaments_file_has_a_key_for_every_option_that_a_match_shares(tmp_path: Path) -> None:
+    names = {str(each.name) for each in tournament.params} - {"file", "resume"}
+    (tmp_path / "t.toml").write_text("no_such_key = 1\n")
+    known = run("tournament", str(tmp_path / "t.toml")).stderr.partition("expected ")[2].strip().split(", ")
+    assert names <= set(known)
+    assert {"openings", "book"} <= set(known)
+
+
+@pytest.mark.usefixtures("faults")
+def test_every_so_many_games_the_standing_is_told(file: str, tmp_path: Path) -> None:
+    done = run("tournament", file, "--out", str(tmp_path / "out"), "--report-every", "2")
+    assert done.stderr.count("after 2 games: +2 =0 -0") == 3
+
+
+@pytest.mark.slow
+def test_built_in_players_play_for_real(tmp_path: Path) -> None:
+    (tmp_path / "t.toml").write_text(
+        'kind = "gauntlet"\ngames = 2\nconcurrency = 2\n[[program]]\nname = "greedy"\ncommand = "builtin:greedy"\n'
+        '[[program]]\nname = "first"\ncommand = "builtin:first"\n'
+    )
+    done = run("tournament", str(tmp_path / "t.toml"), "--out", str(tmp_path / "out"))
+    assert done.exit_code == 0, done.stderr
+    assert "| 1 | greedy | " in done.stdout
+
+
+@pytest.mark.usefixtures("faults")
+def test_an_edition_is_kept_and_another_one_refused(file: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert run("tournament", file, "--out", str(out), "--edition", "blokus-2021-r1").exit_code == 0
+    for folder in (out / "matches").iterdir():
+        setup = load_setup(folder)
+        assert (setup["edition"], setup["game_type"]) == ("blokus-2021-r1", "swc_2021_blokus")
+    assert run("tournament", "--resume", str(out), "--edition", "blokus-2021-r1").exit_code == 0
+    refused = run("tournament", "--resume", str(out), "--edition", "blokus-2021-r2")
+    assert refused.exit_code == 2
+    assert "--edition blokus-2021-r2 (begun with blokus-2021-r1)" in refused.stderr
+    contradicting = run(
+        "tournament", file, "--out", str(tmp_path), "--game", "swc_2018_hase_und_igel", "--edition", "blokus-2021-r1"
+    )
+    assert contradicting.exit_code == 2
+    assert "that edition is of swc_2021_blokus" in contradicting.stderr
+
+
+@pytest.mark.usefixtures("faults")
+def test_a_tournament_tells_a_command_that_it_is_over(file: str, tmp_path: Path) -> None:
+    script = tmp_path / "told.py"
+    script.write_text("import pathlib, sys; pathlib.Path(sys.argv[1], 'told').write_text(sys.argv[2]); sys.exit(9)")
+    on_end = f"{shlex.quote(sys.executable)} {shlex.quote(str(script))}"
+    for name, options, text in (
+        ("a", ("--on-end", on_end), FILE),
+        ("b", (), f"on_end = {json.dumps(on_end)}\n{FILE}"),
+    ):
+        Path(file).write_text(text)
+        out = tmp_path / name
+        done = run("tournament", file, "--out", str(out), *options)
+        assert done.exit_code == 0
+        assert f"--on-end {sys.executable}: ended with exit code 9" in done.stderr
+        assert (out / "told").read_text() == str(out / "table.json")
+
+
+@pytest.mark.usefixtures("faults")
+def test_programs_of_a_tournament_have_settings_and_games_cores(
+    file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spielleiter.match.runner, "usable_cores", lambda: [0, 1, 2])
+    Path(file).write_text(f"cores_per_game = 2\nconcurrency = 2\n{FILE}time_factor = 2.0\nsoft_timeout = 700\n")
+    done = run("tournament", file, "--out", str(tmp_path / "out"))
+    assert done.exit_code == 0
+    assert "3 processor cores, 2 for each game: 1 game at a time, not 2" in done.stderr
+    last = load_setup(next((tmp_path / "out" / "matches").glob("*_c")))["entrants"][1]
+    assert (last["time_factor"], last["soft_timeout"]) == (2.0, 0.7)
+    refused = run("tournament", file, "--out", str(tmp_path / "other"), "--cores-per-game", "4")
+    assert refused.exit_code == 2
+    assert "4 cores for each game cannot be had, there are 3" in refused.stderr

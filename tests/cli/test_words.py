@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import pytest
+
+from spielleiter.cli.words import (
+    last_move_text,
+    outcome_word,
+    points_text,
+    report_line,
+    result_line,
+    result_points,
+    state_line,
+    state_points,
+)
+from spielleiter.client.player import GameEnd, GameReport
+from spielleiter.game.blokus.polyomino import Shape
+from spielleiter.game.blokus.rulesets import RULES_2021
+from spielleiter.game.blokus.state import BlokusState
+from spielleiter.protocol.messages import Cause, Memento, Result, Score
+
+START = BlokusState(RULES_2021, Shape.PENTO_I)
+NOBODY = ("", "")
+
+
+def _result(winners: tuple[int, ...], *causes: Cause) -> Result:
+    first, second = causes or (Cause.REGULAR, Cause.REGULAR)
+    return Result((), (Score(first, "", (2, 10)), Score(second, "too late", (0, 7))), winners)
+
+
+def _report(result: Result | None, *, end: GameEnd = GameEnd.RESULT, seat: int | None = 0) -> GameReport:
+    return GameReport(end, "r", seat, result, None, 3, ("first\n word", "last\n word"))
+
+
+def test_nothing_that_came_from_the_wire_commands_the_terminal() -> None:
+    scores = (Score(Cause.REGULAR, "", (2, 10)), Score(Cause.LEFT, "\x9b2J\u202e", (0, 7)))
+    result = Result((), scores, (0,))
+    assert result_line(result, ("a\x9b", "b\n")) == r"a\x9b wins 10:7; b\n: LEFT \x9b2J\u202e"
+    assert report_line(_report(result)).isprintable()
+    lost = GameReport(GameEnd.REFUSED, "r", None, None, None, 0, ("no \x9b2J",))
+    assert report_line(lost) == r"the server refused - no \x9b2J"
+
+
+def test_points_are_told_by_seat_and_part() -> None:
+    assert points_text(((136,), (127,))) == "136:127"
+    assert points_text(((12, 3), (10, 5))) == "12/3:10/5"
+    assert state_points(START) == ((0,), (0,))
+    assert result_points(_result((0,))) == ((10,), (7,))
+
+
+def test_a_position_is_a_line() -> None:
+    move = next(START.generate_legal_moves())
+    assert last_move_text(START) is None
+    assert last_move_text(START.play(move)) == str(move)
+    assert state_line(Memento(START)) == "turn   0  round  1      0:0  the game begins"
+    assert state_line(Memento(START.play(move))) == f"turn   1  round  1      5:0  {move}"
+
+
+@pytest.mark.parametrize(
+    ("winners", "names", "line"),
+    [
+        ((0,), NOBODY, "player 1 wins 10:7"),
+        ((1,), ("Alice", "Bob"), "Bob wins 10:7"),
+        ((0, 1), NOBODY, "a draw 10:7"),
+        ((), NOBODY, "nobody wins 10:7"),
+    ],
+)
+def test_a_result_is_a_line(winners: tuple[int, ...], names: tuple[str, str], line: str) -> None:
+    assert result_line(_result(winners), names) == line
+
+
+def test_what_went_wrong_is_part_of_the_line() -> None:
+    result = _result((0,), Cause.LEFT, Cause.SOFT_TIMEOUT)
+    assert result_line(result, ("Alice", "")) == "Alice wins 10:7; Alice: LEFT; player 2: SOFT_TIMEOUT too late"
+
+
+@pytest.mark.parametrize(
+    ("report", "word", "line"),
+    [
+        (_report(_result((0,))), "won", "won as player 1, 10:7"),
+        (_report(_result((0,)), seat=1), "lost", "lost as player 2, 10:7"),
+        (_report(_result((0, 1))), "draw", "a draw as player 1, 10:7"),
+        (
+            _report(_result((), Cause.LEFT, Cause.REGULAR), seat=None),
+            "none",
+            "the game never began, 10:7; player 1: LEFT",
+        ),
+        (_report(_result((), Cause.LEFT, Cause.REGULAR)), "none", "no winner as player 1, 10:7; player 1: LEFT"),
+        (_report(None, end=GameEnd.LEFT), "none", "the room was closed without a result - last word"),
+        (_report(None, end=GameEnd.REFUSED), "none", "the server refused - last word"),
+        (
+            _report(None, end=GameEnd.ENDED),
+            "none",
+            "the server ended the connection without a result - last word",
+        ),
+        (_report(None, end=GameEnd.LOST), "none", "the connection was lost - last word"),
+        (_report(None, end=GameEnd.ABANDONED), "none", "this player broke the connection itself - last word"),
+    ],
+)
+def test_a_game_is_told_from_its_players_view(report: GameReport, word: str, line: str) -> None:
+    assert outcome_word(report) == word
+    assert report_line(report) == line
+
+
+def test_a_player_whose_game_never_began_has_not_lost_it() -> None:
+    """A server that stops gives everybody a result, also who was waiting for an opponent."""
+    waiting = _report(_result((0,), Cause.REGULAR, Cause.LEFT), seat=None)
+    assert outcome_word(waiting) == "none"
+    assert report_line(waiting) == "the game never began, 10:7; player 2: LEFT too late"

@@ -1,0 +1,24 @@
+"""A tournament whose games are made up: its file, and what is played."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+from spielleiter.match.plan import PlannedGame
+from spielleiter.match.records.game_record import GameRecord, Verdict
+from spielleiter.match.setup import MatchSetup
+from tests.match.sample_records import fault, game
+
+STRENGTH = {"a|b": 3, "b": 2, "c": 1}
+FILE = "games = 4\n" + "".join(f'[[program]]\nname = "{name}"\ncommand = "builtin:first"\n' for name in STRENGTH)
+
+
+async def play_where_b_does_not_start(
+    setup: MatchSetup, planned: PlannedGame, _folder: Path, *_more: object
+) -> GameRecord:
+    """In place of `spielleiter.match.runner.play_game`."""
+    record = game(planned.game, 0)
+    if "b" in setup.names:
+        record = fault(planned.game, setup.names.index("b"), Verdict.NO_START, is_counted=False)
+    return dataclasses.replace(record, names=setup.names, pair=planned.pair, seats=planned.seats)

@@ -1,0 +1,324 @@
+from __future__ import annotations
+
+import gzip
+import itertools
+import shlex
+from pathlib import Path
+
+import pytest
+import trio
+
+from spielleiter.client.editions import DEFAULT_GAME_TYPE
+from spielleiter.game.api import Outcome
+from spielleiter.game.blokus.state import BlokusState
+from spielleiter.match.checking.check import (
+    ATTEMPTS,
+    CheckSetup,
+    Status,
+    StepResult,
+    check_program,
+    is_fit,
+    is_undecided,
+)
+from spielleiter.match.checking.scripted_server import ScriptedServer
+from spielleiter.match.checking.surprise import SpoiltError, SurpriseError
+from spielleiter.match.checking.trials import FirstGame, Trials
+from spielleiter.match.errors import SetupError
+from spielleiter.match.programs.processes import MARK, find_processes
+from spielleiter.match.setup import Patience
+from spielleiter.protocol.messages import JoinPreparedRequest
+from spielleiter.server.editions import EDITIONS
+from spielleiter.server.text.counting import count_text
+from tests.interpreter import PYTHON
+from tests.match.players import LIGHT
+from tests.patience import PATIENCE, with_longer_limits
+
+PLAY = f"{PYTHON} -m spielleiter play --seed 1"
+STEPS = 22
+
+
+@pytest.fixture(autouse=True)
+def _time_to_die(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that has closed its connection is waited for, however busy this machine is."""
+    monkeypatch.setattr("spielleiter.match.checking.scripted_server._LAST_BREATH", PATIENCE)
+
+
+BASICS = 6
+
+
+async def check(
+    folder: Path, command: str, game_type: str = DEFAULT_GAME_TYPE, edition: str | None = None, **times: float
+) -> tuple[StepResult, ...]:
+    """Every step; told one by one, in order, and with nothing left alive."""
+    told: list[StepResult] = []
+    limits = {"soft_timeout": PATIENCE, "hard_timeout": PATIENCE, "pause": 0.1, **times}
+    patience = Patience(PATIENCE, PATIENCE, PATIENCE)
+    setup = CheckSetup(command, game_type, patience=patience, edition=edition, **limits)
+    with trio.fail_after(PATIENCE):
+        results = await check_program(setup, folder, told.append)
+    assert results == tuple(told)
+    assert [result.number for result in results] == list(range(1, STEPS + 1))
+    assert [process for process in find_processes("") if str(folder) in str(process)] == []
+    return results
+
+
+def failed(results: tuple[StepResult, ...]) -> list[str]:
+    return [result.title for result in results if result.status is Status.FAILED]
+
+
+def assert_all_passed(results: tuple[StepResult, ...], edition: str, folder: Path) -> None:
+    assert [(result.title, result.came) for result in results if result.status is not Status.PASSED] == []
+    assert all(result.came and result.expected for result in results)
+    folders = {result.folder for result in results}
+    assert len(folders) == STEPS - BASICS + 1  # the first steps share one
+    assert all((folder / name / "wire.log.gz").exists() for name in folders)
+    written = gzip.decompress((folder / results[0].folder / "wire.log.gz").read_bytes())
+    assert EDITIONS[edition].dialect.encode(JoinPreparedRequest("")).split(b"=")[0] in written
+
+
+@pytest.mark.slow
+async def test_a_built_in_player_is_fit(tmp_path: Path) -> None:
+    """With a process of its own for every step, as for a user."""
+    assert_all_passed(await check(tmp_path, "builtin:greedy"), next(iter(EDITIONS)), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("players")
+@pytest.mark.parametrize(
+    ("strategy", "edition"), list(zip(itertools.cycle(["greedy", "random", "first"]), sorted(EDITIONS), strict=False))
+)
+async def test_built_in_strategies_are_fit_in_every_edition(strategy: str, edition: str, tmp_path: Path) -> None:
+    command = f"{LIGHT} {strategy} --edition {edition} -h {{host}} -p {{port}} -r {{reservation}}"
+    assert_all_passed(await check(tmp_path, command, EDITIONS[edition].game_type, edition), edition, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("players")
+async def test_a_program_that_joins_any_game_fails_only_where_it_takes_its_seat(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Trials, "real_game", Spoiler(0))  # what a match does with it is tested there
+    results = await check(tmp_path, f"{LIGHT} first -h {{host}} -p {{port}}")
+    assert failed(results) == ["takes its seat"]
+    assert results[1].came.startswith("join came instead of joinPrepared: it takes any free seat and not the one")
+    assert Status.NOT_TRIED not in {result.status for result in results}
+
+
+@pytest.mark.slow
+async def test_a_program_of_another_season_is_told_which_one_is_offered(tmp_path: Path) -> None:
+    results = await check(tmp_path, f"{PLAY} -s first -h {{host}} -p {{port}} --game swc_2021_blokus")
+    assert failed(results) == ["takes its seat"]
+    assert results[1].came.startswith(
+        f"join came for gameType 'swc_2021_blokus', but the game here is {DEFAULT_GAME_TYPE!r}"
+    )
+    assert {result.status for result in results[2:]} == {Status.NOT_TRIED}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "number", "title", "came", "limits"),
+    [
+        ("/nowhere/bot", 1, "starts", "/nowhere/bot: there is no such program", {}),
+        ("sh -c 'echo no book >&2; exit 3' bot", 1, "starts", "the process ended with exit code 3", {}),
+        (f"{PLAY} -s first -h {{host}} -p {{port}} -r mine", 2, "takes its seat", "reservation code 'mine'", {}),
+        ("builtin:crash", 3, "answers a request", "it ended its connection; the process ended with exit code 1", {}),
+        ("builtin:silent", 3, "answers a request", "no answer came in {hard_timeout:g} s", {"hard_timeout": 0.5}),
+        (f"{PLAY} -s slow --delay DELAY", 4, "is in time", "the answer came after ", {"soft_timeout": 0.3}),
+        ("builtin:garbage", 5, "can be understood", "Not well-formed XML", {}),
+        ("builtin:illegal", 6, "keeps the rules", "", {}),
+    ],
+)
+async def test_a_bad_program_fails_at_the_right_step(
+    command: str, number: int, title: str, came: str, limits: dict[str, float], tmp_path: Path
+) -> None:
+    async def attempt(scale: float) -> None:
+        longer = {name: limit * scale for name, limit in limits.items()}
+        slow = command.replace("DELAY", f"{0.4 * scale:g}")
+        results = await check(tmp_path / f"{scale:g}", slow, DEFAULT_GAME_TYPE, None, **longer)
+        bad = results[number - 1]
+        assert (bad.status, bad.title) == (Status.FAILED, title)
+        assert came.format(**longer) in bad.came
+        assert {result.status for result in results[: number - 1]} <= {Status.PASSED}
+        assert {result.status for result in results[number:]} == {Status.NOT_TRIED}
+
+    await with_longer_limits(attempt, 1)
+
+
+@pytest.mark.slow
+async def test_a_program_that_connects_nowhere_is_told_what_it_was_given(tmp_path: Path) -> None:
+    """Most often it does not read its options, and has connected to the port that is the default."""
+    setup = CheckSetup("sleep 500 {port}", DEFAULT_GAME_TYPE, PATIENCE, PATIENCE, 0.1, Patience(start=0.1))
+    first, *_ = await check_program(setup, tmp_path, lambda _result: None)
+    assert first.expected == "the process starts and connects in 0.1 s, to the host and port it was given (-h, -p)"
+    assert first.came.startswith("nobody connected in 0.1 s")
+
+
+@pytest.mark.slow
+async def test_the_programs_own_words_stand_beside_what_went_wrong(tmp_path: Path) -> None:
+    first, *_ = await check(tmp_path, "sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11; do echo line $i >&2; done; exit 3' bot")
+    lines = [line[11:] for line in first.stderr.splitlines()]
+    assert lines == [f"line {number}" for number in range(2, 12)]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("players")
+async def test_a_program_that_does_not_end_itself_fails_wherever_a_game_ends(tmp_path: Path) -> None:
+    script = f'{LIGHT} first "$@"; exec sleep 500'
+    command = f"sh -c {shlex.quote(script)} bot"
+
+    async def attempt(limit: float) -> None:
+        patience = Patience(start=PATIENCE, exit=limit, game=PATIENCE)
+        setup = CheckSetup(command, DEFAULT_GAME_TYPE, PATIENCE, PATIENCE, 0.1, patience)
+        with trio.fail_after(PATIENCE):
+            results = await check_program(setup, tmp_path / f"{limit:g}")
+        assert failed(results) == [result.title for result in results[10:]]
+        assert results[-1].came.startswith(f"does not end: it still ran {limit:g} s after the end of the game")
+
+    await with_longer_limits(attempt, 0.2)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("players")
+async def test_what_the_official_server_never_does_is_only_a_warning(tmp_path: Path) -> None:
+    """Some packages for players end at the first element that they do not know."""
+    results = await check(tmp_path, f"{LIGHT} first --ends-at unknownElement")
+    assert [result.title for result in results if result.status is not Status.PASSED] == ["unknown elements"]
+    warning = next(result for result in results if result.status is Status.WARNING)
+    assert "the process ended with exit code 1" in warning.came
+    assert "unknownElement is not known here" in warning.stderr
+    assert "the official server sends no unknown elements" in warning.remark
+    assert [result.remark for result in results if result.status is not Status.WARNING] == [""] * (STEPS - 1)
+    assert is_fit(results)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("players")
+@pytest.mark.parametrize("plies", [1, 2, 5])
+async def test_a_game_may_end_after_a_few_moves(plies: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(BlokusState, "outcome", lambda self: Outcome(0, "points") if self.turn >= plies else None)
+    results = await check(tmp_path, f"{LIGHT} first")
+    assert [(result.title, result.came) for result in results if result.status is not Status.PASSED] == []
+    came = {result.title: result.came for result in results}
+    moves = count_text(plies // 2, "move")  # of the second player
+    assert came["fragmented packets"].startswith(f"{moves}, ")
+    assert came["fragmented packets"].endswith("; then the game was over")
+    assert came["a whole game by the script"].startswith(f"{moves}, ")
+    is_cut_short = came["the end: the opponent leaves"].startswith("the game was over by the rules before")
+    assert is_cut_short == (plies == 1)
+
+
+class Spoiler:
+    """Lets this machine spoil what it is asked about, so many times, and then something else happen."""
+
+    def __init__(self, times: int, then: str | SurpriseError = "as it should be") -> None:
+        self.times = times
+        self.then = then
+        self.calls = 0
+
+    async def __call__(self, *_: object) -> str:
+        self.calls += 1
+        if self.calls <= self.times:
+            raise SpoiltError(f"late, {self.calls}")
+        if isinstance(self.then, SurpriseError):
+            raise self.then
+        return self.then
+
+
+@pytest.fixture
+def instant(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every step is passed at once; no program is started."""
+
+    class NoScriptedServer:
+        async def __aenter__(self) -> None:
+            pass
+
+        async def __aexit__(self, *_: object) -> None:
+            pass
+
+    monkeypatch.setattr(Trials, "scripted_server", lambda _trials: NoScriptedServer())
+    for name in ("fragmented", "coalesced", "unknown", "pause", "whole_game", "early_end", "real_game"):
+        monkeypatch.setattr(Trials, name, Spoiler(0))
+    for name in ("start", "take_seat", "ask", "judge_time", "read", "play"):
+        monkeypatch.setattr(FirstGame, name, Spoiler(0))
+
+
+@pytest.mark.usefixtures("instant")
+@pytest.mark.parametrize("times", range(ATTEMPTS + 1))
+@pytest.mark.parametrize(("owner", "name", "number"), [(Trials, "pause", 10), (FirstGame, "judge_time", 4)])
+async def test_a_step_that_the_machine_spoils_is_tried_again(
+    owner: type, name: str, number: int, times: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spoiler = Spoiler(times)
+    monkeypatch.setattr(owner, name, spoiler)
+    results = await check(tmp_path, "bot")
+    assert spoiler.calls == min(times + 1, ATTEMPTS)
+    if times < ATTEMPTS:
+        assert {result.status for result in results} == {Status.PASSED}
+        assert is_fit(results)
+        return
+    assert (results[number - 1].status, results[number - 1].came) == (Status.UNDECIDED, f"late, {ATTEMPTS}")
+    assert results[number - 1].folder == f"step{1 if number <= BASICS else number:02d}-attempt{ATTEMPTS}"
+    others = Status.NOT_TRIED if number <= BASICS else Status.PASSED
+    assert {result.status for result in results[number:]} == {others}
+    assert not is_fit(results)
+    assert is_undecided(results)
+
+
+@pytest.mark.usefixtures("instant")
+async def test_what_is_wrong_at_the_second_attempt_is_told_where_the_first_one_was_cut_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def start(_game: FirstGame, _scripted_server: ScriptedServer) -> str:
+        return await starting()
+
+    starting = Spoiler(0, "connected")
+    monkeypatch.setattr(FirstGame, "start", start)
+    spoiler = Spoiler(1)
+
+    async def ask(*_: object) -> str:
+        starting.then = SurpriseError("nobody came")
+        return await spoiler()
+
+    monkeypatch.setattr(FirstGame, "ask", ask)
+    results = await check(tmp_path, "bot")
+    statuses = [result.status for result in results]
+    assert statuses[:3] == [Status.PASSED, Status.PASSED, Status.FAILED]
+    assert set(statuses[3:]) == {Status.NOT_TRIED}
+    assert results[2].came == "nobody came"
+
+
+@pytest.mark.parametrize(
+    ("statuses", "undecided"),
+    [
+        ((Status.PASSED, Status.WARNING), False),
+        ((Status.PASSED, Status.UNDECIDED, Status.NOT_TRIED), True),
+        ((Status.FAILED, Status.UNDECIDED), False),
+    ],
+)
+def test_what_has_failed_is_decided(statuses: tuple[Status, ...], undecided: bool) -> None:
+    results = [StepResult(number, "step", "", status) for number, status in enumerate(statuses, 1)]
+    assert is_undecided(results) == undecided
+
+
+@pytest.mark.parametrize(
+    ("statuses", "fit"),
+    [
+        ((), True),
+        ((Status.PASSED, Status.WARNING), True),
+        ((Status.PASSED, Status.WARNING, Status.FAILED), False),
+        ((Status.PASSED, Status.NOT_TRIED), False),
+        ((Status.PASSED, Status.UNDECIDED), False),
+    ],
+)
+def test_warnings_leave_a_program_fit(statuses: tuple[Status, ...], fit: bool) -> None:
+    results = [StepResult(number, "step", "", status) for number, status in enumerate(statuses, 1)]
+    assert is_fit(results) == fit
+
+
+async def test_a_command_that_is_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SetupError):
+        await check(tmp_path, "builtin:clever")
+
+
+def test_the_mark_is_no_setting_of_a_server() -> None:
+    assert not MARK.startswith("SPIELLEITER_")

@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+import spielleiter.match.games.referee
+from spielleiter.client.admin import AdminClient
+from spielleiter.client.editions import DEFAULT_GAME_TYPE
+from spielleiter.match.errors import MachineError
+from spielleiter.match.games.referee import VERDICT, play_game
+from spielleiter.match.programs.processes import Usage
+from spielleiter.match.records.game_log import SERVER_LOG
+from spielleiter.match.records.game_record import GameRecord, Verdict
+from spielleiter.match.records.traces import REPLAY
+from spielleiter.match.records.wire_log import WIRE_LOG
+from spielleiter.match.setup import Entrant
+from spielleiter.server.editions import choose_editions
+from spielleiter.server.record.replay import load_starting_states
+from tests.cli.background import background_server
+from tests.interpreter import PYTHON
+from tests.match.players import LIGHT
+from tests.match.refereed import NO_LIMITS, REST, play, setup_of, shell
+from tests.patience import PATIENCE
+
+pytestmark = pytest.mark.usefixtures("players")
+
+
+@pytest.mark.slow
+async def test_a_built_in_program_plays_in_a_folder_that_holds_modules_of_the_same_names(tmp_path: Path) -> None:
+    for name in ("game", "match", "client", "spielleiter"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit(1)\n")
+    record = await play(tmp_path, "builtin:illegal", "builtin:first", cwd=str(tmp_path))
+    assert (record.verdict, record.offender) == (Verdict.ILLEGAL_MOVE, 0)
+
+
+@pytest.mark.slow
+async def test_a_whole_game_leaves_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "games" / "0002").mkdir(parents=True)
+    (tmp_path / "games" / "0002" / "of a run that was cut off").touch()
+    builtin = f"{PYTHON} -m spielleiter play --game {DEFAULT_GAME_TYPE} --seed 1"
+    record = await play(tmp_path, f"{builtin} -s greedy", f"{builtin} -s first", game=2)
+    assert (record.verdict, record.offender, record.reason, record.winner) == (Verdict.REGULAR, None, "", 0)
+    assert record.seats == (1, 0)
+    assert record.points[0] is not None
+    assert record.points[1] is not None
+    assert record.points[0] > record.points[1] > 20
+    assert record.causes == ("REGULAR", "REGULAR")
+    assert record.start is not None
+    assert len(record.think_times[0]) + len(record.think_times[1]) == record.plies > 20
+    assert record.exit_codes == (0, 0)
+    assert record.remarks == ((), ())
+    assert all(0 < seconds < 10 for seconds in record.cpu_seconds)
+    folder = tmp_path / record.folder
+    assert sorted(path.name for path in folder.iterdir()) == sorted(
+        [f"program{number}.{stream}.log" for number in (1, 2) for stream in ("stdout", "stderr")]
+        + [SERVER_LOG, WIRE_LOG, REPLAY, VERDICT]
+    )
+    assert GameRecord.from_json(json.loads((folder / VERDICT).read_text())) == record
+    assert "won as player 2" in (folder / "program1.stdout.log").read_text()
+    assert b"<joinPrepared" in gzip.decompress((folder / WIRE_LOG).read_bytes())
+    editions = {DEFAULT_GAME_TYPE: choose_editions({}, {})[DEFAULT_GAME_TYPE]}
+    assert load_starting_states(folder / REPLAY, 10, editions)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("strategy", "limits", "verdict", "cause"),
+    [
+        ("illegal", {}, Verdict.ILLEGAL_MOVE, "RULE_VIOLATION"),
+        ("slow", {"soft_timeout": 0.3}, Verdict.TIMEOUT, "SOFT_TIMEOUT"),
+        ("crash", {}, Verdict.CRASH, "LEFT"),
+        ("garbage", {}, Verdict.BAD_MESSAGE, "LEFT"),
+        ("silent", {"soft_timeout": 0.3, "hard_timeout": 0.6}, Verdict.HANGS, "HARD_TIMEOUT"),
+    ],
+)
+@pytest.mark.parametrize("is_own", [True, False])
+async def test_each_way_to_misbehave_has_its_verdict(
+    strategy: str,
+    limits: dict[str, float],
+    verdict: str,
+    cause: str,
+    is_own: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Usage, "seconds_lost", lambda *_: 0.0)  # however busy this machine is
+    # only the one that misbehaves is held to the limits
+    good = Entrant("new", f"{LIGHT} first", can_timeout=False)
+    bad = Entrant("old", f"{LIGHT} {strategy} --delay 0.5")
+    more: dict[str, Any] = {"entrants": (good, bad)}
+    if is_own:
+        record = await play(tmp_path, REST, REST, server_options={**NO_LIMITS, **limits}, **more)
+    else:
+        with background_server(**{**NO_LIMITS, **limits}) as server:
+            place = ("127.0.0.1", server.port)
+            record = await play(tmp_path, REST, REST, server=place, password="examplepassword", **more)
+        if strategy == "garbage":  # an observer does not see bytes that mean nothing, only that the program left
+            verdict = Verdict.CRASH
+    assert (record.verdict, record.offender, record.winner) == (verdict, 1, 0)
+    assert record.is_counted
+    assert record.causes == ("REGULAR", cause)
+    assert record.reason
+    assert record.replay == REPLAY
+
+
+@pytest.mark.slow
+async def test_a_whole_game_at_a_server_that_runs_already(tmp_path: Path) -> None:
+    with background_server(**NO_LIMITS) as server:
+        place = ("127.0.0.1", server.port)
+        record = await play(tmp_path, "builtin:first", "builtin:first", server=place, password="examplepassword")
+    assert record.verdict == Verdict.REGULAR
+    assert len(record.think_times[0]) + len(record.think_times[1]) == record.plies > 20
+    assert (tmp_path / record.folder / REPLAY).exists()
+
+
+@pytest.mark.slow
+async def test_a_game_that_somebody_else_calls_off_counts_for_nobody(tmp_path: Path) -> None:
+    """Several editions name a winner then, who has done nothing for it."""
+    with background_server(**NO_LIMITS) as server:
+        place = ("127.0.0.1", server.port)
+        async with AdminClient.connect(*place, "examplepassword") as admin:
+
+            async def call_off() -> None:
+                rooms: list[dict[str, Any]] = []
+                while not rooms or not rooms[0]["turn"]:
+                    rooms = (await admin.status())["rooms"]
+                await admin.cancel(rooms[0]["roomId"])
+
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(call_off)
+                programs = f"{LIGHT} first", f"{LIGHT} silent"
+                record = await play(tmp_path, *programs, server=place, password="examplepassword")
+    assert (record.verdict, record.winner, record.is_counted) == (Verdict.CANCELLED, None, False)
+    assert record.reason.startswith("the game was called off")
+
+
+@pytest.mark.slow
+async def test_a_server_that_is_not_there_is_the_machines_fault(tmp_path: Path) -> None:
+    record = await play(tmp_path, REST, REST, server=("127.0.0.1", 1))
+    assert (record.verdict, record.is_counted, record.offender) == (Verdict.SERVER_FAILED, False, None)
+    assert "cannot connect to 127.0.0.1:1" in record.reason
+
+
+async def test_a_program_has_its_own_directory_environment_and_memory(tmp_path: Path) -> None:
+    place = tmp_path / "there"
+    place.mkdir()
+    script = 'echo "$(pwd) $A $(ulimit -d)" >&2; exit 3'
+    new = Entrant("new", shell(script), cwd=str(place), environment={"A": "b"}, memory=77)
+    with trio.fail_after(PATIENCE):
+        setup = dataclasses.replace(
+            setup_of("builtin:first", "builtin:first"), entrants=(new, Entrant("old", "builtin:first"))
+        )
+        record = await play_game(setup, setup.plan()[0], tmp_path)
+    assert f"{place} b {77 * 1024}" in (tmp_path / record.folder / "program1.stderr.log").read_text()
+    assert record.offender == 0
+    assert "; it was allowed 77 MiB of data and had up to " in record.reason
+
+
+@pytest.mark.slow
+async def test_a_loss_on_time_by_waiting_for_a_processor_is_nobodys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Usage, "seconds_lost", lambda _after, _before, seconds, _cores: seconds - 0.1)
+    record = await play(
+        tmp_path,
+        REST,
+        REST,
+        entrants=(
+            Entrant("new", f"{LIGHT} slow --delay 0.5"),
+            Entrant("old", f"{LIGHT} first", can_timeout=False),
+        ),
+        server_options={**NO_LIMITS, "soft_timeout": 0.3},
+    )
+    assert (record.verdict, record.offender, record.is_counted) == (Verdict.OVERLOAD, None, False)
+    assert re.match(r"new: \d+\.\d{3} s, allowed are 0\.3 s; ", record.reason)
+
+
+@pytest.mark.slow
+async def test_what_a_program_sends_is_its_own_affair_even_if_it_finds_a_bug(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("oh")
+
+    monkeypatch.setattr("spielleiter.server.core.room.Room._play", fail)
+    record = await play(tmp_path, f"{LIGHT} first", f"{LIGHT} first")
+    assert (record.verdict, record.offender, record.winner, record.is_counted) == (Verdict.BAD_MESSAGE, 0, 1, True)
+    assert record.reason == "the server could not deal with what it sent: ZeroDivisionError: oh"
+    assert '"internal_error"' in gzip.decompress((tmp_path / record.folder / SERVER_LOG).read_bytes()).decode()
+
+
+async def test_a_folder_that_cannot_be_is_the_machines_fault(tmp_path: Path) -> None:
+    (tmp_path / "games").touch()
+    with pytest.raises(MachineError, match=r"games/0001: Not a directory"):
+        await play(tmp_path, REST, REST)
+
+
+async def test_a_disk_that_is_full_in_the_end_of_a_game_is_the_machines_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> str:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(spielleiter.match.games.referee, "write_replay", fail)
+    monkeypatch.setattr(spielleiter.match.games.referee._Referee, "_play", _see_something)
+    with pytest.raises(MachineError, match=r"games/0001: No space left on device"):
+        await play(tmp_path, REST, REST)
+
+
+async def _see_something(referee: Any, _house: Any) -> None:
+    referee._facts.has_begun = True
+
+
+@pytest.mark.slow
+async def test_another_edition_can_be_played(tmp_path: Path) -> None:
+    setup = setup_of(
+        "builtin:first", "builtin:illegal", game_type="swc_2021_blokus", edition="blokus-2021-r1", run_id=str(tmp_path)
+    )
+    record = await play_game(setup, setup.plan()[0], tmp_path)
+    assert (record.verdict, record.offender) == (Verdict.ILLEGAL_MOVE, 1)

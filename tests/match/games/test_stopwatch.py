@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+import pytest
+
+from spielleiter.match.games.stopwatch import Stopwatch
+from spielleiter.match.programs.processes import Usage
+
+SECOND = 1_000_000_000
+BOT, LATER = 77, 78
+
+
+@pytest.fixture
+def waited(monkeypatch: pytest.MonkeyPatch) -> dict[int, int]:
+    """Nanoseconds that each process has waited for a processor so far."""
+    so_far = {os.getpid(): 5 * SECOND, BOT: 7 * SECOND}
+
+    def usage_of(pids: Iterable[int]) -> Usage:
+        return Usage({pid: (0, so_far[pid]) for pid in pids if pid in so_far})
+
+    monkeypatch.setattr(Usage, "of", usage_of)
+    return so_far
+
+
+async def test_waiting_counts_from_the_beginning(waited: dict[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr("trio.current_time", lambda: now)
+    watch = Stopwatch([BOT])
+    now += 10
+    assert (watch.seconds, watch.seconds_lost()) == (10.0, 0.0)
+    waited[BOT] += 2 * SECOND
+    waited[os.getpid()] += SECOND
+    assert watch.seconds_lost() == pytest.approx(3.0)
+    waited[LATER] = 4 * SECOND
+    assert watch.seconds_lost([LATER]) == pytest.approx(5.0)
+    waited[BOT] += 50 * SECOND  # never more than there was
+    assert watch.seconds_lost() == pytest.approx(10.0)

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import spielleiter.match.programs.output
+from spielleiter.match.programs.output import Output
+
+
+def test_each_line_has_its_time_and_is_not_torn(tmp_path: Path) -> None:
+    output = Output(tmp_path / "out")
+    output.open()
+    output.write(b"one\ntw", 1.5)
+    output.write(b"o\nthree\n", 2.0)
+    output.close()
+    assert (tmp_path / "out").read_bytes() == b"    1.500  one\n    1.500  two\n    2.000  three\n"
+
+
+def test_what_is_too_much_is_not_kept_and_the_file_says_so(tmp_path: Path) -> None:
+    output = Output(tmp_path / "out")
+    output.open()
+    for _ in range(20):
+        output.write(b"x" * (spielleiter.match.programs.output.OUTPUT_LIMIT // 10), 0.0)
+    output.close()
+    text = (tmp_path / "out").read_bytes()
+    assert (
+        spielleiter.match.programs.output.OUTPUT_LIMIT
+        <= len(text)
+        < 1.2 * spielleiter.match.programs.output.OUTPUT_LIMIT
+    )
+    assert text.endswith(b"\n(the rest was not kept)\n")
+
+
+def test_the_next_file_begins_with_a_line_of_its_own(tmp_path: Path) -> None:
+    output = Output(tmp_path / "one")
+    output.open()
+    output.write(b"begun", 0.0)
+    output.turn_to(tmp_path / "two")
+    output.write(b"next\n", 1.0)
+    output.close()
+    assert (tmp_path / "one").read_bytes() == b"    0.000  begun"
+    assert (tmp_path / "two").read_bytes() == b"    1.000  next\n"
+
+
+def test_nobody_writes_after_the_end(tmp_path: Path) -> None:
+    output = Output(tmp_path / "one")
+    output.open()
+    output.close()
+    output.turn_to(tmp_path / "two")
+    output.write(b"late", 0.0)
+    assert not (tmp_path / "two").exists()

@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from spielleiter.match.errors import SetupError
+from spielleiter.match.programs.program import Command
+from spielleiter.match.programs.startable import require_startable
+from tests.interpreter import PYTHON
+
+SH = "#!/bin/sh\n"
+
+
+def make(path: Path, content: bytes | str = SH, mode: int = 0o755) -> Path:
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    path.chmod(mode)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with programs that can be started and some that cannot."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    make(tmp_path / "bot")
+    make(tmp_path / "enved", "#!/usr/bin/env sh\n")
+    make(tmp_path / "optioned", "#!/usr/bin/env -S sh -e\n")
+    make(tmp_path / "binary", b"\x7fELF\0\0")
+    make(tmp_path / "empty", "")
+    make(tmp_path / "bare.py", "print(1)\n")
+    make(tmp_path / "locked", mode=0o644)
+    make(tmp_path / "locked.py", mode=0o644)
+    make(tmp_path / "strange", "#!/nowhere/python9\n")
+    make(tmp_path / "envless", "#!/usr/bin/env python9\n")
+    make(tmp_path / "windows", "#!/bin/sh\r\necho\r\n")
+    make(tmp_path / "blank", "#!\n")
+    (tmp_path / "sub").mkdir()
+    return tmp_path
+
+
+def why_not(text: str) -> str:
+    try:
+        require_startable(Command.parse(text))
+    except SetupError as error:
+        whose, _, problem = str(error).partition(f"program {text!r}: ")
+        return whose + problem
+    return ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "builtin:greedy",
+        "./bot",
+        "bot",
+        "~/bot --fast",
+        "enved",
+        "optioned",
+        "binary",
+        "empty",
+        "blank",
+        "sh -c 'no such thing' bot",
+        f"{PYTHON} bare.py {{port}}",
+        f"{PYTHON} -m nothing",
+        f"{PYTHON} -c 1",
+        f"{PYTHON} {{game}}.py",
+        "./{game}/bot",
+        "ls bot.py",
+    ],
+)
+def test_what_the_system_would_start_is_let_through(text: str) -> None:
+    assert why_not(text) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("./bott", "there is no file ./bott (did you mean 'bot'?)"),
+        ("./quite/another", "there is no file ./quite/another, since there is no folder ./quite"),
+        ("~/nothing-like-it", "there is no file {home}/nothing-like-it"),
+        ("enve", "there is no command enve on the PATH and no such file here (did you mean 'enved'?)"),
+        ("greedy", "there is no command greedy (did you mean 'builtin:greedy'?)"),
+        ("./sub", "./sub is a folder, expected a program"),
+        ("./locked", "./locked may not be executed; allow it with `chmod +x ./locked`"),
+        ("locked", "./locked may not be executed; allow it with `chmod +x ./locked`"),
+        (
+            "./locked.py",
+            "./locked.py may not be executed; allow it with `chmod +x ./locked.py`, or begin the command with python3",
+        ),
+        (
+            "./strange",
+            "the first line of ./strange names the interpreter /nowhere/python9, which does not exist; install or",
+        ),
+        (
+            "./envless",
+            "the first line of ./envless names the interpreter python9, which does not exist; install or correct it",
+        ),
+        (
+            "./windows",
+            "the first line of ./windows ends as on Windows (CR LF), so its interpreter is not found; save it with LF",
+        ),
+        (
+            "./bare.py",
+            "./bare.py is a text whose first line does not say what runs it (#!); begin the command with python3",
+        ),
+        (f"{PYTHON} bar.py", "there is no file bar.py (did you mean 'bare.py'?)"),
+        ("sh ~/bar.sh", "there is no file {home}/bar.sh"),
+    ],
+)
+def test_what_cannot_be_started_is_refused_with_what_helps(text: str, problem: str, folder: Path) -> None:
+    if os.geteuid() == 0 and "may not be executed" in problem:
+        assert not os.access("locked", os.X_OK)  # not even root may, where nobody may
+    assert why_not(text).startswith(problem.format(home=folder))
+
+
+def test_a_jar_needs_java_and_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "bot.jar").touch()
+    monkeypatch.setenv("PATH", str(folder))
+    assert why_not("bot.jar") == "there is no command java; install Java, or give the path of its program"
+    make(folder / "java")
+    assert why_not("bot.jar") == ""
+    assert why_not("java -Xmx1g -jar bot2.jar") == "there is no file bot2.jar (did you mean 'bot.jar'?)"
+
+
+def test_a_program_that_may_not_be_read_is_let_through(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr("builtins.open", refuse)
+    assert why_not("./bot") == ""
+
+
+def test_relative_paths_begin_where_the_program_is_started(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path_factory.mktemp("other"))
+    for text in ("./bot", "bot", "enved", f"{PYTHON} bare.py"):
+        require_startable(Command.parse(text, str(folder)), str(folder))
+    for text, problem in (
+        ("./bott", "there is no file ./bott (did you mean 'bot'?)"),
+        ("./sub", "./sub is a folder"),
+        ("./locked", "./locked may not be executed"),
+        ("./strange", "names the interpreter /nowhere/python9"),
+        (f"{PYTHON} bar.py", "there is no file bar.py (did you mean 'bare.py'?)"),
+    ):
+        with pytest.raises(SetupError) as raised:
+            require_startable(Command.parse(text, str(folder)), str(folder))
+        assert problem in str(raised.value)

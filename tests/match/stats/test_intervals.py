@@ -1,0 +1,153 @@
+"""Intervals: published values, what must hold for any result; simulate_error_rates.py has their coverage."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spielleiter.match.stats.intervals import (
+    better_program,
+    estimate_elo,
+    estimate_normalized_elo,
+    estimate_score,
+    mirror,
+)
+from spielleiter.match.stats.significance import RISK, PairCounts, chance_if_equal, likelihood_of_superiority
+
+COUNTS = st.tuples(*[st.integers(0, 40)] * 5).filter(any)
+
+
+# Values of fastchess' own tests of its pentanomial Elo, with the pairs in its order: LL, LD, WL, DD, WD, WW. It takes
+# the normal distribution where Student's t belongs, and publishes with a tolerance of 1 %.
+@pytest.mark.parametrize(
+    ("pairs", "elo", "error", "nelo", "nelo_error", "superiority", "score"),
+    [
+        ((34, 54, 31, 32, 64, 75), 55.58, 27.65, 57.94, 28.28, 1.0, 0.579),
+        ((332, 433, 457, 41, 333, 334), -8.64, 10.33, -9.17, 10.96, 0.0505, 0.488),
+        ((7895, 8757, 5485, 200, 568, 9999), -21.04, 2.95, -19.01, 2.65, 0.0, 0.470),
+    ],
+)
+def test_fastchess_publishes_the_same(
+    pairs: tuple[int, ...],
+    elo: float,
+    error: float,
+    nelo: float,
+    nelo_error: float,
+    superiority: float,
+    score: float,
+) -> None:
+    lost, quarter, split, drawn, three, won = pairs
+    counts: PairCounts = (lost, quarter, split + drawn, three, won)
+    estimate, expected, normalized = estimate_elo(counts), estimate_score(counts), estimate_normalized_elo(counts)
+    assert estimate is not None
+    assert expected is not None
+    assert normalized is not None
+    assert estimate.value == pytest.approx(elo, abs=0.005)
+    assert normalized.value == pytest.approx(nelo, abs=0.005)
+    assert (estimate.high - estimate.low) / 2 == pytest.approx(error, rel=0.01)
+    assert (normalized.high - normalized.low) / 2 == pytest.approx(nelo_error, rel=0.01)
+    assert likelihood_of_superiority(counts) == pytest.approx(superiority, abs=0.0002)
+    assert expected.value == pytest.approx(score, abs=0.0005)
+
+
+def test_nothing_is_said_without_a_pair() -> None:
+    nothing = (0, 0, 0, 0, 0)
+    assert estimate_score(nothing) is None
+    assert estimate_elo(nothing) is None
+    assert estimate_normalized_elo(nothing) is None
+    assert better_program(nothing) is None
+
+
+@pytest.mark.slow
+@given(COUNTS)
+@settings(max_examples=60)
+def test_the_other_program_sees_it_mirrored(counts: PairCounts) -> None:
+    mirrored = mirror(counts)
+    own, other = estimate_elo(counts), estimate_elo(mirrored)
+    assert own is not None
+    assert other is not None
+    assert own.low <= own.value <= own.high
+    assert (own.value, own.low, own.high) == pytest.approx((-other.value, -other.high, -other.low), abs=1e-6)
+    above, below = likelihood_of_superiority(counts), likelihood_of_superiority(mirrored)
+    assert above is not None
+    assert below is not None
+    assert above + below == pytest.approx(1)
+
+
+@pytest.mark.slow
+@given(COUNTS)
+@settings(max_examples=40)
+def test_more_of_the_same_makes_surer(counts: PairCounts) -> None:
+    few = estimate_score(counts)
+    many = estimate_score((counts[0] * 4, counts[1] * 4, counts[2] * 4, counts[3] * 4, counts[4] * 4))
+    assert few is not None
+    assert many is not None
+    assert many.value == pytest.approx(few.value)
+    assert many.high - many.low < few.high - few.low
+
+
+@pytest.mark.parametrize(("index", "atom"), [(0, 0.0), (1, 0.25), (2, 0.5), (3, 0.75), (4, 1.0)])
+@pytest.mark.parametrize(("pairs", "quantile"), [(6, 2.5706), (21, 2.0860), (1000, 1.9623)])
+def test_pairs_that_all_ended_alike_still_have_an_interval(
+    index: int, atom: float, pairs: int, quantile: float
+) -> None:
+    """The likelihood at an end falls by N ln(1 + t² / (N - 1)), with t from a table."""
+    threshold = pairs * math.log(1 + quantile**2 / (pairs - 1))
+    kinds = [0, 0, 0, 0, 0]
+    kinds[index] = pairs
+    counts = (kinds[0], kinds[1], kinds[2], kinds[3], kinds[4])
+    estimate = estimate_score(counts)
+    assert estimate is not None
+    assert estimate.value == atom
+    if atom > 0:
+        assert -2 * pairs * math.log(estimate.low / atom) == pytest.approx(threshold, abs=1e-3)
+    if atom < 1:
+        assert -2 * pairs * math.log((1 - estimate.high) / (1 - atom)) == pytest.approx(threshold, abs=1e-3)
+    assert estimate_normalized_elo(counts) is None
+
+
+def test_one_pair_says_nothing_about_the_score() -> None:
+    estimate = estimate_elo((0, 0, 0, 1, 0))
+    assert estimate is not None
+    assert (estimate.low, estimate.high) == (-math.inf, math.inf)
+
+
+@pytest.mark.slow
+@given(COUNTS)
+@settings(max_examples=60)
+def test_the_interval_leaves_out_0_exactly_where_a_program_is_better(counts: PairCounts) -> None:
+    estimate = estimate_elo(counts)
+    assert estimate is not None
+    better = better_program(counts)
+    assert (estimate.low > 0, estimate.high < 0) == (better == 0, better == 1)
+    if better is not None:
+        assert chance_if_equal(mirror(counts) if better else counts) <= RISK
+
+
+@pytest.mark.parametrize("pairs", range(1, 6))
+def test_five_pairs_are_too_few(pairs: int) -> None:
+    assert better_program((0, 0, 0, 0, pairs)) is None
+    assert better_program((pairs, 0, 0, 0, 0)) is None
+
+
+@pytest.mark.parametrize(
+    ("counts", "better"),
+    [
+        ((0, 0, 0, 0, 6), 0),
+        ((6, 0, 0, 0, 0), 1),
+        # the normal test called each of these better
+        ((0, 0, 1, 1, 1), None),
+        ((0, 1, 0, 4, 0), None),
+        ((0, 0, 50, 5, 0), None),
+        # always one and a half points: with one pair of three lost among them nobody would be better
+        ((0, 0, 0, 6, 0), None),
+        ((0, 0, 0, 12, 0), 0),
+        # whoever moves first wins, and the rest says little
+        ((0, 0, 96, 0, 4), None),
+    ],
+)
+def test_who_is_better(counts: PairCounts, better: int | None) -> None:
+    assert better_program(counts) == better

@@ -1,0 +1,101 @@
+"""The tests of significance: values by hand, by another method, and what always holds."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+
+import pytest
+
+from spielleiter.match.stats.significance import (
+    FEWEST_PAIRS,
+    RISK,
+    PairCounts,
+    better_by_evidence,
+    chance_if_equal,
+    likelihood_of_superiority,
+    log_evidence,
+)
+
+
+def counts_of(differences: list[int]) -> PairCounts:
+    return tuple(differences.count(kind) for kind in range(-2, 3))  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_chance_is_that_of_all_signs(seed: int) -> None:
+    """Held against the definition: every combination of signs, one by one."""
+    rng = random.Random(seed)
+    differences = [rng.randint(-2, 2) for _ in range(rng.randint(1, 9))]
+    sums = [
+        sum(sign * difference for sign, difference in zip(signs, differences, strict=True))
+        for signs in itertools.product((-1, 1), repeat=len(differences))
+    ]
+    own = sum(differences)
+    counts = counts_of(differences)
+    assert chance_if_equal(counts) == pytest.approx(sum(each >= own for each in sums) / len(sums))
+    mid = (sum(each > own for each in sums) + sum(each == own for each in sums) / 2) / len(sums)
+    assert likelihood_of_superiority(counts) == pytest.approx(1 - mid)
+
+
+@pytest.mark.parametrize(("pairs", "superiority"), [(1, 0.75), (2, 0.875), (10, 0.9995)])
+def test_one_pair_won_proves_little(pairs: int, superiority: float) -> None:
+    assert likelihood_of_superiority((0, 0, 0, 0, pairs)) == pytest.approx(superiority, abs=5e-5)
+    assert likelihood_of_superiority((pairs, 0, 0, 0, 0)) == pytest.approx(1 - superiority, abs=5e-5)
+
+
+def test_pairs_that_are_all_split_decide_nothing() -> None:
+    assert likelihood_of_superiority((0, 0, 7, 0, 0)) == 0.5
+    assert likelihood_of_superiority((0, 0, 0, 0, 0)) is None
+    assert chance_if_equal((0, 0, 7, 0, 0)) == 1
+
+
+def test_fewer_pairs_than_the_fewest_cannot_be_enough() -> None:
+    assert chance_if_equal((0, 0, 0, 0, FEWEST_PAIRS)) <= RISK < chance_if_equal((0, 0, 0, 0, FEWEST_PAIRS - 1))
+
+
+@pytest.mark.parametrize("shape", [(1, 0), (0, 1), (1, 1)])
+def test_the_normal_distribution_takes_over_without_a_step(shape: tuple[int, int]) -> None:
+    small, great = shape
+    sides = []
+    for pairs in (1990, 2010):
+        each = pairs // (small + great)
+        lead = 40
+        counts = (great * (each - lead) // 2, small * (each - lead) // 2, 0, small * (each + lead) // 2,
+                  great * (each + lead) // 2)  # fmt: skip
+        sides.append((chance_if_equal(counts), likelihood_of_superiority(counts)))
+    assert sides[0] == pytest.approx(sides[1], rel=0.02)
+
+
+# -- after every game -----------------------------------------------------------------------------------------------
+
+
+def test_evidence_grows_from_1() -> None:
+    assert log_evidence((0, 0, 0, 0, 0)) == pytest.approx(0)
+    assert log_evidence((0, 0, 9, 0, 0)) == pytest.approx(0)
+    # the mean of (1 + x)^9 over x from -1 to 1
+    assert math.exp(log_evidence((0, 0, 0, 0, 9))) == pytest.approx(2**9 / 10, rel=1e-3)
+    assert log_evidence((9, 0, 0, 0, 0)) == pytest.approx(log_evidence((0, 0, 0, 0, 9)))
+
+
+def test_no_pair_gains_in_the_mean() -> None:
+    """What Ville's inequality needs: the capital after a pair, over both of its signs, is the capital before."""
+    rng = random.Random(5)
+    for _ in range(50):
+        counts = [rng.randint(0, 9) for _ in range(5)]
+        for kind in range(5):
+            ways = []
+            for side in (kind, 4 - kind):
+                more = list(counts)
+                more[side] += 1
+                ways.append(math.exp(log_evidence((more[0], more[1], more[2], more[3], more[4]))))
+            before = math.exp(log_evidence((counts[0], counts[1], counts[2], counts[3], counts[4])))
+            assert sum(ways) / 2 == pytest.approx(before)
+
+
+def test_evidence_decides_for_either_side() -> None:
+    assert better_by_evidence((0, 0, 0, 0, 7), 0.05) is None
+    assert better_by_evidence((0, 0, 0, 0, 8), 0.05) == 0
+    assert better_by_evidence((8, 0, 0, 0, 0), 0.05) == 1
+    assert better_by_evidence((0, 0, 0, 0, 8), 0.01) is None

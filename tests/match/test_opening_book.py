@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from spielleiter.client.editions import DEFAULT_GAME_TYPE
+from spielleiter.match.errors import SetupError
+from spielleiter.match.opening_book import arrange, load_openings, read_book
+from spielleiter.match.plan import RANDOM, SEQUENTIAL, Opening
+
+
+def test_a_replay_is_an_opening(replay: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "one.xml"
+    file.write_bytes(replay)
+    assert load_openings(file, 1, DEFAULT_GAME_TYPE, {}) == (Opening("one.xml", str(file), 1),)
+
+
+def test_a_folder_holds_openings_in_the_order_of_their_names(replay: bytes, tmp_path: Path) -> None:
+    (tmp_path / "b.xml").write_bytes(replay)
+    (tmp_path / "a.xml.gz").write_bytes(gzip.compress(replay))
+    (tmp_path / "readme.txt").write_text("not meant")
+    (tmp_path / "c.xml").mkdir()
+    assert [each.name for each in load_openings(tmp_path, 0, DEFAULT_GAME_TYPE, {})] == ["a.xml.gz", "b.xml"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "turn", "problem"),
+    [
+        ("one.xml", None, 0, "cannot be read"),
+        ("one.xml", b"<protocol><oh/></protocol>", 0, "one.xml"),
+        ("one.xml", "replay", 9, "ends at turn 1, before turn 9"),
+        (".", None, 0, "holds no replay"),
+    ],
+)
+def test_what_nothing_can_start_from_is_refused(
+    name: str, content: bytes | str | None, turn: int, problem: str, replay: bytes, tmp_path: Path
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(replay if isinstance(content, str) else content)
+    with pytest.raises(SetupError, match=problem):
+        load_openings(tmp_path / name, turn, DEFAULT_GAME_TYPE, {})
+
+
+def test_a_rule_that_is_none_is_refused(replay: bytes, tmp_path: Path) -> None:
+    (tmp_path / "one.xml").write_bytes(replay)
+    with pytest.raises(SetupError, match="TRIANGLE"):
+        load_openings(tmp_path / "one.xml", 0, DEFAULT_GAME_TYPE, {"startPiece": "TRIANGLE"})
+
+
+def test_a_list_names_replays_and_turns(replay: bytes, tmp_path: Path) -> None:
+    folder = tmp_path / "my games"
+    folder.mkdir()
+    (folder / "a b.xml").write_bytes(replay)
+    (folder / "c.xml.gz").write_bytes(gzip.compress(replay))
+    book = tmp_path / "book.txt"
+    book.write_text("# openings\n\nmy games/a b.xml 1\n  my games/c.xml.gz\r\nmy games/a b.xml\t0\n", "utf-8-sig")
+    assert load_openings(book, 0, DEFAULT_GAME_TYPE, {}) == (
+        Opening("a b.xml 1", str(folder / "a b.xml"), 1),
+        Opening("c.xml.gz", str(folder / "c.xml.gz"), 0),
+        Opening("a b.xml 0", str(folder / "a b.xml"), 0),
+    )
+
+
+def test_a_replay_is_none_whatever_it_is_called(replay: bytes, tmp_path: Path) -> None:
+    for name, content in (("game", replay), ("packed", gzip.compress(replay))):
+        (tmp_path / name).write_bytes(content)
+        assert [each.name for each in load_openings(tmp_path / name, 0, DEFAULT_GAME_TYPE, {})] == [name]
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"one.xml\nnone.xml 3\n", r"book.txt:2: there is no file .*none\.xml"),
+        (b"one.xml 9", "ends at turn 1, before turn 9"),
+        (b"one.xml 99999999999", "book.txt:1: turn 99999999999, expected 2147483647 at most"),
+        (b"# nothing", "names no replay, expected a path in each line"),
+        (b"\xff\xfe\x00", "neither a replay nor a list of replays in UTF-8"),
+    ],
+)
+def test_what_is_wrong_in_a_list_is_told(content: bytes, problem: str, replay: bytes, tmp_path: Path) -> None:
+    (tmp_path / "one.xml").write_bytes(replay)
+    (tmp_path / "book.txt").write_bytes(content)
+    with pytest.raises(SetupError, match=problem):
+        load_openings(tmp_path / "book.txt", 0, DEFAULT_GAME_TYPE, {})
+
+
+def test_a_list_that_is_too_long_is_refused(tmp_path: Path) -> None:
+    with (tmp_path / "book.txt").open("wb") as file:
+        file.truncate((16 << 20) + 1)
+    with pytest.raises(SetupError, match="16 MiB at most"):
+        read_book(tmp_path / "book.txt", 0)
+
+
+def test_the_order_is_that_of_the_book_or_drawn_from_the_seed() -> None:
+    openings = [Opening(f"{number}.xml", f"/{number}.xml") for number in range(20)]
+    assert arrange(openings, SEQUENTIAL, 7) == tuple(openings)
+    drawn = arrange(openings, RANDOM, 7)
+    assert drawn == arrange(openings, RANDOM, 7) != arrange(openings, RANDOM, 8)
+    assert drawn != tuple(openings)
+    assert sorted(drawn, key=openings.index) == openings

@@ -1,0 +1,333 @@
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from spielleiter.server.config.config import (
+    DEFAULT_PASSWORD,
+    SETTINGS,
+    Config,
+    Options,
+    is_loopback,
+    load_config,
+)
+from spielleiter.server.config.properties import ConfigError
+from spielleiter.server.errors import StartError
+
+ROOT = Path(__file__).parents[2]
+
+
+def _load(
+    directory: Path,
+    *,
+    properties: str | bytes | None = None,
+    environ: Mapping[str, str] | None = None,
+    options: Options | None = None,
+) -> Config:
+    if isinstance(properties, str):
+        properties = properties.encode()
+    if properties is not None:
+        (directory / "server.properties").write_bytes(properties)
+    return load_config(options or {}, environ or {}, directory)
+
+
+def test_nothing_given_means_the_defaults(tmp_path: Path) -> None:
+    config = _load(tmp_path)
+    assert config == Config()
+    assert (config.host, config.port, config.password) == ("127.0.0.1", 13050, DEFAULT_PASSWORD)
+    assert (config.soft_timeout, config.hard_timeout, config.has_timeouts) == (2.0, 10.0, True)
+    assert config.properties_file is None
+
+
+LIMITS = {
+    "packetBytesBefore": 8 * 1024,
+    "packetBytesPlayer": 16 * 1024,
+    "packetBytes": 64 * 1024,
+    "packetDepth": 32,
+    "packetAttributes": 64,
+    "packetChildren": 4096,
+    "packetChildrenPlayer": 64,
+    "connectionShare": 0.1,
+    "strangersShare": 0.25,
+    "firstPacketTimeout": 30,
+    "packetTimeout": 10,
+    "outboxBytes": 4 * 1024 * 1024,
+    "outboxTimeout": 10,
+    "deliveryTimeout": 1,
+    "closeTimeout": 5,
+    "connections": 4096,
+    "connectionsPerAddress": 256,
+    "passwordAttempts": 5,
+    "passwordWindow": 60,
+    "passwordDelay": 30,
+    "roomsWaiting": 1024,
+    "seatsPerConnection": 3,
+    "reservationTimeout": 600,
+    "observersPerRoom": 64,
+}
+
+
+def test_every_limit_is_a_setting_with_its_documented_default() -> None:
+    assert {each.name: each.default for each in SETTINGS if each.group == "Limits"} == LIMITS
+
+
+def test_the_strongest_place_wins(tmp_path: Path) -> None:
+    properties = "port = 1\nsoftTimeout = 100\npaused: true\nseed 5\n"
+    environ = {"SPIELLEITER_PORT": "2", "SPIELLEITER_SOFT_TIMEOUT": "200", "HOME": "/", "SPIELLEITER_SHARED": "/x"}
+    config = _load(tmp_path, properties=properties, environ=environ, options={"port": "3", "host": None})
+    assert (config.port, config.soft_timeout, config.is_paused, config.seed) == (3, 0.2, True, 5)
+    assert config.properties_file == tmp_path / "server.properties"
+
+
+def test_a_named_file_is_read_instead(tmp_path: Path) -> None:
+    other, third = tmp_path / "other.properties", tmp_path / "third.properties"
+    other.write_text("port = 7\n")
+    third.write_text("port = 8\n")
+    environ = {"SPIELLEITER_CONFIG": str(third)}
+    assert _load(tmp_path, properties="nonsense = 1", options={"config": str(other)}, environ=environ).port == 7
+    assert _load(tmp_path, environ=environ).port == 8
+
+
+def test_without_a_directory_the_current_one_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "server.properties").write_text("port = 9\n")
+    monkeypatch.chdir(tmp_path)
+    assert load_config({}, {}).port == 9
+
+
+def test_the_releases_own_files_are_understood(tmp_path: Path) -> None:
+    config = _load(
+        tmp_path,
+        properties="password = geheim \npaused = false\nlocal = false\nplugins = ./plugins\nsaveReplay=true\n"
+        "loadGameFile = game.xml\nturnToLoad = 12\ntimeout = false\ntestMode = true\n",
+    )
+    assert config.password == "geheim "
+    assert config.host == "0.0.0.0"
+    assert (config.replay_directory, config.load_game_file) == (Path("replays"), Path("spielleiter.game.xml"))
+    assert (config.turn, config.has_timeouts, config.is_test_mode) == (12, False, True)
+    assert config.ignored == (
+        f"{tmp_path / 'server.properties'}:4: plugins (games are built in, no plugins are loaded)",
+    )
+
+
+def test_the_option_for_plugins_is_accepted_without_effect(tmp_path: Path) -> None:
+    config = _load(tmp_path, options={"plugins": "./plugins"})
+    assert config.ignored == ("--plugins (games are built in, no plugins are loaded)",)
+    assert dataclasses.replace(config, ignored=()) == Config()
+
+
+def test_editions_of_several_places_are_joined(tmp_path: Path) -> None:
+    config = _load(
+        tmp_path,
+        properties="edition.one = a\nedition.two = b \n",
+        environ={"SPIELLEITER_EDITION": "two=c, three=d"},
+        options={"editions": ("three=e", "four=f")},
+    )
+    assert config.editions == {"one": "a", "two": "c", "three": "e", "four": "f"}
+    assert Config().editions == {}
+
+
+@pytest.mark.parametrize(
+    ("properties", "environ", "options", "line"),
+    [
+        (
+            "",
+            {"SPIELLEITER_EDITION": "one=a,one=b"},
+            {},
+            (
+                "SPIELLEITER_EDITION: 'one=a,one=b' cannot be used, expected gameType=edition (several with commas "
+                "between them, each gameType once)"
+            ),
+        ),
+        (
+            "",
+            {},
+            {"editions": ("one=a,two=c", "one=b")},
+            "--edition: one is to be played in a already, expected one edition for each gameType",
+        ),
+        (
+            "edition.one = a\nedition.one = b\n",
+            {},
+            {"editions": ("one=c",)},
+            (
+                "server.properties:2: edition.one: one is to be played in a already, "
+                "expected one edition for each gameType"
+            ),
+        ),
+    ],
+)
+def test_one_place_chooses_one_edition_for_each_game(
+    properties: str, environ: Mapping[str, str], options: Options, line: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError) as refused:
+        _load(tmp_path, properties=properties, environ=environ, options=options)
+    assert str(refused.value).removeprefix(f"{tmp_path}/") == line
+
+
+def test_an_empty_variable_names_no_file(tmp_path: Path) -> None:
+    environ = {"SPIELLEITER_CONFIG": ""}
+    assert _load(tmp_path, environ=environ) == Config()
+    assert _load(tmp_path, properties="port = 7", environ=environ).port == 7
+
+
+def test_game_options_are_those_that_are_set(tmp_path: Path) -> None:
+    assert Config().game_options == {}
+    config = _load(tmp_path, options={"game_end": "noMovesLeft", "start_piece": "PENTO_V"})
+    assert config.game_options == {"gameEnd": "noMovesLeft", "startPiece": "PENTO_V"}
+
+
+@pytest.mark.parametrize(
+    ("properties", "environ", "options", "host"),
+    [
+        ("local = false", {}, {}, "0.0.0.0"),
+        ("local = true", {}, {}, "127.0.0.1"),
+        ("local = false", {}, {"host": "127.0.0.1"}, "127.0.0.1"),
+        ("local = true", {"SPIELLEITER_HOST": "192.0.2.1"}, {}, "192.0.2.1"),
+        ("host = 0.0.0.0", {"SPIELLEITER_LOCAL": "true"}, {}, "127.0.0.1"),
+        ("host = 0.0.0.0", {}, {}, "0.0.0.0"),
+        ("host = ::1\nlocal = true", {}, {}, "::1"),
+        ("host = localhost\nlocal = true", {}, {}, "localhost"),
+        ("host = 192.0.2.1\nlocal = false", {}, {}, "192.0.2.1"),
+    ],
+)
+def test_host_and_local_are_one_question(
+    tmp_path: Path, properties: str, environ: Mapping[str, str], options: Options, host: str
+) -> None:
+    assert _load(tmp_path, properties=properties, environ=environ, options=options).host == host
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("127.0.0.1", True),
+        ("127.3.2.1", True),
+        ("::1", True),
+        ("localhost", True),
+        ("0.0.0.0", False),
+        ("::", False),
+        ("example.org", False),
+    ],
+)
+def test_loopback_is_known_by_its_address(host: str, expected: bool) -> None:
+    assert is_loopback(host) is expected
+
+
+@pytest.mark.parametrize(
+    ("properties", "line"),
+    [
+        ("# x\nport \\\n = 99999\n", "2: port: '99999' cannot be used, expected a whole number from 0 to 65535"),
+        ("\n\nsoftTimout = 1\n", "3: softTimout: there is no such property (did you mean 'softTimeout'?)"),
+        ("blubb = 1", "1: blubb: there is no such property"),
+        ("paused = maybe", "1: paused: 'maybe' cannot be used, expected true or false"),
+        (
+            "logFormat = jason",
+            "1: logFormat: 'jason' cannot be used, expected auto, console or json (did you mean 'json'?)",
+        ),
+        (
+            "edition.a = ",
+            (
+                "1: edition.a: 'a=' cannot be used, expected gameType=edition (several with commas between them, "
+                "each gameType once)"
+            ),
+        ),
+        ("password =", "1: password: cannot be used, expected a text in UTF-8 that is not empty"),
+        ("a = \\u00zz", "1: '\\\\u00zz' is not an escape, expected \\u and four digits"),
+    ],
+)
+def test_a_mistake_in_the_file_is_named_with_its_line(tmp_path: Path, properties: str, line: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        _load(tmp_path, properties=properties)
+    assert str(refused.value) == f"{tmp_path / 'server.properties'}:{line}"
+
+
+@pytest.mark.parametrize(
+    ("environ", "options", "line"),
+    [
+        (
+            {"SPIELLEITER_PROT": "1"},
+            {},
+            "SPIELLEITER_PROT: there is no such environment variable (did you mean 'SPIELLEITER_PORT'?)",
+        ),
+        (
+            {"SPIELLEITER_PORT": "x"},
+            {},
+            "SPIELLEITER_PORT: 'x' cannot be used, expected a whole number from 0 to 65535",
+        ),
+        (
+            {},
+            {"soft_timeout": "2s"},
+            "--soft-timeout: '2s' cannot be used, expected milliseconds as a whole number from 1 to 2147483647",
+        ),
+        (
+            {"SPIELLEITER_SOFT_TIMEOUT": "20000"},
+            {},
+            (
+                "the soft time limit (20000 ms) is above the hard one (10000 ms), at which the game is over already; "
+                "lower the soft one or raise the hard one (softTimeout, hardTimeout), or switch both off (--no-timeout)"
+            ),
+        ),
+        ({}, {"turn": "3"}, "turn 3 needs a replay to start from, expected loadGameFile with it"),
+        (
+            {},
+            {"host": "0.0.0.0", "is_local": "true"},
+            "host 0.0.0.0 and local true contradict each other, expected one of them",
+        ),
+        (
+            {},
+            {"host": "localhost", "is_local": "false"},
+            "host localhost and local false contradict each other, expected one of them",
+        ),
+    ],
+)
+def test_a_mistake_elsewhere_is_named_with_its_place(
+    tmp_path: Path, environ: Mapping[str, str], options: Options, line: str
+) -> None:
+    with pytest.raises(ConfigError) as refused:
+        _load(tmp_path, environ=environ, options=options)
+    assert str(refused.value) == line
+    assert isinstance(refused.value, StartError)
+
+
+@pytest.mark.parametrize(
+    ("options", "limits"),
+    [
+        ({"soft_timeout": "20000", "hard_timeout": "20000"}, (20.0, 20.0)),
+        ({"soft_timeout": "20000", "has_timeouts": "false"}, (20.0, 10.0)),  # nobody is held to either
+    ],
+)
+def test_limits_may_be_equal_and_do_not_matter_where_they_are_off(
+    tmp_path: Path, options: Options, limits: tuple[float, float]
+) -> None:
+    config = _load(tmp_path, options=options)
+    assert (config.soft_timeout, config.hard_timeout) == limits
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    missing = tmp_path / "missing.properties"
+    with pytest.raises(ConfigError) as refused:
+        _load(tmp_path, options={"config": str(missing)})
+    assert str(refused.value) == f"{missing}: cannot be read (No such file or directory)"
+    with pytest.raises(ConfigError) as refused:
+        _load(tmp_path, properties="# Umlaut: ü".encode("latin-1"))
+    assert (
+        str(refused.value) == f"{tmp_path / 'server.properties'}: byte 10 is not UTF-8, expected a text file in UTF-8"
+    )
+
+
+def test_a_file_may_begin_with_a_byte_order_mark_and_hold_any_letters(tmp_path: Path) -> None:
+    assert _load(tmp_path, properties="\ufeffpassword = Schlüssel\\u00fc").password == "Schlüsselü"
+
+
+def test_the_password_is_never_shown() -> None:
+    assert "geheim" not in repr(Config(password="geheim"))
+
+
+def test_names_are_unique_in_every_place() -> None:
+    for names in (
+        [each.variable for each in SETTINGS],
+        [name for each in SETTINGS for name in (each.name, *each.other_names)],
+        [spelling for each in SETTINGS for spelling in (*each.options, each.negative_option)],
+    ):
+        assert len(names) == len(set(names))

@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spielleiter.server.config.setting import (
+    Kind,
+    Setting,
+    address,
+    choice,
+    directory_switch,
+    milliseconds,
+    optional,
+    path,
+    seconds,
+    setting,
+    settings_of,
+    suggestion,
+    switch,
+    text,
+    whole_number,
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "written", "value"),
+    [
+        (text(), "anything at all", "anything at all"),
+        (whole_number(0, 65535), "0", 0),
+        (whole_number(0, 65535), "65535", 65535),
+        (whole_number(-5), "-5", -5),
+        (whole_number(1), "+7", 7),
+        (milliseconds(), "2000", 2.0),
+        (milliseconds(), "1", 0.001),
+        (seconds(), "0.25", 0.25),
+        (seconds(can_be_zero=True), "0", 0.0),
+        (switch(), "true", True),
+        (switch(), "TRUE", True),
+        (switch(), "False", False),
+        (choice("red", "green"), "green", "green"),
+        (path(), "a/b.txt", Path("a/b.txt")),
+        (directory_switch("replays"), "true", Path("replays")),
+        (directory_switch("replays"), "FALSE", None),
+        (directory_switch("replays"), "out", Path("out")),
+        (directory_switch("replays"), "./true", Path("true")),
+        (optional(whole_number(0)), "", None),
+        (optional(whole_number(0)), "3", 3),
+        (optional(choice("red", "green")), "", None),
+        (address(), "127.0.0.1:9100", ("127.0.0.1", 9100)),
+        (address(), "9100", ("127.0.0.1", 9100)),
+        (address(), "localhost:0", ("localhost", 0)),
+        (address(), "[::1]:9100", ("::1", 9100)),
+    ],
+)
+def test_a_text_is_understood(kind: Kind[Any], written: str, value: object) -> None:
+    assert kind.parse(written) == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "written"),
+    [
+        (text(), ""),
+        (whole_number(0, 65535), "65536"),
+        (whole_number(0, 65535), "-1"),
+        (whole_number(0), "1.0"),
+        (whole_number(0), "1_000"),
+        (whole_number(0), "9" * 5000),
+        (whole_number(0), "٣"),
+        (whole_number(0), ""),
+        (address(), ""),
+        (address(), ":9100"),
+        (address(), "localhost"),
+        (address(), "localhost:"),
+        (address(), "localhost:65536"),
+        (address(), "::1:9100"),
+        (address(), "[]:9100"),
+        (whole_number(0), "2147483648"),
+        (milliseconds(), "9" * 23),
+        (seconds(), "1e300"),
+        (seconds(), "31622401"),
+        (milliseconds(), "0"),
+        (milliseconds(), "2.5"),
+        (milliseconds(), "2s"),
+        (seconds(), "0"),
+        (seconds(), "-1"),
+        (seconds(), "nan"),
+        (seconds(can_be_zero=True), "inf"),
+        (switch(), "yes"),
+        (switch(), ""),
+        (choice("red", "green"), "Red"),
+        (path(), ""),
+        (directory_switch("replays"), ""),
+        (directory_switch("replays"), "ture"),
+        (directory_switch("replays"), "flase"),
+        (directory_switch("replays"), "yes"),
+        (optional(whole_number(0)), "x"),
+    ],
+)
+def test_a_text_is_refused(kind: Kind[Any], written: str) -> None:
+    with pytest.raises(ValueError):
+        kind.parse(written)
+
+
+@given(st.integers(1, 10**9))
+def test_what_is_shown_is_read_back(number: int) -> None:
+    cases: tuple[tuple[Kind[Any], object], ...] = (
+        (whole_number(1), number),
+        (milliseconds(), number / 1000),
+        (seconds(), float(number % 100_000 + 1)),
+        (optional(switch()), [None, True, False][number % 3]),
+        (directory_switch("replays"), [None, Path("out")][number % 2]),
+    )
+    for kind, value in cases:
+        assert kind.parse(kind.show(value)) == value
+
+
+def _setting(kind: Kind[Any], *, is_secret: bool = False) -> Setting:
+    return Setting("soft_timeout", "softTimeout", kind, 2.0, "Games", "How long.", "-s", is_secret=is_secret)
+
+
+def test_names_are_made_from_the_property() -> None:
+    known = Setting(
+        "turn", "startFromTurn", whole_number(0), 0, "Games", "Which.", "-t", other_options=("--startFromTurn",)
+    )
+    assert known.variable == "SPIELLEITER_START_FROM_TURN"
+    assert known.options == ("--start-from-turn", "-t", "--startFromTurn")
+    assert known.negative_option == "--no-start-from-turn"
+    assert known.default_text == "0"
+
+
+def test_blanks_around_a_value_do_not_matter_unless_they_are_part_of_it() -> None:
+    assert _setting(milliseconds()).read(" 20 ", "here") == 0.02
+    assert _setting(text(keeps_spaces=True)).read(" secret ", "here") == " secret "
+    assert _setting(optional(text(keeps_spaces=True))).read(" ", "here") == " "
+
+
+@pytest.mark.parametrize(
+    ("kind", "written", "line"),
+    [
+        (
+            milliseconds(),
+            "2s",
+            "x:3: n: '2s' cannot be used, expected milliseconds as a whole number from 1 to 2147483647",
+        ),
+        (whole_number(2, 4), "5", "x:3: n: '5' cannot be used, expected a whole number from 2 to 4"),
+        (seconds(), "0", "x:3: n: '0' cannot be used, expected seconds, more than 0 and up to 31622400"),
+        (seconds(can_be_zero=True), "-", "x:3: n: '-' cannot be used, expected seconds, from 0 up to 31622400"),
+        (switch(), "ture", "x:3: n: 'ture' cannot be used, expected true or false (did you mean 'true'?)"),
+        (
+            choice("colorFinished", "noMovesLeft"),
+            "colourfinished",
+            (
+                "x:3: n: 'colourfinished' cannot be used, expected colorFinished or noMovesLeft "
+                "(did you mean 'colorFinished'?)"
+            ),
+        ),
+        (
+            directory_switch("replays"),
+            "flase",
+            (
+                "x:3: n: 'flase' cannot be used, expected true (the directory replays), false or a directory "
+                "(did you mean 'false'?)"
+            ),
+        ),
+        (optional(path()), "", None),
+        (path(), "\n", "x:3: n: '' cannot be used, expected a path"),
+    ],
+)
+def test_a_refusal_names_place_value_and_what_is_allowed(kind: Kind[Any], written: str, line: str | None) -> None:
+    if line is None:
+        assert _setting(kind).read(written, "x:3: n") is None
+        return
+    with pytest.raises(ValueError) as refused:
+        _setting(kind).read(written, "x:3: n")
+    assert str(refused.value) == line
+
+
+def test_a_secret_is_not_repeated_in_a_refusal() -> None:
+    with pytest.raises(ValueError) as refused:
+        _setting(choice("a", "b"), is_secret=True).read("hush", "P")
+    assert str(refused.value) == "P: cannot be used, expected a or b"
+
+
+def test_a_suggestion_is_the_nearest_known_word_or_nothing() -> None:
+    assert suggestion("Softtimout", ("softTimeout", "hardTimeout")) == " (did you mean 'softTimeout'?)"
+    assert suggestion("xyz", ("softTimeout", "hardTimeout")) == ""
+
+
+def test_a_dataclass_tells_its_settings_in_order() -> None:
+    @dataclass(frozen=True)
+    class Two:
+        round_limit: int = setting(25, whole_number(1), "A", "Help.")
+        is_paused: bool = setting(False, switch(), "B", "Help.", name="paused", is_secret=True)
+        plain: int = 3
+
+    found = settings_of(Two)
+    assert [(each.field, each.name, each.group, each.default) for each in found] == [
+        ("round_limit", "roundLimit", "A", 25),
+        ("is_paused", "paused", "B", False),
+    ]
+    assert repr(Two(is_paused=True)).endswith("Two(round_limit=25, plain=3)")

@@ -1,0 +1,104 @@
+"""Who won, why, and how many points: by seat, for every way a game can end."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spielleiter.game.api import Outcome, State
+from spielleiter.game.blokus.rulesets import BLOKUS_2021
+from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+from spielleiter.protocol.messages import Cause
+from spielleiter.server.core.ending import Ending, leaders
+from spielleiter.server.core.policy import CancelWinner
+
+DEFINITION = BLOKUS_2021_R3.score_definition
+START = BLOKUS_2021.new_state(random.Random(1))
+
+
+def after_a_move() -> State:
+    return START.play(next(iter(START.generate_legal_moves())))
+
+
+@pytest.mark.parametrize(
+    ("winner", "first_parts", "winners"), [(None, (1, 1), (0, 1)), (0, (2, 0), (0,)), (1, (0, 2), (1,))]
+)
+def test_a_game_that_was_played_to_its_end(
+    winner: int | None, first_parts: tuple[int, int], winners: tuple[int, ...]
+) -> None:
+    ending = Ending.by_rules(Outcome(winner, "points"))
+    assert (ending.causes, ending.reasons) == ((Cause.REGULAR, Cause.REGULAR), ("", ""))
+    assert (ending.first_parts, ending.winners) == (first_parts, winners)
+
+
+@given(st.integers(0, 1), st.sampled_from(Cause), st.text(), st.sampled_from([(), (0,), (1,), (0, 1)]))
+def test_whose_fault_it_was_has_lost_whoever_is_named_the_winner(
+    seat: int, cause: Cause, reason: str, winners: tuple[int, ...]
+) -> None:
+    ending = Ending.against(seat, cause, reason, winners)
+    assert (ending.causes[seat], ending.reasons[seat], ending.first_parts[seat]) == (cause, reason, 0)
+    other = 1 - seat
+    assert (ending.causes[other], ending.reasons[other], ending.first_parts[other]) == (Cause.REGULAR, "", 2)
+    assert ending.winners == winners
+
+
+def test_nobody_has_won_a_game_that_was_cancelled() -> None:
+    ending = Ending.cancelled(())
+    assert (ending.causes, ending.first_parts, ending.winners) == ((Cause.REGULAR, Cause.REGULAR), (0, 0), ())
+
+
+def test_the_points_are_those_of_the_last_position() -> None:
+    ending = Ending.against(1, Cause.LEFT, "gone", (0,))
+    points = ending.points(after_a_move(), zeroes_offenders=False)
+    result = ending.result(DEFINITION, points, ("Eins", "Zwei"))
+    assert [score.parts for score in result.scores] == [(2, 5), (0, 0)]
+    assert [(score.cause, score.reason) for score in result.scores] == [(Cause.REGULAR, ""), (Cause.LEFT, "gone")]
+    assert (result.definition, result.winners, result.names) == (DEFINITION, (0,), ("Eins", "Zwei"))
+
+
+def test_who_is_at_fault_has_no_points_where_the_edition_wants_it_so() -> None:
+    ending = Ending.against(0, Cause.RULE_VIOLATION, "wrong", (1,))
+    assert ending.points(after_a_move(), zeroes_offenders=True) == ((0,), (0,))
+    assert ending.points(after_a_move(), zeroes_offenders=False) == ((5,), (0,))
+
+
+def test_of_a_game_that_never_began_those_have_left_who_never_came() -> None:
+    ending = Ending.called_off({1: "never came"})
+    assert (ending.causes, ending.reasons) == ((Cause.REGULAR, Cause.LEFT), ("", "never came"))
+    assert (ending.first_parts, ending.winners) == ((2, 0), (0,))
+    nobody = Ending.called_off({0: "went", 1: "never came"})
+    assert (nobody.causes, nobody.reasons) == ((Cause.LEFT, Cause.LEFT), ("went", "never came"))
+    assert (nobody.first_parts, nobody.winners) == ((0, 0), ())
+
+
+def test_the_leader_is_who_has_more_points() -> None:
+    assert leaders(START) == (0, 1)
+    one_move = after_a_move()
+    assert leaders(one_move) == (0,)
+    two_moves = one_move.play(next(iter(one_move.generate_legal_moves())))
+    assert leaders(two_moves) == (0, 1)
+
+    class Behind:
+        def points(self, seat: int) -> tuple[int, ...]:
+            return (seat,)
+
+    assert leaders(Behind()) == (1,)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("winner", "first_parts", "winners"),
+    [
+        (CancelWinner.NOBODY, (0, 0), ()),
+        (CancelWinner.LEADER, (0, 0), (0,)),
+        (CancelWinner.BY_RULES, (2, 0), (0,)),
+    ],
+)
+def test_a_game_that_an_administrator_ended(
+    winner: CancelWinner, first_parts: tuple[int, int], winners: tuple[int, ...]
+) -> None:
+    ending = Ending.by_command(winner, after_a_move())
+    assert (ending.first_parts, ending.winners) == (first_parts, winners)
+    assert ending.causes == (Cause.REGULAR, Cause.REGULAR)

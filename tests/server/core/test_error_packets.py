@@ -1,0 +1,85 @@
+"""An answer to a refused packet is short, whatever was sent, and repeats unchanged what clients usually send."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spielleiter.game.blokus.move import SetMove
+from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
+from spielleiter.game.blokus.rulesets import BLOKUS_2021
+from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+from spielleiter.protocol.messages import (
+    Cause,
+    ErrorMessage,
+    ErrorPacket,
+    JoinPreparedRequest,
+    Memento,
+    Message,
+    MoveData,
+    PrepareRequest,
+    Result,
+    RoomMessage,
+    Score,
+    Slot,
+    UnknownPacket,
+    UnreadableData,
+)
+from spielleiter.server.core.error_packets import LONGEST_ERROR, LONGEST_TEXT, encoded_error, shortened, shortened_text
+
+DIALECT = BLOKUS_2021_R3
+MOVE = SetMove(Color.BLUE, Shape.MONO, Rotation.NONE, False, 0, 0)
+NESTED: Message = JoinPreparedRequest("x")
+for _ in range(30):
+    NESTED = ErrorPacket("x" * 300, NESTED)
+
+USUAL: list[Message] = [
+    JoinPreparedRequest("17b3d87c-b792-494c-b984-9ddf01887304"),
+    JoinPreparedRequest(None),
+    PrepareRequest("swc_2021_blokus", (Slot("Eins"), Slot("Zwei"))),
+    RoomMessage("17b3d87c-b792-494c-b984-9ddf01887304", MoveData(MOVE, ("a hint", "another one"))),
+    RoomMessage("id", UnreadableData("sc.plugin2021.SetMove", "what is allowed: " + "ABC, " * 60)),
+    UnknownPacket("jion"),
+]
+HUGE: list[Message] = [
+    JoinPreparedRequest('"' * 60_000),
+    JoinPreparedRequest("\x00" * 60_000),
+    PrepareRequest("swc_2021_blokus", (Slot('"' * 100),) * 4096),
+    RoomMessage("&" * 60_000, MoveData(MOVE, ("'" * 20,) * 4000)),
+    RoomMessage("id", UnreadableData("<" * 60_000, "no such class")),
+    RoomMessage("id", ErrorMessage("x" * 60_000, MoveData(MOVE, ("y" * 60_000,)))),
+    RoomMessage("id", Memento(BLOKUS_2021.new_state(random.Random(1)), ("Eins", "Zwei"))),
+    RoomMessage("id", Result((), (Score(Cause.REGULAR, "x" * 60_000, (1, 2, 3)),) * 1000, (), ("", ""))),
+    NESTED,
+    UnknownPacket("ä" * 60_000),
+]
+
+
+@pytest.mark.parametrize("message", USUAL)
+def test_what_clients_usually_send_is_repeated_unchanged(message: Message) -> None:
+    assert shortened(message) is message
+    assert encoded_error(DIALECT, "because", message) == DIALECT.encode(ErrorPacket("because", message))
+
+
+@pytest.mark.parametrize("message", HUGE)
+def test_no_error_is_long(message: Message) -> None:
+    packet = encoded_error(DIALECT, '"' * 60_000, message)
+    assert len(packet) <= LONGEST_ERROR + LONGEST_TEXT
+    assert len(encoded_error(DIALECT, "because", message)) <= LONGEST_ERROR
+    assert b"originalRequest" in packet
+
+
+@settings(max_examples=30)
+@given(st.text(max_size=50))
+def test_a_text_is_cut_at_its_end_if_at_all(text: str) -> None:
+    for long in (text, text * 20):
+        cut = shortened_text(long)
+        assert cut == long or (cut.endswith("…") and long.startswith(cut[:-1]))
+        assert len(cut.encode("utf-8", "replace")) <= LONGEST_TEXT + len("…".encode())
+
+
+def test_without_a_packet_there_is_the_explanation_alone() -> None:
+    assert encoded_error(DIALECT, "because", None) == DIALECT.encode(ErrorPacket("because"))

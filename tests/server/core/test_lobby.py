@@ -1,0 +1,308 @@
+"""The lobby brings together who belongs together, refuses the rest by name, and keeps nothing of what is over."""
+
+from __future__ import annotations
+
+import pytest
+
+from spielleiter.protocol.messages import (
+    AuthenticateRequest,
+    CancelRequest,
+    JoinPreparedRequest,
+    JoinRequest,
+    JoinRoomRequest,
+    Left,
+    Message,
+    ObserveRequest,
+    PauseRequest,
+    PlayerScore,
+    PrepareRequest,
+    Result,
+    ScoreForPlayerRequest,
+    Slot,
+    StepRequest,
+    TestModeRequest,
+)
+from spielleiter.server import events
+from spielleiter.server.errors import Fault, RequestError
+from tests.server.room_harness import GAME_TYPE, RoomHarness
+
+
+@pytest.fixture
+def harness() -> RoomHarness:
+    return RoomHarness()
+
+
+def fault_of(error: RequestError | None) -> Fault | None:
+    return None if error is None else error.fault
+
+
+# -- joining ----------------------------------------------------------------------------------------------------------
+
+
+def test_two_who_join_play_each_other_and_a_third_waits(harness: RoomHarness) -> None:
+    fake_peers = [harness.fake_peer(name) for name in ("one", "two", "three")]
+    for fake_peer in fake_peers:
+        assert fake_peer.says(JoinRequest(GAME_TYPE)) is None
+    assert len(harness.lobby.rooms) == 2
+    assert list(harness.lobby.waiting) == ["id-2"]
+    assert fake_peers[0].peer.rooms == fake_peers[1].peer.rooms != fake_peers[2].peer.rooms
+
+
+def test_a_join_without_game_type_means_the_default_game(harness: RoomHarness) -> None:
+    fake_peer = harness.fake_peer("one")
+    assert fake_peer.says(JoinRequest(None)) is None
+    assert next(iter(fake_peer.peer.rooms.values())).edition.game_type == GAME_TYPE
+
+
+def test_administrators_hear_of_every_join_after_the_packets_of_the_start(harness: RoomHarness) -> None:
+    admin = harness.fake_peer("admin", is_admin=True)
+    one = harness.fake_peer("one", is_admin=True)
+    one.says(JoinRequest(GAME_TYPE))
+    two = harness.fake_peer("two")
+    two.says(JoinRequest(GAME_TYPE))
+    assert admin.hears() == ["joinedGameRoom 1 False", "joinedGameRoom 2 True"]
+    assert one.hears() == [
+        "joined",
+        "joinedGameRoom 1 False",
+        "welcome 0",
+        "state 0",
+        "request",
+        "joinedGameRoom 2 True",
+    ]
+    assert two.hears() == ["joined", "welcome 1", "state 0"]
+
+
+def test_nobody_plays_against_himself(harness: RoomHarness) -> None:
+    fake_peer = harness.fake_peer("one")
+    fake_peer.says(JoinRequest(GAME_TYPE))
+    fake_peer.says(JoinRequest(GAME_TYPE))
+    assert len(fake_peer.peer.rooms) == 2
+
+
+def test_who_plays_several_games_stays_until_the_last_is_over(harness: RoomHarness) -> None:
+    one, two, three = (harness.fake_peer(name) for name in ("one", "two", "three"))
+    one.says(JoinRequest(GAME_TYPE))
+    two.says(JoinRequest(GAME_TYPE))
+    one.says(JoinRequest(GAME_TYPE))
+    three.says(JoinRequest(GAME_TYPE))
+    two.leaves()
+    assert not one.is_ended
+    three.leaves()
+    assert one.is_ended
+
+
+def test_a_room_is_joined_by_its_id_until_it_is_full(harness: RoomHarness) -> None:
+    admin, one, two, three = harness.fake_peer("admin", is_admin=True), *(harness.fake_peer(name) for name in "123")
+    room_id, codes = harness.prepare(admin, Slot("Eins", is_reserved=False), Slot("Zwei", is_reserved=False))
+    assert codes == []
+    assert one.says(JoinRoomRequest(room_id)) is None
+    assert two.says(JoinRoomRequest(room_id)) is None
+    assert two.hears() == ["joined", "welcome 1", "state 0"]
+    error = three.says(JoinRoomRequest(room_id))
+    assert str(error) == f"sc.api.plugins.exceptions.GameRoomException: Room {room_id} is already full!"
+
+
+def test_reserved_seats_are_not_for_those_who_come_by(harness: RoomHarness) -> None:
+    admin, one, two = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one"), harness.fake_peer("two")
+    room_id, _ = harness.prepare(admin)
+    assert fault_of(one.says(JoinRoomRequest(room_id))) is Fault.ROOM_FULL
+    two.says(JoinRequest(GAME_TYPE))
+    assert room_id not in two.peer.rooms
+
+
+def test_a_reservation_is_redeemed_once(harness: RoomHarness) -> None:
+    admin, one, two = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one"), harness.fake_peer("two")
+    _, codes = harness.prepare(admin)
+    assert one.says(JoinPreparedRequest(codes[0])) is None
+    assert fault_of(two.says(JoinPreparedRequest(codes[0]))) is Fault.UNKNOWN_RESERVATION
+    assert codes[1] in harness.lobby.reservations
+
+
+@pytest.mark.parametrize("code", [None, "", "no such code"])
+def test_an_unknown_reservation_is_refused(harness: RoomHarness, code: str | None) -> None:
+    assert fault_of(harness.fake_peer("one").says(JoinPreparedRequest(code))) is Fault.UNKNOWN_RESERVATION
+
+
+def test_nobody_takes_both_reserved_seats(harness: RoomHarness) -> None:
+    admin, one = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one")
+    _, codes = harness.prepare(admin)
+    one.says(JoinPreparedRequest(codes[0]))
+    assert fault_of(one.says(JoinPreparedRequest(codes[1]))) is Fault.UNKNOWN_RESERVATION
+
+
+def test_an_unknown_game_is_refused_and_the_known_ones_named(harness: RoomHarness) -> None:
+    error = harness.fake_peer("one").says(JoinRequest("swc_2020_hive"))
+    assert str(error) == (
+        "sc.server.plugins.UnknownGameTypeException: Unknown GameType UUID: swc_2020_hive (available: swc_2021_blokus)"
+    )
+
+
+# -- administrators ---------------------------------------------------------------------------------------------------
+
+
+def test_the_right_password_makes_an_administrator_and_is_not_answered(harness: RoomHarness) -> None:
+    fake_peer = harness.fake_peer("admin")
+    assert fake_peer.says(AuthenticateRequest("secret")) is None
+    assert fake_peer.says(AuthenticateRequest("secret")) is None
+    assert fake_peer.peer.is_admin
+    assert fake_peer.hears() == []
+    assert len(harness.happened(events.AdminAuthenticated)) == 1
+
+
+@pytest.mark.parametrize("password", [None, "", "Secret", "geheim", "\ud800"])
+def test_a_wrong_password_is_refused(harness: RoomHarness, password: str | None) -> None:
+    fake_peer = harness.fake_peer("admin")
+    assert fault_of(fake_peer.says(AuthenticateRequest(password))) is Fault.WRONG_PASSWORD
+    assert not fake_peer.peer.is_admin
+
+
+@pytest.mark.parametrize("password", ["", "examplepassword"])
+def test_without_a_password_of_its_own_nobody_becomes_an_administrator_and_is_told_why(password: str) -> None:
+    fake_peer = RoomHarness(password=None).fake_peer("admin")
+    error = fake_peer.says(AuthenticateRequest(password))
+    assert fault_of(error) is Fault.WRONG_PASSWORD
+    assert str(error).endswith("has the well-known password: choose another one (--password)")
+    assert not fake_peer.peer.is_admin
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        PrepareRequest(GAME_TYPE, (Slot("a"), Slot("b"))),
+        ObserveRequest("x"),
+        PauseRequest("x", True),
+        StepRequest("x"),
+        CancelRequest("x"),
+        TestModeRequest(True),
+        ScoreForPlayerRequest("a"),
+    ],
+    ids=lambda request: type(request).__name__,
+)
+def test_commands_are_for_administrators(harness: RoomHarness, request_: Message) -> None:
+    assert fault_of(harness.fake_peer("one").says(request_)) is Fault.UNAUTHENTICATED
+    assert harness.lobby.rooms == {}
+
+
+@pytest.mark.parametrize(
+    "request_", [ObserveRequest("x"), PauseRequest("x", True), StepRequest(None), CancelRequest(None)]
+)
+def test_commands_for_an_unknown_room_are_refused(harness: RoomHarness, request_: Message) -> None:
+    assert fault_of(harness.fake_peer("admin", is_admin=True).says(request_)) is Fault.UNKNOWN_ROOM
+
+
+def test_packets_only_a_server_sends_are_refused_by_name(harness: RoomHarness) -> None:
+    error = harness.fake_peer("one").says(Left("x"))
+    assert str(error).endswith("Unhandled Packet of type: class sc.protocol.RemovedFromGame")
+
+
+@pytest.mark.parametrize(
+    ("slots", "said"),
+    [
+        ((), "2 slots, this request has 0"),
+        ((Slot("a"),), "2 slots, this request has 1"),
+        ((Slot("a"), Slot("b"), Slot("c")), "2 slots, this request has 3"),
+        ((Slot("a"), Slot(None)), "Slot 2 of this request has no displayName"),
+    ],
+)
+def test_a_game_that_cannot_be_prepared_leaves_no_room(
+    harness: RoomHarness, slots: tuple[Slot, ...], said: str
+) -> None:
+    error = harness.fake_peer("admin", is_admin=True).says(PrepareRequest(GAME_TYPE, slots))
+    assert fault_of(error) is Fault.BAD_SLOTS
+    assert said in str(error)
+    assert (harness.lobby.rooms, harness.lobby.reservations, harness.pending_alarms) == ({}, {}, 0)
+
+
+def test_the_release_opens_the_second_seat_of_a_single_slot_to_anyone() -> None:
+    harness = RoomHarness("blokus-2021-21.4.0")
+    admin, one, two = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one"), harness.fake_peer("two")
+    room_id, codes = harness.prepare(admin, Slot("Eins"))
+    one.says(JoinPreparedRequest(codes[0]))
+    two.says(JoinRequest(GAME_TYPE))
+    assert two.peer.rooms.keys() == {room_id}
+
+
+def test_a_prepared_game_nobody_comes_to_is_given_up(harness: RoomHarness) -> None:
+    admin, one = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one")
+    _, codes = harness.prepare(admin)
+    one.says(JoinPreparedRequest(codes[0]))
+    harness.advance(599.0)
+    assert len(harness.lobby.rooms) == 1
+    harness.advance(1.0)
+    assert (harness.lobby.rooms, harness.lobby.reservations) == ({}, {})
+    assert one.hears() == ["joined", "left", "end of stream"]
+    assert sum(isinstance(each, events.ReservationExpired) for each in harness.server_events) == 1
+
+
+def test_a_game_that_has_begun_is_not_given_up(harness: RoomHarness) -> None:
+    room, *_ = harness.game()
+    for player_slot in room.player_slots:
+        player_slot.clock.abandon()
+    assert harness.pending_alarms == 1  # the hard limit's; that of the reservation is gone
+
+
+# -- limits -----------------------------------------------------------------------------------------------------------
+
+
+def test_no_more_rooms_wait_than_allowed() -> None:
+    harness = RoomHarness(rooms_waiting=1)
+    admin = harness.fake_peer("admin", is_admin=True)
+    harness.prepare(admin)
+    error = harness.fake_peer("one").says(JoinRequest(GAME_TYPE))
+    assert fault_of(error) is Fault.ROOMS_WAITING
+    assert len(harness.lobby.rooms) == 1
+
+
+@pytest.mark.parametrize("kind", [JoinRequest, JoinRoomRequest, JoinPreparedRequest])
+def test_no_connection_has_more_seats_than_allowed_but_an_administrator_s(kind: type[Message]) -> None:
+    harness = RoomHarness(seats_per_connection=2)
+    admin, greedy = harness.fake_peer("admin", is_admin=True), harness.fake_peer("greedy")
+    for _ in range(5):
+        assert admin.says(JoinRequest(GAME_TYPE)) is None  # it may prepare as many rooms as it likes, anyway
+    assert len(admin.peer.rooms) == 5
+    for _ in range(2):
+        assert greedy.says(JoinRequest(GAME_TYPE)) is None
+    room_id, (code,) = harness.prepare(admin, Slot("Eins"), Slot("Zwei", is_reserved=False))
+    requests: dict[type[Message], Message] = {
+        JoinRequest: JoinRequest(GAME_TYPE),
+        JoinRoomRequest: JoinRoomRequest(room_id),
+        JoinPreparedRequest: JoinPreparedRequest(code),
+    }
+    rooms = set(harness.lobby.rooms) - set(greedy.peer.rooms)
+    assert fault_of(greedy.says(requests[kind])) is Fault.SEATS_PER_CONNECTION
+    assert set(harness.lobby.rooms) == rooms
+    assert set(harness.lobby.reservations) == {code}
+
+
+def test_no_more_observers_than_allowed() -> None:
+    harness = RoomHarness(observers_per_room=1)
+    room, admin, *_ = harness.game()
+    assert admin.says(ObserveRequest(room.id)) is None
+    assert fault_of(harness.fake_peer("late", is_admin=True).says(ObserveRequest(room.id))) is Fault.OBSERVERS_PER_ROOM
+
+
+# -- test mode --------------------------------------------------------------------------------------------------------
+
+
+def test_scores_are_kept_in_test_mode(harness: RoomHarness) -> None:
+    admin = harness.fake_peer("admin", is_admin=True)
+    assert admin.says(TestModeRequest(True)) is None
+    assert admin.hears() == ["testing"]
+    harness.lobby.scores.add(_result(harness))
+    assert admin.says(ScoreForPlayerRequest("Eins")) is None
+    score = admin.last_message
+    assert isinstance(score, PlayerScore)
+    assert (score.display_name, score.number_of_tests) == ("Eins", 1)
+
+
+def _result(harness: RoomHarness) -> Result:
+    room, _, _, two = harness.game()
+    two.leaves()
+    result = room.record[-1]
+    assert isinstance(result, Result)
+    return result
+
+
+def test_a_score_nobody_has_is_refused(harness: RoomHarness) -> None:
+    error = harness.fake_peer("admin", is_admin=True).says(ScoreForPlayerRequest("Niemand"))
+    assert fault_of(error) is Fault.UNKNOWN_PLAYER

@@ -1,0 +1,315 @@
+"""A room says the right things to the right people in the right order, whatever players and administrators do."""
+
+from __future__ import annotations
+
+import pytest
+
+from spielleiter.game.blokus.move import SkipMove
+from spielleiter.game.blokus.polyomino import Color
+from spielleiter.protocol.messages import (
+    CancelRequest,
+    JoinPreparedRequest,
+    ObserveRequest,
+    PauseRequest,
+    Slot,
+    StepRequest,
+)
+from spielleiter.server import events
+from spielleiter.server.core.room import Phase, Room
+from spielleiter.server.errors import Fault
+from tests.server.room_harness import FakePeer, RoomHarness, first_move
+
+
+@pytest.fixture
+def harness() -> RoomHarness:
+    return RoomHarness()
+
+
+def play(room: Room, fake_peers: list[FakePeer], plies: int) -> None:
+    """Legal moves by whoever is on turn, heard by all."""
+    for _ in range(plies):
+        assert fake_peers[room.state.seat_on_turn].moves(room, first_move(room)) is None
+    for fake_peer in fake_peers:
+        fake_peer.hears()
+
+
+# -- the order of things ----------------------------------------------------------------------------------------------
+
+
+def test_both_players_are_welcomed_then_everybody_sees_the_board_then_the_first_is_asked(harness: RoomHarness) -> None:
+    admin, one, two = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one"), harness.fake_peer("two")
+    room_id, codes = harness.prepare(admin)
+    admin.says(ObserveRequest(room_id))
+    one.says(JoinPreparedRequest(codes[0]))
+    assert one.hears() == ["joined"]
+    two.says(JoinPreparedRequest(codes[1]))
+    assert admin.hears() == ["observed", "state 0"]
+    assert one.hears() == ["welcome 0", "state 0", "request"]
+    assert two.hears() == ["joined", "welcome 1", "state 0"]
+
+
+def test_the_first_reservation_is_the_first_seat_whoever_comes_first(harness: RoomHarness) -> None:
+    admin, one, two = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one"), harness.fake_peer("two")
+    _, codes = harness.prepare(admin)
+    two.says(JoinPreparedRequest(codes[1]))
+    one.says(JoinPreparedRequest(codes[0]))
+    assert two.hears() == ["joined", "welcome 1", "state 0"]
+    assert one.hears() == ["joined", "welcome 0", "state 0", "request"]
+
+
+def test_a_move_is_shown_to_all_and_the_other_player_is_asked(harness: RoomHarness) -> None:
+    room, admin, one, two = harness.game()
+    assert one.moves(room, first_move(room), after=0.5) is None
+    assert (admin.hears(), one.hears(), two.hears()) == (["state 1"], ["state 1"], ["state 1", "request"])
+    (played,) = harness.happened(events.MovePlayed)
+    assert (played.seat, played.ply, played.turn, played.think_time) == (0, 0, 1, 0.5)
+
+
+def test_all_receivers_get_the_very_same_bytes(harness: RoomHarness) -> None:
+    room, admin, one, two = harness.game()
+    for fake_peer in (admin, one, two):
+        fake_peer.packets.clear()
+    one.moves(room, first_move(room))
+    assert admin.packets[0] is one.packets[0]
+    assert two.packets[0].startswith(one.packets[0]), "the request stands behind it, in the same write"
+
+
+def test_a_game_played_to_its_end(harness: RoomHarness) -> None:
+    room, admin, one, two = harness.game()
+    fake_peers = [one, two]
+    play(room, fake_peers, 4)
+    admin.hears()
+    while room.phase is Phase.RUNNING:
+        color = Color(room.state.turn % 4)
+        assert fake_peers[room.state.seat_on_turn].moves(room, SkipMove(color)) is None
+    assert admin.hears()[-3:] == ["state 100", "result REGULAR REGULAR 11 winners [0, 1]", "left"]
+    for fake_peer in fake_peers:
+        assert fake_peer.hears()[-4:] == [
+            "state 100",
+            "result REGULAR REGULAR 11 winners [0, 1]",
+            "left",
+            "end of stream",
+        ]
+    (ended,) = harness.happened(events.GameEnded)
+    assert ended.plies == 100
+    assert len(ended.record) == 102  # the empty board, a hundred moves, the result
+    assert len(ended.think_times[0]) == 50
+
+
+def test_the_release_leaves_players_connected_after_the_game() -> None:
+    harness = RoomHarness("blokus-2021-21.4.0")
+    room, admin, one, two = harness.game()
+    admin.says(CancelRequest(room.id))
+    assert one.hears() == ["result REGULAR REGULAR 00 winners [0, 1]", "left"]
+    assert not one.is_ended
+    assert not two.is_ended
+
+
+def test_hints_are_kept_for_the_record_and_shown_to_nobody(harness: RoomHarness) -> None:
+    room, _, one, _ = harness.game()
+    one.moves(room, first_move(room), "depth 3", "score 12")
+    (played,) = harness.happened(events.MovePlayed)
+    assert played.hints == ("depth 3", "score 12")
+    assert room.record[-1].hints == ("depth 3", "score 12")  # type: ignore[union-attr]
+    assert one.hears() == ["state 1"]
+
+
+# -- observing --------------------------------------------------------------------------------------------------------
+
+
+def test_who_observes_a_running_game_sees_it_at_once_and_only_once(harness: RoomHarness) -> None:
+    room, admin, *_ = harness.game()
+    late = harness.fake_peer("late", is_admin=True)
+    late.says(ObserveRequest(room.id))
+    assert late.hears() == ["observed", "state 0"]
+    late.says(ObserveRequest(room.id))
+    assert late.hears() == ["observed"]
+    assert list(room.observers) == [admin.peer, late.peer]
+
+
+def test_the_release_shows_nothing_until_the_next_move() -> None:
+    harness = RoomHarness("blokus-2021-21.4.0")
+    room, *_ = harness.game()
+    late = harness.fake_peer("late", is_admin=True)
+    late.says(ObserveRequest(room.id))
+    assert late.hears() == ["observed"]
+
+
+def test_an_observer_that_leaves_changes_nothing(harness: RoomHarness) -> None:
+    room, admin, one, two = harness.game()
+    admin.leaves()
+    assert room.phase is Phase.RUNNING
+    assert one.moves(room, first_move(room)) is None
+    assert admin.hears() == []
+    assert two.hears() == ["state 1", "request"]
+
+
+# -- pause and step ---------------------------------------------------------------------------------------------------
+
+
+def test_a_game_prepared_paused_is_shown_to_observers_only_until_it_is_resumed(harness: RoomHarness) -> None:
+    admin, one, two = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one"), harness.fake_peer("two")
+    room_id, codes = harness.prepare(admin, is_paused=True)
+    admin.says(ObserveRequest(room_id))
+    one.says(JoinPreparedRequest(codes[0]))
+    two.says(JoinPreparedRequest(codes[1]))
+    assert admin.hears() == ["observed", "state 0"]
+    assert one.hears() == ["joined", "welcome 0"]
+    assert two.hears() == ["joined", "welcome 1"]
+    admin.says(PauseRequest(room_id, False))
+    assert admin.hears() == ["state 0", "paused False"]
+    assert one.hears() == ["state 0", "request"]
+    assert two.hears() == ["state 0"]
+
+
+def test_one_slot_that_should_be_paused_pauses_the_game(harness: RoomHarness) -> None:
+    admin = harness.fake_peer("admin", is_admin=True)
+    room_id, _ = harness.prepare(admin, Slot("Eins"), Slot("Zwei", should_be_paused=True))
+    assert harness.lobby.rooms[room_id].is_paused
+
+
+def test_pausing_with_a_request_pending_accepts_the_answer_and_shows_it_to_observers_only(harness: RoomHarness) -> None:
+    room, admin, one, two = harness.game()
+    admin.says(PauseRequest(room.id, True))
+    assert (admin.hears(), one.hears()) == (["paused True"], [])
+    assert one.moves(room, first_move(room)) is None
+    assert (admin.hears(), one.hears(), two.hears()) == (["state 1"], [], [])
+    admin.says(PauseRequest(room.id, False))
+    assert (admin.hears(), one.hears(), two.hears()) == (
+        ["state 1", "paused False"],
+        ["state 1"],
+        ["state 1", "request"],
+    )
+
+
+def test_resuming_or_stepping_with_a_request_pending_asks_nothing_again(harness: RoomHarness) -> None:
+    room, admin, one, two = harness.game()
+    admin.says(PauseRequest(room.id, True))
+    admin.says(StepRequest(room.id, True))
+    admin.says(PauseRequest(room.id, False))
+    assert admin.hears() == ["paused True", "paused False"]
+    assert (one.hears(), two.hears()) == ([], [])
+    assert harness.pending_alarms == 1
+    assert one.moves(room, first_move(room)) is None
+
+
+def test_a_step_asks_for_one_move_and_no_more(harness: RoomHarness) -> None:
+    room, admin, one, two = harness.game(is_paused=True)
+    admin.says(StepRequest(room.id))
+    assert (admin.hears(), one.hears(), two.hears()) == (["state 0"], ["state 0", "request"], ["state 0"])
+    assert one.moves(room, first_move(room)) is None
+    assert (admin.hears(), one.hears(), two.hears()) == (["state 1"], [], [])
+    assert room.is_paused
+
+
+def test_a_step_that_ends_the_game_shows_the_last_board_to_all(harness: RoomHarness) -> None:
+    room, admin, one, two = harness.game()
+    fake_peers = [one, two]
+    play(room, fake_peers, 4)
+    while room.state.turn < 99:
+        fake_peers[room.state.seat_on_turn].moves(room, SkipMove(None))
+    admin.says(PauseRequest(room.id, True))
+    for fake_peer in (admin, one, two):
+        fake_peer.hears()
+    fake_peers[room.state.seat_on_turn].moves(room, SkipMove(None))
+    assert one.hears()[0] == "state 100"
+    assert two.hears()[0] == "state 100"
+
+
+@pytest.mark.parametrize(
+    ("is_paused", "command", "why"),
+    [
+        (False, StepRequest("id-3"), "the game is not paused"),
+        (False, PauseRequest("id-3", False), "the game is not paused"),
+        (True, PauseRequest("id-3", True), "the game is paused already"),
+    ],
+)
+def test_a_command_that_changes_nothing_is_ignored_and_logged(
+    harness: RoomHarness, is_paused: bool, command: StepRequest | PauseRequest, why: str
+) -> None:
+    _, admin, one, two = harness.game(is_paused=is_paused)
+    assert admin.says(command) is None
+    assert (admin.hears(), one.hears(), two.hears()) == ([], [], [])
+    assert [ignored.why for ignored in harness.happened(events.CommandIgnored)] == [why]
+
+
+@pytest.mark.parametrize("is_forced", [False, True])
+def test_a_step_before_all_are_in_is_ignored(harness: RoomHarness, is_forced: bool) -> None:
+    admin, one = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one")
+    room_id, codes = harness.prepare(admin, is_paused=True)
+    one.says(JoinPreparedRequest(codes[0]))
+    one.hears()
+    assert admin.says(StepRequest(room_id, is_forced)) is None
+    assert one.hears() == []
+
+
+def test_resuming_before_the_players_are_there_starts_the_game_unpaused(harness: RoomHarness) -> None:
+    admin, one, two = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one"), harness.fake_peer("two")
+    room_id, codes = harness.prepare(admin, is_paused=True)
+    admin.says(ObserveRequest(room_id))
+    admin.says(PauseRequest(room_id, False))
+    assert admin.hears() == ["observed", "paused False"]
+    one.says(JoinPreparedRequest(codes[0]))
+    two.says(JoinPreparedRequest(codes[1]))
+    assert one.hears() == ["joined", "welcome 0", "state 0", "request"]
+
+
+# -- cancelling and leaving -------------------------------------------------------------------------------------------
+
+
+def test_a_cancelled_game_has_no_winner(harness: RoomHarness) -> None:
+    room, admin, one, two = harness.game()
+    play(room, [one, two], 1)
+    admin.hears()
+    admin.says(CancelRequest(room.id))
+    assert admin.hears() == ["result REGULAR REGULAR 00 winners []", "left"]
+    assert one.hears() == ["result REGULAR REGULAR 00 winners []", "left", "end of stream"]
+    assert room.record[-1].scores[0].parts == (0, 5)  # type: ignore[union-attr]
+    assert harness.pending_alarms == 0
+
+
+def test_the_release_names_the_leader_of_a_cancelled_game() -> None:
+    harness = RoomHarness("blokus-2021-21.4.0")
+    room, admin, one, two = harness.game()
+    play(room, [one, two], 1)
+    admin.says(CancelRequest(room.id))
+    assert one.hears() == ["result REGULAR REGULAR 00 winners [0]", "left"]
+
+
+def test_cancelling_before_both_are_in_leaves_nothing(harness: RoomHarness) -> None:
+    admin, one, late = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one"), harness.fake_peer("late")
+    room_id, codes = harness.prepare(admin)
+    admin.says(ObserveRequest(room_id))
+    one.says(JoinPreparedRequest(codes[0]))
+    admin.says(CancelRequest(room_id))
+    assert admin.hears() == ["observed", "left"]
+    assert one.hears() == ["joined", "left", "end of stream"]
+    error = late.says(JoinPreparedRequest(codes[1]))
+    assert error is not None
+    assert error.fault is Fault.UNKNOWN_RESERVATION
+    assert harness.lobby.rooms == {}
+    assert not harness.happened(events.GameEnded)
+
+
+def test_who_leaves_a_running_game_has_lost_it(harness: RoomHarness) -> None:
+    room, admin, one, two = harness.game()
+    two.leaves()
+    assert admin.hears() == ["result REGULAR LEFT 20 winners [0]", "left"]
+    assert one.hears() == ["result REGULAR LEFT 20 winners [0]", "left", "end of stream"]
+    assert two.hears() == []
+    one.leaves()
+    assert len(harness.happened(events.GameEnded)) == 1
+    assert room.phase is Phase.OVER
+
+
+def test_who_leaves_before_the_other_comes_takes_the_room_with_him(harness: RoomHarness) -> None:
+    admin, one, two = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one"), harness.fake_peer("two")
+    room_id, codes = harness.prepare(admin)
+    admin.says(ObserveRequest(room_id))
+    one.says(JoinPreparedRequest(codes[0]))
+    one.leaves()
+    assert admin.hears() == ["observed", "left"]
+    error = two.says(JoinPreparedRequest(codes[1]))
+    assert error is not None
+    assert error.fault is Fault.UNKNOWN_RESERVATION
+    assert (harness.lobby.rooms, harness.lobby.reservations, harness.pending_alarms) == ({}, {}, 0)

@@ -1,0 +1,244 @@
+"""Moves that cost the game, and the time they may take: who is told what, who has lost, and when it is too late."""
+
+from __future__ import annotations
+
+import pytest
+
+from spielleiter.game.blokus.move import SetMove
+from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
+from spielleiter.protocol.messages import (
+    JoinPreparedRequest,
+    MoveData,
+    MoveRequest,
+    RoomMessage,
+    Slot,
+    UnreadableData,
+    WelcomeMessage,
+)
+from spielleiter.server import events
+from spielleiter.server.core.clock import Arrival, StampSource
+from spielleiter.server.core.dispatch import dispatch
+from spielleiter.server.core.pending_request import SECOND_LOOK
+from spielleiter.server.core.room import Phase, Room
+from spielleiter.server.errors import Fault
+from tests.server.room_harness import LIMITS, RoomHarness, first_move
+
+
+@pytest.fixture
+def harness() -> RoomHarness:
+    return RoomHarness()
+
+
+def illegal_move(room: Room) -> SetMove:
+    """A first piece in the middle of the board."""
+    shape = next(iter(room.state.generate_legal_moves())).shape  # type: ignore[attr-defined]
+    return SetMove(Color(room.state.turn % 4), shape, Rotation.NONE, False, 7, 7)
+
+
+# -- what players do wrong --------------------------------------------------------------------------------------------
+
+
+def test_an_illegal_move_is_told_to_its_player_and_the_observers_and_lost(harness: RoomHarness) -> None:
+    room, admin, one, two = harness.game()
+    error = one.moves(room, illegal_move(room))
+    assert error is not None
+    assert error.fault is Fault.ILLEGAL_MOVE
+    assert "Der erste Zug muss auf eine freie Ecke gesetzt werden" in str(error)
+    result = "result RULE_VIOLATION REGULAR 02 winners [1]"
+    assert admin.hears() == ["error", result, "left"]
+    assert one.hears() == ["error", result, "left", "end of stream"]
+    assert two.hears() == [result, "left", "end of stream"]
+
+
+def test_an_unreadable_move_is_lost_like_an_illegal_one_and_says_what_was_wrong(harness: RoomHarness) -> None:
+    room, admin, one, _ = harness.game()
+    error = one.says(RoomMessage(room.id, UnreadableData("sc.plugin2021.SetMove", "x fehlt")))
+    assert error is not None
+    assert error.fault is Fault.UNREADABLE_MOVE
+    assert "Der Zug konnte nicht erkannt werden" in str(error)
+    assert "x fehlt" in str(error)
+    assert admin.hears() == ["error", "result RULE_VIOLATION REGULAR 02 winners [1]", "left"]
+
+
+@pytest.mark.parametrize("data", [None, MoveRequest(), WelcomeMessage(0)])
+def test_something_else_than_a_move_is_refused_and_counts_as_leaving(
+    harness: RoomHarness, data: MoveRequest | WelcomeMessage | None
+) -> None:
+    room, admin, one, _ = harness.game()
+    error = one.says(RoomMessage(room.id, data))
+    assert error is not None
+    assert error.fault is Fault.NOT_A_MOVE
+    assert admin.hears() == ["result LEFT REGULAR 02 winners [1]", "left"]
+
+
+def test_a_move_out_of_turn_is_refused_and_counts_as_leaving(harness: RoomHarness) -> None:
+    room, admin, one, two = harness.game()
+    error = two.moves(room, first_move(room))
+    assert error is not None
+    assert error.fault is Fault.NOT_YOUR_TURN
+    assert "expected=Team 1(Eins), actual=Team 2(Zwei)" in str(error)
+    assert two.hears() == ["error", "end of stream"]
+    assert one.hears() == ["result REGULAR LEFT 20 winners [0]", "left", "end of stream"]
+    assert admin.hears() == ["result REGULAR LEFT 20 winners [0]", "left"]
+
+
+def test_a_move_nobody_asked_for_is_out_of_turn_too(harness: RoomHarness) -> None:
+    room, _, one, _ = harness.game(is_paused=True)
+    error = one.moves(room, first_move(room))
+    assert error is not None
+    assert error.fault is Fault.NOT_YOUR_TURN
+    assert "expected=null" in str(error)
+
+
+def test_a_stranger_s_move_is_refused_and_disturbs_nobody(harness: RoomHarness) -> None:
+    room, _, one, two = harness.game()
+    stranger = harness.fake_peer("stranger")
+    error = stranger.moves(room, first_move(room))
+    assert error is not None
+    assert error.fault is Fault.NOT_A_MEMBER
+    assert one.hears() == two.hears() == []
+
+
+# -- time -------------------------------------------------------------------------------------------------------------
+
+
+def test_an_answer_at_the_soft_limit_is_in_time_and_one_after_it_is_not(harness: RoomHarness) -> None:
+    room, _, one, two = harness.game()
+    assert one.moves(room, first_move(room), after=2.0) is None
+    assert two.moves(room, first_move(room), after=2.001) is None
+    assert one.hears()[-3:] == ["result REGULAR SOFT_TIMEOUT 20 winners [0]", "left", "end of stream"]
+    (verdict,) = harness.happened(events.TimeVerdict)
+    assert (verdict.seat, verdict.limit, verdict.is_hard) == (1, LIMITS.soft_timeout, False)
+    assert verdict.think_time == pytest.approx(2.001)
+
+
+def test_no_answer_within_the_hard_limit_ends_the_game(harness: RoomHarness) -> None:
+    _, admin, one, two = harness.game()
+    harness.advance(9.999)
+    assert admin.hears() == []
+    harness.advance(0.001)
+    result = "result HARD_TIMEOUT REGULAR 02 winners [1]"
+    assert admin.hears() == [result, "left"]
+    assert one.hears() == two.hears() == [result, "left", "end of stream"]
+
+
+def test_the_release_calls_it_a_soft_timeout_and_names_the_leader() -> None:
+    harness = RoomHarness("blokus-2021-21.4.0")
+    _, admin, *_ = harness.game()
+    harness.advance(10.0)
+    assert admin.hears() == ["result SOFT_TIMEOUT REGULAR 02 winners [0, 1]", "left"]
+
+
+def test_bytes_that_arrived_before_the_hard_limit_are_read_before_a_verdict(harness: RoomHarness) -> None:
+    room, _, one, two = harness.game()
+    one.has_unread = True
+    harness.advance(10.0 + SECOND_LOOK / 2)
+    assert room.phase is Phase.RUNNING
+    one.has_unread = False
+    assert one.moves(room, first_move(room)) is None  # judged by its own arrival: too late for the soft limit
+    assert two.hears()[0].startswith("result HARD_TIMEOUT")
+
+
+def test_a_server_that_sleeps_through_the_hard_limit_looks_before_it_judges(harness: RoomHarness) -> None:
+    room, _, one, two = harness.game()
+    one.has_unread = True
+    harness.advance(40.0, lag=30.0)
+    assert room.phase is Phase.RUNNING
+    one.has_unread = False
+    move = RoomMessage(room.id, MoveData(first_move(room)))
+    dispatch(harness.lobby, one.peer, move, Arrival(1.9, StampSource.KERNEL), harness.now)
+    assert harness.happened(events.MovePlayed)[-1].think_time == pytest.approx(1.9)
+    assert two.hears()[-1] == "request"
+
+
+def test_who_keeps_bytes_dripping_is_judged_all_the_same(harness: RoomHarness) -> None:
+    room, _, one, _ = harness.game()
+    one.has_unread = True
+    harness.advance(11.1)
+    assert room.phase is Phase.OVER
+
+
+def test_the_clock_starts_when_the_request_is_handed_over_not_when_it_is_queued(harness: RoomHarness) -> None:
+    room, _, one, two = harness.game()
+    two.is_deaf = True
+    one.moves(room, first_move(room))
+    harness.advance(0.9)
+    (on_sent,) = two.undelivered
+    on_sent(harness.now)
+    assert two.moves(room, first_move(room), after=1.5) is None
+    assert harness.happened(events.MovePlayed)[-1].think_time == 1.5
+
+
+def test_a_player_that_does_not_take_its_request_has_its_time_run_all_the_same(harness: RoomHarness) -> None:
+    room, _, one, two = harness.game()
+    two.is_deaf = True
+    one.moves(room, first_move(room))
+    harness.advance(16.0)
+    (verdict,) = harness.happened(events.TimeVerdict)
+    assert (verdict.seat, verdict.is_hard, verdict.think_time) == (1, True, LIMITS.hard_timeout)
+    assert one.hears()[-3:] == ["result REGULAR HARD_TIMEOUT 20 winners [0]", "left", "end of stream"]
+    for on_sent in two.undelivered:
+        on_sent(harness.now)  # the game is over: nobody's clock starts
+    assert harness.pending_alarms == 0
+
+
+def test_such_a_player_s_answer_is_judged_by_the_time_since_it_should_have_had_the_request() -> None:
+    harness = RoomHarness(delivery_timeout=0.25)
+    room, _, one, two = harness.game()
+    two.is_deaf = True
+    one.moves(room, first_move(room))
+    assert two.moves(room, first_move(room), after=2.2) is None
+    assert harness.happened(events.MovePlayed)[-1].think_time == pytest.approx(1.95)
+    two.undelivered[0](harness.now)  # the old request goes out at last: nobody's clock starts
+
+
+def test_a_server_that_was_busy_when_the_request_should_have_gone_out_does_not_charge_for_it(
+    harness: RoomHarness,
+) -> None:
+    room, _, one, two = harness.game()
+    two.is_deaf = True
+    one.moves(room, first_move(room))
+    harness.advance(4.0, lag=3.0)  # what should have happened after a second happens after four
+    assert two.moves(room, first_move(room), after=1.9) is None
+    assert harness.happened(events.MovePlayed)[-1].think_time == pytest.approx(1.9)
+
+
+def test_an_answer_that_is_there_before_its_request_took_no_time(harness: RoomHarness) -> None:
+    room, _, one, two = harness.game()
+    two.is_deaf = True
+    one.moves(room, first_move(room))
+    assert two.moves(room, first_move(room), after=0.9) is None
+    assert harness.happened(events.MovePlayed)[-1].think_time == 0.0
+    (on_sent,) = two.undelivered
+    on_sent(harness.now)  # the old request goes out at last: nobody's clock starts
+    assert harness.pending_alarms == 1  # that of the request after it
+
+
+def test_a_slot_that_cannot_time_out_has_no_limits(harness: RoomHarness) -> None:
+    admin, one, two = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one"), harness.fake_peer("two")
+    room_id, codes = harness.prepare(admin, Slot("Eins", can_timeout=False), Slot("Zwei"))
+    one.says(JoinPreparedRequest(codes[0]))
+    two.says(JoinPreparedRequest(codes[1]))
+    room = harness.lobby.rooms[room_id]
+    assert one.moves(room, first_move(room), after=3600.0) is None
+    harness.advance(10.0)
+    assert room.phase is Phase.OVER
+
+
+def test_joined_games_are_judged_too_but_not_by_the_release() -> None:
+    harness = RoomHarness()
+    room, *_ = harness.joined_game()
+    harness.advance(10.0)
+    assert room.phase is Phase.OVER
+    harness = RoomHarness("blokus-2021-21.4.0")
+    room, *_ = harness.joined_game()
+    harness.advance(3600.0)
+    assert room.phase is Phase.RUNNING
+
+
+def test_the_first_piece_is_the_one_drawn_for_the_game(harness: RoomHarness) -> None:
+    room, _, one, _ = harness.game()
+    other = next(shape for shape in Shape if shape is not first_move(room).shape)  # type: ignore[attr-defined]
+    error = one.moves(room, SetMove(Color.BLUE, other, Rotation.NONE, False, 0, 0))
+    assert error is not None
+    assert "Der erste Zug muss den festgelegten Spielstein setzen" in str(error)

@@ -1,0 +1,216 @@
+"""A whole server on memory streams: callers send bytes and hear bytes, everything happens in virtual time.
+
+Invariants: the start comes from a seed, the first piece is PENTO_U. What a caller hears is given out once, in order.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import trio
+from trio.testing import memory_stream_pair, wait_all_tasks_blocked
+
+from spielleiter.game.blokus.move import SkipMove
+from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+from spielleiter.protocol.messages import Message, MoveData, RoomMessage
+from spielleiter.server import events
+from spielleiter.server.app import Server
+from spielleiter.server.config.config import Config
+from spielleiter.server.core.room import Room
+from spielleiter.server.editions import EDITIONS, choose_editions
+from spielleiter.server.net.wire import StreamWire, Wire
+from tests.protocol.streams import LATEST
+from tests.server.room_harness import first_move
+
+_H = TypeVar("_H", bound=events.ServerEvent)
+
+GAME_TYPE = "swc_2021_blokus"
+PASSWORD = "examplepassword"
+START = b"<protocol>"
+END = b"\n</protocol>"
+GOODBYE = LATEST["close"] + END
+PATIENT: dict[str, Any] = {"soft_timeout": 1000.0, "hard_timeout": 1000.0}
+"""Settings under which nobody thinks for too long."""
+NOWHERE = "00000000-0000-0000-0000-000000000000"
+
+FIRST_ROUND = 4  # moves
+
+_UUID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+
+def sample(name: str, room_id: str) -> bytes:
+    """The recorded packet, but of this room."""
+    return _UUID.sub(room_id.encode(), LATEST[name])
+
+
+def packet(message: Message) -> bytes:
+    return BLOKUS_2021_R3.encode(message)
+
+
+def lay(room_id: str, color: str, kind: str, x: int, y: int, rotation: str = "NONE") -> bytes:
+    """A player's packet with a move."""
+    return (
+        f'<room roomId="{room_id}"><data class="sc.plugin2021.SetMove"><piece color="{color}" kind="{kind}" '
+        f'rotation="{rotation}" isFlipped="false"><position x="{x}" y="{y}"/></piece></data></room>'
+    ).encode()
+
+
+def legal_move(room: Room) -> bytes:
+    """A packet with a legal move of whoever is on turn: a piece as the colour's first, then a pass."""
+    move = first_move(room) if room.state.turn < FIRST_ROUND else SkipMove(None)
+    return packet(RoomMessage(room.id, MoveData(move)))
+
+
+class Caller:
+    """The other end of one connection."""
+
+    def __init__(self, label: str, near: trio.abc.HalfCloseableStream) -> None:
+        self.label = label
+        """Its name in the server's log."""
+        self.near = near
+        self.is_ended = False
+        """The server's stream to it is over."""
+        self.reservation = ""
+        self._heard = bytearray()
+
+    async def listen(self) -> None:
+        try:
+            async for data in self.near:
+                self._heard += data
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            return
+        self.is_ended = True
+
+    async def says(self, data: bytes | str) -> None:
+        await self.near.send_all(data.encode() if isinstance(data, str) else data)
+        await wait_all_tasks_blocked()
+
+    async def hears(self) -> bytes:
+        """Everything since the last time."""
+        await wait_all_tasks_blocked()
+        heard = bytes(self._heard)
+        self._heard.clear()
+        return heard
+
+    async def ends_input(self) -> None:
+        await self.near.send_eof()
+        await wait_all_tasks_blocked()
+
+    async def hangs_up(self) -> None:
+        await self.near.aclose()
+        await wait_all_tasks_blocked()
+
+
+@dataclass
+class Game:
+    """A running game whose start everybody has heard."""
+
+    id: str
+    room: Room
+    admin: Caller
+    one: Caller
+    two: Caller
+
+    @property
+    def callers(self) -> tuple[Caller, Caller, Caller]:
+        return self.admin, self.one, self.two
+
+    async def play(self, plies: int) -> None:
+        """Whoever is on turn makes any legal move, so many times."""
+        for _ in range(plies):
+            await (self.one, self.two)[self.room.state.seat_on_turn].says(legal_move(self.room))
+
+
+class ServerHarness:
+    """The server and who calls it."""
+
+    def __init__(self, nursery: trio.Nursery, edition: str, settings: dict[str, Any]) -> None:
+        self.log = io.StringIO()
+        game_type = EDITIONS[edition].game_type
+        self.config = Config(
+            **{
+                "seed": 1,
+                "start_piece": "PENTO_U",
+                "log_level": "debug",
+                "log_format": "json",
+                "editions": {game_type: edition},
+                **settings,
+            }
+        )
+        chosen = choose_editions(self.config.editions, self.config.game_options)
+        self.server = Server(self.config, self.log, {game_type: chosen[game_type]}, lambda: 0.0)
+        self.server_events: list[events.ServerEvent] = []
+        self.server.stream.subscribe(self.server_events.append)
+        self.nursery = nursery
+        self._count = 0
+
+    async def call(self, host: str = "host") -> Caller:
+        """Somebody connects from `host` and says nothing yet."""
+        near, far = memory_stream_pair()
+        return await self.call_over(near, StreamWire(far), host)
+
+    async def call_over(self, near: trio.abc.HalfCloseableStream, wire: Wire, host: str = "host") -> Caller:
+        self._count += 1
+        caller = Caller(f"c{self._count}", near)
+        self.nursery.start_soon(caller.listen)
+        self.nursery.start_soon(self.server.serve_wire, wire, f"{host}:{self._count}")
+        await wait_all_tasks_blocked()
+        return caller
+
+    async def admin(self) -> Caller:
+        caller = await self.call()
+        await caller.says(f'<protocol><authenticate password="{PASSWORD}"/>')
+        return caller
+
+    async def prepare(self, admin: Caller, names: Sequence[str] = ("Eins", "Zwei")) -> tuple[str, list[str]]:
+        """Room id and reservation codes; the answer has been heard."""
+        slots = "".join(f'<slot displayName="{name}" canTimeout="true" reserved="true"/>' for name in names)
+        await admin.says(f'<prepare gameType="{GAME_TYPE}">{slots}</prepare>')
+        room_id, *codes = (found.decode() for found in _UUID.findall(await admin.hears()))
+        return room_id, codes
+
+    async def sit(self, code: str) -> Caller:
+        """Somebody redeems a reservation; what happened has not been heard."""
+        caller = await self.call()
+        caller.reservation = code
+        await caller.says(f'<protocol><joinPrepared reservationCode="{code}"/>')
+        return caller
+
+    async def game(self) -> Game:
+        """A prepared game with both players in, observed by an administrator."""
+        admin = await self.admin()
+        room_id, codes = await self.prepare(admin)
+        await admin.says(f'<observe roomId="{room_id}"/>')
+        one, two = [await self.sit(code) for code in codes]
+        for caller in (admin, one, two):
+            await caller.hears()
+        return Game(room_id, self.server.lobby.rooms[room_id], admin, one, two)
+
+    def happened(self, kind: type[_H], label: str | None = None) -> list[_H]:
+        """The events of a kind, those of one connection only if it is named."""
+        return [
+            each
+            for each in self.server_events
+            if isinstance(each, kind) and label in (None, getattr(each, "connection", None))
+        ]
+
+    def logged(self, name: str) -> list[dict[str, Any]]:
+        """The lines of the log that begin with this event's name."""
+        lines = [json.loads(line) for line in self.log.getvalue().splitlines()]
+        return [line for line in lines if line["event"] == name]
+
+
+@asynccontextmanager
+async def open_harness(edition: str = "blokus-2021-r3", **settings: Any) -> AsyncIterator[ServerHarness]:
+    """A server whose timers run; leaving ends everything."""
+    async with trio.open_nursery() as nursery:
+        harness = ServerHarness(nursery, edition, settings)
+        nursery.start_soon(harness.server.timers.run)
+        yield harness
+        nursery.cancel_scope.cancel()

@@ -1,0 +1,154 @@
+"""The figures are those of what happened, and a parser of Prometheus can read them."""
+
+from __future__ import annotations
+
+import prometheus_client
+import trio
+from prometheus_client.parser import text_string_to_metric_families
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from spielleiter.protocol.messages import Cause, Result
+from spielleiter.server import events
+from spielleiter.server.errors import Fault
+from spielleiter.server.monitor.metrics import LAG_INTERVAL, REFUSED, Metrics
+from spielleiter.server.monitor.status import Snapshot
+from spielleiter.server.runtime.garbage import PauseMeter
+from spielleiter.server.think_stats import ThinkStats
+from tests.documents import column
+
+NOBODY = Snapshot({"open": 0, "running": 0, "paused": 0}, 0, 0, 0, 0)
+
+
+class Figures:
+    def __init__(self, snapshot: Snapshot = NOBODY) -> None:
+        self.stream = events.EventStream()
+        self.pauses = PauseMeter(iter([1.0, 1.5, 2.0, 2.25]).__next__)
+        self.metrics = Metrics(self.stream, lambda: snapshot, self.pauses)
+
+    def read(self) -> dict[str, float]:
+        """Every figure by name and labels."""
+        return {
+            sample.name + "".join(f" {value}" for value in sample.labels.values()): sample.value
+            for family in text_string_to_metric_families(self.metrics.text().decode())
+            for sample in family.samples
+        }
+
+
+def moved(think_time: float) -> events.MovePlayed:
+    return events.MovePlayed("room", 0, "Ada", 0, 1, "move", think_time, ())
+
+
+def test_what_there_is() -> None:
+    read = Figures(Snapshot({"open": 3, "running": 2, "paused": 1}, 11, 4, 5000, 3000)).read()
+    assert read["spielleiter_rooms open"] == 3
+    assert read["spielleiter_rooms running"] == 2
+    assert read["spielleiter_rooms paused"] == 1
+    assert read["spielleiter_connections"] == 11
+    assert read["spielleiter_administrators"] == 4
+    assert read["spielleiter_outbox_bytes"] == 5000
+    assert read["spielleiter_outbox_longest_bytes"] == 3000
+
+
+def test_results_that_wait_and_that_are_lost() -> None:
+    figures = Figures()
+    figures.stream.publish(events.ResultsWaiting("results.jsonl", 2, "full"))
+    figures.stream.publish(events.ResultsWaiting("results.jsonl", 3, "full"))
+    assert figures.read()["spielleiter_results_waiting"] == 3
+    figures.stream.publish(events.ResultsWritten("results.jsonl"))
+    figures.stream.publish(events.ResultsLost("results.jsonl", 2, "full"))
+    read = figures.read()
+    assert (read["spielleiter_results_waiting"], read["spielleiter_results_lost_total"]) == (0, 2)
+
+
+def test_what_happened() -> None:
+    figures = Figures()
+    stats = ThinkStats()
+    ended = events.GameEnded(
+        "room", "edition", ("", ""), ("REGULAR", "SOFT_TIMEOUT"), ("", ""), ((), ()), (0,), 2, (stats, stats), ((), ()),
+        Result((), (), ()), (),
+    )  # fmt: skip
+    for event in (
+        events.ConnectionOpened("c1", "host:1"),
+        moved(0.02),
+        moved(0.3),
+        events.TimeVerdict("room", 0, "Ada", 2, 2, 2.5, 2.0, False, "kernel", 0.0),
+        events.TimeVerdict("room", 1, "Bo", 2, 2, 10.5, 10.0, True, "monotonic", 0.0),
+        ended,
+    ):
+        figures.stream.publish(event)
+    for phase in ("start", "stop", "start", "stop"):
+        figures.pauses(phase, {})
+    read = figures.read()
+    assert read["spielleiter_connections_opened_total"] == 1
+    assert read["spielleiter_moves_total"] == 2
+    assert read["spielleiter_games_ended_total"] == 1
+    assert {name: read[f"spielleiter_verdicts_total {name}"] for name in Cause.__members__} == {
+        **dict.fromkeys(Cause.__members__, 0.0),
+        "REGULAR": 1.0,
+        "SOFT_TIMEOUT": 1.0,
+    }
+    assert read["spielleiter_time_verdicts_total soft kernel"] == 1
+    assert read["spielleiter_time_verdicts_total hard monotonic"] == 1
+    assert read["spielleiter_think_seconds_count"] == 4
+    assert [read[f"spielleiter_think_seconds_bucket {bound}"] for bound in ("0.01", "0.05", "0.5", "2.0", "5.0")] == [
+        0, 1, 2, 2, 3,
+    ]  # fmt: skip
+    assert (read["spielleiter_gc_pause_seconds_count"], read["spielleiter_gc_pause_seconds_sum"]) == (2, 0.75)
+    assert read["spielleiter_gc_longest_pause_seconds"] == 0.5
+
+
+def test_refusals_are_told_by_what_was_refused_and_why() -> None:
+    figures = Figures()
+    for event in (
+        events.RequestRefused("c1", Fault.ROOM_FULL, "no"),
+        events.MoveRefused("room", 0, "Ada", 3, 3, Fault.ILLEGAL_MOVE, "no"),
+        events.MoveRefused("room", 0, "Ada", 3, 3, Fault.ILLEGAL_MOVE, "no"),
+        events.ProtocolBroken("c1", "packet_timeout", "no"),
+        events.ConnectionRefused("host:1", "connections", "no"),
+        events.PeerTooSlow("c1", "outbox_bytes", 9, "no"),
+        events.AnswerDelayed("c1", 3.0),
+        events.ReservationExpired("room"),
+    ):
+        figures.stream.publish(event)
+    name = "spielleiter_refusals_total"
+    assert {key: value for key, value in figures.read().items() if key.startswith(name)} == {
+        f"{name} room_full request": 1,
+        f"{name} illegal_move move": 2,
+        f"{name} packet_timeout bytes": 1,
+        f"{name} connections connection": 1,
+        f"{name} outbox_bytes receiver": 1,
+        f"{name} password_guessing password": 1,
+        f"{name} reservation_timeout reservation": 1,
+    }
+
+
+def test_whatever_is_counted_as_a_refusal_has_a_label() -> None:
+    assert set(REFUSED) == set(events.REFUSALS)
+
+
+def test_the_registry_is_the_servers_own() -> None:
+    one, two = Figures(), Figures()
+    one.stream.publish(moved(1.0))
+    assert two.read()["spielleiter_think_seconds_count"] == 0
+    assert b"spielleiter" not in prometheus_client.generate_latest()
+
+
+async def test_the_loops_lag_is_measured(mock_clock: MockClock) -> None:
+    figures = Figures()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(figures.metrics.watch_loop)
+        for late in (0.0, 0.2):
+            await wait_all_tasks_blocked()
+            mock_clock.jump(LAG_INTERVAL + late)
+        await wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+    read = figures.read()
+    assert read["spielleiter_loop_lag_seconds_count"] == 2
+    assert read["spielleiter_loop_lag_seconds_bucket 0.0005"] == 1
+    assert 0.199 < read["spielleiter_loop_lag_seconds_sum"] < 0.201
+
+
+def test_every_figure_is_in_the_readme() -> None:
+    families = text_string_to_metric_families(Figures().metrics.text().decode())
+    names = {family.name + "_total" * (family.type == "counter") for family in families}
+    assert sorted(column("README.md", "figure")) == sorted(name for name in names if not name.endswith("_created"))

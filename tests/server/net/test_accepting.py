@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import errno
+import socket
+
+import pytest
+import trio
+import trio.testing
+
+from spielleiter.server.net.accepting import ACCEPT_PAUSE, accept
+from tests.patience import PATIENCE
+
+
+class Listening:
+    """A listening socket that answers with errors first."""
+
+    def __init__(self, *errors: int) -> None:
+        self._errors = list(errors)
+        self.peer = socket.socketpair()
+
+    def accept(self) -> tuple[socket.socket, str]:
+        if self._errors:
+            raise OSError(self._errors.pop(0), "no")
+        return self.peer[0], "somewhere"
+
+    def close(self) -> None:
+        for sock in self.peer:
+            sock.close()
+
+
+async def test_what_was_wrong_with_one_connection_harms_no_other_one(autojump_clock: object) -> None:
+    listening, told = Listening(errno.ECONNABORTED, errno.EPERM), list[OSError]()
+    begun = trio.current_time()
+    accepted = await accept(listening, told.append)  # type: ignore[arg-type]
+    assert (accepted.socket, accepted.address, accepted.has_waited) == (listening.peer[0], "somewhere", False)
+    assert (trio.current_time() - begun, told) == (0, [])
+    listening.close()
+
+
+async def test_without_descriptors_it_is_tried_again_and_told_once(autojump_clock: object) -> None:
+    listening, told = Listening(errno.EMFILE, errno.EMFILE, errno.ENOBUFS), list[OSError]()
+    begun = trio.current_time()
+    await accept(listening, told.append)  # type: ignore[arg-type]
+    assert trio.current_time() - begun == pytest.approx(3 * ACCEPT_PAUSE)
+    assert [error.errno for error in told] == [errno.EMFILE]
+    listening.close()
+
+
+async def test_a_socket_that_is_none_any_more_is_an_error() -> None:
+    listening = Listening(errno.EBADF)
+    with pytest.raises(OSError, match="no"):
+        await accept(listening)  # type: ignore[arg-type]
+    listening.close()
+
+
+async def test_who_comes_later_is_waited_for() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening, socket.socket() as caller:
+        listening.setblocking(False)
+        with trio.fail_after(PATIENCE):
+            async with trio.open_nursery() as nursery:
+
+                async def take() -> None:
+                    sock, address, has_waited = await accept(listening)
+                    sock.close()
+                    assert address == caller.getsockname()
+                    assert has_waited
+
+                nursery.start_soon(take)
+                await trio.testing.wait_all_tasks_blocked()
+                caller.connect(listening.getsockname())

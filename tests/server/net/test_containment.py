@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import gc
+import weakref
+
+import pytest
+
+from spielleiter.server.net.containment import BugsContained
+
+
+class Local:
+    """Something in the frame of what fails."""
+
+
+def test_a_bug_is_handed_over_and_goes_no_further() -> None:
+    noted: list[Exception] = []
+    error = LookupError("x")
+    with BugsContained(noted.append):
+        raise error
+    with BugsContained(noted.append):
+        pass
+    assert noted == [error]
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit, GeneratorExit])
+def test_the_end_of_the_program_passes(kind: type[BaseException]) -> None:
+    noted: list[Exception] = []
+    with pytest.raises(kind), BugsContained(noted.append):
+        raise kind
+    assert noted == []
+
+
+def test_what_failed_is_not_kept_until_the_next_garbage_collection() -> None:
+    def fail() -> weakref.ref[Local]:
+        local = Local()
+        with BugsContained(lambda _: None):
+            raise LookupError
+        return weakref.ref(local)
+
+    gc.disable()
+    try:
+        assert fail()() is None
+    finally:
+        gc.enable()

@@ -1,0 +1,262 @@
+"""However many push in, few get through at a time, and whoever plays is not kept waiting by them."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from spielleiter.protocol.messages import MoveData, RoomMessage
+from spielleiter.server import events
+from spielleiter.server.net.fair_queue import (
+    ANSWERS_EACH,
+    BURST,
+    COMPARED_AFTER,
+    MOST_OVERHEAD,
+    PLAYED_FOR,
+    SUSPECTS_PART,
+    FairQueue,
+)
+from tests.patience import PATIENCE
+from tests.server.all_games import joined, open_all_games, playing
+from tests.server.harness import PATIENT, Caller, ServerHarness, legal_move, open_harness
+
+CROWD = 30
+
+
+async def test_everybody_else_has_a_turn_between_two_and_the_first_is_the_first() -> None:
+    fair_queue = FairQueue()
+    through: list[int] = []
+    turns = 0
+
+    async def push(number: int) -> None:
+        await fair_queue.wait_for_turn()
+        through.append(number)
+
+    async with trio.open_nursery() as nursery:
+        for number in range(CROWD):
+            nursery.start_soon(push, number)
+            await trio.lowlevel.checkpoint()
+        while len(through) < CROWD:
+            before = len(through)
+            await trio.lowlevel.checkpoint()
+            turns += 1
+            assert len(through) <= before + 1
+    assert through == list(range(CROWD))
+
+
+async def test_where_much_is_answered_more_get_through_nearly_in_their_order() -> None:
+    fair_queue = FairQueue()
+    through: list[int] = []
+    most = 4 * 5
+
+    async def push(number: int) -> None:
+        await fair_queue.wait_for_turn()
+        through.append(number)
+
+    async def play() -> None:
+        while True:
+            for _ in range(5 * ANSWERS_EACH):
+                fair_queue.note_answer(trio.current_time())
+            await trio.lowlevel.checkpoint()
+            assert fair_queue.allowance <= most, "the answers since it was opened last"
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(play)
+        for number in range(CROWD):
+            nursery.start_soon(push, number)
+            await trio.lowlevel.checkpoint()
+        turns = 0
+        while len(through) < CROWD:
+            await trio.lowlevel.checkpoint()
+            turns += 1
+        nursery.cancel_scope.cancel()
+    assert turns < CROWD / 2
+    assert sorted(through) == list(range(CROWD))
+    assert all(abs(number - place) < most for place, number in enumerate(through)), "but for those of one turn"
+
+
+async def test_what_was_answered_while_nobody_waited_lets_no_crowd_in() -> None:
+    fair_queue = FairQueue()
+    for _ in range(100):
+        fair_queue.note_answer(trio.current_time())
+    await fair_queue.wait_for_turn()
+    assert fair_queue.allowance == 1
+
+
+@pytest.mark.parametrize("answers", [0, 8])
+async def test_whoever_gives_up_blocks_nobody(answers: int) -> None:
+    fair_queue = FairQueue()
+    async with trio.open_nursery() as nursery:
+        for _ in range(CROWD):
+            with trio.CancelScope() as scope:
+                scope.cancel()
+                nursery.start_soon(fair_queue.wait_for_turn)
+                for _ in range(answers):
+                    fair_queue.note_answer(trio.current_time())
+                await fair_queue.wait_for_turn()
+    await fair_queue.wait_for_turn()
+
+
+async def test_the_first_and_the_last_may_give_up_in_any_order() -> None:
+    for order in itertools.permutations(range(4)):
+        fair_queue = FairQueue()
+        scopes = [trio.CancelScope() for _ in range(4)]
+
+        async def push(fair_queue: FairQueue, scope: trio.CancelScope) -> None:
+            with scope:
+                await fair_queue.wait_for_turn()
+
+        async with trio.open_nursery() as nursery:
+            for scope in scopes:
+                nursery.start_soon(push, fair_queue, scope)
+            await trio.lowlevel.checkpoint()
+            for number in order:
+                scopes[number].cancel()
+                fair_queue.note_answer(trio.current_time())
+                await trio.lowlevel.checkpoint()
+        with trio.fail_after(PATIENCE):
+            await fair_queue.wait_for_turn()
+
+
+async def test_while_others_play_those_who_wait_use_their_share_and_no_more(autojump_clock: object) -> None:
+    fair_queue = FairQueue(share=0.25)
+    for _ in range(400):
+        fair_queue.note_answer(trio.current_time())
+        await fair_queue.wait_for_turn()
+        fair_queue.charge(0.01, trio.current_time())
+    assert trio.current_time() == pytest.approx((400 * 0.01 - BURST) / 0.25, rel=0.01)
+
+
+async def test_while_nobody_plays_they_are_held_up_by_nothing(autojump_clock: object) -> None:
+    fair_queue = FairQueue(share=0.25)
+    fair_queue.note_answer(trio.current_time())
+    await trio.sleep(PLAYED_FOR)
+    before = trio.current_time()
+    for _ in range(400):
+        await fair_queue.wait_for_turn()
+        fair_queue.charge(0.01, trio.current_time())
+    assert trio.current_time() == before
+
+
+async def test_what_was_answered_in_a_pause_lets_no_crowd_in(autojump_clock: object) -> None:
+    fair_queue = FairQueue(share=0.25)
+    fair_queue.charge(BURST + 0.1, trio.current_time())
+    fair_queue.note_answer(trio.current_time())
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(fair_queue.wait_for_turn)
+        await wait_all_tasks_blocked()
+        for _ in range(100):
+            fair_queue.note_answer(trio.current_time())
+    assert fair_queue.allowance == 1
+
+
+async def test_somebody_new_does_not_queue_behind_suspects() -> None:
+    fair_queue = FairQueue()
+    through: list[str] = []
+
+    async def push(name: str, *, is_suspect: bool) -> None:
+        await fair_queue.wait_for_turn(is_suspect=is_suspect)
+        through.append(name)
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(CROWD):
+            nursery.start_soon(lambda: push("suspect", is_suspect=True))
+        await trio.lowlevel.checkpoint()
+        for _ in range(3):
+            nursery.start_soon(lambda: push("new", is_suspect=False))
+    assert [number for number, name in enumerate(through) if name == "new"][-1] <= 2 * 3 + 1
+    assert through.count("suspect") == CROWD
+
+
+async def test_suspects_use_a_part_of_what_all_may_use_while_others_play(autojump_clock: object) -> None:
+    fair_queue = FairQueue(share=0.25)
+    used = {True: 0.0, False: 0.0}
+
+    async def push(*, is_suspect: bool) -> None:
+        while trio.current_time() < 100.0:
+            await fair_queue.wait_for_turn(is_suspect=is_suspect)
+            now = trio.current_time()
+            fair_queue.charge(0.01, now, is_suspect=is_suspect)
+            used[is_suspect] += 0.01
+            fair_queue.note_answer(now)
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(3):
+            nursery.start_soon(lambda: push(is_suspect=True))
+            nursery.start_soon(lambda: push(is_suspect=False))
+    assert used[True] + used[False] == pytest.approx(100.0 * 0.25, rel=0.05)
+    assert used[True] == pytest.approx(100.0 * 0.25 * SUSPECTS_PART, rel=0.1)
+
+
+@pytest.mark.parametrize(("overhead", "counted"), [(0.5, 1.0), (1.0, 1.0), (3.0, 3.0), (1000.0, MOST_OVERHEAD)])
+async def test_what_is_not_measured_for_anybody_counts_in_proportion(
+    overhead: float, counted: float, autojump_clock: object
+) -> None:
+    used = before = 0.0
+    fair_queue = FairQueue(0.25, lambda: used)
+    for number in range(2400):
+        if number == 400:
+            before = trio.current_time()
+        used += overhead * COMPARED_AFTER
+        fair_queue.note_answer(trio.current_time())
+        await fair_queue.wait_for_turn()
+        fair_queue.charge(COMPARED_AFTER, trio.current_time())
+    assert trio.current_time() - before == pytest.approx(2000 * COMPARED_AFTER * counted / 0.25, rel=0.01)
+
+
+class Busy(FairQueue):
+    """Many answers are given in every turn."""
+
+    async def _pause(self) -> None:
+        for _ in range(50 * ANSWERS_EACH):
+            self.note_answer(trio.current_time(), 0.001)
+        await trio.lowlevel.checkpoint()
+
+
+@pytest.mark.parametrize(("cost", "most"), [(0.1, 1), (0.05 / 4.01, 4), (0.00001, 50), (0.0, 50)])
+async def test_no_more_get_through_at_once_than_take_half_as_long_as_the_answers_did(cost: float, most: int) -> None:
+    fair_queue = Busy()
+    for _ in range(200):
+        fair_queue.charge(cost, trio.current_time())
+    await fair_queue.wait_for_turn()
+    assert fair_queue.allowance == most
+
+
+async def says_at_once(harness: ServerHarness, said: list[tuple[Caller, bytes]]) -> list[type[events.ServerEvent]]:
+    """The kinds of events that follow, in order."""
+    before = len(harness.server_events)
+    async with trio.open_nursery() as nursery:
+        for caller, data in said:
+            nursery.start_soon(caller.near.send_all, data)
+    await wait_all_tasks_blocked()
+    return [type(each) for each in harness.server_events[before:]]
+
+
+async def test_a_move_does_not_wait_for_a_crowd_of_strangers(autojump_clock: object) -> None:
+    async with open_harness(**PATIENT) as harness:
+        game = await harness.game()
+        strangers = [await harness.call() for _ in range(CROWD)]
+        mover = (game.one, game.two)[game.room.state.seat_on_turn]
+        crowd = [(stranger, b"<protocol><foo/>") for stranger in strangers]
+        kinds = await says_at_once(harness, [*crowd, (mover, legal_move(game.room))])
+    assert kinds.count(events.ProtocolBroken) == CROWD
+    assert kinds[: kinds.index(events.MovePlayed)].count(events.ProtocolBroken) < 5
+
+
+async def test_nor_for_those_who_ask_again_and_again_for_what_they_do_not_get(autojump_clock: object) -> None:
+    """In a season that keeps them, so that they can; the first refusal is not held against them."""
+    game_type, asking = "swc_2027_blokus", b'<joinPrepared reservationCode="nobody"/>'
+    async with open_all_games(**PATIENT) as harness:
+        room_id, *players = await playing(harness, game_type)
+        crowd = [await joined(harness, game_type) for _ in range(CROWD)]
+        await says_at_once(harness, [(each, asking) for each in crowd])
+        room = harness.server.lobby.rooms[room_id]
+        legal = next(iter(room.state.generate_legal_moves()))
+        move = room.edition.dialect.encode(RoomMessage(room_id, MoveData(legal)))
+        mover = players[room.state.seat_on_turn]
+        kinds = await says_at_once(harness, [*((each, asking * 20) for each in crowd), (mover, move)])
+    assert kinds.count(events.RequestRefused) == 20 * CROWD
+    assert kinds[: kinds.index(events.MovePlayed)].count(events.RequestRefused) < 5

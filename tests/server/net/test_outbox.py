@@ -1,0 +1,239 @@
+"""Packets go out whole and in order, however much the peer takes at a time; who takes too little is dropped in time."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import pytest
+import trio
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from spielleiter.protocol.connection import Connection, Role
+from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+from spielleiter.server.net.outbox import Failure, Outbox
+from tests.server.wires import ThrottledWire
+
+MAX_BYTES = 1000
+
+
+@dataclass
+class Case:
+    """An outbox, its wire, and what it has told."""
+
+    wire: ThrottledWire
+    broken: list[Failure] = field(default_factory=list)
+    sent: list[tuple[int, float]] = field(default_factory=list)
+    endings: int = 0
+    outbox: Outbox = field(init=False)
+
+    def __post_init__(self) -> None:
+        def count() -> None:
+            self.endings += 1
+
+        self.outbox = Outbox(
+            self.wire,
+            Connection(Role.SERVER, BLOKUS_2021_R3),
+            max_bytes=MAX_BYTES,
+            progress_timeout=10.0,
+            on_ended=count,
+        )
+
+    async def run(self) -> None:
+        failure = await self.outbox.run()
+        if failure is not None:
+            self.broken.append(failure)
+
+    def send(self, number: int, size: int = 20) -> bytes:
+        """Queue a packet that can be told from the others; returns it."""
+        packet = b"\n  <%06d" % number + b"." * (size - 10)
+        self.outbox.send_nowait(packet, lambda now: self.sent.append((number, now)))
+        return packet
+
+
+@asynccontextmanager
+async def running(capacity: float = float("inf")) -> AsyncIterator[Case]:
+    case = Case(ThrottledWire(capacity))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(case.run)
+        yield case
+        nursery.cancel_scope.cancel()
+
+
+async def test_what_the_kernel_takes_is_gone_at_once_in_one_write_each(autojump_clock: MockClock) -> None:
+    async with running() as case:
+        packets = [case.send(number) for number in range(3)]
+        assert case.wire.writes == [b"<protocol>" + packets[0], *packets[1:]]
+        assert case.sent == [(0, 0.0), (1, 0.0), (2, 0.0)]
+        assert case.outbox.queued_bytes == 0
+
+
+async def test_a_packet_is_sent_when_its_last_byte_was_taken(autojump_clock: MockClock) -> None:
+    async with running(capacity=15) as case:
+        first, second = case.send(1), case.send(2)
+        assert case.outbox.queued_bytes == len(b"<protocol>") + 40 - 15
+        await trio.sleep(2)
+        case.wire.take(14)
+        await wait_all_tasks_blocked()
+        assert case.sent == []
+        case.wire.take(1)
+        await wait_all_tasks_blocked()
+        assert case.sent == [(1, 2.0)]
+        await trio.sleep(1)
+        case.wire.take(100)
+        await wait_all_tasks_blocked()
+        assert case.sent == [(1, 2.0), (2, 3.0)]
+        assert bytes(case.wire.taken) == b"<protocol>" + first + second
+        assert case.outbox.queued_bytes == 0
+
+
+@settings(max_examples=20)
+@given(st.lists(st.integers(10, 60), max_size=25), st.integers(0, 200), st.randoms(use_true_random=False))
+def test_whatever_is_taken_when_the_stream_is_whole_and_in_order(
+    sizes: list[int], capacity: int, chance: random.Random
+) -> None:
+    async def main() -> None:
+        case = Case(ThrottledWire(capacity))
+        expected = b""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(case.run)
+            for number, size in enumerate(sizes):
+                expected += case.send(number, size)
+                if chance.random() < 0.7:
+                    case.wire.take(chance.randrange(80))
+                    await wait_all_tasks_blocked()
+                assert case.outbox.queued_bytes <= MAX_BYTES + max(sizes)
+            case.outbox.end_nowait()
+            case.send(99)  # nothing is queued after the end of the stream
+            assert case.endings == 1
+            while not case.wire.is_eof_sent and not case.broken:
+                case.wire.take(chance.randrange(1, 80))
+                await wait_all_tasks_blocked()
+        whole = b"<protocol>" + expected + b"\n</protocol>" if sizes else b"<protocol/>"
+        if case.broken:
+            assert whole.startswith(bytes(case.wire.taken))
+            assert sum(sizes) > MAX_BYTES - capacity
+        else:
+            assert bytes(case.wire.taken) == whole
+            assert [number for number, _ in case.sent] == list(range(len(sizes)))
+
+    trio.run(main, clock=MockClock(autojump_threshold=0))
+
+
+async def test_who_is_over_the_bound_is_dropped_at_once_even_amid_a_write(autojump_clock: MockClock) -> None:
+    async with running(capacity=5) as case:
+        case.send(1, 500)
+        await wait_all_tasks_blocked()  # the writer waits for the peer now
+        case.send(2, 490)
+        assert case.broken == []
+        case.send(3, 500)
+        assert case.broken == []  # told by the writer's task, not amid a decision
+        case.send(4, 500)
+        assert case.outbox.queued_bytes < MAX_BYTES + 500
+        await wait_all_tasks_blocked()
+        assert case.broken == [Failure("more than 1000 bytes not taken", "outbox_bytes")]
+        assert trio.current_time() == 0.0
+        assert case.sent == []
+
+
+async def test_who_takes_everything_when_it_is_too_late_is_dropped_all_the_same(autojump_clock: MockClock) -> None:
+    async with running(capacity=0) as case:
+        case.send(1, 900)
+        await wait_all_tasks_blocked()
+        case.wire.take(5000)
+        case.send(2, 900)  # before the writer has had its turn
+        await wait_all_tasks_blocked()
+        assert case.broken == [Failure("more than 1000 bytes not taken", "outbox_bytes")]
+        assert case.sent == []
+
+
+async def test_who_takes_nothing_for_a_while_is_dropped(autojump_clock: MockClock) -> None:
+    async with running(capacity=5) as case:
+        case.send(1)
+        await trio.sleep(9.9)
+        assert case.broken == []
+        await trio.sleep(0.2)
+        assert case.broken == [Failure("nothing taken for 10 s", "outbox_timeout")]
+
+
+async def test_who_takes_a_byte_in_time_has_time_again(autojump_clock: MockClock) -> None:
+    async with running(capacity=0) as case:
+        case.send(1)
+        for _ in range(30):
+            await trio.sleep(9.9)
+            case.wire.take(1)
+        await wait_all_tasks_blocked()
+        assert case.broken == []
+        assert [number for number, _ in case.sent] == [1]
+
+
+async def test_a_long_silence_between_packets_costs_nobody_anything(autojump_clock: MockClock) -> None:
+    async with running() as case:
+        case.send(1)
+        await trio.sleep(1000)
+        case.send(2)
+        assert case.sent == [(1, 0.0), (2, 1000.0)]
+
+
+@pytest.mark.parametrize("is_waiting", [False, True])
+async def test_a_connection_that_is_lost_is_told_once(is_waiting: bool, autojump_clock: MockClock) -> None:
+    async with running(capacity=0 if is_waiting else 1000) as case:
+        case.send(1)
+        await wait_all_tasks_blocked()
+        case.wire.break_off()
+        case.send(2)
+        case.send(3)
+        await wait_all_tasks_blocked()
+        assert case.broken == [Failure("connection lost: broken off")]
+        assert [number for number, _ in case.sent] == ([] if is_waiting else [1])
+        case.outbox.end_nowait()
+        assert not case.wire.is_eof_sent
+
+
+async def test_the_end_goes_out_behind_what_is_queued(autojump_clock: MockClock) -> None:
+    async with running(capacity=0) as case:
+        packet = case.send(1)
+        case.outbox.end_nowait()
+        case.outbox.end_nowait(with_end_tag=False)
+        assert case.endings == 1
+        assert case.outbox.is_ended
+        case.wire.take(1000)
+        await wait_all_tasks_blocked()
+        assert bytes(case.wire.taken) == b"<protocol>" + packet + b"\n</protocol>"
+        assert case.wire.is_eof_sent
+
+
+async def test_a_stream_can_end_without_a_word(autojump_clock: MockClock) -> None:
+    async with running() as case:
+        case.outbox.end_nowait(with_end_tag=False)
+        await wait_all_tasks_blocked()
+        assert case.wire.taken == b""
+        assert case.wire.is_eof_sent
+
+
+async def test_unread_input_is_the_wire_s_to_know(autojump_clock: MockClock) -> None:
+    case = Case(ThrottledWire())
+    assert not case.outbox.has_unread_input()
+    case.wire.unread = 1
+    assert case.outbox.has_unread_input()
+
+
+async def test_input_that_was_read_and_not_answered_counts_as_unread(autojump_clock: MockClock) -> None:
+    case = Case(ThrottledWire())
+    case.outbox.holds_input = True
+    assert case.outbox.has_unread_input()
+
+
+async def test_a_session_may_do_without_being_told_of_the_end(autojump_clock: MockClock) -> None:
+    outbox = Outbox(
+        ThrottledWire(),
+        Connection(Role.SERVER, BLOKUS_2021_R3),
+        max_bytes=MAX_BYTES,
+        progress_timeout=10.0,
+    )
+    outbox.end_nowait()
+    assert outbox.is_ended

@@ -1,0 +1,144 @@
+"""Who guesses passwords waits longer and longer; nobody else does."""
+
+from __future__ import annotations
+
+import heapq
+from contextlib import ExitStack
+
+import pytest
+
+from spielleiter.server.net.password_guard import (
+    ADDRESSES,
+    AT_ONCE,
+    EACH_AT_ONCE,
+    EVERYBODY,
+    NEWCOMERS_BURST,
+    NEWCOMERS_RATE,
+    PasswordGuard,
+)
+
+
+def test_a_few_mistakes_are_free_then_each_answer_waits_a_second_more_up_to_the_limit() -> None:
+    guard = PasswordGuard(attempts=3, window=60.0, longest_delay=4.0)
+    delays = []
+    for _ in range(9):
+        delays.append(guard.delay("a", 0.0))
+        guard.has_failed("a", 0.0)
+    assert delays == [0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 4.0, 4.0, 4.0]
+    assert guard.delay("b", 0.0) == 0.0
+
+
+def test_mistakes_are_forgotten_when_their_window_has_passed() -> None:
+    guard = PasswordGuard(attempts=1, window=60.0, longest_delay=30.0)
+    guard.has_failed("a", 0.0)
+    guard.has_failed("a", 30.0)
+    assert guard.delay("a", 59.9) == 2.0
+    assert guard.delay("a", 60.0) == 1.0
+    assert guard.delay("a", 90.0) == 0.0
+    assert guard.delay("a", 90.0) == 0.0
+
+
+def test_no_more_addresses_are_remembered_than_allowed() -> None:
+    guard = PasswordGuard(attempts=ADDRESSES, window=1e9, longest_delay=30.0)
+    for number in range(ADDRESSES + 1):
+        guard.has_failed(str(number), float(number))
+    assert "0" not in guard._failures
+    assert len(guard._failures) == ADDRESSES
+
+
+def test_answers_that_wait_count_as_long_as_they_do() -> None:
+    guard = PasswordGuard(attempts=1, window=60.0, longest_delay=30.0)
+    guard.has_failed("a", 0.0)
+    with guard.waiting("a"):
+        with guard.waiting("a"), guard.waiting("b"):
+            assert (guard.delay("a", 1.0), guard.delay("b", 1.0)) == (3.0, 1.0)
+        assert guard.delay("a", 1.0) == 2.0
+    assert guard.delay("a", 1.0) == 1.0
+    assert not guard._waiting
+
+
+def test_all_addresses_together_are_free_a_few_times_then_each_wrong_answer_waits_as_long_as_any() -> None:
+    guard = PasswordGuard(attempts=2, window=60.0, longest_delay=30.0)
+    for number in range(2 * EVERYBODY):
+        assert guard.delay(str(number), 0.0) == 0.0
+        guard.has_failed(str(number), 0.0)
+    assert guard.delay("another", 59.9) == 30.0
+    assert guard.delay("another", 60.0) == 0.0
+
+
+def test_answers_that_wait_at_all_addresses_count_together() -> None:
+    guard = PasswordGuard(attempts=2, window=60.0, longest_delay=30.0)
+    crowded = [guard.is_crowded]
+    with ExitStack() as stack:
+        for number in range(AT_ONCE):
+            stack.enter_context(guard.waiting(str(number)))
+            crowded.append(guard.is_crowded)
+            if number == AT_ONCE - 2:
+                assert guard.delay("another", 0.0) == 30.0
+        assert guard.delay("another", 0.0) == 0.0
+    assert crowded == [False] * AT_ONCE + [True]
+    assert (guard.is_crowded, guard.delay("another", 0.0)) == (False, 0.0)
+
+
+def test_while_too_many_answers_to_one_address_wait_nobody_else_is_concerned() -> None:
+    guard = PasswordGuard(attempts=2, window=60.0, longest_delay=30.0)
+    with ExitStack() as stack:
+        for _ in range(EACH_AT_ONCE):
+            assert guard.admits("a", 0.0)
+            stack.enter_context(guard.waiting("a"))
+        assert [guard.admits(address, 0.0) for address in "ab"] == [False, True]
+    assert guard.admits("a", 0.0)
+
+
+def test_while_too_many_answers_wait_addresses_without_a_mistake_are_admitted_at_a_bounded_rate() -> None:
+    guard = PasswordGuard(attempts=2, window=60.0, longest_delay=30.0)
+    guard.has_failed("was wrong", 0.0)
+    burst, rate = int(NEWCOMERS_BURST), int(NEWCOMERS_RATE)
+    with ExitStack() as stack:
+        for number in range(AT_ONCE):
+            stack.enter_context(guard.waiting(str(number)))
+        assert not guard.admits("was wrong", 59.9)
+        assert guard.admits("right", 0.0)
+        assert not guard.admits("1", 60.0)
+        assert burst <= sum(guard.admits(f"new {number}", 60.0) for number in range(2 * burst)) <= burst + 1
+        assert rate - 1 <= sum(guard.admits(f"new {number}", 61.0) for number in range(2 * burst)) <= rate + 1
+        assert guard.admits("was wrong", 62.0)
+
+
+def guesses(guard: PasswordGuard, addresses: int, connections: int, seconds: float) -> int:
+    """How many passwords are looked at if each connection of each address guesses again as soon as it was answered.
+
+    One that is refused without a look comes again five seconds later.
+    """
+    looked_at = 0
+    callers = [(0.0, number, str(number % addresses)) for number in range(addresses * connections)]
+    waits: dict[int, ExitStack] = {}
+    while callers[0][0] < seconds:
+        now, number, address = callers[0]
+        if number in waits:
+            waits.pop(number).close()
+            guard.has_failed(address, now)
+        if not guard.admits(address, now):
+            heapq.heapreplace(callers, (now + 5.0, number, address))
+            continue
+        looked_at += 1
+        delay = guard.delay(address, now)
+        if delay:
+            waits[number] = ExitStack()
+            waits[number].enter_context(guard.waiting(address))
+        else:
+            guard.has_failed(address, now)
+        heapq.heapreplace(callers, (now + delay + 0.001, number, address))
+    return looked_at
+
+
+def test_many_addresses_together_guess_as_often_as_documented_and_no_more() -> None:
+    guard = PasswordGuard(attempts=5, window=60.0, longest_delay=30.0)
+    free, at_once = 5 * EVERYBODY, AT_ONCE * 2  # the latter each 30 s
+    newcomers = 400 - free - AT_ONCE
+    assert guesses(guard, addresses=400, connections=1, seconds=60.0) == free + at_once + newcomers
+
+
+def test_one_address_guesses_as_often_as_documented_and_no_more() -> None:
+    guard = PasswordGuard(attempts=5, window=60.0, longest_delay=30.0)
+    assert guesses(guard, addresses=1, connections=256, seconds=60.0) / 60.0 == pytest.approx(2.7, abs=0.05)

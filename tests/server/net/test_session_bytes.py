@@ -1,0 +1,261 @@
+"""Bytes that cannot be understood are refused with what was wrong, within the limits, and hurt nobody else."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+from trio.testing import memory_stream_pair
+
+from spielleiter.server import events
+from spielleiter.server.core.clock import Arrival
+from tests.protocol.streams import LATEST
+from tests.server.answers import Bystanders, answered, left, refusals
+from tests.server.harness import END, GOODBYE, PATIENT, START, legal_move, open_harness
+from tests.server.wires import ThrottledWire
+
+# -- bytes that cannot be understood ----------------------------------------------------------------------------------
+
+DEEP = "<a>" * 32 + "</a>" * 32
+MANY = " ".join(f'a{number}=""' for number in range(65))
+
+BROKEN: dict[str, tuple[str, str, str, str | None]] = {
+    # name: bytes after <protocol>, kind, what is said (or how it begins), what is quoted
+    "malformed": ('<join gameType="x"></jion>', "malformed", "Not well-formed XML (packet 1, line 1, column", None),
+    "no XML": ("hello <3 goodbye<join/>", "malformed", "Not well-formed XML", None),
+    "entity": ("<join gameType='&lol;'/>", "entity", "undefined entity at ", None),
+    "depth": (f"<room>{DEEP}</room>", "depth", "Packet 1 has elements nested deeper than 32", None),
+    "attributes": (f"<join {MANY}/>", "attributes", "Packet 1 has an element <join> with more than 64", None),
+    "children": (f"<room>{'<a/>' * 65}</room>", "children", "Packet 1 has more than 64 elements below it", None),
+    "size": (f"<join gameType='{'x' * 8192}'/>", "packet_size", "Packet 1 is longer than 8192 bytes", None),
+    "size, not complete": ("<!--" + "x" * 8192, "packet_size", "Packet 1 is longer than 8192 bytes", None),
+    "unknown packet": (
+        "<jion/>",
+        "unknown_packet",
+        "<jion> is not a packet of this protocol",
+        '<originalRequest class="jion"/>',
+    ),
+}
+
+
+@pytest.mark.parametrize(("data", "kind", "said", "original"), BROKEN.values(), ids=BROKEN)
+async def test_bytes_that_cannot_be_understood(
+    data: str, kind: str, said: str, original: str | None, autojump_clock: object
+) -> None:
+    async with open_harness(packet_children_player=64) as harness:
+        bystanders = await Bystanders.in_house(harness)
+        caller = await harness.call()
+        await caller.says("<protocol>" + data)
+        ((refusal, text),) = refusals(harness, caller)
+        assert refusal == kind
+        assert text.startswith(said)
+        assert await caller.hears() == START + answered(text, original) + GOODBYE
+        assert caller.is_ended
+        (line,) = harness.logged("protocol_broken")
+        assert (line["refusal"], line["text"]) == (kind, text)
+        await bystanders.have_noticed_nothing()
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        ("<!DOCTYPE protocol><protocol>", "doctype"),
+        ('<!DOCTYPE protocol [<!ENTITY a "aaaaaaaaaa">]><protocol><join gameType="&a;"/>', "doctype"),
+        ('<?xml version="1.0" encoding="ISO-8859-1"?><protocol>', "encoding"),
+        ("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "malformed"),
+    ],
+)
+async def test_streams_that_must_not_begin_so(data: str, kind: str, autojump_clock: object) -> None:
+    async with open_harness() as harness:
+        caller = await harness.call()
+        await caller.says(data)
+        ((refusal, text),) = refusals(harness, caller)
+        assert refusal == kind
+        assert await caller.hears() == START + answered(text) + GOODBYE
+
+
+@pytest.mark.parametrize("data", [*(data for data, *_ in BROKEN.values()), "\0<join/>", "<!DOCTYPE x>"])
+async def test_a_player_who_cannot_be_understood_has_left(data: str, autojump_clock: object) -> None:
+    async with open_harness(packet_children_player=64, packet_bytes_player=8192) as harness:
+        game = await harness.game()
+        await game.one.says(data)
+        assert (await game.one.hears()).endswith(GOODBYE)
+        assert await game.two.hears() == left(game, 0) + END
+        assert await game.admin.hears() == left(game, 0)
+        assert len(refusals(harness, game.one)) == 1
+
+
+async def test_who_has_joined_may_send_longer_packets(autojump_clock: object) -> None:
+    async with open_harness(packet_bytes_before=256, packet_bytes_player=4096) as harness:
+        comment = f"<!--{'x' * 2000}-->"
+        game = await harness.game()
+        await game.one.says(comment.encode() + legal_move(game.room))
+        assert b'turn="1"' in await game.one.hears()
+        admin = await harness.admin()
+        await admin.says(comment + '<testMode testMode="true"/>')
+        assert await admin.hears() == START + LATEST["testing"]
+        stranger = await harness.call()
+        await stranger.says("<protocol>" + comment + "<join/>")
+        assert [kind for kind, _ in refusals(harness, stranger)] == ["packet_size"]
+
+
+async def test_a_longer_packet_may_follow_in_the_segment_that_brings_the_join(autojump_clock: object) -> None:
+    async with open_harness(packet_bytes_before=256, packet_bytes_player=4096) as harness:
+        caller = await harness.call()
+        await caller.says(f"<protocol><join/><!--{'x' * 1000}--><close/>")
+        assert b"<joined " in await caller.hears()
+        assert refusals(harness, caller) == []
+
+
+async def test_unknown_content_of_a_packet_is_ignored_and_logged_once(autojump_clock: object) -> None:
+    async with open_harness() as harness:
+        caller = await harness.call()
+        await caller.says("<protocol><join mood='good'><wish/><wish/></join>")
+        assert b"<joined " in await caller.hears()
+        await caller.says("<join><wish/><dream/></join>")
+        ignored = [each.ignored for each in harness.happened(events.ContentIgnored, caller.label)]
+        assert ignored == [("<wish> in <join>",), ("<dream> in <join>",)]
+        assert len(harness.logged("content_ignored")) == 2
+
+
+async def test_the_release_ends_a_connection_it_cannot_understand_without_a_byte(autojump_clock: object) -> None:
+    async with open_harness("blokus-2021-21.4.0") as harness:
+        for data in ("<jion/>", "</wrong>", "<join/>"):  # the last one names no game
+            caller = await harness.call()
+            await caller.says("<protocol>" + data)
+            assert (await caller.hears(), caller.is_ended) == (b"", True)
+            assert len(refusals(harness, caller)) == 1
+
+
+# -- time-outs --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("data", ["", "<protocol>", "<protocol><!-- hello -->\n", "<protocol><join"])
+async def test_the_first_packet_must_come_in_time(data: str, autojump_clock: object) -> None:
+    async with open_harness() as harness:
+        caller = await harness.call()
+        if data:
+            await caller.says(data)
+        await trio.sleep(29.9)
+        assert await caller.hears() == b""
+        await trio.sleep(0.2)
+        text = "No packet came within 30 s"
+        assert await caller.hears() == START + answered(text) + GOODBYE
+        assert refusals(harness, caller) == [("first_packet", text)]
+
+
+async def test_a_packet_that_was_begun_must_be_ended_in_time(autojump_clock: object) -> None:
+    async with open_harness(**PATIENT) as harness:
+        bystanders = await Bystanders.in_house(harness)
+        game = await harness.game()
+        await trio.sleep(100.0)
+        await game.one.says("<room")
+        await trio.sleep(9.9)
+        assert await game.one.hears() == b""
+        await trio.sleep(0.2)
+        text = "A packet was begun and not ended in 10 s"
+        assert await game.one.hears() == answered(text) + GOODBYE
+        assert await game.two.hears() == left(game, 0) + END
+        assert refusals(harness, game.one) == [("packet_timeout", text)]
+        await bystanders.have_noticed_nothing()
+
+
+async def test_a_packet_begun_behind_the_first_one_has_its_own_time(autojump_clock: object) -> None:
+    async with open_harness(**PATIENT) as harness:
+        caller = await harness.call()
+        await trio.sleep(29.0)
+        await caller.says("<protocol><join/><join")
+        await trio.sleep(9.9)
+        assert refusals(harness, caller) == []
+        await trio.sleep(0.2)
+        assert [kind for kind, _ in refusals(harness, caller)] == ["packet_timeout"]
+
+
+async def test_segments_that_straddle_packets_are_no_slow_packet(autojump_clock: object) -> None:
+    async with open_harness(**PATIENT) as harness:
+        caller = await harness.admin()
+        await caller.says("<testMode")
+        for _ in range(20):
+            await trio.sleep(9.0)
+            await caller.says(' testMode="true"/><testMode')
+        assert refusals(harness, caller) == []
+        assert (await caller.hears()).count(LATEST["testing"]) == 20
+        await trio.sleep(10.1)
+        assert [kind for kind, _ in refusals(harness, caller)] == ["packet_timeout"]
+
+
+async def test_between_packets_a_peer_may_be_silent_for_ever(autojump_clock: object) -> None:
+    async with open_harness(**PATIENT) as harness:
+        caller = await harness.admin()
+        for _ in range(3):
+            await trio.sleep(5000.0)
+            await caller.says(' <testMode testMode="true"/> \n')
+            assert (await caller.hears()).endswith(LATEST["testing"])
+
+
+async def test_the_release_gives_no_reason_for_a_time_out_either(autojump_clock: object) -> None:
+    async with open_harness("blokus-2021-21.4.0") as harness:
+        caller = await harness.call()
+        await trio.sleep(30.1)
+        assert (await caller.hears(), caller.is_ended) == (b"", True)
+        assert [kind for kind, _ in refusals(harness, caller)] == ["first_packet"]
+
+
+# -- the loop is late -------------------------------------------------------------------------------------------------
+
+
+class LateWire(ThrottledWire):
+    """The packet's end arrives in time, but this server looks only after the deadline."""
+
+    def __init__(self, late: bytes, after: float) -> None:
+        super().__init__()
+        self._late = late
+        self._after = after
+        self._is_first = True
+
+    async def receive(self) -> tuple[bytes, Arrival]:
+        if self._is_first:
+            self._is_first = False
+            return b"<protocol><authenticate password='examplepassword'/><testMode", Arrival(trio.current_time())
+        if self._late and not self.unread:
+            self.unread = 1
+            await trio.sleep(self._after)
+        data, self._late, self.unread = self._late, b"", 0
+        return (data, Arrival(trio.current_time())) if data else await super().receive()
+
+
+async def test_a_packet_that_arrived_in_time_is_read_however_late_the_server_is(autojump_clock: object) -> None:
+    async with open_harness() as harness:
+        wire = LateWire(b" testMode='true'/>", after=20.0)
+        near, _ = memory_stream_pair()
+        caller = await harness.call_over(near, wire)
+        await trio.sleep(15.0)
+        assert refusals(harness, caller) == []
+        assert bytes(wire.taken) == START + LATEST["testing"]
+
+
+async def test_who_sends_many_packets_at_once_gets_no_more_turns_than_others(autojump_clock: object) -> None:
+    async with open_harness(**PATIENT) as harness:
+        game = await harness.game()
+        other = await harness.call()
+        await game.admin.near.send_all(f'<pause roomId="{game.id}" pause="false"/>'.encode() * 50)
+        await other.says('<protocol><authenticate password="examplepassword"/>')
+        kinds = [type(each) for each in harness.server_events]
+        before = kinds[: len(kinds) - kinds[::-1].index(events.AdminAuthenticated)]
+        assert kinds.count(events.CommandIgnored) == 50
+        assert before.count(events.CommandIgnored) < 10
+
+
+async def test_what_was_read_and_not_answered_yet_is_not_forgotten_by_a_hard_limit(autojump_clock: object) -> None:
+    async with open_harness(**PATIENT) as harness:
+        game = await harness.game()
+        (admin,) = game.room.observers
+        seen: list[bool] = []
+
+        def look(event: events.ServerEvent) -> None:
+            if isinstance(event, events.CommandIgnored):
+                seen.append(admin.sink.has_unread_input())
+
+        harness.server.stream.subscribe(look)
+        await game.admin.says(f'<pause roomId="{game.id}" pause="false"/>' * 3)
+        assert seen == [False, True, True]
+        assert not admin.sink.has_unread_input()

@@ -1,0 +1,210 @@
+"""All addresses of a host with one port, or nothing left open and one line that says why."""
+
+from __future__ import annotations
+
+import errno
+import select
+import socket
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from spielleiter.server.errors import StartError
+from spielleiter.server.net.sockets import KEEPALIVE_COUNT, KEEPALIVE_IDLE, KEEPALIVE_INTERVAL, listen, notice_vanished
+from spielleiter.server.net.wire import SO_TIMESTAMPNS
+from tests.patience import PATIENCE
+
+
+class FakeSocket:
+    """A listening socket of a machine on which only what is in `HERE` exists; remembers what was done with it."""
+
+    HERE = ("127.0.0.1", "::1")
+    made: list[FakeSocket]
+
+    def __init__(self, family: int, _kind: int) -> None:
+        self.family = family
+        self.options: list[tuple[int, ...]] = []
+        self.address: tuple[Any, ...] = ()
+        self.is_closed = False
+        self.made.append(self)
+
+    def bind(self, address: tuple[Any, ...]) -> None:
+        if address[0] not in self.HERE:
+            raise OSError(errno.EADDRNOTAVAIL, "Cannot assign requested address")
+        if address[1] == 99:
+            raise OSError(errno.EADDRINUSE, "Address already in use")
+        self.address = (address[0], address[1] or 40_000 + len(self.made), *address[2:])
+
+    def getsockname(self) -> tuple[Any, ...]:
+        return self.address
+
+    def setsockopt(self, *option: int) -> None:
+        self.options.append(option)
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *_: None
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[FakeSocket]]:
+    """Call it with the addresses that the host's name stands for; returns the sockets made from then on."""
+
+    def stand_for(*hosts: str, port: int = 0) -> list[FakeSocket]:
+        FakeSocket.made = []
+        found = [
+            (socket.AF_INET6, 1, 6, "", (host, port, 0, 0)) if ":" in host else (socket.AF_INET, 1, 6, "", (host, port))
+            for host in hosts
+        ]
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+        monkeypatch.setattr(socket, "socket", FakeSocket)
+        return FakeSocket.made
+
+    return stand_for
+
+
+def test_a_host_with_several_addresses_gets_the_same_port_on_all_of_them(
+    machine: Callable[..., list[FakeSocket]],
+) -> None:
+    made = machine("::1", "127.0.0.1", "127.0.0.1")
+    sockets: list[Any] = listen("localhost", 0)
+    assert sockets == made
+    assert [sock.address[:2] for sock in made] == [("::1", 40_001), ("127.0.0.1", 40_001)]
+    assert [(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1) in sock.options for sock in made] == [True, False]
+
+
+@pytest.mark.parametrize(("platform", "is_reused"), [("linux", True), ("win32", False)])
+def test_a_port_is_taken_over_from_connections_that_end_but_from_no_other_server(
+    platform: str, is_reused: bool, machine: Callable[..., list[FakeSocket]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = machine("127.0.0.1")
+    monkeypatch.setattr(sys, "platform", platform)  # on Windows the option would allow the latter
+    listen("127.0.0.1", 0)
+    assert ((socket.SOL_SOCKET, socket.SO_REUSEADDR, 1) in made[0].options) == is_reused
+
+
+@pytest.mark.parametrize(("platform", "is_stamped"), [("linux", True), ("win32", False)])
+def test_the_kernel_stamps_what_arrives_before_anybody_has_come(
+    platform: str, is_stamped: bool, machine: Callable[..., list[FakeSocket]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = machine("127.0.0.1")
+    monkeypatch.setattr(sys, "platform", platform)
+    listen("127.0.0.1", 0)
+    assert ((socket.SOL_SOCKET, SO_TIMESTAMPNS, 1) in made[0].options) == is_stamped
+
+
+@pytest.mark.parametrize("hosts", [("192.0.2.1", "127.0.0.1"), ("127.0.0.1", "192.0.2.1")])
+def test_an_address_that_this_machine_lacks_is_passed_over_if_there_is_another(
+    hosts: tuple[str, str], machine: Callable[..., list[FakeSocket]]
+) -> None:
+    made = machine(*hosts)
+    sockets: list[Any] = listen("localhost", 0)
+    assert [sock.getsockname()[0] for sock in sockets] == ["127.0.0.1"]
+    assert [sock.is_closed for sock in made] == [sock not in sockets for sock in made]
+
+
+def test_a_port_that_is_taken_on_one_of_the_addresses_leaves_no_socket_open(
+    machine: Callable[..., list[FakeSocket]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = machine("127.0.0.1", "::1")
+    with monkeypatch.context() as patch:
+        patch.setattr(FakeSocket, "getsockname", lambda _: ("127.0.0.1", 99))
+        with pytest.raises(StartError, match="in use already"):
+            listen("localhost", 0)
+    assert len(made) >= 2
+    assert all(sock.is_closed for sock in made)
+
+
+def has_ipv6() -> bool:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(("host", "is_dual"), [("::", True), ("0.0.0.0", False)])
+def test_the_host_of_all_addresses_is_reached_over_both_protocols(host: str, is_dual: bool) -> None:
+    """With real sockets. Peers keep the addresses they have: none is one of IPv4 in the clothes of IPv6."""
+    sockets = listen(host, 0)
+    try:
+        (port,) = {sock.getsockname()[1] for sock in sockets}
+        reached = set()
+        for address in ("127.0.0.1", "::1"):
+            try:
+                peer = socket.create_connection((address, port), timeout=PATIENCE)
+            except OSError:
+                continue
+            ready, _, _ = select.select(sockets, [], [], PATIENCE)
+            accepted, (seen, *_) = ready[0].accept()
+            assert seen == address
+            reached.add(address)
+            peer.close()
+            accepted.close()
+    finally:
+        for sock in sockets:
+            sock.close()
+    assert reached == ({"127.0.0.1", "::1"} if is_dual and has_ipv6() else {"127.0.0.1"})
+
+
+def test_without_ipv6_all_addresses_are_those_of_ipv4(
+    machine: Callable[..., list[FakeSocket]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine()
+    monkeypatch.setattr(FakeSocket, "HERE", ("0.0.0.0",))
+    monkeypatch.setattr(
+        socket,
+        "getaddrinfo",
+        lambda host, port, **_: [(socket.AF_INET6 if ":" in host else socket.AF_INET, 1, 6, "", (host, port))],
+    )
+    sockets: list[Any] = listen("::", 0)
+    assert [sock.address[0] for sock in sockets] == ["0.0.0.0"]
+
+
+def test_a_free_port_that_is_taken_on_another_address_is_given_up_for_another(
+    machine: Callable[..., list[FakeSocket]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = machine("127.0.0.1", "::1")
+    bind = FakeSocket.bind
+
+    def bind_where_one_port_is_taken(sock: FakeSocket, address: tuple[Any, ...]) -> None:
+        bind(sock, (address[0], 99) if address[:2] == ("::1", 40_001) else address)
+
+    monkeypatch.setattr(FakeSocket, "bind", bind_where_one_port_is_taken)
+    sockets: list[Any] = listen("localhost", 0)
+    assert [sock.address[:2] for sock in sockets] == [("127.0.0.1", 40_003), ("::1", 40_003)]
+    assert [sock.is_closed for sock in made] == [True, True, False, False]
+
+
+# -- sockets that are accepted ----------------------------------------------------------------------------------------
+
+
+def test_a_peer_that_vanished_is_noticed_within_two_minutes() -> None:
+    assert KEEPALIVE_IDLE + KEEPALIVE_COUNT * KEEPALIVE_INTERVAL <= 120
+    with socket.socket() as sock:
+        notice_vanished(sock)
+        assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        if sys.platform == "linux":
+            assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == KEEPALIVE_IDLE
+            assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL) == KEEPALIVE_INTERVAL
+            assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT) == KEEPALIVE_COUNT
+
+
+def test_a_system_that_does_not_know_how_often_to_ask_asks_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    for option in ("TCP_KEEPIDLE", "TCP_KEEPALIVE", "TCP_KEEPINTVL", "TCP_KEEPCNT"):
+        monkeypatch.delattr(socket, option, raising=False)
+    FakeSocket.made = []
+    sock = FakeSocket(socket.AF_INET, socket.SOCK_STREAM)
+    notice_vanished(sock)  # type: ignore[arg-type]
+    assert sock.options == [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
+
+
+@pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="this system has no such sockets")
+def test_what_is_no_tcp_needs_no_asking() -> None:
+    near, far = socket.socketpair(socket.AF_UNIX)
+    with near, far:
+        notice_vanished(far)

@@ -1,0 +1,216 @@
+"""An arrival lies between the last look and the read; a step of the wall clock moves none that can be told."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spielleiter.server.core.clock import Arrival, StampSource
+from spielleiter.server.net.time_stamps import ATTEMPTS, DRIFT, LONGEST_DRIFT, MAX_AGE, SHARP, STEP, StampReader
+
+WALL = 1_790_000_000.0
+"""Seconds since the epoch when the machine started; a float still tells microseconds apart there."""
+
+
+class Machine:
+    """Its three clocks. `now` (the server's) has its own zero; reading them takes `tick` seconds."""
+
+    def __init__(self) -> None:
+        self.uptime = 100.0
+        self.wall_offset = WALL
+        self.tick = 0.0
+        self.readings = 0
+
+    def now(self) -> float:
+        return self.uptime - 90.0
+
+    def wall(self) -> float:
+        return self.uptime + self.wall_offset
+
+    def monotonic(self) -> float:
+        self.readings += 1
+        self.uptime += self.tick
+        return self.uptime
+
+    def stamps(self) -> StampReader:
+        return StampReader(self.now, self.wall, self.monotonic)
+
+
+def read(stamps: StampReader, machine: Machine, stamp: float | None, *, has_emptied: bool = True) -> Arrival:
+    """What is read now."""
+    return stamps.arrival(stamp, read_at=machine.now(), has_emptied=has_emptied)
+
+
+def looked(machine: Machine) -> StampReader:
+    """Of a socket that was seen empty just now."""
+    stamps = machine.stamps()
+    stamps.saw_empty(machine.now())
+    return stamps
+
+
+@given(
+    st.floats(0, 3000), st.floats(0, LONGEST_DRIFT), st.floats(0, MAX_AGE * 0.99), st.floats(-0.9, 0.9), st.booleans()
+)
+def test_a_stamp_says_when_however_late_the_read_is(
+    pause: float, thinking: float, lateness: float, drift: float, is_first: bool
+) -> None:
+    machine = Machine()
+    stamps = machine.stamps()
+    machine.uptime += pause
+    machine.wall_offset += drift * DRIFT * pause  # the wall clock is slewed meanwhile
+    if not is_first:
+        read(stamps, machine, machine.wall())
+    stamps.saw_empty(machine.now())  # the request is on its way
+    machine.uptime += thinking
+    machine.wall_offset += drift * DRIFT * thinking
+    stamp = machine.wall()
+    arrived = machine.now()
+    machine.uptime += lateness
+    arrival = read(stamps, machine, stamp)
+    assert arrival.source is StampSource.KERNEL
+    assert arrival.instant == pytest.approx(arrived, abs=1e-5)
+
+
+def test_without_a_stamp_the_instant_is_that_of_the_read() -> None:
+    machine = Machine()
+    stamps = machine.stamps()
+    machine.uptime += 5.0
+    assert read(stamps, machine, None) == Arrival(machine.now())
+
+
+@given(st.floats(0.001, 10.0), st.floats(0.001, 10.0))
+def test_no_stamp_is_earlier_than_the_last_look_that_found_nothing(before: float, after: float) -> None:
+    """The last part of a packet came out of order, long before the first: the kernel stamps it by that."""
+    machine = Machine()
+    stamps = looked(machine)
+    machine.uptime += 0.1
+    stamp = machine.wall()
+    machine.uptime += before
+    stamps.saw_empty(machine.now())
+    last_look = machine.now()
+    machine.uptime += after
+    assert read(stamps, machine, stamp) == Arrival(last_look, StampSource.KERNEL)
+
+
+def test_a_read_is_a_look_if_it_leaves_nothing_behind() -> None:
+    machine = Machine()
+    stamps = looked(machine)
+    machine.uptime += 1.0
+    stamp = machine.wall()
+    machine.uptime += 1.0
+    first = read(stamps, machine, stamp, has_emptied=False)
+    assert read(stamps, machine, stamp) == first  # the rest of what was there
+    emptied_at = machine.now()
+    machine.uptime += 1.0
+    assert read(stamps, machine, stamp).instant == emptied_at
+
+
+@given(
+    st.floats(0.1, 1e6),
+    st.sampled_from([-1, 1]),
+    st.floats(0, 1e6),
+    st.floats(0.01, 5.0),
+    st.floats(0, 0.09),
+    st.sampled_from(["idle", "thinking", "arrived", "read"]),
+)
+def test_a_step_of_the_wall_clock_in_any_phase_moves_no_arrival(
+    size: float, sign: int, idle: float, thinking: float, lateness: float, phase: str
+) -> None:
+    """However long nothing was said before. Where both readings are possible, the earlier one is taken: never late."""
+    machine = Machine()
+    stamps = machine.stamps()
+
+    def passes(seconds: float, name: str) -> None:
+        machine.uptime += seconds / 2
+        machine.wall_offset += sign * size if name == phase else 0.0
+        machine.uptime += seconds / 2
+
+    passes(idle, "idle")
+    stamps.saw_empty(machine.now())
+    asked = machine.now()
+    passes(thinking, "thinking")
+    stamp = machine.wall()
+    arrived = machine.now()
+    passes(lateness, "arrived")
+    arrival = read(stamps, machine, stamp)
+    if size > thinking + lateness:
+        assert arrival.instant == pytest.approx(arrived, abs=1e-3)
+    else:
+        assert asked <= arrival.instant <= arrived + 1e-3
+    assert arrival.source is StampSource.KERNEL
+    machine.uptime += thinking
+    passes(lateness, "read")
+    stamps.saw_empty(machine.now())
+    machine.uptime += 1.0
+    latest = read(stamps, machine, machine.wall())
+    assert latest.source is StampSource.KERNEL
+    assert latest.instant == pytest.approx(machine.now())
+
+
+def test_where_no_reading_is_possible_the_instant_is_that_of_the_read() -> None:
+    machine = Machine()
+    stamps = looked(machine)
+    machine.uptime += 1.0
+    stamp = machine.wall()
+    machine.wall_offset -= 30.0
+    machine.wall_offset += 45.0  # two steps look like one of 15 s
+    machine.uptime += 0.3
+    assert read(stamps, machine, stamp + 30.0) == Arrival(machine.now())
+
+
+def test_the_tolerance_does_not_grow_with_idle_time() -> None:
+    machine = Machine()
+    stamps = looked(machine)
+    machine.uptime += 3600.0
+    machine.wall_offset += 1.0  # within what an hour of slewing could do
+    machine.uptime += 0.1
+    stamp = machine.wall()
+    assert read(stamps, machine, stamp).instant == pytest.approx(machine.now(), abs=1e-6)
+    machine.uptime += 3600.0
+    stamp = machine.wall()
+    arrived = machine.now()
+    machine.wall_offset += 1.0
+    machine.uptime += 0.3
+    assert read(stamps, machine, stamp).instant <= arrived + 1e-6
+
+
+@pytest.mark.parametrize("age", [-0.001, -3600.0, MAX_AGE + 0.001, 1e9])
+def test_a_stamp_from_the_future_or_from_long_ago_is_not_believed(age: float) -> None:
+    machine = Machine()
+    stamps = machine.stamps()
+    assert read(stamps, machine, machine.wall() - age) == Arrival(machine.now())
+
+
+def test_a_comparison_that_was_interrupted_is_made_again() -> None:
+    machine = Machine()
+    stamps = machine.stamps()
+    readings = machine.readings
+    read(stamps, machine, None)
+    assert machine.readings == readings + 2
+    machine.tick = SHARP * 2
+    readings = machine.readings
+    read(stamps, machine, None)
+    assert machine.readings == readings + 2 * ATTEMPTS
+
+
+def test_the_machine_s_own_clocks_are_the_default() -> None:
+    stamps = StampReader(lambda: 5.0)
+    assert stamps.arrival(0.0, read_at=5.0, has_emptied=True) == Arrival(5.0)  # 1970 is long ago
+
+
+def test_a_comparison_that_is_interrupted_every_time_neither_finds_a_step_nor_hides_one() -> None:
+    machine = Machine()
+    stamps = looked(machine)
+    machine.uptime += 1.0
+    stamp = machine.wall()
+    arrived = machine.now()
+    machine.wall_offset += 5.0
+    machine.tick = SHARP * 2 + STEP
+    seen = read(stamps, machine, stamp, has_emptied=False)  # cannot tell: goes by the last sharp comparison
+    assert seen.source is StampSource.KERNEL
+    assert seen.instant == pytest.approx(arrived, abs=ATTEMPTS * 2 * machine.tick + 1e-6)
+    stamps.saw_empty(machine.now())
+    machine.uptime += 1.0
+    machine.tick = 0.0
+    assert read(stamps, machine, machine.wall()).instant == pytest.approx(machine.now())

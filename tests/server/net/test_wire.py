@@ -1,0 +1,325 @@
+"""Bytes come with the instant at which they reached this machine, and none that was read is ever lost."""
+
+from __future__ import annotations
+
+import select
+import socket
+import struct
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+
+import pytest
+import trio
+from trio.testing import memory_stream_pair, wait_all_tasks_blocked
+
+from spielleiter.server.core.clock import StampSource
+from spielleiter.server.net import wire as module
+from spielleiter.server.net.wire import RECEIVE_BYTES, SO_TIMESTAMPNS, SocketWire, StreamWire, stamp_arrivals
+from tests.patience import PATIENCE
+
+LATE = 0.02  # seconds
+
+
+def tcp_pair() -> tuple[socket.socket, socket.socket]:
+    """Both ends of a TCP connection on loopback."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        near = socket.create_connection(listening.getsockname())
+        far, _ = listening.accept()
+    return near, far
+
+
+@pytest.fixture(scope="module", autouse=True)
+def stamps_everything() -> Iterator[None]:
+    """A machine whose kernel stamps already, as it does while a server listens; that begins in the background."""
+    with socket.socket() as listening:
+        if stamp_arrivals(listening):
+            until = time.monotonic() + PATIENCE
+            while not is_stamped_at_once():
+                assert time.monotonic() < until, "the kernel does not stamp"
+        yield
+
+
+def is_stamped_at_once() -> bool:
+    near, far = tcp_pair()
+    with near, far:
+        stamp_arrivals(far)
+        near.sendall(b"x")
+        return bool(far.recvmsg(1, 64)[1])
+
+
+@asynccontextmanager
+async def wired(buffer: int | None = None) -> AsyncIterator[tuple[socket.socket, SocketWire, socket.socket]]:
+    """The peer's socket, our wire, and the socket below it.
+
+    `buffer`: so many bytes in each of the kernel's two buffers on the way to the peer (Linux doubles them). Otherwise
+    they grow with what is sent, by how much depends on the machine and on what else it does.
+    """
+    near, far = tcp_pair()
+    if buffer is not None:
+        far.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, buffer)
+        near.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+    wire = SocketWire(far)
+    try:
+        yield near, wire, far
+    finally:
+        near.close()
+        await wire.aclose()
+
+
+def be_late(sock: socket.socket, seconds: float = LATE) -> None:
+    """Wait until there is something to read, and then be busy with something else for a while."""
+    assert select.select([sock], [], [], PATIENCE)[0]
+    until = time.perf_counter() + seconds
+    while time.perf_counter() < until:
+        pass
+
+
+async def test_the_pieces_come_in_order_and_then_the_end() -> None:
+    async with wired() as (near, wire, _):
+        near.sendall(b"one")
+        assert (await wire.receive())[0] == b"one"
+        near.sendall(b"two")
+        near.shutdown(socket.SHUT_WR)
+        assert (await wire.receive())[0] == b"two"
+        assert (await wire.receive())[0] == b""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux stamps what arrives on a TCP socket")
+async def test_the_kernel_says_when_bytes_arrived_however_late_they_are_read() -> None:
+    async with wired() as (near, wire, far):
+        before = trio.current_time()
+        near.sendall(b"in time")
+        sent = trio.current_time()
+        be_late(far)
+        read = trio.current_time()
+        data, arrival = await wire.receive()
+        assert data == b"in time"
+        assert arrival.source is StampSource.KERNEL
+        assert before - 0.001 <= arrival.instant <= sent + LATE / 2
+        assert read - arrival.instant >= LATE / 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux stamps what arrives on a TCP socket")
+async def test_the_stamp_is_that_of_the_last_byte() -> None:
+    async with wired() as (near, wire, far):
+        near.sendall(b"the beginning")
+        be_late(far)
+        before = trio.current_time()
+        near.sendall(b" and the end")
+        be_late(far)
+        data, arrival = await wire.receive()
+        assert data == b"the beginning and the end"
+        assert before - 0.001 <= arrival.instant <= before + LATE / 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux stamps what arrives on a TCP socket")
+def test_what_a_listening_socket_accepts_is_stamped_like_itself() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        assert stamp_arrivals(listening)
+        with socket.create_connection(listening.getsockname()) as near, listening.accept()[0] as far:
+            near.sendall(b"x")
+            (stamp,) = far.recvmsg(1, 64)[1]
+    assert stamp[:2] == (socket.SOL_SOCKET, SO_TIMESTAMPNS)
+
+
+def test_a_socket_that_refuses_has_no_stamps() -> None:
+    sock = socket.socket()
+    sock.close()
+    assert not stamp_arrivals(sock)
+
+
+async def test_where_there_are_no_stamps_the_instant_is_that_of_the_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "elsewhere")
+    async with wired() as (near, wire, far):
+        near.sendall(b"x")
+        be_late(far)
+        before = trio.current_time()
+        _, arrival = await wire.receive()
+        assert arrival.source is StampSource.MONOTONIC
+        assert before <= arrival.instant <= trio.current_time()
+
+
+async def test_a_socket_that_cannot_be_set_up_for_it_works_all_the_same() -> None:
+    near, far = socket.socketpair()  # no TCP
+    wire = SocketWire(far)
+    near.sendall(b"x")
+    assert (await wire.receive())[0] == b"x"
+    near.close()
+    await wire.aclose()
+
+
+@pytest.mark.parametrize(
+    "ancillary",
+    [
+        [],
+        [(socket.SOL_SOCKET, SO_TIMESTAMPNS + 1, bytes(16))],
+        [(socket.IPPROTO_TCP, SO_TIMESTAMPNS, bytes(16))],
+        [(socket.SOL_SOCKET, SO_TIMESTAMPNS, bytes(3))],
+    ],
+)
+async def test_what_is_no_stamp_is_none(ancillary: list[tuple[int, int, bytes]]) -> None:
+    async with wired() as (_, wire, _):
+        assert wire._stamp(ancillary) is None
+        stamp = module._TIMESPEC.pack(5, 250_000_000)
+        assert wire._stamp([*ancillary, (socket.SOL_SOCKET, SO_TIMESTAMPNS, stamp)]) == 5.25
+
+
+async def test_what_was_read_is_returned_even_to_a_reader_that_is_cancelled() -> None:
+    async with wired() as (near, wire, _):
+        with trio.CancelScope() as reading:
+            near.sendall(b"first")
+            assert (await wire.receive())[0] == b"first"
+            near.sendall(b"second")
+            reading.cancel()
+            await wire.receive()
+        assert reading.cancelled_caught
+        assert wire.has_unread_input()
+        assert (await wire.receive())[0] == b"second"
+
+
+async def test_a_peer_that_never_pauses_lets_others_run() -> None:
+    async with wired() as (near, wire, _):
+        turns = 0
+
+        async def other() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await trio.lowlevel.checkpoint()
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(other)
+            for _ in range(20):
+                near.sendall(b"x")
+                await wire.receive()
+            assert turns >= 15
+            nursery.cancel_scope.cancel()
+
+
+async def test_as_much_as_the_kernel_takes_is_sent_at_once_and_the_rest_when_there_is_room() -> None:
+    async with wired(buffer=1 << 16) as (near, wire, _):
+        data = bytes(range(256)) * 40_000
+        sent = wire.try_send(data)
+        while size := wire.try_send(data[sent:]):  # until nothing is taken; a moment later there may be room again
+            sent += size
+        assert 0 < sent < len(data)
+        received = bytearray()
+
+        async def read() -> None:
+            near.setblocking(False)
+            while len(received) < len(data):
+                await trio.lowlevel.wait_readable(near)
+                received.extend(near.recv(RECEIVE_BYTES))
+
+        async def write() -> None:
+            rest = memoryview(data)[sent:]
+            while rest:
+                rest = rest[await wire.send_some(rest) :]
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(write)
+            await wait_all_tasks_blocked()  # there is no room, or the writer is waiting for some
+            nursery.start_soon(read)
+        assert bytes(received) == data
+
+
+async def test_a_writer_that_waits_has_sent_nothing_when_it_is_cancelled() -> None:
+    async with wired(buffer=1 << 16) as (near, wire, _):
+        while wire.try_send(bytes(RECEIVE_BYTES)):
+            pass
+        with trio.CancelScope() as writing:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(wire.send_some, memoryview(b"late"))
+                await wait_all_tasks_blocked()
+                writing.cancel()
+        await wire.send_eof()
+        near.setblocking(False)
+        received: list[bytes] = []
+        while not received or received[-1]:
+            await trio.lowlevel.wait_readable(near)
+            received.append(near.recv(RECEIVE_BYTES))
+        assert b"late" not in b"".join(received)
+
+
+async def test_a_reset_breaks_reading_and_writing() -> None:
+    async with wired() as (near, wire, _):
+        near.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        near.close()
+        with pytest.raises(trio.BrokenResourceError, match=r"^[^\[]+$"):
+            await wire.receive()
+        with pytest.raises(trio.BrokenResourceError):
+            wire.try_send(b"x")
+        with pytest.raises(trio.BrokenResourceError):
+            await wire.send_some(memoryview(b"x"))
+        assert not wire.has_unread_input()
+        await wire.send_eof()  # the peer is gone: nobody to tell
+
+
+async def test_unread_input_is_seen_without_being_read() -> None:
+    async with wired() as (near, wire, far):
+        assert not wire.has_unread_input()
+        near.sendall(b"x")
+        select.select([far], [], [], PATIENCE)
+        assert wire.has_unread_input()
+        assert wire.has_unread_input()
+        assert (await wire.receive())[0] == b"x"
+        assert not wire.has_unread_input()
+        near.close()
+        select.select([far], [], [], PATIENCE)
+        assert not wire.has_unread_input()  # the end of the input is not input
+
+
+async def test_what_comes_after_a_look_that_found_nothing_is_not_stamped_before_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with wired() as (near, wire, far):
+        monkeypatch.setattr(wire, "_stamp", lambda _: time.time() - 5.0)  # of a part that came out of order
+        near.sendall(b"x")
+        arrival = (await wire.receive())[1]
+        assert arrival.instant < trio.current_time() - 4.0  # nobody had looked before
+        looked_at = trio.current_time()
+        assert not wire.has_unread_input()
+        near.sendall(b"x")
+        arrival = (await wire.receive())[1]
+        assert looked_at <= arrival.instant <= trio.current_time()
+        select.select([], [far], [], PATIENCE)
+        emptied_at = arrival.instant
+        near.sendall(b"x")
+        arrival = (await wire.receive())[1]
+        assert emptied_at <= arrival.instant  # the read before was a look, too
+
+
+async def test_the_end_of_our_stream_leaves_the_other_direction_open() -> None:
+    async with wired() as (near, wire, _):
+        wire.try_send(b"bye")
+        await wire.send_eof()
+        assert near.recv(10) == b"bye"
+        assert near.recv(10) == b""
+        near.sendall(b"you too")
+        assert (await wire.receive())[0] == b"you too"
+
+
+async def test_packets_are_not_held_back_to_be_sent_together() -> None:
+    async with wired() as (_, _, far):
+        assert far.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        assert not far.getblocking()
+
+
+async def test_any_stream_of_trio_s_will_do(autojump_clock: object) -> None:
+    near, far = memory_stream_pair()
+    wire = StreamWire(far)
+    assert not wire.has_unread_input()
+    assert wire.try_send(b"hello") == 0
+    assert await wire.send_some(memoryview(b"hello")) == 5
+    assert await near.receive_some() == b"hello"
+    await trio.sleep(3)
+    await near.send_all(b"you")
+    data, arrival = await wire.receive()
+    assert (data, arrival.instant, arrival.source) == (b"you", trio.current_time(), StampSource.MONOTONIC)
+    await wire.send_eof()
+    assert await near.receive_some() == b""
+    await wire.aclose()
+    with pytest.raises(trio.BrokenResourceError):
+        await near.send_all(b"x")

@@ -1,0 +1,115 @@
+"""A lock is one process's own, ends with the open file, and locks what is there now."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from spielleiter.server.record import file_lock
+from spielleiter.server.record.file_lock import LOCK_NAME, FolderLock, LockedError, is_at, lock_file
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_folder_is_locked_until_it_is_given_free(tmp_path: Path) -> None:
+    lock = FolderLock(tmp_path)
+    with pytest.raises(LockedError, match="another server writes there"):
+        FolderLock(tmp_path)
+    lock.hold()
+    lock.close()
+    lock.close()
+    FolderLock(tmp_path).close()
+
+
+@pytest.mark.slow
+def test_another_process_is_kept_out_until_this_one_ends(tmp_path: Path) -> None:
+    code = "import sys; from pathlib import Path; from server.file_lock import FolderLock; "
+    holder = subprocess.Popen(
+        [sys.executable, "-c", code + "lock = FolderLock(Path(sys.argv[1])); print(flush=True); input()", tmp_path],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    with holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline().strip() == b""
+        with pytest.raises(LockedError):
+            FolderLock(tmp_path)
+        holder.kill()
+        holder.wait()
+    FolderLock(tmp_path).close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a folder with open files cannot be removed")
+def test_a_folder_that_was_removed_is_locked_again(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    lock = FolderLock(folder)
+    shutil.rmtree(folder)
+    lock.hold()
+    with pytest.raises(LockedError):
+        FolderLock(folder)
+    lock.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a folder with open files cannot be removed")
+def test_a_folder_that_another_server_took_meanwhile_is_not_taken_back(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    lock = FolderLock(folder)
+    shutil.rmtree(folder)
+    other = FolderLock(folder)
+    with pytest.raises(LockedError):
+        lock.hold()
+    other.close()
+    lock.hold()
+    lock.close()
+
+
+def test_what_is_no_regular_file_may_have_many_writers() -> None:
+    one, two = (os.open(os.devnull, os.O_WRONLY) for _ in range(2))
+    for descriptor in (one, two):
+        lock_file(descriptor, Path(os.devnull))
+        os.close(descriptor)
+
+
+def test_a_file_is_where_it_was_or_not(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT)
+    assert is_at(descriptor, path)
+    assert not is_at(descriptor, tmp_path / "other")
+    os.close(descriptor)
+
+
+@pytest.mark.parametrize(("number", "is_refused"), [(errno.EACCES, True), (errno.EAGAIN, True), (errno.ENOLCK, False)])
+def test_a_file_system_without_locks_stops_nothing(
+    number: int, is_refused: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_descriptor: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(file_lock, "_lock", fail)
+    if is_refused:
+        with pytest.raises(LockedError):
+            FolderLock(tmp_path)
+    else:
+        FolderLock(tmp_path).close()
+
+
+def test_on_windows_a_byte_far_behind_the_end_is_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[int, int]] = []
+    stand_in = SimpleNamespace(
+        LK_NBLCK=2,
+        locking=lambda descriptor, mode, count: calls.append((os.lseek(descriptor, 0, os.SEEK_CUR), mode * 10 + count)),
+    )
+    monkeypatch.setitem(sys.modules, "msvcrt", stand_in)
+    monkeypatch.setattr(sys, "platform", "win32")
+    lock = FolderLock(tmp_path)
+    lock.close()
+    assert calls == [(0x7FFF_0000, 21)]
+    assert (tmp_path / LOCK_NAME).stat().st_size == 0

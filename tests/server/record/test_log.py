@@ -1,0 +1,234 @@
+"""Every event is one line with its fields, in the form and from the level that was asked for."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import re
+from typing import Any
+
+import msgspec
+import pytest
+
+from spielleiter.game.blokus.move import SetMove
+from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
+from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+from spielleiter.protocol.messages import Result
+from spielleiter.server import events
+from spielleiter.server.errors import Fault
+from spielleiter.server.record.log import LEVELS, event_name, log_events, logged_kinds
+from spielleiter.server.think_stats import ThinkStats
+
+PIECES = SetMove(Color.BLUE, Shape.MONO, Rotation.NONE, is_flipped=False, x=1, y=2)
+MOVE = events.MovePlayed("room", 0, "Eins", 4, 5, PIECES, 0.123456789, ("a hint",))
+REFUSED = events.RequestRefused("c1", Fault.UNKNOWN_ROOM, "Couldn't find a room with id ü\nfake line")
+ENDED = events.GameEnded(
+    "room",
+    "blokus-2021-r3",
+    ("Eins", "Zwei"),
+    ("REGULAR", "LEFT"),
+    ("", "gone"),
+    ((2, 5), (0, 0)),
+    (0,),
+    1,
+    (ThinkStats.of((0.1,)), ThinkStats()),
+    ((0.1,), ()),
+    Result(BLOKUS_2021_R3.score_definition, (), (0,)),
+    [],
+)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def logged(file: io.StringIO, log_format: str, *server_events: events.ServerEvent, level: str = "debug") -> list[str]:
+    log = log_events(file, log_format, level)
+    for event in server_events:
+        log(event)
+    return file.getvalue().splitlines()
+
+
+def as_json(*server_events: events.ServerEvent, level: str = "debug") -> list[dict[str, Any]]:
+    return [json.loads(line) for line in logged(io.StringIO(), "json", *server_events, level=level)]
+
+
+@pytest.mark.parametrize("level", ["debug", "info", "warning", "error"])
+def test_the_kinds_that_are_logged_are_those_of_the_level(level: str) -> None:
+    threshold = getattr(logging, level.upper())
+    assert logged_kinds(level) == {kind for kind in events.KINDS if LEVELS.get(kind, logging.INFO) >= threshold}
+    assert (events.MovePlayed in logged_kinds(level)) is (level == "debug")
+
+
+def test_a_move_names_room_player_ply_and_think_time() -> None:
+    (line,) = as_json(MOVE)
+    assert line.pop("timestamp").endswith("Z")
+    assert line == {
+        "event": "move_played",
+        "level": "debug",
+        "room": "room",
+        "seat": 0,
+        "name": "Eins",
+        "ply": 4,
+        "turn": 5,
+        "move": str(PIECES),
+        "think_time": 0.123457,
+        "hints": ["a hint"],
+    }
+
+
+def test_an_enumeration_is_logged_by_its_value() -> None:
+    (line,) = as_json(REFUSED)
+    assert (line["fault"], line["level"]) == ("unknown_room", "warning")
+
+
+def test_the_end_of_a_game_is_logged_without_its_positions() -> None:
+    (line,) = as_json(ENDED)
+    assert line["causes"] == ["REGULAR", "LEFT"]
+    assert line["parts"] == [[2, 5], [0, 0]]
+    assert {"record", "result", "think_times"} & set(line) == set()
+
+
+@pytest.mark.parametrize("log_format", ["json", "console"])
+def test_one_line_an_event_whatever_it_holds(log_format: str) -> None:
+    bug = events.InternalError("c1", "Traceback:\n  line\n")
+    lines = logged(io.StringIO(), log_format, REFUSED, bug, MOVE, REFUSED)
+    names = ["request_refused", "internal_error", "move_played", "request_refused"]
+    assert all(name in line for name, line in zip(names, lines, strict=True))
+
+
+def test_nothing_that_came_from_the_wire_commands_the_terminal() -> None:
+    refused = events.RequestRefused("c1", Fault.UNKNOWN_ROOM, "\x1b[2J\x9b\u202e")
+    ended = msgspec.structs.replace(ENDED, names=("\x9b2J", "\u2066"))
+    for line in logged(io.StringIO(), "console", refused, ended):
+        assert not set("\x1b\x9b\u202e\u2066") & set(line)
+        assert "x9b" in line
+
+
+def test_json_commands_no_terminal_either_and_keeps_every_character() -> None:
+    text = "\x1b[2J\x9b\u202e\u2028"
+    (line,) = logged(io.StringIO(), "json", events.RequestRefused("c1", Fault.UNKNOWN_ROOM, text))
+    assert line.isprintable()
+    assert json.loads(line)["text"] == text
+    (line,) = logged(io.StringIO(), "json", events.RequestRefused("c1", Fault.UNKNOWN_ROOM, "Häschen ∞"))
+    assert "Häschen ∞" in line
+
+
+@pytest.mark.parametrize("log_format", ["json", "console"])
+@pytest.mark.parametrize(
+    "event",
+    [
+        events.RequestRefused("c1", Fault.UNKNOWN_ROOM, "x" * 60_000),
+        events.ContentIgnored("c1", tuple("x" * 60_000 for _ in range(10))),
+        msgspec.structs.replace(ENDED, names=("x" * 60_000, ""), reasons=("", "x" * 60_000)),
+        msgspec.structs.replace(MOVE, hints=("x",) * 4000),
+        events.InternalError("c1", "x" * 60_000),
+    ],
+    ids=lambda event: type(event).__name__,
+)
+def test_no_line_is_long_whatever_a_peer_has_sent(event: events.ServerEvent, log_format: str) -> None:
+    (line,) = logged(io.StringIO(), log_format, event)
+    assert len(line) < 21_000
+
+
+def test_what_is_left_out_is_said_and_a_traceback_keeps_its_end() -> None:
+    refused, moved, bug = as_json(
+        events.RequestRefused("c1", Fault.UNKNOWN_ROOM, "x" * 1003),
+        msgspec.structs.replace(MOVE, hints=tuple("abc" * 20)),
+        events.InternalError("c1", "y" * 30_000 + "ValueError"),
+    )
+    assert refused["text"] == "x" * 1000 + "… (3 more characters)"
+    assert moved["hints"][-2:] == ["b", "… (10 more)"]
+    assert bug["error"].startswith("(10010 characters more) …yyy")
+    assert bug["error"].endswith("ValueError")
+
+
+@pytest.mark.parametrize(
+    ("level", "names"),
+    [
+        ("debug", ["move_played", "room_opened", "request_refused", "internal_error"]),
+        ("info", ["room_opened", "request_refused", "internal_error"]),
+        ("warning", ["request_refused", "internal_error"]),
+        ("error", ["internal_error"]),
+    ],
+)
+def test_what_is_less_important_than_asked_for_is_not_logged(level: str, names: list[str]) -> None:
+    opened = events.RoomOpened("room", "blokus-2021-r3", is_prepared=True)
+    bug = events.InternalError("c1", "…")
+    assert [line["event"] for line in as_json(MOVE, opened, REFUSED, bug, level=level)] == names
+
+
+def test_a_terminal_gets_lines_for_people_and_anything_else_gets_json() -> None:
+    (line,) = logged(io.StringIO(), "auto", REFUSED)
+    assert json.loads(line)["event"] == "request_refused"
+    (line,) = logged(Terminal(), "auto", REFUSED)
+    assert "\x1b[" in line
+    (line,) = logged(io.StringIO(), "console", REFUSED)
+    assert "\x1b[" not in line
+    assert "request_refused" in line
+    assert "fault=unknown_room" in line
+
+
+@pytest.mark.parametrize(
+    ("winners", "names", "causes", "result"),
+    [
+        ((0,), ("Eins", "Zwei"), ("REGULAR", "LEFT"), "Eins wins 5/1:0/0; Zwei: LEFT gone"),
+        ((1,), ("", ""), ("REGULAR", "REGULAR"), "player 2 wins 5/1:0/0"),
+        ((0, 1), ("Eins", ""), ("REGULAR", "REGULAR"), "a draw 5/1:0/0"),
+        ((), ("Eins", ""), ("REGULAR", "LEFT"), "nobody wins 5/1:0/0; player 2: LEFT gone"),
+    ],
+)
+def test_the_end_of_a_game_is_a_few_words_on_a_console_and_everything_in_json(
+    winners: tuple[int, ...], names: tuple[str, str], causes: tuple[str, str], result: str
+) -> None:
+    ended = msgspec.structs.replace(
+        ENDED, winners=winners, names=names, causes=causes, parts=((2, 5, 1), (0, 0, 0)), plies=68
+    )
+    (line,) = logged(io.StringIO(), "console", ended)
+    assert re.search(rf"game_ended +room=room result='{re.escape(result)}' plies=68$", line)
+    (value,) = as_json(ended)
+    shown = {"names", "causes", "reasons", "parts", "winners", "plies", "thinking"}
+    assert shown <= set(value)
+    assert value["causes"] == list(causes)
+
+
+def test_whoever_comes_and_goes_without_a_word_is_seen_at_debug_alone() -> None:
+    silent, spoken = (events.ConnectionClosed("c1", "end of input", was_silent=each) for each in (True, False))
+    assert [line["level"] for line in as_json(silent, spoken)] == ["debug", "info"]
+    (line,) = as_json(silent, spoken, level="info")
+    assert (line["connection"], line["reason"]) == ("c1", "end of input")
+    assert "was_silent" not in line
+
+
+def test_names_are_words() -> None:
+    names = [event_name(kind) for kind in events.KINDS]
+    assert event_name(events.MovePlayed) == "move_played"
+    assert all(name == name.lower() and name.replace("_", "").isalpha() for name in names)
+    assert len(set(names)) == len(names)
+
+
+def test_our_own_failures_are_errors_and_others_faults_are_warnings() -> None:
+    errors = {kind for kind, level in LEVELS.items() if level == logging.ERROR}
+    assert errors == {events.InternalError, events.ReplayFailed, events.ResultsLost, events.ResultsWaiting}
+    assert (
+        LEVELS.get(events.ConnectionClosed, logging.INFO) == logging.INFO
+    )  # says why, which an operator wants to know
+
+
+def test_the_line_that_says_where_the_server_listens_fits_into_80_columns() -> None:
+    (line,) = logged(io.StringIO(), "console", events.ServerStarted(("127.0.0.1:13050",)))
+    assert len(line) < 80
+    assert line.endswith("addresses=['127.0.0.1:13050']")
+
+
+def test_fields_stand_below_each_other_whatever_the_event_is_called() -> None:
+    lines = logged(io.StringIO(), "console", MOVE, ENDED)
+    assert len({line.index("room=") for line in lines}) == 1
+
+
+@pytest.mark.parametrize("file", [io.StringIO(), Terminal()])
+def test_no_line_is_divided_however_long_it_is(file: io.StringIO) -> None:
+    (line,) = logged(file, "console", events.ServerStarted(tuple(f"127.0.0.1:{port}" for port in range(10000, 10040))))
+    assert "127.0.0.1:10039" in line

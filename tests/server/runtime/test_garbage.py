@@ -1,0 +1,99 @@
+"""The collector does its long work while nobody's clock runs, and leaves everything as it was."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+import trio
+
+import spielleiter.server.runtime.garbage
+from spielleiter.server.runtime.garbage import (
+    BUSY_INTERVAL,
+    QUIET_INTERVAL,
+    PauseMeter,
+    collect_in_quiet,
+    deferred_gc,
+    keep_frozen,
+)
+
+
+@pytest.fixture
+def thawed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Nothing is frozen, as in a process that is not that of the tests."""
+    monkeypatch.setattr(spielleiter.server.runtime.garbage, "_is_frozen", False)
+    gc.unfreeze()
+    yield
+    gc.freeze()
+
+
+def test_a_new_process_freezes_what_its_start_has_built() -> None:
+    """Some versions of Python have frozen a few objects before anything else runs."""
+    script = (
+        "import gc; from server.garbage import deferred_gc\n"
+        "with deferred_gc(): print(gc.get_freeze_count() > 2 * len(gc.get_objects()))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
+
+
+@pytest.mark.usefixtures("thawed")
+def test_what_is_kept_frozen_stays_so() -> None:
+    keep_frozen()
+    frozen = gc.get_freeze_count()
+    with deferred_gc():
+        assert gc.get_freeze_count() == frozen
+    assert gc.get_freeze_count() == frozen
+
+
+@pytest.mark.usefixtures("thawed")
+def test_full_collections_do_not_come_by_themselves_and_everything_is_as_before_afterwards() -> None:
+    before = gc.get_threshold()
+    with deferred_gc() as meter:
+        assert gc.get_freeze_count() > 0
+        assert gc.get_threshold()[:2] == before[:2]
+        assert gc.get_threshold()[2] > 1000 * before[2]
+        gc.collect()
+    assert meter.count >= 1
+    assert 0.0 < meter.longest <= meter.total
+    assert (gc.get_threshold(), gc.get_freeze_count()) == (before, 0)
+    assert meter not in gc.callbacks
+
+
+@pytest.mark.usefixtures("thawed")
+def test_what_was_frozen_before_stays_so_and_nothing_else_does() -> None:
+    with deferred_gc():
+        frozen = gc.get_freeze_count()
+        with deferred_gc():
+            assert gc.get_freeze_count() == frozen
+        assert gc.get_freeze_count() == frozen
+
+
+def test_pauses_are_measured() -> None:
+    instants = iter([1.0, 1.5, 10.0, 10.25])
+    meter = PauseMeter(lambda: next(instants))
+    for phase in ("start", "stop", "start", "stop"):
+        meter(phase, {})
+    assert (meter.count, meter.total, meter.longest) == (2, 0.75, 0.5)
+
+
+async def collections_in(seconds: float, *, is_quiet: bool) -> int:
+    meter = PauseMeter()
+    gc.disable()  # none but those that are asked for
+    gc.callbacks.append(meter)
+    try:
+        with trio.move_on_after(seconds):
+            await collect_in_quiet(lambda: is_quiet)
+    finally:
+        gc.callbacks.remove(meter)
+        gc.enable()
+    return meter.count
+
+
+async def test_it_collects_when_it_is_quiet_and_seldom_when_it_is_not(autojump_clock: object) -> None:
+    assert await collections_in(2.5 * QUIET_INTERVAL, is_quiet=True) == 2
+    assert await collections_in(BUSY_INTERVAL - 1, is_quiet=False) == 0
+    assert await collections_in(BUSY_INTERVAL + 1, is_quiet=False) == 1

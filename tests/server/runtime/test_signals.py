@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+import spielleiter.server.runtime.signals
+from spielleiter.server.runtime.signals import stop_signals
+
+
+@contextmanager
+def _hangup_is(handler: signal.Handlers) -> Iterator[None]:
+    before = signal.signal(signal.SIGHUP, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_the_end_of_the_terminal_ends_a_command() -> None:
+    with _hangup_is(signal.SIG_DFL):
+        assert stop_signals() == (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def test_nohup_keeps_its_meaning() -> None:
+    with _hangup_is(signal.SIG_IGN):
+        assert stop_signals() == (signal.SIGINT, signal.SIGTERM)
+
+
+def test_a_system_may_have_no_such_signal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spielleiter.server.runtime.signals, "HANGUP", None)
+    assert stop_signals() == (signal.SIGINT, signal.SIGTERM)

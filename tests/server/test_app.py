@@ -1,0 +1,275 @@
+"""Who is accepted and who is not, and what stops the start: one clear line, before anything listens."""
+
+from __future__ import annotations
+
+import errno
+import io
+import socket
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from spielleiter.server import app as listener
+from spielleiter.server import events
+from spielleiter.server.app import Server, serve
+from spielleiter.server.config.config import DEFAULT_PASSWORD, Config
+from spielleiter.server.errors import StartError
+from spielleiter.server.net import sockets as binding
+from spielleiter.server.net.accepting import ACCEPT_PAUSE
+from tests.patience import PATIENCE
+from tests.server.answers import answered
+from tests.server.harness import GAME_TYPE, GOODBYE, START, open_harness
+from tests.server.serving import files_in, read_all, serving
+
+# -- accepting --------------------------------------------------------------------------------------------------------
+
+
+async def test_one_connection_too_many_is_told_so_and_the_next_one_has_its_place_again() -> None:
+    async with serving(connections=1) as harness:
+        async with await harness.connect() as first:
+            await first.send_all(f'<protocol><join gameType="{GAME_TYPE}"/>'.encode())
+            await first.receive_some()
+            async with await harness.connect() as second:
+                text = "This server serves no more than 1 connection"
+                assert await read_all(second) == START + answered(text) + GOODBYE
+            await first.send_all(b"<close/>")
+            await read_all(first)
+        heard = b""
+        while heard != b"<protocol/>":  # as soon as the server has closed the first one, too
+            async with await harness.connect() as third:
+                await third.send_all(b"<protocol><close/>")
+                heard = await read_all(third)
+                assert heard in (b"<protocol/>", START + answered(text) + GOODBYE)
+    refused = harness.logged("connection_refused")[0]
+    assert (refused["refusal"], refused["reason"]) == ("connections", text)
+
+
+@pytest.mark.parametrize(("host", "is_refused"), [("192.0.2.7", True), ("127.0.0.1", False)])
+async def test_one_address_has_only_so_many_but_this_machine_is_exempt(host: str, is_refused: bool) -> None:
+    server = Server(Config(connections_per_address=1, default_game=GAME_TYPE), io.StringIO())
+    (near, far), (other_near, other_far) = socket.socketpair(), socket.socketpair()
+    with near, other_near:
+        other_near.setblocking(False)
+        async with trio.open_nursery() as sessions:
+            server._admit(far, (host, 1), sessions)
+            server._admit(other_far, (host, 2), sessions)
+            await wait_all_tasks_blocked()
+            if is_refused:
+                text = "This server serves no more than 1 connection from one address"
+                assert other_near.recv(1000) == START + answered(text) + GOODBYE
+            else:
+                other_near.sendall(b"<protocol><close/>")
+                await trio.lowlevel.wait_readable(other_near)
+                assert other_near.recv(1000) == b"<protocol/>"
+            sessions.cancel_scope.cancel()
+    assert server.stream.refusals["ConnectionRefused", "connections_per_address"] == is_refused
+    assert server._connections_by_host == {}
+
+
+async def test_whoever_is_accepted_is_asked_now_and_then_whether_it_is_there() -> None:
+    server = Server(Config(default_game=GAME_TYPE), io.StringIO())
+    with socket.create_server(("127.0.0.1", 0)) as listening, socket.create_connection(listening.getsockname()):
+        accepted, address = listening.accept()
+        async with trio.open_nursery() as sessions:
+            server._admit(accepted, address, sessions)
+            await wait_all_tasks_blocked()
+            assert accepted.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+            sessions.cancel_scope.cancel()
+
+
+async def test_who_is_turned_away_and_gone_already_hurts_nobody() -> None:
+    server = Server(Config(connections=1), io.StringIO())
+    near, far = socket.socketpair()
+    near.close()
+    server._turn_away(far, "too many")
+    assert far.fileno() == -1
+
+
+class Refusing:
+    """A listening socket that has nothing but these errors to offer, the last one for ever."""
+
+    def __init__(self, *errors: OSError) -> None:
+        self._errors = list(errors)
+        self.tries = 0
+
+    def accept(self) -> NoReturn:
+        self.tries += 1
+        raise self._errors.pop(0) if len(self._errors) > 1 else self._errors[0]
+
+
+async def test_without_a_descriptor_left_accepting_is_tried_again_now_and_then(autojump_clock: object) -> None:
+    async with open_harness() as harness:
+        refusing = Refusing(OSError(errno.EMFILE, "Too many open files"))
+        with trio.move_on_after(10 * ACCEPT_PAUSE):
+            await harness.server._accept(refusing, harness.nursery)  # type: ignore[arg-type]
+        assert 9 <= refusing.tries <= 11
+        (refused,) = harness.happened(events.ConnectionRefused)  # told once, not at each try
+        assert refused.refusal == "cannot_accept"
+        assert refused.reason == "cannot accept: Too many open files"
+
+
+async def test_a_socket_that_will_never_accept_anything_again_is_not_tried_for_ever(autojump_clock: object) -> None:
+    async with open_harness() as harness:
+        refusing = Refusing(OSError(errno.EBADF, "Bad file descriptor"))
+        with trio.fail_after(10 * ACCEPT_PAUSE), pytest.raises(OSError, match="Bad file descriptor"):
+            await harness.server._accept(refusing, harness.nursery)  # type: ignore[arg-type]
+        assert refusing.tries == 1
+
+
+async def test_a_connection_that_is_gone_before_it_is_accepted_is_nobody_s_business(autojump_clock: object) -> None:
+    async with open_harness() as harness:
+        gone = (errno.ECONNABORTED, errno.ECONNABORTED, errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.EPERM)
+        refusing = Refusing(*(OSError(number, "gone") for number in gone), OSError(errno.EMFILE, "full"))
+        with trio.move_on_after(ACCEPT_PAUSE / 2):
+            await harness.server._accept(refusing, harness.nursery)  # type: ignore[arg-type]
+        assert refusing.tries == 6
+        assert len(harness.happened(events.ConnectionRefused)) == 1
+
+
+async def test_however_many_come_at_once_others_are_served_meanwhile() -> None:
+    server = Server(Config(), io.StringIO())
+
+    class Crowd:
+        def accept(self) -> tuple[socket.socket, tuple[str, int]]:
+            near, far = socket.socketpair()
+            near.close()
+            return far, ("127.0.0.1", 1)
+
+    with trio.fail_after(PATIENCE):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(server._accept, Crowd(), nursery)  # type: ignore[arg-type]
+            for _ in range(20):
+                await trio.lowlevel.checkpoint()
+            nursery.cancel_scope.cancel()
+    assert server.stream.counters["ConnectionOpened"] == server.stream.counters["ConnectionClosed"] > 0
+
+
+# -- the start --------------------------------------------------------------------------------------------------------
+
+
+async def start(**settings: Any) -> str:
+    """The one line with which the server does not start."""
+    with pytest.raises(StartError) as caught:
+        await serve(Config(**{"port": 0, **settings}), log_file=io.StringIO())
+    text = str(caught.value)
+    assert "\n" not in text
+    return text
+
+
+async def test_a_port_in_use_is_named() -> None:
+    async with serving() as harness:
+        said = await start(port=harness.port)
+        assert said.startswith(f"127.0.0.1:{harness.port} is in use already, perhaps by another server; choose another")
+
+
+async def test_a_server_that_cannot_listen_gives_its_files_free(tmp_path: Path) -> None:
+    async with serving() as harness:
+        await start(port=harness.port, replay_directory=tmp_path)
+    async with serving(replay_directory=tmp_path):
+        pass
+
+
+async def test_an_address_of_another_machine_is_named() -> None:
+    assert (await start(host="192.0.2.1")).startswith("cannot listen on 192.0.2.1:0: ")
+
+
+@pytest.mark.parametrize("host", ["..", "a" * 70])
+async def test_what_is_no_host_is_named(host: str) -> None:
+    assert await start(host=host) == f"cannot listen on {host}:0: this is no name of a host"
+
+
+async def test_a_port_for_the_privileged_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> NoReturn:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(binding, "_listening_socket", refuse)
+    assert (await start(port=80)).startswith("127.0.0.1:80 may not be used without privileges")
+
+
+async def test_a_name_that_cannot_be_found_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> NoReturn:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    assert await start(host="nowhere") == "cannot listen on nowhere:0: Name or service not known"
+
+
+async def test_the_port_file_is_there_once_clients_can_connect(tmp_path: Path) -> None:
+    file = tmp_path / "port"
+    async with serving(port_file=file) as harness:
+        assert file.read_text() == f"{harness.port}\n"
+        assert files_in(tmp_path) == [file]
+        async with await harness.connect() as stream:
+            await stream.send_all(b"<protocol><close/>")
+            assert await read_all(stream) == b"<protocol/>"
+
+
+async def test_a_port_file_that_cannot_be_written_stops_the_start_and_frees_the_port(tmp_path: Path) -> None:
+    file = tmp_path / "missing" / "port"
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    assert await start(port=port, port_file=file) == f"portFile {file}: cannot be written (No such file or directory)"
+    async with serving(port=port) as harness:
+        assert harness.port == port
+
+
+async def test_whatever_else_cannot_be_done_stops_the_start_before_anything_listens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: object) -> NoReturn:
+        raise AssertionError("it listens")
+
+    monkeypatch.setattr(listener, "listen", never)
+    missing, file = tmp_path / "missing", tmp_path / "file"
+    file.touch()
+    assert await start(load_game_file=missing) == f"{missing}: cannot be read (No such file or directory)"
+    assert await start(replay_directory=file) == f"saveReplay {file}: cannot be written to (File exists)"
+    assert (await start(editions={"chess": "r1"})).startswith("edition chess=r1: there is no such gameType")
+    assert (await start(default_game="chess")).startswith("defaultGame chess: there is no such gameType")
+    assert "MONO" in await start(start_piece="MONO")
+
+
+async def test_where_it_listens_and_which_settings_mean_nothing_is_said() -> None:
+    async with serving(ignored=("server.properties:3: plugins (built in)",)) as harness:
+        pass
+    assert harness.logged("setting_ignored")[0]["setting"] == "server.properties:3: plugins (built in)"
+    assert harness.logged("server_started")[0]["addresses"] == [f"127.0.0.1:{harness.port}"]
+
+
+def test_addresses_of_ip_6_are_shown_in_brackets() -> None:
+    server = Server(Config(), log := io.StringIO())
+    server._tell_start((("::1", 13050), ("127.0.0.1", 13050)))
+    assert '"[::1]:13050", "127.0.0.1:13050"' in log.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("host", "password", "makes_admins"),
+    [
+        ("127.0.0.1", DEFAULT_PASSWORD, True),
+        ("localhost", DEFAULT_PASSWORD, True),
+        ("0.0.0.0", DEFAULT_PASSWORD, False),
+        ("::", DEFAULT_PASSWORD, False),
+        ("0.0.0.0", "another", True),
+    ],
+)
+def test_the_well_known_password_makes_nobody_an_administrator_whom_others_can_reach(
+    host: str, password: str, makes_admins: bool
+) -> None:
+    settings = listener._lobby_settings(Config(host=host, password=password))
+    assert settings.password == (password if makes_admins else None)
+
+
+@pytest.mark.parametrize(("password", "is_told"), [(DEFAULT_PASSWORD, True), ("another", False)])
+def test_whoever_starts_a_server_without_administrators_is_told(password: str, is_told: bool) -> None:
+    server = Server(Config(host="0.0.0.0", password=password), log := io.StringIO())
+    server._tell_start((("0.0.0.0", 13050),))
+    assert ("admins_excluded" in log.getvalue()) is is_told
+    assert server.stream.counters["AdminsExcluded"] == is_told
+
+
+def test_nobody_is_held_to_time_limits_if_so_wanted() -> None:
+    limits = listener._lobby_settings(Config(has_timeouts=False)).limits
+    assert (limits.soft_timeout, limits.hard_timeout) == (None, None)

@@ -1,0 +1,302 @@
+"""Whole games over real sockets: every way they go and end, what observers see, replays, and the seed."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import os
+import random
+import re
+import socket
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+import trio
+
+from spielleiter.client.player import GameEnd, GameReport
+from spielleiter.game.api import State
+from spielleiter.game.blokus.move import SkipMove
+from spielleiter.game.blokus.rulesets import BLOKUS_2021
+from spielleiter.protocol.connection import Connection, Role, StreamEnd
+from spielleiter.protocol.messages import (
+    Cause,
+    ErrorMessage,
+    Left,
+    Memento,
+    Message,
+    MoveData,
+    Observed,
+    Paused,
+    Prepared,
+    Result,
+    RoomMessage,
+)
+from spielleiter.server.app import Server
+from spielleiter.server.record import archive
+from tests.patience import with_longer_limits
+from tests.protocol.streams import LATEST
+from tests.server.harness import END, GAME_TYPE, START, open_harness, packet, sample
+from tests.server.net.test_wire import be_late
+from tests.server.serving import DIALECT, Serving, files_in, replays_in, serving
+
+
+async def play_game(harness: Serving, first: str, second: str) -> tuple[list[GameReport], bytes, list[Any]]:
+    """A prepared and observed game: the players' reports, the observer's bytes and the observed events."""
+    received = bytearray()
+    reports: dict[str, GameReport] = {}
+    async with harness.admin(tap=received.extend) as admin:
+        room = await admin.prepare(GAME_TYPE, ["Eins", "Zwei"])
+        observation = await admin.observe(room.room_id)
+        async with trio.open_nursery() as players:
+            for code, strategy in zip(room.reservations, (first, second), strict=True):
+                players.start_soon(harness.play, code, strategy, reports)
+            seen = [event async for event in observation]
+    return [reports[code] for code in room.reservations], bytes(received), seen
+
+
+def start_state(start_piece: str = "PENTO_U") -> State:
+    return BLOKUS_2021.with_options({"startPiece": start_piece}).new_state(random.Random(0))
+
+
+# -- an observer's bytes ----------------------------------------------------------------------------------------------
+
+
+def packets_of(stream: bytes) -> list[bytes]:
+    """A server's stream, without its root, cut into packets."""
+    assert stream.startswith(START)
+    body = stream.removeprefix(START).removesuffix(END)
+    return [b"\n  <" + piece for piece in re.split(rb"\n  <(?![/ ])", body)[1:]]
+
+
+def messages_of(stream: bytes) -> list[Message]:
+    connection = Connection(Role.CLIENT, DIALECT)
+    connection.receive_data(stream)
+    messages: list[Message] = []
+    while not isinstance(event := connection.next_event(), StreamEnd):
+        assert event is not None
+        messages.append(event)  # type: ignore[arg-type]
+    return messages
+
+
+def form_of(packet_: bytes) -> bytes:
+    """A packet with its values masked."""
+    return re.sub(rb">[^<\n]+<", b">_<", re.sub(rb'="[^"]*"', b'="_"', packet_))
+
+
+@pytest.mark.slow
+async def test_a_whole_game_of_two_built_in_players_as_an_observer_receives_it() -> None:
+    async with serving(start_piece="PENTO_L") as harness:
+        reports, received, seen = await play_game(harness, "greedy", "random")
+    assert [report.end for report in reports] == [GameEnd.RESULT] * 2
+    assert [report.cause for report in reports] == [Cause.REGULAR] * 2
+    assert reports[0].result == reports[1].result == seen[-1]
+    assert reports[0].state == reports[1].state == seen[-2].state
+
+    states = [event.state for event in seen[:-1]]
+    assert states[0].turn == 0
+    assert len(states) == 1 + sum(report.moves_played for report in reports)
+    assert all(before.turn < after.turn for before, after in itertools.pairwise(states))
+
+    packets, messages = packets_of(received), messages_of(received)
+    assert packets == [DIALECT.encode(message) for message in messages]
+    prepared, observed, *shown, result, left = messages
+    assert isinstance(prepared, Prepared)
+    room_id = prepared.room_id or ""
+    assert (observed, left) == (Observed(room_id), Left(room_id))
+    assert [*shown, result] == [RoomMessage(room_id, event) for event in seen]
+
+    before, between, after = sample("memento_turn0", room_id).split(b'displayName=""')
+    assert packets[2] == before + b'displayName="Eins"' + between + b'displayName="Zwei"' + after
+    assert form_of(packets[0]) == form_of(LATEST["prepared"])
+    assert packets[1] == sample("observed", room_id)
+    assert form_of(packets[-2]) in {form_of(LATEST[name]) for name in ("result_regular", "result_draw")}
+    assert packets[-1] == sample("left", room_id)
+
+
+# -- administrators ---------------------------------------------------------------------------------------------------
+
+
+async def test_a_game_is_stepped_resumed_paused_and_cancelled() -> None:
+    reports: dict[str, GameReport] = {}
+    async with serving(start_piece="PENTO_U") as harness, harness.admin() as admin:
+        room = await admin.prepare(GAME_TYPE, ["Eins", "Zwei"], pause=True)
+        observation = await admin.observe(room.room_id)
+        async with trio.open_nursery() as players:
+            for code in room.reservations:
+                players.start_soon(harness.play, code, "first", reports)
+            assert await anext(observation) == Memento(start_state(), ("Eins", "Zwei"))
+            for turn in (1, 2):
+                await admin.step(room.room_id)
+                shown, moved = await anext(observation), await anext(observation)
+                assert (shown.state.turn, moved.state.turn) == (turn - 1, turn)
+            await admin.resume(room.room_id)
+            assert (await anext(observation)).state.turn == 2
+            assert await anext(observation) == Paused(False)
+            await admin.pause(room.room_id)
+            await admin.cancel(room.room_id)
+            rest = [event async for event in observation]
+    assert isinstance(rest[-1], Result)
+    assert rest[-1].winners == ()
+    assert [score.cause for score in rest[-1].scores] == [Cause.REGULAR] * 2
+    assert [event for event in rest if isinstance(event, Paused)] == [Paused(True)]
+    assert [report.result for report in reports.values()] == [rest[-1]] * 2
+
+
+async def test_scores_of_finished_games_are_kept_in_test_mode() -> None:
+    async with serving(is_test_mode=True) as harness:
+        await play_game(harness, "crash", "first")
+        async with harness.admin() as admin:
+            score = await admin.score_for_player("Zwei")
+    assert (score.display_name, score.number_of_tests, score.values[0][1]) == ("Zwei", 1, 2)
+
+
+# -- misbehaviour and time --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("strategy", "settings", "cause"),
+    [
+        ("slow", {"soft_timeout": 0.05}, Cause.SOFT_TIMEOUT),  # it answers after 80 ms
+        ("silent", {"hard_timeout": 0.05}, Cause.HARD_TIMEOUT),
+        ("crash", {}, Cause.LEFT),
+        ("garbage", {}, Cause.LEFT),
+        ("illegal", {}, Cause.RULE_VIOLATION),
+    ],
+)
+async def test_whoever_misbehaves_loses_and_everybody_hears_why(
+    strategy: str, settings: dict[str, Any], cause: Cause
+) -> None:
+    async with serving(**settings) as harness:
+        (offender, other), _, seen = await play_game(harness, strategy, "first")
+    assert other.has_won
+    assert other.result == seen[-1]
+    assert [score.cause for score in seen[-1].scores] == [cause, Cause.REGULAR]
+    assert [score.parts[0] for score in seen[-1].scores] == [0, 2]
+    assert (offender.end is GameEnd.ABANDONED) == (strategy == "crash")
+    assert any(isinstance(event, ErrorMessage) for event in seen) == (strategy == "illegal")
+    assert (offender.errors != ()) == (strategy in ("illegal", "garbage"))
+
+
+async def test_a_verdict_on_time_says_what_was_measured_and_how() -> None:
+    async with serving(soft_timeout=0.05) as harness:
+        await play_game(harness, "slow", "first")
+    (verdict,) = harness.logged("time_verdict")
+    assert verdict["source"] == ("kernel" if sys.platform == "linux" else "monotonic")
+    assert verdict["think_time"] >= 0.08
+    assert (verdict["limit"], verdict["is_hard"], verdict["seat"], verdict["ply"]) == (0.05, False, 0, 0)
+    assert verdict["loop_lag"] >= 0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux stamps what arrives on a TCP socket")
+async def test_a_busy_server_costs_nobody_a_game(monkeypatch: pytest.MonkeyPatch) -> None:
+    await with_longer_limits(partial(_answer_a_busy_server, monkeypatch), 0.2)
+
+
+async def _answer_a_busy_server(monkeypatch: pytest.MonkeyPatch, limit: float) -> None:
+    """The answer is there in time; the server is busy when it comes and reads it only after the limit."""
+    accepted: list[socket.socket] = []
+    admit = Server._admit
+
+    def note(server: Server, sock: socket.socket, address: tuple[str, int], sessions: trio.Nursery) -> None:
+        accepted.append(sock)
+        admit(server, sock, address, sessions)
+
+    monkeypatch.setattr(Server, "_admit", note)
+    async with serving(soft_timeout=limit, start_piece="PENTO_U") as harness, harness.admin() as admin:
+        room = await admin.prepare(GAME_TYPE, ["Eins", "Zwei"])
+        async with await harness.connect() as one, await harness.connect() as two:
+            for stream, code in zip((one, two), room.reservations, strict=True):
+                await stream.send_all(f'<protocol><joinPrepared reservationCode="{code}"/>'.encode())
+            heard = b""
+            while b"MoveRequest" not in heard:
+                heard += await one.receive_some()
+            move = next(iter(start_state().generate_legal_moves()))
+            os.write(one.socket.fileno(), packet(RoomMessage(room.room_id, MoveData(move))))
+            be_late(accepted[1], 1.25 * limit)  # the server runs in the same thread: it has had no turn since
+            while b'turn="1"' not in heard and b"TIMEOUT" not in heard:
+                heard += await one.receive_some()
+    assert b"TIMEOUT" not in heard
+
+
+# -- replays ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_packed", [False, True])
+async def test_a_replay_is_written_and_can_be_started_from(tmp_path: Path, is_packed: bool) -> None:
+    async with serving(replay_directory=tmp_path / "replays") as harness:
+        _, _, seen = await play_game(harness, "random", "random")
+    (path,) = replays_in(tmp_path / "replays")
+    assert re.fullmatch(rf"replay_{GAME_TYPE}_\d{{4}}-\d\d-\d\d_\d\d-\d\d-\d\d_Eins_Zwei\.xml", path.name)
+    assert [line["path"] for line in harness.logged("replay_saved")] == [str(path)]
+    content = path.read_bytes()
+    assert messages_of(content) == [RoomMessage(harness.logged("game_ended")[0]["room"], event) for event in seen]
+    if is_packed:
+        path = path.with_suffix(".xml.gz")
+        path.write_bytes(gzip.compress(content))
+    state = seen[20].state
+    async with serving(load_game_file=path, turn=state.turn) as harness:
+        _, _, seen = await play_game(harness, "first", "first")
+    assert seen[0] == Memento(state, ("Eins", "Zwei"))
+    assert isinstance(seen[-1], Result)
+
+
+@pytest.mark.parametrize("error", [OSError("disk full"), RuntimeError("a bug")])
+async def test_a_replay_that_cannot_be_written_is_told_and_hurts_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail(*_: object) -> NoReturn:
+        raise error
+
+    monkeypatch.setattr(archive, "save_replay", fail)
+    async with serving(replay_directory=tmp_path) as harness:
+        for _ in range(2):
+            reports, _, _ = await play_game(harness, "crash", "first")
+            assert reports[1].has_won
+    assert [line["error"] for line in harness.logged("replay_failed")] == [str(error)] * 2
+    assert files_in(tmp_path) == [tmp_path / ".lock", tmp_path / "results.jsonl"]
+
+
+# -- chance -----------------------------------------------------------------------------------------------------------
+
+
+async def heard_with(seed: int) -> list[bytes]:
+    """Everything that an administrator and the players of a prepared and a joined game hear."""
+    async with open_harness(seed=seed, seeds_ids=True, start_piece=None, soft_timeout=1e6, hard_timeout=1e6) as harness:
+        admin = await harness.admin()
+        room_id, codes = await harness.prepare(admin)
+        await admin.says(f'<observe roomId="{room_id}"/>')
+        callers = [admin, *[await harness.sit(code) for code in codes]]
+        for _ in range(2):
+            caller = await harness.call()
+            await caller.says(f'<protocol><join gameType="{GAME_TYPE}"/>')
+            callers.append(caller)
+        for index, room in enumerate(harness.server.lobby.rooms.values()):
+            players = callers[1 + 2 * index : 3 + 2 * index]
+            for ply in range(6):
+                move = next(iter(room.state.generate_legal_moves())) if ply < 4 else SkipMove(None)
+                await players[room.state.seat_on_turn].says(packet(RoomMessage(room.id, MoveData(move))))
+        await admin.says(f'<cancel roomId="{room_id}"/>')
+        return [await caller.hears() for caller in callers]
+
+
+async def test_the_same_seed_and_the_same_moves_give_the_same_bytes(autojump_clock: object) -> None:
+    first = await heard_with(7)
+    assert all(first)
+    assert await heard_with(7) == first
+    assert await heard_with(8) != first
+
+
+async def test_a_seed_sets_starts_and_no_ids(autojump_clock: object) -> None:
+    async def draw() -> tuple[object, str, list[str]]:
+        async with open_harness(seed=7, start_piece=None) as harness:
+            room_id, codes = await harness.prepare(await harness.admin())
+            return harness.server.lobby.rooms[room_id].state, room_id, codes
+
+    first, second = await draw(), await draw()
+    assert first[0] == second[0]
+    assert not {first[1], *first[2]} & {second[1], *second[2]}

@@ -1,0 +1,208 @@
+"""The server stops in good order: games have their grace, everybody hears the end, and nothing is left open."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+from functools import partial
+from pathlib import Path
+
+import pytest
+import trio
+from trio.testing import memory_stream_pair, wait_all_tasks_blocked
+
+from spielleiter.client.errors import ConnectionLostError
+from spielleiter.client.observation import ObserverEvent
+from spielleiter.client.player import GameReport
+from spielleiter.protocol.messages import Result
+from spielleiter.server import events
+from spielleiter.server.app import LAST_GOODBYE, RESULTS_NAME, STOPPING, serve
+from spielleiter.server.config.config import Config
+from tests.server.harness import END, GAME_TYPE, PASSWORD, PATIENT, START, ServerHarness, open_harness, sample
+from tests.server.serving import Serving, open_descriptors, read_all, replays_in, serving
+from tests.server.wires import ThrottledWire
+
+# -- over real sockets ------------------------------------------------------------------------------------------------
+
+
+async def test_everybody_hears_the_end_of_the_stream_and_nobody_can_connect_any_more() -> None:
+    async with serving() as harness:
+        silent, joined = await harness.connect(), await harness.connect()
+        async with silent, joined:
+            await joined.send_all(f'<protocol><join gameType="{GAME_TYPE}"/>'.encode())
+            heard = bytes(await joined.receive_some())
+            harness.stop.set()
+            assert await read_all(silent) == b"<protocol/>"
+            heard += await read_all(joined)
+    room_id = re.findall(rb'roomId="([^"]*)"', heard)[0].decode()
+    assert heard == START + sample("joined", room_id) + sample("left", room_id) + END
+    assert harness.logged("server_stopped")[0]["games_cut"] == 0
+    with pytest.raises(OSError, match="all attempts to connect"):
+        await harness.connect()
+
+
+async def test_a_game_that_still_runs_is_cancelled_and_its_replay_is_on_the_disk(tmp_path: Path) -> None:
+    reports: dict[str, GameReport] = {}
+    seen: list[ObserverEvent] = []
+
+    async def watch_to_the_end(harness: Serving) -> None:
+        async with harness.admin() as admin:
+            room = await admin.prepare(GAME_TYPE, ["Eins", "Zwei"])
+            observation = await admin.observe(room.room_id)
+            async with trio.open_nursery() as players:
+                for code in room.reservations:
+                    players.start_soon(harness.play, code, "silent", reports)
+                await anext(observation)
+                harness.stop.set()
+                seen.extend([event async for event in observation])
+
+    async with serving(replay_directory=tmp_path) as harness:
+        with pytest.raises(ConnectionLostError):  # that is how an administrator learns of the end
+            await watch_to_the_end(harness)
+    (result,) = seen
+    assert isinstance(result, Result)
+    assert result.winners == ()
+    assert [report.result for report in reports.values()] == [result, result]
+    assert [line["path"] for line in harness.logged("replay_saved")] == [str(path) for path in replays_in(tmp_path)]
+    assert harness.logged("server_stopped")[0]["games_cut"] == 1
+    assert '"server_stopped"' in harness.log.getvalue().splitlines()[-1]
+
+
+async def test_a_server_that_is_cancelled_closes_everything(tmp_path: Path) -> None:
+    before = open_descriptors()
+    async with trio.open_nursery() as nursery:
+        config = Config(port=0, replay_directory=tmp_path)
+        listening = await nursery.start(partial(serve, config, log_file=io.StringIO()))
+        streams = [await trio.open_tcp_stream(*listening.addresses[0]) for _ in range(3)]
+        for stream in streams:
+            await stream.send_all(f'<protocol><join gameType="{GAME_TYPE}"/>'.encode())
+            await stream.receive_some()
+        nursery.cancel_scope.cancel()
+    for stream in streams:
+        await stream.aclose()
+    assert len(replays_in(tmp_path)) == 1  # of the game of the first two
+    assert open_descriptors() == before
+    kept = json.loads((tmp_path / RESULTS_NAME).read_text(encoding="utf-8"))
+    assert (kept["causes"], kept["winners"]) == (["REGULAR", "REGULAR"], []), "none of the players has left"
+
+
+@pytest.mark.slow
+async def test_the_server_itself_ends_a_second_after_its_last_word_to_those_who_never_close() -> None:
+    async with contextlib.AsyncExitStack() as clients:
+        async with serving() as harness:
+            silent, joined = [await clients.enter_async_context(await harness.connect()) for _ in range(2)]
+            await joined.send_all(f'<protocol><join gameType="{GAME_TYPE}"/>'.encode())
+            await joined.receive_some()
+            harness.stop.set()
+            stopped_at = trio.current_time()
+            assert await read_all(silent) == b"<protocol/>"
+        took = trio.current_time() - stopped_at
+    assert LAST_GOODBYE <= took < LAST_GOODBYE + 2.0  # on a busy machine it may take a moment more
+
+
+# -- the grace, in virtual time ---------------------------------------------------------------------------------------
+
+
+async def stop(harness: ServerHarness) -> trio.Event:
+    """Begin the end of a harness's server, which has no sockets of its own; returns what is set once it is over."""
+    stopping, is_over = trio.Event(), trio.Event()
+    stopping.set()
+
+    async def run() -> None:
+        await harness.server.run([], stopping)
+        is_over.set()
+
+    harness.nursery.start_soon(run)
+    await wait_all_tasks_blocked()
+    return is_over
+
+
+async def test_a_running_game_has_its_grace(autojump_clock: object) -> None:
+    async with open_harness(grace=5.0) as harness:
+        game = await harness.game()
+        await stop(harness)
+        await trio.sleep(1.0)
+        await game.play(1)
+        assert b'turn="1"' in await game.two.hears()
+        await trio.sleep(3.9)
+        assert (await game.one.hears()).endswith(b"</room>")
+        assert harness.happened(events.ServerStopped) == []
+        await trio.sleep(0.2)
+        for caller in game.callers:
+            assert (await caller.hears()).endswith(sample("left", game.id) + END)
+        assert harness.happened(events.ServerStopped)[0].games_cut == 1
+
+
+async def test_the_server_stops_as_soon_as_the_last_game_is_over(autojump_clock: object) -> None:
+    async with open_harness(grace=1000.0) as harness:
+        games = [await harness.game() for _ in range(2)]
+        before = trio.current_time()
+        is_over = await stop(harness)
+        await games[0].one.hangs_up()
+        still_running = not is_over.is_set()
+        await games[1].one.hangs_up()
+        assert (still_running, is_over.is_set()) == (True, True)
+        assert trio.current_time() == before
+        assert harness.happened(events.ServerStopped)[0].games_cut == 0
+        assert games[0].admin.is_ended
+
+
+async def test_rooms_that_wait_for_players_are_not_waited_for(autojump_clock: object) -> None:
+    async with open_harness(grace=1000.0) as harness:
+        admin = await harness.admin()
+        room_id, codes = await harness.prepare(admin)
+        one = await harness.sit(codes[0])
+        await one.hears()
+        is_over = await stop(harness)
+        assert is_over.is_set()
+        assert await one.hears() == sample("left", room_id) + END
+
+
+async def test_whoever_does_not_close_is_not_waited_for_longer_than_a_second(autojump_clock: object) -> None:
+    """Neither those who hear the end only now, nor those who are being given time already."""
+    async with open_harness(grace=0.0, close_timeout=60.0) as harness:
+        game = await harness.game()
+        leaving = await harness.call()
+        await leaving.says("<protocol></protocol>")
+        await trio.sleep(10.0)
+        assert leaving.is_ended
+        await stop(harness)
+        await trio.sleep(LAST_GOODBYE - 0.1)
+        labels = {caller.label for caller in (*game.callers, leaving)}
+        assert not labels & {each.connection for each in harness.happened(events.ConnectionClosed)}
+        await trio.sleep(0.2)
+        assert labels <= {each.connection for each in harness.happened(events.ConnectionClosed)}
+        assert all(caller.is_ended for caller in game.callers)
+
+
+async def test_whoever_never_reads_is_not_waited_for_longer_than_a_second(autojump_clock: object) -> None:
+    """However much is on its way to it; who reads gets all of it meanwhile."""
+    async with open_harness(grace=3.0, outbox_timeout=60.0, **PATIENT) as harness:
+        game = await harness.game()
+        wire = ThrottledWire(0)
+        near, _ = memory_stream_pair()
+        deaf = await harness.call_over(near, wire)
+        await wire.feed.send_all(
+            f'<protocol><authenticate password="{PASSWORD}"/><observe roomId="{game.id}"/>'.encode()
+        )
+        await game.play(1)
+        await stop(harness)
+        await trio.sleep(3.0 + LAST_GOODBYE - 0.1)
+        assert not wire.has_closed()
+        for caller in game.callers:
+            assert (await caller.hears()).endswith(sample("left", game.id) + END)
+        await trio.sleep(0.2)
+        assert wire.has_closed()
+        (closed,) = harness.happened(events.ConnectionClosed, deaf.label)
+        assert closed.reason == STOPPING
+
+
+async def test_who_comes_in_the_last_moment_hears_the_end_too(autojump_clock: object) -> None:
+    async with open_harness(grace=0.0) as harness:
+        await stop(harness)
+        late = await harness.call()
+        assert (await late.hears(), late.is_ended) == (b"<protocol/>", True)
+        await late.hangs_up()
+        assert harness.happened(events.ConnectionClosed, late.label)[0].reason == "the server stops"

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree
+
+from spielleiter.server.text.escaping import escaped, escaped_lines
+
+BIDIRECTIONAL = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Müller & Söhne <b> 日本 \U0001f600", "Müller & Söhne <b> 日本 \U0001f600"),
+        ("\x1b[31mred\x07\x00", r"\x1b[31mred\x07\x00"),
+        ("a\nb\tc\rd", r"a\nb\tc\rd"),
+        ("\x7f\x85\x9b2J", r"\x7f\x85\x9b2J"),
+        ("\u202etxt.exe\u2066", r"\u202etxt.exe\u2066"),
+        ("\u2028\ufeff\ud800\uffff", r"\u2028\ufeff\ud800\uffff"),
+        ("no\u00a0break", "no\u00a0break"),
+        (r"C:\new", r"C:\new"),
+    ],
+)
+def test_what_is_not_safe_to_show_is_escaped(text: str, shown: str) -> None:
+    assert escaped(text) == shown
+
+
+def test_every_control_and_bidirectional_character_is_escaped() -> None:
+    controls = [chr(code) for code in (*range(0x20), *range(0x7F, 0xA0))]
+    assert {unicodedata.category(char) for char in controls} == {"Cc"}
+    for char in (*controls, *BIDIRECTIONAL):
+        assert escaped(f"a{char}b").isascii()
+        assert escaped(f"a{char}b").isprintable()
+
+
+def test_lines_stay_lines() -> None:
+    assert escaped_lines("one\r\n\ttwo\x1b[2J\n\nthree\rfour") == "one\n\ttwo\\x1b[2J\n\nthree\\rfour"
+
+
+@given(st.text(st.characters(codec=None)))
+def test_whatever_comes_out_can_be_written_as_xml(text: str) -> None:
+    for shown in (escaped(text), escaped_lines(text)):
+        element = etree.Element("a", b=escaped(text))
+        element.text = shown
+        assert etree.fromstring(etree.tostring(element, encoding="utf-8")).text == (shown or None)
+        assert not any(unicodedata.category(char) in {"Cc", "Cs"} for char in shown if char not in "\n\t")
+        assert not set(shown) & set(BIDIRECTIONAL)
+    assert escaped(text).splitlines() == ([escaped(text)] if text else [])
