@@ -1,10 +1,15 @@
-"""Latency of moves with and without hostile clients: `python -m bench.bench_hostile [HOSTILE...] [--games N]`.
+"""Latency of moves with and without hostile clients.
 
-Invariants: one server, one driver; quiet and attack by turns in the same run, medians of the rounds. What is quiet
-begins when the server has done with the attack before it. Each number of hostile clients (500, unless others are given)
-is measured by itself. Players think for a tenth of a second or so, or answer at once (`--pace 0`: as many moves as the
-server can). With `--each` every kind of attack is shown alone as well, with `--kinds` only those that are named. Fewer
-hostile clients than there are kinds are measured alone only.
+Run it as `python -m spielleiter.bench.bench_hostile [HOSTILE...] [--games N]`.
+
+Invariants: one server, one driver. For each crowd of hostile clients three intervals follow each other: without them,
+with them connected to a sink (`bench/sink.py`), and with them connected to the server. The sink shows what their own
+use of the processor does to the latencies; the rest is the server's doing. An interval without hostile clients begins
+when the server has finished with the ones before. The last lines are medians of the rounds and their ratios.
+
+Each number of hostile clients (500 unless others are given) is measured separately. Players think for about a tenth of
+a second, or answer at once (`--pace 0`: as many moves as the server can play). `--each` also shows each kind of attack
+alone; `--kinds` shows only the kinds that it names. With fewer hostile clients than kinds, each kind is measured alone.
 """
 
 from __future__ import annotations
@@ -23,10 +28,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from bench.driving import driving, quantile
-from bench.hostile import KINDS
-from bench.plan import Plan, plan_of
-from bench.scripts import START_PIECE, load_of
+from spielleiter.bench.hostile import KINDS
+from spielleiter.bench.load.drivers import driving, quantile
+from spielleiter.bench.load.plan import Plan, plan_of
+from spielleiter.bench.load.scripts import START_PIECE, load_of
 
 SECONDS = 5.0
 ROUNDS = 3
@@ -41,7 +46,7 @@ SHOWN = ("moves/s", "median ms", "p99 ms", "max ms")
 def attacked(port: int, count: int, kinds: tuple[str, ...] = ()) -> Iterator[None]:
     """`count` hostile clients, all connected; leaving says how often each kind came."""
     hostile = subprocess.Popen(
-        [sys.executable, "-m", "bench.hostile", str(port), str(count), *kinds],
+        [sys.executable, "-P", "-m", "spielleiter.bench.hostile", str(port), str(count), *kinds],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -55,13 +60,25 @@ def attacked(port: int, count: int, kinds: tuple[str, ...] = ()) -> Iterator[Non
 
 
 @contextmanager
+def sinking() -> Iterator[int]:
+    """A sink for connections; yields its port."""
+    command = [sys.executable, "-P", "-m", "spielleiter.bench.sink"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as sink:
+        assert sink.stdout is not None
+        try:
+            yield int(sink.stdout.readline())
+        finally:
+            sink.kill()
+
+
+@contextmanager
 def serving(folder: Path, *options: str) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
     """A server with the defaults, but for `options`, its replays and the shape every game begins with."""
     port_file = folder / "port"
     arguments = ["serve", "--port", "0", "--port-file", str(port_file), "--start-piece", START_PIECE]
     arguments += ["--save-replay", str(folder / "replays"), "--grace", "0", *options]
     with (folder / "log").open("w", encoding="utf-8") as log:
-        server = subprocess.Popen([sys.executable, "-m", "spielleiter", *arguments], stderr=log)
+        server = subprocess.Popen([sys.executable, "-P", "-m", "spielleiter", *arguments], stderr=log)
     try:
         while not port_file.exists():
             time.sleep(0.02)
@@ -133,13 +150,15 @@ def main() -> None:
             measured = drive(plan, arguments.seconds)
             found.setdefault(name, []).append(measured)
             told = "  ".join(f"{key} {measured[key]:9.3f}" for key in (*SHOWN, "cpu us/move"))
-            print(f"{name:14} {told}", flush=True)
+            print(f"{name:26} {told}", flush=True)
 
         measure("warm-up")
         for _ in range(arguments.rounds):
             for name, count, chosen in crowds:
                 settle(server.pid)
                 measure("quiet")
+                with sinking() as sink, attacked(sink, count, chosen):
+                    measure(f"{name}, to a sink")
                 with attacked(port, count, chosen):
                     measure(name)
     middle = {
@@ -147,8 +166,13 @@ def main() -> None:
     }
     for name in found:
         told = "  ".join(f"{key} {value:.2f}" for key, value in middle[name].items())
-        more = "  ".join(f"{key[:-3]} x{middle[name][key] / middle['quiet'][key]:.2f}" for key in SHOWN[1:3])
-        print(f"{name:14} {arguments.games} games  {told}  {more}")
+        bases = [base for base in ("quiet", f"{name}, to a sink") if base in middle]
+        ratios = "  ".join(
+            f"{key[:-3]} x{middle[name][key] / middle[base][key]:.2f} of {'quiet' if base == 'quiet' else 'sink'}"
+            for base in bases
+            for key in SHOWN[1:3]
+        )
+        print(f"{name:26} {arguments.games} games  {told}  {ratios}")
 
 
 if __name__ == "__main__":

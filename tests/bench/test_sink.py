@@ -1,0 +1,30 @@
+"""The sink accepts everybody, answers nobody and closes what its peers have closed."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from tests.patience import PATIENCE
+
+
+@pytest.mark.slow
+def test_a_sink_discards_what_it_receives() -> None:
+    command = [sys.executable, "-P", "-m", "spielleiter.bench.sink"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            address = ("127.0.0.1", int(process.stdout.readline()))
+            with (
+                socket.create_connection(address, PATIENCE) as first,
+                socket.create_connection(address, PATIENCE) as second,
+            ):
+                for sock in (first, second):
+                    sock.sendall(b"<protocol>" * 100_000)
+                    sock.shutdown(socket.SHUT_WR)
+                    assert sock.recv(1) == b""
+        finally:
+            process.kill()
