@@ -32,6 +32,7 @@ _NOT_REQUESTED: Final = "We didn't request a data from you yet."
 def describe_move(move: Move | None) -> str:
     """The move's `toString`.
 
+    >>> from spielleiter.game.blokus import Color
     >>> describe_move(SkipMove(Color.RED))
     'RED skipped'
     """
