@@ -11,10 +11,9 @@ import pytest
 import spielleiter.game
 import spielleiter.protocol
 
-MODULES = [
-    module.name
-    for package in (spielleiter.game, spielleiter.protocol)
-    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+PACKAGES = (spielleiter.game, spielleiter.protocol)
+MODULES = [package.__name__ for package in PACKAGES] + [
+    module.name for package in PACKAGES for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
 ]
 WITH_EXAMPLES = {
     "spielleiter.game.api",
@@ -25,6 +24,10 @@ WITH_EXAMPLES = {
     "spielleiter.game.blokus.state",
     "spielleiter.game.hase_und_igel",
     "spielleiter.game.perft",
+    "spielleiter.protocol",
+    "spielleiter.protocol.dialect",
+    "spielleiter.protocol.room_writer",
+    "spielleiter.protocol.writer",
 }
 """The modules whose public functions and classes are best explained by examples."""
 
