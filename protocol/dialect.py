@@ -27,13 +27,13 @@ from spielleiter.protocol.messages import (
     UnreadableData,
 )
 from spielleiter.protocol.plain_form import PlainForm
-from spielleiter.protocol.reading import Element, Reading, UnreadableError, allowed, quote
+from spielleiter.protocol.reading import Element, UnreadableError, allowed, quote
 from spielleiter.protocol.texts import Texts
 from spielleiter.protocol.writer import Body, element
 
-Reader: TypeAlias = Callable[[Element, Reading], Message]
+Reader: TypeAlias = Callable[[Element, "Reading"], Message]
 """Reads a packet, or an `originalRequest`. Raises UnreadableError."""
-DataReader: TypeAlias = Callable[[Element, Reading], RoomData]
+DataReader: TypeAlias = Callable[[Element, "Reading"], RoomData]
 """Reads the data of a room packet. Raises UnreadableError."""
 Writer: TypeAlias = Callable[[Any, "Dialect", str], Body]
 """Writes a message. The arguments are the message (of the type of its key in the table), the dialect, and the indent of
@@ -243,3 +243,40 @@ class Dialect:
         if writer is None:
             raise LocalProtocolError(f"{self.name} has no way to write {type(message).__name__}")
         return writer(message, self, indent)
+
+
+class Reading:
+    """The context in which one packet is read: its dialect, and a function that notes what was skipped."""
+
+    __slots__ = ("_note", "dialect")
+
+    def __init__(self, dialect: Dialect, note: Callable[[str], None]) -> None:
+        self.dialect = dialect
+        self._note = note
+
+    def in_dialect(self, dialect: Dialect) -> Reading:
+        """Return the context for reading the same packet in another dialect."""
+        return Reading(dialect, self._note)
+
+    def skip(self, child: Element, parent: Element) -> None:
+        """Note and skip an unknown child. Raises UnreadableError in a strict dialect."""
+        text = f"<{quote(child.tag)}> in <{quote(parent.tag)}>"
+        if self.dialect.is_strict:
+            raise UnreadableError(f"unbekanntes Element {text}")
+        self._note(text)
+
+    def skip_children(self, element: Element) -> None:
+        """Skip all children of an element that should have none."""
+        for child in element:
+            self.skip(child, element)
+
+    def children(self, element: Element, *tags: str) -> dict[str, Element]:
+        """Return the first child with each of `tags`, by tag. All other children are skipped."""
+        found: dict[str, Element] = {}
+        for child in element:
+            tag = child.tag
+            if tag in tags and tag not in found:
+                found[tag] = child
+            else:
+                self.skip(child, element)
+        return found

@@ -1,6 +1,6 @@
 """The rule sets of the seasons of Blokus, and the games made from them.
 
-Invariants: the rules never ask which season is played. Every difference between seasons is a field of `Ruleset`.
+Invariants: a `BlokusGame` is a value; choosing an option makes another one.
 """
 
 from __future__ import annotations
@@ -11,29 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from spielleiter.game.api import GameError, GameOptionError, State
-from spielleiter.game.blokus.bitboard import BORDER, CORNERS, Bitboard
+from spielleiter.game.blokus.bitboard import BORDER, CORNERS
 from spielleiter.game.blokus.move import BlokusMistake
 from spielleiter.game.blokus.polyomino import PENTOMINOES, Shape
+from spielleiter.game.blokus.ruleset import Ruleset
 from spielleiter.game.blokus.state import BlokusState
 
 _T = TypeVar("_T")
-
-
-@dataclass(frozen=True, slots=True)
-class Ruleset:
-    """The rules of one season, as far as they differ between seasons."""
-
-    name: str
-    start_shapes: tuple[Shape, ...]
-    """The candidates for the start piece; one of them is drawn to be the first piece of every colour."""
-    first_piece_mask: Bitboard
-    """The cells of which a colour's first piece must cover at least one."""
-    first_piece_mistake: BlokusMistake
-    """The mistake reported for a first piece that covers none of them."""
-    round_limit: int
-    """The number of rounds, of four turns each, after which the game is over."""
-    ends_with_finished_color: bool
-    """Whether the game ends with the round in which a colour places its last piece. If not, the others play on."""
 
 
 RULES_2021: Final = Ruleset(

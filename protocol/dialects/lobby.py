@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from spielleiter.protocol.dialect import Dialect, Reader, Writer
+from spielleiter.protocol.dialect import Dialect, Reader, Reading, Writer
 from spielleiter.protocol.dialects.player_score import read_player_score, write_player_score
 from spielleiter.protocol.messages import (
     AuthenticateRequest,
@@ -43,7 +43,6 @@ from spielleiter.protocol.messages import (
 )
 from spielleiter.protocol.reading import (
     Element,
-    Reading,
     UnreadableError,
     is_true,
     read_boolean,
