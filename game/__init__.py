@@ -1,1 +1,1 @@
-"""The rules of the games, and nothing else: no input or output, no XML, no clock, no logging."""
+"""The rules of the games. Nothing in here does input or output, reads XML or a clock, or writes a log."""

@@ -1,7 +1,24 @@
-"""What the rest of the house may ask of any game.
+"""The interface that every game has: `Game` makes positions, `State` is a position, `Outcome` says how a game ended.
 
-Law: everything here is pure and immutable. A state never changes; `play` answers with a new one. Randomness is
-passed in, time does not exist. A seat is 0 (the player who was given the first place) or 1.
+Invariants:
+
+- Everything here is pure and immutable. A state never changes; `State.play` returns a new one. Randomness is an
+  argument, and there is no time.
+- A seat is 0 or 1. Seat 0 belongs to the first player.
+- `check(move) is None` exactly if `play(move)` succeeds.
+- A position whose `outcome()` is known is final: `generate_legal_moves` yields nothing, and `check` and `play` raise
+  GameOverError. So a search needs no special case for the end of the game, and a caller that plays on by mistake
+  learns of it at once instead of continuing a game that cannot exist.
+
+Example: play a game of Blokus to its end, each time with the first legal move.
+
+>>> import random
+>>> from spielleiter.game.blokus import BLOKUS_2021
+>>> state = BLOKUS_2021.new_state(random.Random(1))
+>>> while state.outcome() is None:
+...     state = state.play(next(state.generate_legal_moves()))
+>>> state.outcome(), state.points(0), state.points(1)
+(Outcome(winner=1, reason='points'), (103,), (108,))
 """
 
 from __future__ import annotations
@@ -13,17 +30,17 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias, runtime_checkable
 
 Seat: TypeAlias = int
-"""0 or 1: the place at the table, in the order of the slots or of joining."""
+"""0 or 1: which of the two players, in the order of the slots or of joining."""
 
 
 class GameError(Exception):
-    """Base of everything the rules raise."""
+    """Base class of the exceptions that the rules raise."""
 
 
 class GameOptionError(GameError):
-    """An option handed to `Game.with_options` has a value that this game does not know.
+    """A value passed to `Game.with_options` is not allowed.
 
-    The text says which values are known; `known` lists them, and is empty where there are too many to list.
+    The message names the allowed values. `known` lists them too; it is empty if there are too many to list.
     """
 
     def __init__(self, text: str, known: Iterable[str] = ()) -> None:
@@ -31,10 +48,18 @@ class GameOptionError(GameError):
         self.known = tuple(known)
 
 
+class GameOverError(GameError):
+    """A move was checked or played in a position whose outcome is known. `move` is that move."""
+
+    def __init__(self, move: Move) -> None:
+        super().__init__(f"the game is over, no move is legal: {move}")
+        self.move = move
+
+
 class IllegalMoveError(GameError):
     """A move was played that the rules do not allow.
 
-    `mistake` is the rule that was broken first (in the order of the official server), `move` the move itself.
+    `mistake` is the first rule that it breaks (in the order of the official server), `move` the move itself.
     """
 
     def __init__(self, mistake: Mistake, move: Move) -> None:
@@ -44,21 +69,21 @@ class IllegalMoveError(GameError):
 
 
 class Mistake(enum.Enum):
-    """Base of the enumerations of broken rules, one a game; the texts people read belong to the wire form."""
+    """Base class of each game's enumeration of broken rules. The texts that users read belong to the dialects."""
 
 
 @runtime_checkable
 class Move(Protocol):
-    """One move: a frozen, hashable value. `str(move)` is for logs and people."""
+    """A move: a frozen, hashable value. `str(move)` is meant for logs and error messages."""
 
     def __hash__(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a finished game ended by the rules.
+    """How a finished game ended according to the rules.
 
-    `winner` is None for a draw; `reason` names the rule that decided (for example ``"points"``).
+    `winner` is None for a draw. `reason` names the rule that decided, for example ``"points"``.
     """
 
     winner: Seat | None
@@ -67,71 +92,91 @@ class Outcome:
 
 @runtime_checkable
 class State(Protocol):
-    """A position, with everything that the rules need to go on from it."""
+    """A position, with everything that the rules need to continue from it."""
 
     @property
     def turn(self) -> int:
-        """The wire's `turn`: moves so far, skipped ones included."""
+        """The number of moves so far, skipped ones included; the attribute `turn` on the wire."""
         ...
 
     @property
     def round(self) -> int:
-        """The wire's `round`, from 1."""
+        """The number of the current round, from 1; the attribute `round` on the wire."""
         ...
 
     @property
     def seat_on_turn(self) -> Seat:
-        """Whose move is awaited; of no meaning once `outcome()` is there."""
+        """The player to move. Meaningless once `outcome()` is known."""
         ...
 
     def check(self, move: Move) -> Mistake | None:
-        """The first rule that `move` breaks here, or None if it is legal."""
+        """Return the first rule that `move` breaks in this position, or None if the move is legal.
+
+        Raises GameOverError if the outcome is known, and TypeError for a move of another game.
+        """
         ...
 
     def play(self, move: Move) -> State:
-        """The position after `move`. Raises IllegalMoveError; this position stays as it is."""
+        """Return the position after `move`. This position does not change.
+
+        Raises IllegalMoveError for a move that breaks a rule, GameOverError if the outcome is known, and TypeError for
+        a move of another game.
+        """
         ...
 
     def generate_legal_moves(self) -> Iterable[Move]:
-        """Every legal move that changes the position, each once."""
+        """Yield every legal move that changes the position, each once; nothing once `outcome()` is known."""
         ...
 
     def outcome(self) -> Outcome | None:
-        """None while the game goes on."""
+        """Return how the game ended, or None while it is still being played."""
         ...
 
     def points(self, seat: Seat) -> tuple[int, ...]:
-        """The parts of this seat's score after the first (which says won, drawn or lost), in the wire's order."""
+        """Return the parts of the score of `seat`, in the order of the wire.
+
+        The very first part of a score on the wire (won, drawn or lost) is not among them. The number of parts is the
+        same in every position.
+        """
         ...
 
 
 @runtime_checkable
 class Game(Protocol):
-    """A rule set that positions can be made of."""
+    """A game with its options: the rules, and the start of a new game.
+
+    >>> from spielleiter.game.blokus import BLOKUS_2021
+    >>> isinstance(BLOKUS_2021, Game)
+    True
+    >>> sorted(BLOKUS_2021.option_names)
+    ['gameEnd', 'startPiece']
+    >>> BLOKUS_2021.with_options({"startPiece": "PENTO_W"}).new_state(random.Random()).start_shape.name
+    'PENTO_W'
+    """
 
     @property
     def name(self) -> str:
-        """A word for logs and errors, for example ``"blokus-2021"``."""
+        """The name of the game in logs and error messages, for example ``"blokus-2021"``."""
         ...
 
     @property
     def option_names(self) -> frozenset[str]:
-        """The option keys that `with_options` understands."""
+        """The options that `with_options` understands."""
         ...
 
     def with_options(self, options: Mapping[str, str]) -> Game:
-        """The same game with options set; keys that are not in `option_names` are none of its business.
+        """Return the same game with `options` (name to value) set. Names that are not in `option_names` are ignored.
 
-        Raises GameOptionError for a value it does not know.
+        Raises GameOptionError for a value that is not allowed.
         """
         ...
 
     def new_state(self, rng: random.Random) -> State:
-        """The position a game starts from."""
+        """Return the position that a new game starts from. All random choices are made with `rng`."""
         ...
 
     def resume(self, state: State) -> State:
-        """The same position, to be played on under the rules and options of this game.
+        """Return the position `state`, to be continued under the rules and options of this game.
 
         Raises GameError for a position of another game.
         """

@@ -1,7 +1,7 @@
-"""One season's wire form as a value: tables instead of branches.
+"""`Dialect`: how one edition reads and writes all messages, as tables instead of branches.
 
-Law: a dialect never changes; `evolve` makes another one that differs in the entries named. A message has one body, and
-the same body is written under its own tag, under `originalRequest class=...`, and (a room's data) under
+Invariants: a dialect never changes; `evolve` makes another one that differs in the named entries. A message has one
+body, wherever it is written: under its own tag, under `originalRequest class=...` or, for the data of a room, under
 `data class=...` or `originalMessage class=...`.
 """
 
@@ -27,20 +27,24 @@ from spielleiter.protocol.messages import (
     UnreadableData,
 )
 from spielleiter.protocol.plain_form import PlainForm
-from spielleiter.protocol.reading import Element, Reading, UnreadableError, allowed, quote
+from spielleiter.protocol.reading import Element, UnreadableError, allowed, quote
 from spielleiter.protocol.texts import Texts
 from spielleiter.protocol.writer import Body, element
 
-Reader: TypeAlias = Callable[[Element, Reading], Message]
-DataReader: TypeAlias = Callable[[Element, Reading], RoomData]
+Reader: TypeAlias = Callable[[Element, "Reading"], Message]
+"""Reads a packet, or an `originalRequest`. Raises UnreadableError."""
+DataReader: TypeAlias = Callable[[Element, "Reading"], RoomData]
+"""Reads the data of a room packet. Raises UnreadableError."""
 Writer: TypeAlias = Callable[[Any, "Dialect", str], Body]
-"""Message (of the type it stands for in the table), dialect, indent of children → body."""
+"""Writes a message. The arguments are the message (of the type of its key in the table), the dialect, and the indent of
+its children; the result is its body. Raises LocalProtocolError."""
 
 
 class RememberingWriter(ABC):
-    """A writer of room data that is quicker if it may remember what it wrote last; called itself, it does not.
+    """A writer of room data that is faster if it may remember what it wrote last.
 
-    What it writes is the same either way: a body without attributes, with children.
+    Calling the object itself writes without a memory; `for_room` returns a writer that has one. Both write the same: a
+    body that has children and no attributes.
     """
 
     @abstractmethod
@@ -48,7 +52,7 @@ class RememberingWriter(ABC):
 
     @abstractmethod
     def for_room(self) -> Writer:
-        """The same writer with a memory of its own, for one room and one thread."""
+        """Return a writer with a memory of its own, to be used for one room and in one thread."""
 
 
 PACKET_INDENT: Final = "\n  "
@@ -61,11 +65,11 @@ _SLOT_FIELDS: Final[Mapping[str, str]] = {
     "reserved": "is_reserved",
     "shouldBePaused": "should_be_paused",
 }
-"""The attributes of a slot in any season, and the field of `Slot` each one fills."""
+"""The attributes that a slot has in any season, each with its field of `Slot`."""
 
 
 def _ignore(_note: str) -> None:
-    """Nobody wants to know."""
+    """Discard a note."""
 
 
 def _no_details(_state: State) -> tuple[object, object]:
@@ -74,35 +78,45 @@ def _no_details(_state: State) -> tuple[object, object]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Dialect:
-    """How one edition reads and writes every packet. Pure: the same input gives the same output."""
+    r"""How one edition reads and writes every packet. It is pure: the same input gives the same output.
+
+    >>> from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+    >>> from spielleiter.protocol.messages import StepRequest
+    >>> BLOKUS_2021_R3.encode(StepRequest("a4b1", is_forced=True))
+    b'\n  <step roomId="a4b1" forced="true"/>'
+    """
 
     name: str
     texts: Texts
     score_definition: tuple[Fragment, ...]
     readers: Mapping[str, Reader] = field(repr=False)
-    """By tag, and by the class of an `originalRequest`."""
+    """The readers of packets, by tag; also used for an `originalRequest`, by its class."""
     data_readers: Mapping[str, DataReader] = field(repr=False)
-    """By the class of a room's data."""
+    """The readers of the data of room packets, by class."""
     writers: Mapping[type, Writer] = field(repr=False)
+    """The writers of packets, by type of message."""
     data_writers: Mapping[type, Writer] = field(repr=False)
+    """The writers of the data of room packets, by type."""
     move_classes: tuple[str, ...] = ()
-    """The classes of data that are moves; named to a player who sent something else."""
+    """The classes of data that are moves. A player who sends something else is told them."""
     plain_forms: tuple[PlainForm, ...] = field(default=(), repr=False)
-    """Packets that are read without a tree where they come in the usual form."""
+    """Packets that are read without a tree if they come in their most usual form."""
     team_names: tuple[str, str] = ("ONE", "TWO")
-    """By seat, as in results and positions."""
+    """The teams in the order of the seats, as they are written in results and positions."""
     welcome_names: tuple[str, str] = ("ONE", "TWO")
-    """By seat, as in the welcome."""
+    """The teams in the order of the seats, as they are written in the welcome message."""
     slot_defaults: Slot = Slot(None)  # noqa: RUF009 - a frozen value
-    """What a slot means that leaves an attribute out."""
+    """The values of the attributes that a slot leaves out."""
     slot_attributes: tuple[str, ...] = tuple(_SLOT_FIELDS)
+    """The attributes that a slot may have."""
     prepare_attributes: tuple[str, ...] = ("gameType", "pause")
+    """The attributes that a `prepare` packet may have."""
     unnamed: str = ""
     """The display name of a player that was given none."""
     player_details: Callable[[State], tuple[object, object]] = field(default=_no_details, repr=False)
-    """By seat: what a result of this edition shows of a player in the last position, beside its score."""
+    """Returns for each seat what a result shows of the player beside its score, taken from the last position."""
     is_strict: bool = False
-    """A packet with anything in it that this edition does not know is unreadable, as it was for the release."""
+    """Whether a packet that contains anything unknown is unreadable, as it was for the official release."""
 
     def __post_init__(self) -> None:
         for table in _TABLES:
@@ -111,13 +125,16 @@ class Dialect:
                 object.__setattr__(self, table, MappingProxyType(dict(entries)))
 
     def __repr__(self) -> str:
-        """Short, since it stands in the signatures that `help` shows."""
+        """Return a short text, since it appears in the signatures that `help` shows."""
         return f"<Dialect {self.name}>"
 
     def evolve(self, **changes: Any) -> Dialect:
-        """The same dialect but for `changes` (field name to value).
+        """Return a copy of this dialect with `changes` (field name to value).
 
-        The four tables are merged: an entry replaces the old one, an entry None takes it away.
+        The four tables are merged: an entry replaces the old one, and None removes it.
+
+        >>> from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+        >>> BLOKUS_2021_R3.evolve(name="silent", readers={"pause": None}).readers.get("pause")
         """
         for table in _TABLES:
             if table in changes:
@@ -126,9 +143,10 @@ class Dialect:
         return dataclasses.replace(self, **changes)
 
     def also_reading(self, *others: Dialect) -> Dialect:
-        """The same dialect for a client that has not chosen its edition yet: it understands every request of `others`.
+        """Return a copy of this dialect that also understands every request of `others`.
 
-        What a room's data means stays this dialect's own, and so does how answers are written.
+        A server uses it for a client that has not chosen its edition yet. The data of rooms and the answers remain
+        those of this dialect.
         """
         readers, writers = dict(self.readers), dict(self.writers)
         for other in others:
@@ -140,13 +158,13 @@ class Dialect:
         return self.evolve(readers=readers, writers=writers)
 
     def has_packet(self, kind: type) -> bool:
-        """Whether there is a way to write messages of this type; not every edition has one for every type."""
+        """Return whether messages of the type `kind` can be written; not every edition has a packet for each type."""
         return kind in self.writers or kind in self.data_writers
 
-    def settle(self, request: PrepareRequest) -> PrepareRequest:
-        """`request` as this edition means it, whichever dialect read it: what was left out is this edition's default.
+    def with_defaults(self, request: PrepareRequest) -> PrepareRequest:
+        """Return `request` with this edition's defaults for everything that was left out, whichever dialect read it.
 
-        Raises RemoteProtocolError (UNREADABLE_PACKET) for an attribute that only another season has.
+        Raises RemoteProtocolError (UNREADABLE_PACKET) for an attribute that only other seasons have.
         """
         self._refuse_foreign(request, "prepare", request.given, ("gameType", "pause"), self.prepare_attributes)
         slots = []
@@ -175,17 +193,17 @@ class Dialect:
             raise RemoteProtocolError(Refusal.UNREADABLE_PACKET, text, request)
 
     def encode(self, message: Message, indent: str = PACKET_INDENT) -> bytes:
-        """One packet as it goes over the wire: a line feed and two blanks, the element, nothing after it.
+        """Return `message` as a packet in UTF-8: `indent` (a line feed and two blanks), the element, nothing after it.
 
-        Raises LocalProtocolError for a message this dialect has no packet for.
+        Raises LocalProtocolError for a message for which this dialect has no packet.
         """
         name, attributes, children, has_end_tag = self.body(message, indent + "  ")
         return element(indent, name, attributes, children, has_end_tag=has_end_tag).encode()
 
     def decode(self, packet: Element, note: Callable[[str], None] = _ignore) -> Message:
-        """What a packet means. `note` is told of every unknown child that was skipped.
+        """Return the message that `packet` stands for. `note` is called with a text for every unknown child skipped.
 
-        Raises RemoteProtocolError (UNKNOWN_PACKET, UNREADABLE_PACKET).
+        Raises RemoteProtocolError (UNKNOWN_PACKET or UNREADABLE_PACKET).
         """
         tag = packet.tag
         reader = self.readers.get(tag)
@@ -201,15 +219,15 @@ class Dialect:
     # -- for the entries of the tables ------------------------------------------------------------------------------
 
     def body(self, message: Message, indent: str) -> Body:
-        """`message` without its tag; its children stand on lines beginning with `indent`."""
+        """Return `message` without its tag. Its children are on lines of their own, which begin with `indent`."""
         return self._write(self.writers, message, indent)
 
     def data_body(self, data: RoomData, indent: str) -> Body:
-        """A room's data without its tag; `Body.name` is its class."""
+        """Return the data of a room packet without its tag; `Body.name` is its class."""
         return self._write(self.data_writers, data, indent)
 
     def read_data(self, data: Element, reading: Reading) -> RoomData:
-        """A room's data by its class. What cannot be read becomes UnreadableData, with the reason."""
+        """Return the data of a room packet. Data that cannot be read becomes UnreadableData, with the reason."""
         class_name = data.get("class")
         reader = self.data_readers.get(class_name or "")
         if reader is None:
@@ -225,3 +243,40 @@ class Dialect:
         if writer is None:
             raise LocalProtocolError(f"{self.name} has no way to write {type(message).__name__}")
         return writer(message, self, indent)
+
+
+class Reading:
+    """The context in which one packet is read: its dialect, and a function that notes what was skipped."""
+
+    __slots__ = ("_note", "dialect")
+
+    def __init__(self, dialect: Dialect, note: Callable[[str], None]) -> None:
+        self.dialect = dialect
+        self._note = note
+
+    def in_dialect(self, dialect: Dialect) -> Reading:
+        """Return the context for reading the same packet in another dialect."""
+        return Reading(dialect, self._note)
+
+    def skip(self, child: Element, parent: Element) -> None:
+        """Note and skip an unknown child. Raises UnreadableError in a strict dialect."""
+        text = f"<{quote(child.tag)}> in <{quote(parent.tag)}>"
+        if self.dialect.is_strict:
+            raise UnreadableError(f"unbekanntes Element {text}")
+        self._note(text)
+
+    def skip_children(self, element: Element) -> None:
+        """Skip all children of an element that should have none."""
+        for child in element:
+            self.skip(child, element)
+
+    def children(self, element: Element, *tags: str) -> dict[str, Element]:
+        """Return the first child with each of `tags`, by tag. All other children are skipped."""
+        found: dict[str, Element] = {}
+        for child in element:
+            tag = child.tag
+            if tag in tags and tag not in found:
+                found[tag] = child
+            else:
+                self.skip(child, element)
+        return found

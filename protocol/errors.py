@@ -1,7 +1,8 @@
-"""Whose fault it is.
+"""The exceptions of the protocol, divided by whose fault it is.
 
-Invariant: `Connection` raises nothing but these two. RemoteProtocolError: the peer broke the protocol; it says what was
-wrong, in words fit to be sent back. LocalProtocolError: this program used the connection wrongly; a bug here.
+Invariants: `Connection` raises only these two. RemoteProtocolError means that the peer broke the protocol; its text
+says what was wrong and can be sent back. LocalProtocolError means that this program used the connection wrongly, which
+is a bug.
 """
 
 from __future__ import annotations
@@ -12,15 +13,15 @@ from spielleiter.protocol.messages import Message
 
 
 class ProtocolError(Exception):
-    """Base of both; never raised itself."""
+    """Base class of both exceptions; never raised itself."""
 
 
 class LocalProtocolError(ProtocolError):
-    """We did something the protocol does not allow, such as sending after the end of our stream."""
+    """Our own program did something that the protocol does not allow, such as sending after the end of its stream."""
 
 
 class Refusal(enum.Enum):
-    """Why a peer's bytes were refused; the values name counters and log fields."""
+    """Why a peer's bytes were refused. The values are the names of counters and log fields."""
 
     MALFORMED = "malformed"
     DOCTYPE = "doctype"
@@ -38,11 +39,11 @@ class Refusal(enum.Enum):
 
 
 class RemoteProtocolError(ProtocolError):
-    """The peer sent what the protocol does not allow. The connection understands nothing more from it.
+    """The peer sent something that the protocol does not allow. The connection reads nothing more from it.
 
-    `refusal` is the kind, `str(error)` the explanation (what was wrong and where), `original` the packet as far as it
-    was understood, to be echoed in the answer. `data` is only given for BUG, where this program is to blame: the first
-    bytes of what it failed to read. The exception that it failed with is the cause.
+    `refusal` is the kind of the fault, `str(error)` an explanation of what was wrong and where. `original` is the
+    packet as far as it was understood, to be repeated in the answer. `data` is set only for BUG, which is a fault of
+    this program: the first bytes of the input that it failed to read. The exception that it failed with is the cause.
     """
 
     def __init__(self, refusal: Refusal, explanation: str, original: Message | None = None, data: bytes = b"") -> None:

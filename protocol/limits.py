@@ -1,7 +1,7 @@
-"""How much a peer may send before it is refused.
+"""Limits on what a peer may send.
 
-Invariant: a limit is checked before the memory is spent. Values: see the README's table of limits; they are similar to
-the defaults of XMPP servers.
+Invariants: a limit is checked before the memory is used. The README has a table of the limits; the values are similar
+to the defaults of XMPP servers.
 """
 
 from __future__ import annotations
@@ -12,25 +12,27 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The defaults hold for a peer that has neither joined nor authenticated."""
+    """The most that a peer may send. The default values are for a peer that has neither joined nor authenticated."""
 
     packet_bytes: int = 8 * 1024
-    """Bytes from the end of one packet to the end of the next, white space and comments included."""
+    """Bytes from the end of one packet to the end of the next, including white space and comments."""
     depth: int = 32
-    """Elements inside each other, the root included."""
+    """Nesting depth of elements, including the root."""
     attributes: int = 64
-    """Attributes of one element, namespace declarations included."""
+    """Attributes of one element, including namespace declarations."""
     children: int = 4096
-    """Elements below one packet, at any depth."""
+    """Elements in one packet below its own element, at any depth."""
     names: int = 128
-    """Different names of elements and attributes in one stream; the parser keeps each until the stream is over."""
+    """Different names of elements and attributes in one stream. The parser keeps each name until the stream ends."""
     name_length: int = 64
-    """Characters of one name."""
+    """Characters in one name."""
 
 
 BEFORE_JOIN: Final = Limits()
+"""For a peer that has neither joined nor authenticated."""
 AFTER_JOIN: Final = Limits(packet_bytes=64 * 1024)
+"""For a peer that has joined or authenticated."""
 FROM_SERVER: Final = Limits(packet_bytes=1024 * 1024, names=1024)
-"""What a client accepts of its server: a position is about 45 KiB at most, a replay's packet may be longer."""
+"""What a client accepts from a server. A position has at most about 45 KiB; a packet of a replay may be longer."""
 REPORT_FROM_SERVER: Final = Limits(packet_bytes=8 * 1024 * 1024, names=1024)
-"""... and what an administrator does who has asked for the status: some hundred bytes for each room and connection."""
+"""What an administrator accepts who asks for the status, which has some hundred bytes for each room and connection."""

@@ -1,8 +1,8 @@
-"""Where tags, comments, instructions and CDATA sections end in a stream of bytes.
+"""Finding the ends of tags, comments, processing instructions and CDATA sections in a stream of bytes.
 
-Invariants: the answer does not depend on how the bytes were cut, and every byte is looked at a bounded number of times
-however they were. What can be no markup ends at the first `>` behind the byte that shows it; the parser finds the
-fault.
+Invariants: the result does not depend on how the bytes were divided into pieces, and every byte is examined a bounded
+number of times in any case. Something that cannot be markup ends at the first `>` after the byte that shows it; the
+parser then reports the fault.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from __future__ import annotations
 import re
 from typing import Final
 
-# No group is possessive: Python before 3.11.5 finds no match for some that are. What a loop takes begins with another
-# character than what follows it, so the time is in proportion to the length all the same.
+# No group is possessive, since Python before 3.11.5 finds no match for some possessive groups. The time is proportional
+# to the length even so: what a loop matches and what follows the loop always begin with different characters.
 _QUOTED: Final = rb"""[^"'<>]*(?:(?:"[^"<]*"|'[^'<]*')[^"'<>]*)*"""
 _ONE: Final = rb"[^<]*<(?:(?![!?])" + _QUOTED + rb">|!--.*?-->|\?.*?\?>|!\[CDATA\[.*?\]\]>)"
 _MARKUP: Final = re.compile(_ONE, re.DOTALL)
-"""A whole tag, comment, instruction or section, with the text before it."""
+"""A complete tag, comment, instruction or section, with the text before it."""
 _MARKUPS: Final = re.compile(rb"(?:" + _ONE + rb")*", re.DOTALL)
 _SLICE: Final = 64 * 1024
-"""Bytes that are looked at together: for each markup that a match holds, it needs memory."""
+"""The number of bytes matched at once: a match needs memory for each markup in it."""
 _WITHIN_TAG: Final = re.compile(_QUOTED)
 _STOPS: Final = {0x22: re.compile(rb'["<]'), 0x27: re.compile(rb"['<]")}
-"""What may follow in a quoted value, by the quote: its end, or a `<`, which is a fault there."""
+"""For each quote the end of a value in it: the same quote, or a `<`, which is a fault there."""
 _SECTIONS: Final = {b"<!--": b"-->", b"<![CDATA[": b"]]>", b"<?": b"?>"}
 _LONGEST_OPENING: Final = max(map(len, _SECTIONS))
 _LESS: Final = ord("<")
@@ -29,7 +29,10 @@ _GREATER: Final = ord(">")
 
 
 class MarkupScanner:
-    """Finds the end of the first markup in a buffer that grows at its end; `restart` it when bytes were taken out."""
+    """Finds the end of the first markup in a buffer that grows at its end.
+
+    Call `restart` when bytes have been removed from the buffer.
+    """
 
     __slots__ = ("_closing", "_is_tag", "_position", "_quote")
 
@@ -37,17 +40,18 @@ class MarkupScanner:
         self.restart()
 
     def restart(self) -> None:
-        """The buffer begins with something else now, outside of any markup."""
+        """Start again at the beginning of the buffer, outside of any markup."""
         self._position = 0
-        """What is before has been looked at."""
+        """The bytes before this index have been examined."""
         self._closing: bytes | None = None
-        """What the comment, instruction, section or fault that is open ends with."""
+        """The bytes that end the open comment, instruction, section or fault."""
         self._is_tag = False
+        """Whether a tag is open."""
         self._quote = 0
-        """The quote that the open value of the open tag ends with."""
+        """The quote that ends the open value of the open tag; 0 if none is open."""
 
     def find_end(self, buffer: bytearray) -> int:
-        """Bytes of the text and the markup that `buffer` begins with; 0 as long as the markup is not complete."""
+        """Return the length in bytes of the first markup in `buffer` and the text before it; 0 if it is incomplete."""
         if not self._position:
             found = _MARKUP.match(buffer)
             if found is not None:
@@ -61,7 +65,7 @@ class MarkupScanner:
         return self._find_closing(buffer)
 
     def _find_opening(self, buffer: bytearray) -> bool:
-        """Look for the first `<` and for what begins there; False as long as that is not known."""
+        """Find the first `<`, and determine what begins there. Return False while that is unknown."""
         start = buffer.find(b"<", self._position)
         self._position = len(buffer) if start < 0 else start
         if start < 0:
@@ -81,29 +85,29 @@ class MarkupScanner:
         return True
 
     def _find_tag_end(self, buffer: bytearray) -> int:
-        """The end of the open tag; 0 if it has not come, or if this is no tag, which ends it."""
+        """Return the end of the open tag; 0 if it has not arrived, or if this turns out not to be a tag."""
         while True:
             if self._quote:
                 stop = _STOPS[self._quote].search(buffer, self._position)
-                place = len(buffer) if stop is None else stop.start()
+                index = len(buffer) if stop is None else stop.start()
             else:
                 within = _WITHIN_TAG.match(buffer, self._position)
                 assert within is not None
-                place = within.end()
-            if place == len(buffer):
-                self._position = place
+                index = within.end()
+            if index == len(buffer):
+                self._position = index
                 return 0
-            found, self._position = buffer[place], place + 1
+            found, self._position = buffer[index], index + 1
             if found == _LESS:
                 self._is_tag = False
                 self._closing = b">"
                 return 0
             if found == _GREATER:
-                return place + 1
+                return index + 1
             self._quote = 0 if self._quote else found
 
     def _find_closing(self, buffer: bytearray) -> int:
-        """The end of the open comment, instruction, section or fault; 0 if it has not come."""
+        """Return the end of the open comment, instruction, section or fault; 0 if it has not arrived."""
         closing = self._closing
         assert closing is not None
         found = buffer.find(closing, self._position)
@@ -114,13 +118,13 @@ class MarkupScanner:
 
 
 def end_of_markups(buffer: bytearray, end: int) -> int:
-    """Bytes of all the complete markups in the first `end` bytes of `buffer`, the text between them included."""
-    place = 0
+    """Return the end of the last complete markup in the first `end` bytes of `buffer`; 0 if there is none."""
+    position = 0
     while True:
-        stop = min(end, place + _SLICE)
-        found = _MARKUPS.match(buffer, place, stop)
-        if (found is None or found.end() == place) and stop < end:  # the first one is longer than a slice
-            found = _MARKUP.match(buffer, place, end)
-        if found is None or found.end() == place:
-            return place
-        place = found.end()
+        stop = min(end, position + _SLICE)
+        found = _MARKUPS.match(buffer, position, stop)
+        if (found is None or found.end() == position) and stop < end:  # the next markup is longer than a slice
+            found = _MARKUP.match(buffer, position, end)
+        if found is None or found.end() == position:
+            return position
+        position = found.end()

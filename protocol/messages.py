@@ -1,10 +1,10 @@
-"""Every packet of the protocol as a frozen value, the same for all seasons.
+"""All messages of the protocol, as frozen values that are the same for all seasons.
 
-Law: a message says what was meant, never how it is written; the written form belongs to a dialect. Requests are named
-in the imperative (what somebody asks for), events in the past (what the server tells). A field is None where the
-sender left the attribute out. They are made in C (msgspec), since every move makes some and every start defines them
-all; three that hide or do not compare a field are dataclasses. Source: the seed documents' packets and those of the
-official releases.
+Invariants: a message says what is meant, never how it is written; the written form belongs to the dialects. Requests
+are named in the imperative (join, pause), events in the past tense (joined, paused). A field is None if the sender left
+the attribute out. Most messages are msgspec structs, whose classes and instances are made in C, since every move
+creates some of them and every start of a program defines them all. Three are dataclasses, because they exclude a field
+from `repr` or from comparison. Sources: the packets in the seed documents and those of the official releases.
 """
 
 from __future__ import annotations
@@ -22,37 +22,37 @@ from spielleiter.game.api import Move, Seat, State
 
 
 class JoinRequest(Struct, frozen=True):
-    """Take a seat in any open game of this type, or in a new one."""
+    """Join any open game of this type, or a new one."""
 
     game_type: str | None = None
 
 
 class JoinRoomRequest(Struct, frozen=True):
-    """Take a free, unreserved seat in this room."""
+    """Take a free seat in this room that is not reserved."""
 
     room_id: str | None = None
 
 
 class JoinPreparedRequest(Struct, frozen=True):
-    """Take the seat that this code reserves."""
+    """Take the seat that is reserved under this code."""
 
     reservation_code: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class AuthenticateRequest:
-    """Become an administrator. `repr` hides the password, so that no log shows it."""
+    """Become an administrator. `repr` does not show the password, so that it cannot get into a log."""
 
     password: str | None = field(default=None, repr=False)
     attribute: str = "password"
-    """The attribute the password came in (`password` or `passphrase`)."""
+    """The attribute that contained the password: `password` or `passphrase`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One seat of a game to prepare. A slot without `display_name` came without one.
+    """One seat of a game to be prepared. `display_name` is None if the slot has no name.
 
-    `given` are the names of the attributes it came with, None if it never was on a wire.
+    `given` are the attributes that the slot had on the wire; None for a slot that was not read from the wire.
     """
 
     display_name: str | None
@@ -64,7 +64,10 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class PrepareRequest:
-    """Open a room with these seats; `is_paused`: do not ask for moves until resumed or stepped. `given`: see Slot."""
+    """Open a room with these seats. If `is_paused`, no move is requested until the game is resumed or stepped.
+
+    `given` are the attributes that the packet had on the wire; None for a request that was not read from the wire.
+    """
 
     game_type: str | None
     slots: tuple[Slot, ...]
@@ -73,25 +76,36 @@ class PrepareRequest:
 
 
 class ObserveRequest(Struct, frozen=True):
+    """Receive the positions and the result of this room."""
+
     room_id: str | None = None
 
 
 class PauseRequest(Struct, frozen=True):
+    """Pause the game in this room, or resume it."""
+
     room_id: str | None
     is_paused: bool
 
 
 class StepRequest(Struct, frozen=True):
+    """Let one move be made in a paused game."""
+
     room_id: str | None
     is_forced: bool = False
 
 
 class CancelRequest(Struct, frozen=True):
+    """End the game in this room."""
+
     room_id: str | None = None
 
 
 class TimeoutRequest(Struct, frozen=True):
-    """Switch one player's time limits on or off, from its next request on; `slot` is its place in the preparation."""
+    """Switch the time limits of one player on or off, from its next move request on.
+
+    `slot` is the index of the player's slot in the `PrepareRequest`.
+    """
 
     room_id: str | None
     slot: int
@@ -99,53 +113,61 @@ class TimeoutRequest(Struct, frozen=True):
 
 
 class TestModeRequest(Struct, frozen=True):
-    """Keep a score sheet of finished games, by display name."""
+    """Switch test mode on or off: in test mode the server keeps the scores of finished games, by display name."""
 
-    __test__ = False  # a packet of the protocol, not a class of tests
+    __test__ = False  # a message, which pytest must not collect as a class of tests
     is_enabled: bool
 
 
 class ScoreForPlayerRequest(Struct, frozen=True):
+    """Ask for the scores that a player has got in test mode."""
+
     display_name: str | None = None
 
 
 class StatusRequest(Struct, frozen=True):
-    """Tell what there is: rooms, connections, and how the last ones ended. An extension of this server's."""
+    """Ask for a report on the rooms and connections, and how the last ones ended. An extension of this server."""
 
 
 class CloseConnection(Struct, frozen=True):
-    """The regular goodbye, in either direction."""
+    """Announce the regular end of the connection, in either direction."""
 
 
-# -- what a room packet carries ---------------------------------------------------------------------------------------
+# -- the data of room packets -----------------------------------------------------------------------------------------
 
 
 class MoveData(Struct, frozen=True):
-    """A player's move, with the debug hints that came with it."""
+    """A player's move, with the debug hints that the player sent with it."""
 
     move: Move
     hints: tuple[str, ...] = ()
 
 
 class UnreadableData(Struct, frozen=True):
-    """Room data that was meant as a move but could not be read; `problem` says in German what exactly was wrong."""
+    """Room data that could not be read. `problem` says in German what exactly was wrong.
+
+    `class_name` is the class of the data on the wire; None if it has none.
+    """
 
     class_name: str | None
     problem: str
 
 
 class WelcomeMessage(Struct, frozen=True):
+    """Tells a player its seat."""
+
     seat: Seat
 
 
 class MoveRequest(Struct, frozen=True):
-    pass
+    """Asks a player for its move."""
 
 
 class Memento(Struct, frozen=True):
-    """A position as players and observers see it. `names` by seat, empty where the player has none.
+    """A position, as players and observers receive it.
 
-    `hints` are the last move's; the server fills them in for replays only (no client expects them).
+    `names` are the players' names in the order of the seats, empty for a player without a name. `hints` are those of
+    the last move; the server sets them only in replays, since no client expects them.
     """
 
     state: State
@@ -154,9 +176,9 @@ class Memento(Struct, frozen=True):
 
 
 class Cause(enum.Enum):
-    """Why the game ended for one player; the names are the wire's.
+    """Why the game ended for one player. The names are those on the wire.
 
-    PROCESS_VIOLATION (a move nobody had asked for) is a cause of its own in later seasons only; before, it is LEFT.
+    PROCESS_VIOLATION (a move that was not requested) is a separate cause only in later seasons; before, it was LEFT.
     """
 
     REGULAR = "REGULAR"
@@ -169,28 +191,30 @@ class Cause(enum.Enum):
 
 
 class Departure(enum.Enum):
-    """How a player came to be gone; the names are the wire's, in the seasons that tell."""
+    """How a player left the game. The names are those on the wire, in the seasons that report it."""
 
     LOST_CONNECTION = "LOST_CONNECTION"
-    """Its connection broke or ended without a word."""
+    """Its connection broke, or ended without CloseConnection."""
     RECEIVED_DISCONNECT = "RECEIVED_DISCONNECT"
-    """It said goodbye."""
+    """It sent CloseConnection."""
     PROTOCOL_ERROR = "PROTOCOL_ERROR"
-    """It sent what nobody can read."""
+    """It sent something that could not be read."""
     TIMEOUT = "TIMEOUT"
-    """It took nothing that it was sent."""
+    """It did not read what it was sent."""
     NOT_CONNECTED = "NOT_CONNECTED"
-    """It never came."""
+    """It never connected."""
     UNKNOWN = "UNKNOWN"
 
 
 class Aggregation(enum.Enum):
+    """How a part of a score is combined over several games."""
+
     SUM = "SUM"
     AVERAGE = "AVERAGE"
 
 
 class Fragment(Struct, frozen=True):
-    """What one part of a score means and how a league adds it up."""
+    """The definition of one part of a score: what it means, and how it is combined over several games."""
 
     name: str
     aggregation: Aggregation
@@ -198,7 +222,7 @@ class Fragment(Struct, frozen=True):
 
 
 class Score(Struct, frozen=True):
-    """One player's line in a result; `parts` in the order of the definition's fragments."""
+    """The score of one player in a result. `parts` has one value for each fragment of the definition, in that order."""
 
     cause: Cause
     reason: str
@@ -206,9 +230,11 @@ class Score(Struct, frozen=True):
 
 
 class Result(Struct, frozen=True):
-    """The end of a game. Everything by seat; `winners` holds nobody, one seat, or both (a draw).
+    """The result of a game.
 
-    `details`: what a game shows of a player beside the score, a value of its own; see `Dialect.player_details`.
+    `scores`, `names` and `details` are in the order of the seats. `winners` are no seat, one seat, or both (a draw).
+    `details` are what the game shows of a player beside the score, as a value of the game; see
+    `Dialect.player_details`.
     """
 
     definition: tuple[Fragment, ...]
@@ -219,13 +245,15 @@ class Result(Struct, frozen=True):
 
 
 class ErrorMessage(Struct, frozen=True):
-    """A room's word on a move it did not accept; `original` is that move's data."""
+    """Says why a move was not accepted; `original` is the data of that move."""
 
     message: str
     original: RoomData | None = None
 
 
 class Paused(Struct, frozen=True):
+    """Says whether the game is paused."""
+
     is_paused: bool
 
 
@@ -235,7 +263,7 @@ RoomData: TypeAlias = (
 
 
 class RoomMessage(Struct, frozen=True):
-    """A packet that belongs to one game. `data` is None where the sender put none in."""
+    """A packet that belongs to one game. `data` is None if the packet has none."""
 
     room_id: str | None
     data: RoomData | None
@@ -245,11 +273,13 @@ class RoomMessage(Struct, frozen=True):
 
 
 class Joined(Struct, frozen=True):
+    """The receiver has joined this room."""
+
     room_id: str | None
 
 
 class JoinedGameRoom(Struct, frozen=True):
-    """Somebody joined without a reservation; told to administrators."""
+    """A player has joined this room without a reservation; sent to administrators."""
 
     room_id: str | None
     player_count: int | None = None
@@ -257,31 +287,36 @@ class JoinedGameRoom(Struct, frozen=True):
 
 
 class Left(Struct, frozen=True):
-    """The receiver no longer belongs to the room: the game is over."""
+    """The receiver no longer belongs to this room: the game is over."""
 
     room_id: str | None
 
 
 class Prepared(Struct, frozen=True):
-    """A room was opened; a reservation code for each reserved slot, in the slots' order."""
+    """A room was opened. `reservations` has a code for each reserved slot, in the order of the slots."""
 
     room_id: str | None
     reservations: tuple[str, ...] = ()
 
 
 class Observed(Struct, frozen=True):
+    """The receiver observes this room from now on."""
+
     room_id: str | None
 
 
 class Testing(Struct, frozen=True):
-    __test__ = False  # as above
+    """Test mode has been switched on or off."""
+
+    __test__ = False  # as in TestModeRequest
     is_enabled: bool
 
 
 class PlayerScore(Struct, frozen=True):
-    """What a player has earned since test mode was switched on: a value for each fragment of its games.
+    """The scores of a player since test mode was switched on.
 
-    No tests and no values: nobody of that name has played (where the edition says so instead of refusing).
+    `number_of_tests` is the number of games, `values` has an entry for each fragment of their scores. An edition that
+    does not refuse the request for an unknown name answers it with zero games and no values.
     """
 
     display_name: str
@@ -290,19 +325,19 @@ class PlayerScore(Struct, frozen=True):
 
 
 class Status(Struct, frozen=True):
-    """The answer to a StatusRequest: an object of JSON, never empty."""
+    """The answer to a StatusRequest: a JSON object as text, never empty."""
 
     report: str
 
 
 class UnknownPacket(Struct, frozen=True):
-    """A packet with a name the dialect does not know; only ever seen as an error's original request."""
+    """A packet whose name the dialect does not know. It occurs only as the original request of an error."""
 
     tag: str
 
 
 class ErrorPacket(Struct, frozen=True):
-    """A request was refused. `original_request` is None where nothing readable had come."""
+    """A request was refused. `original_request` is None if nothing readable had arrived."""
 
     message: str
     original_request: Message | None = None

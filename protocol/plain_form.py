@@ -1,8 +1,9 @@
-"""Packets in the plain form that nearly all clients write, read without a tree.
+"""Reading packets in the plain form that nearly all clients write, without building a tree.
 
-Law: what a form reads is what the parser and the tables would have read from the same bytes. Whatever is not exactly of
-the form (another quote, a comment, an attribute more) is left to them, and so is everything that is wrong. It stands
-here because a move is most of what a server reads: the parser and the tree take several times as long for it.
+Invariants: a form reads exactly what the parser and the tables of the dialect would read from the same bytes. Anything
+that does not match the form exactly (other quotes, a comment, an additional attribute) is left to them, and so is every
+error. The reason for this module is speed: most packets that a server reads are moves, and the parser and the tree take
+several times as long for a move.
 """
 
 from __future__ import annotations
@@ -16,22 +17,25 @@ from spielleiter.protocol.limits import Limits
 from spielleiter.protocol.messages import Message
 
 PlainReader: TypeAlias = Callable[[re.Match[bytes]], Message | None]
-"""The packet's meaning; None if it has none, and the tables shall say what is wrong."""
+"""Returns the message that the packet stands for, or None if it has to be read by the tables, which report errors."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlainForm:
-    """`pattern` matches a whole packet, with white space around it; it holds no reference and only ASCII."""
+    """The plain form of one kind of packet.
+
+    `pattern` matches a whole packet, with the white space around it. A match contains only ASCII, and no references.
+    """
 
     pattern: re.Pattern[bytes]
     read: PlainReader
     depth: int
-    """How deep the packet's elements are nested, the stream's root counted."""
+    """The nesting depth of the packet's elements, including the root of the stream."""
     attributes: int
-    """The most attributes that one of its elements has."""
+    """The largest number of attributes of any of its elements."""
     children: int
-    """How many elements there are below the packet."""
+    """The number of elements below that of the packet."""
 
     def fits(self, limits: Limits) -> bool:
-        """Whether a packet of this form meets no limit but, perhaps, that of its bytes."""
+        """Return whether a packet of this form is within all `limits`, except perhaps that on its bytes."""
         return self.depth <= limits.depth and self.attributes <= limits.attributes and self.children <= limits.children

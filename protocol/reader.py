@@ -1,10 +1,11 @@
-"""Bytes to complete packets: a parser, fed so that the size of every packet is known before it is parsed.
+"""`PacketReader`: bytes to complete packets, by a parser that is fed in such pieces that each packet's size is known.
 
-Invariants: bytes go into the parser in pieces that end where a packet can end at the earliest, so the bytes of a packet
-are counted exactly and the limits hold before the memory is spent. A piece ends with a whole tag, comment, instruction
-or section, or with white space: the parser, which may put off what is incomplete (expat does from 2.6.0 on), has no
-reason to. Every refusal says what was wrong and where, and does not depend on how the bytes were cut. Memory does not
-grow with the game. Every byte is looked at a bounded number of times, however the bytes were cut.
+Invariants: the parser gets the bytes in pieces that end at the earliest possible end of a packet. So the bytes of a
+packet are counted exactly, and the limits are checked before the memory is used. A piece ends with a complete tag,
+comment, instruction or section, or with white space. The parser may defer anything incomplete (expat does from 2.6.0
+on), but nothing is. Every refusal says what was wrong and where. None of this depends on how the received bytes were
+divided, and every byte is examined a bounded number of times in any case. Memory does not grow with the length of the
+stream.
 """
 
 from __future__ import annotations
@@ -24,21 +25,21 @@ _BOM: Final = codecs.BOM_UTF8
 _BLANKS: Final = b" \t\r\n"
 _HEAD_BYTES: Final = 64
 _LEAST_BYTES: Final = 2
-"""The second byte tells UTF-16 from UTF-8 where the first one does not."""
+"""The second byte distinguishes UTF-16 from UTF-8 if the first one does not."""
 _MARK_BYTES: Final = 64
-"""So much of an end tag is enough to look for; a longer mark would only be slower to compare."""
+"""The length of the part of an end tag that is searched for. A longer part would only be slower to compare."""
 _PLAIN_START: Final = re.compile(
     rb"""[ \t\r\n]*<([A-Za-z][A-Za-z0-9]*)(?:[ \t\r\n]+[A-Za-z]+=(?:"[^"<>]*"|'[^'<>]*'))*[ \t\r\n]*>"""
 )
-"""A start tag as nearly everybody writes it; a packet that begins so cannot end before an end tag of this name."""
+"""A start tag in the most usual form. A packet that begins with one cannot end before an end tag of the same name."""
 _PLAIN_BYTES: Final = 1024
-"""So many bytes of a packet are looked at for a plain start tag, each time some arrive."""
+"""The number of bytes at the start of a packet that are searched for a plain start tag whenever bytes arrive."""
 _SHORT_BYTES: Final = 4096
-"""A packet this short is looked for as a whole."""
+"""A packet of at most this length is taken from the buffer as a whole."""
 _MOST_SKIPPED: Final = 16 * 1024
-"""After so many lines and columns that the parser has not seen it reads a packet itself: it has to be given them."""
+"""The parser must be given the lines and columns that it has not seen. After so many, it reads the packet itself."""
 _LONGEST_REMEMBERED: Final = 4096
-"""So much of a packet is kept to be shown if reading it fails by a bug."""
+"""The number of bytes of a packet that are kept, to be shown if reading it fails because of a bug."""
 _EXCERPT_BYTES: Final = 20
 _DOCTYPE: Final = b"<!DOCTYPE"
 _OPENING: Final = len(b"<!")
@@ -47,32 +48,33 @@ _UNDECLARED: Final = expat.errors.codes[expat.errors.XML_ERROR_UNDEFINED_ENTITY]
 
 
 class PacketReader:
-    """One stream's bytes in, its packets out, one at a time."""
+    """Takes the bytes of one stream, and returns its packets one at a time."""
 
     def __init__(self, limits: Limits) -> None:
         self._buffer = bytearray()
         self._scanner = MarkupScanner()
         self._spent = 0
-        """Bytes parsed since the end of the last packet."""
+        """The number of bytes parsed since the end of the last packet."""
         self._remembered = bytearray()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._is_ascii = False
-        """The piece before was: the decoder waits for nothing."""
+        """Whether the previous piece was ASCII. If so, the decoder has no incomplete character."""
         self._builder = TreeBuilder(limits)
         self._parser = new_parser(self._builder)
         self._fed = 0
-        """Bytes that the parser was given."""
+        """The number of bytes that the parser was given."""
         self._has_begun = False
+        """Whether the first `<` of the stream has been found."""
         self._is_between = False
-        """What was read last was the end of a packet, or white space behind it: the next packet begins here."""
+        """Whether the last thing read was the end of a packet, or white space after it: the next packet begins here."""
         self._skipped_lines = self._skipped_columns = 0
-        """What the parser has not seen, so that faults are found where they stand."""
+        """The lines and columns that the parser has not seen. It gets them later, so that it reports true positions."""
         self._end_mark: bytes | None = None
-        """What the end of the open packet begins with; None between packets."""
+        """The beginning of the end tag of the open packet; None between packets."""
 
     @property
     def limits(self) -> Limits:
-        """What the peer may send; may be replaced at any time, and holds from the next piece on."""
+        """What the peer may send. It may be replaced at any time; the new limits apply from the next piece on."""
         return self._builder.limits
 
     @limits.setter
@@ -81,34 +83,38 @@ class PacketReader:
 
     @property
     def is_ended(self) -> bool:
-        """The root element has been closed: nothing more will come."""
+        """Whether the root element has been closed, so that nothing more can follow."""
         return self._builder.is_over
 
     @property
     def packet_number(self) -> int:
-        """How many packets have begun."""
+        """The number of packets that have begun."""
         return self._builder.packet_number
 
     @property
     def remembered(self) -> bytes:
-        """The first bytes of the packet that is being read, to be shown if that fails by a bug."""
+        """The first bytes of the packet that is being read, to be shown if that fails because of a bug."""
         return bytes((self._remembered + self._buffer)[:_LONGEST_REMEMBERED])
 
     @property
     def has_partial_packet(self) -> bool:
-        """A packet has been begun and not been ended yet."""
+        """Whether a packet has begun and not ended yet."""
         return self._end_mark is not None or bool(self._buffer.strip(_BLANKS))
 
     def receive(self, data: bytes) -> None:
+        """Append bytes that have arrived to the buffer."""
         self._buffer += data
 
     @property
     def is_empty(self) -> bool:
-        """There is nothing to read but what is still to come."""
+        """Whether all bytes that have arrived have been read."""
         return not self._buffer
 
     def match(self, pattern: re.Pattern[bytes]) -> re.Match[bytes] | None:
-        """Where `pattern` matches the next packet, which has to begin right here; it has not been read yet."""
+        """Return the match of `pattern` at the next packet, if one begins here, without reading the packet.
+
+        Also returns None if the packet has to be read by the parser for another reason.
+        """
         if not self._is_between or not self._is_ascii or self._skipped_lines + self._skipped_columns > _MOST_SKIPPED:
             return None
         self._remembered.clear()
@@ -116,7 +122,7 @@ class PacketReader:
         return pattern.match(self._buffer, 0, min(_PLAIN_BYTES, room))
 
     def skip(self, match: re.Match[bytes]) -> None:
-        """Take the packet that `match` has found as read."""
+        """Treat the packet that `match` has found as read."""
         size = match.end()
         last_line = self._buffer.rfind(b"\n", 0, size)
         if last_line < 0:
@@ -130,9 +136,9 @@ class PacketReader:
         self._builder.packet_number += 1
 
     def next_packet(self) -> Element | None:
-        """The next complete packet, or None: more bytes are needed, or the root has been closed.
+        """Return the next complete packet; None if more bytes are needed, or if the root has been closed.
 
-        Raises RemoteProtocolError, after which the reader is of no use.
+        Raises RemoteProtocolError; the reader must not be used after that.
         """
         while not self.is_ended:
             piece = self._cut()
@@ -146,7 +152,7 @@ class PacketReader:
     # -- cutting the bytes ------------------------------------------------------------------------------------------
 
     def _cut(self) -> bytearray:
-        """Take the next piece from the buffer: it holds the end of a packet at its own end or not at all."""
+        """Take the next piece from the buffer. If it contains the end of a packet, it ends there."""
         buffer = self._buffer
         if not self._has_begun and not self._is_begun():
             return bytearray()
@@ -166,9 +172,9 @@ class PacketReader:
         return piece
 
     def _measure_plain_packet(self) -> int:
-        """Bytes of the next packet where it is short, has come whole, and begins as most do; 0 otherwise.
+        """Return the length of the next packet if it is short, complete, and has a plain start tag; otherwise 0.
 
-        It could as well be cut into smaller pieces; each one costs as much as all of them.
+        The packet could also be cut into smaller pieces, but each piece costs as much as the whole packet does.
         """
         buffer = self._buffer
         if not self._is_between or not buffer.endswith((b">", b">\n")):
@@ -179,13 +185,14 @@ class PacketReader:
         found = buffer.find(b"</" + start[1], start.end(), _SHORT_BYTES)
         size = buffer.find(b">", found, _SHORT_BYTES) + 1 if found >= 0 else 0
         if buffer.find(b"<!", 0, size) >= 0 or buffer.find(b"<?", 0, size) >= 0:
-            return 0  # what was found may stand inside of a comment
+            return 0  # the end tag that was found may be inside a comment
         return size if size <= self.limits.packet_bytes - self._spent else 0
 
     def _measure_markup(self) -> int:
-        """Bytes of the markup that comes next, or the white space that surely is between packets; 0 if none came yet.
+        """Return the length of the next markup, or of white space that is certainly between packets.
 
-        In a packet, more markup behind it is taken together, up to where the packet may end.
+        Returns 0 if the markup is incomplete. Inside a packet, the markup after the first one is included, up to the
+        point where the packet may end.
         """
         buffer, mark = self._buffer, self._end_mark
         end = self._scanner.find_end(buffer)
@@ -200,7 +207,7 @@ class PacketReader:
         return max(end, end_of_markups(buffer, min(limit or len(buffer), room)))
 
     def _is_begun(self) -> bool:
-        """Look at the first bytes of the stream; True once they are known to be the start of some XML in UTF-8."""
+        """Examine the first bytes of the stream. Return True once they are known to be the start of XML in UTF-8."""
         head = bytes(self._buffer[:_HEAD_BYTES])
         if head[:1] in {b"\xfe", b"\xff"} or b"\0" in head[:_LEAST_BYTES]:
             raise RemoteProtocolError(Refusal.ENCODING, "The stream is not UTF-8; it looks like UTF-16 or UTF-32")
@@ -216,7 +223,7 @@ class PacketReader:
         return True
 
     def _drop_blanks(self) -> None:
-        """Drop what stands before the first `<`: blanks before an XML declaration are a fault, but a common one."""
+        """Drop everything before the first `<`: blanks before an XML declaration are an error, but a common one."""
         buffer = self._buffer
         size = len(buffer) - len(buffer.removeprefix(_BOM).lstrip(_BLANKS))
         del buffer[:size]
@@ -247,7 +254,7 @@ class PacketReader:
         return None
 
     def _decode(self, piece: bytearray) -> bytes:
-        """As UTF-8, whatever comes; ASCII needs no decoder, unless one waits for the rest of a character."""
+        """Return `piece` as valid UTF-8. ASCII needs no decoder, unless the decoder has an incomplete character."""
         was_ascii, self._is_ascii = self._is_ascii, piece.isascii()
         return bytes(piece) if was_ascii and self._is_ascii else self._decoder.decode(piece).encode()
 
@@ -259,10 +266,10 @@ class PacketReader:
     # -- refusing ---------------------------------------------------------------------------------------------------
 
     def _malformed(self, error: expat.ExpatError, data: bytes) -> RemoteProtocolError:
-        """What the parser says of the piece it could not read."""
+        """Return the error for the piece `data` that the parser could not read."""
         builder = self._builder
-        place = len(data) - (self._fed - self._parser.ErrorByteIndex)
-        if _DOCTYPE in data[max(0, place - _OPENING) : place + len(_DOCTYPE)].upper():
+        index = len(data) - (self._fed - self._parser.ErrorByteIndex)
+        if _DOCTYPE in data[max(0, index - _OPENING) : index + len(_DOCTYPE)].upper():
             builder.refuse_doctype()
         number = builder.packet_number + (builder.packet_tag is None)
         where = f"packet {number}, line {error.lineno}, column {error.offset + 1}"
@@ -270,8 +277,8 @@ class PacketReader:
         if error.code == _MISMATCH:
             what += f"; the element that has to end first is <{quote(builder.open_tag or '')}>"
         else:
-            # up to the end of the markup: how much follows in this piece depends on what had arrived
-            found, bracket, _ = data[place : place + _EXCERPT_BYTES].partition(b">")
+            # only up to the end of the markup: how much follows in this piece depends on what had arrived
+            found, bracket, _ = data[index : index + _EXCERPT_BYTES].partition(b">")
             what += f" at {''.join((found + bracket).decode('utf-8', 'replace').splitlines()[:1])!r}"
         if error.code == _UNDECLARED:
             explanation = f"{what} ({where}); only &amp; &lt; &gt; &quot; &apos; and numbers such as &#228; are known"

@@ -1,22 +1,20 @@
-"""Values out of parsed elements, and what happens to what nobody asked for.
+"""Reading values from parsed elements, and dealing with unknown ones.
 
-Law: a value that is not there or cannot be read raises UnreadableError, which says in German exactly which element and
-attribute was wrong and what is allowed (such texts end up in a game's result, beside the official German ones).
-Unknown children are noted and skipped, or, in a strict dialect, unreadable; unknown attributes are never looked at.
+Invariants: a value that is missing or cannot be read raises UnreadableError. Its text says in German exactly which
+element and attribute is wrong and what is allowed; such texts become part of a game's result, beside the German ones of
+the official server. Unknown children are noted and skipped; in a strict dialect they are an error. Unknown attributes
+are ignored.
 """
 
 from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar, overload
+from typing import Final, Protocol, TypeVar, overload
 
 from spielleiter.protocol.messages import Message
-
-if TYPE_CHECKING:
-    from spielleiter.protocol.dialect import Dialect
 
 _E = TypeVar("_E", bound=enum.Enum)
 
@@ -27,7 +25,7 @@ _LONGEST_QUOTE: Final = 60
 
 
 class Element(Protocol):
-    """What a parsed element is asked for; those of `xml.etree` satisfy it, and lxml's."""
+    """The interface of a parsed element that is used here. The elements of `xml.etree` and of lxml have it."""
 
     @property
     def tag(self) -> str: ...
@@ -49,7 +47,10 @@ class Element(Protocol):
 
 
 class UnreadableError(Exception):
-    """Something in a packet could not be read; `original` is the packet as far as it was understood."""
+    """Something in a packet could not be read.
+
+    `problem` says what, in German. `original` is the packet as far as it was understood.
+    """
 
     def __init__(self, problem: str, original: Message | None = None) -> None:
         super().__init__(problem)
@@ -57,65 +58,29 @@ class UnreadableError(Exception):
         self.original = original
 
 
-class Reading:
-    """The reading of one packet: its dialect, and where to note what was skipped."""
-
-    __slots__ = ("_note", "dialect")
-
-    def __init__(self, dialect: Dialect, note: Callable[[str], None]) -> None:
-        self.dialect = dialect
-        self._note = note
-
-    def in_dialect(self, dialect: Dialect) -> Reading:
-        """The reading of the same packet in another dialect."""
-        return Reading(dialect, self._note)
-
-    def skip(self, child: Element, parent: Element) -> None:
-        """Pass over a child that means nothing here. Raises UnreadableError in a strict dialect."""
-        text = f"<{quote(child.tag)}> in <{quote(parent.tag)}>"
-        if self.dialect.is_strict:
-            raise UnreadableError(f"unbekanntes Element {text}")
-        self._note(text)
-
-    def skip_children(self, element: Element) -> None:
-        """Pass over all children of an element that should have none."""
-        for child in element:
-            self.skip(child, element)
-
-    def children(self, element: Element, *tags: str) -> dict[str, Element]:
-        """The first child of each of these names; all others are skipped."""
-        found: dict[str, Element] = {}
-        for child in element:
-            tag = child.tag
-            if tag in tags and tag not in found:
-                found[tag] = child
-            else:
-                self.skip(child, element)
-        return found
-
-
 def quote(text: str) -> str:
-    """`text`, cut to a length that fits into a message."""
+    """Return `text`, shortened to a length that fits into a message."""
     return text if len(text) <= _LONGEST_QUOTE else f"{text[:_LONGEST_QUOTE]}…"
 
 
 def read_boolean(element: Element, name: str, *, default: bool) -> bool:
-    """`true` in any case is true, everything else false."""
+    """Return the boolean attribute `name`, or `default` if it is missing; see `is_true`."""
     value = element.get(name)
     return default if value is None else is_true(value)
 
 
 def is_true(text: str) -> bool:
+    """Return whether `text` means true: `true` in upper or lower case does, everything else means false."""
     return text.strip().lower() == "true"
 
 
 def read_text(element: Element) -> str:
-    """The text of an element without white space around it."""
+    """Return the text of an element without the white space around it."""
     return (element.text or "").strip()
 
 
 def read_enum(element: Element, name: str, values: dict[str, _E]) -> _E:
-    """An attribute that names one of `values`, written exactly so."""
+    """Return the one of `values` that the attribute `name` names exactly. Raises UnreadableError."""
     text = element.get(name)
     if text is None:
         raise UnreadableError(f"im Element {element.tag} fehlt das Attribut {name}; {allowed(values)}")
@@ -126,7 +91,7 @@ def read_enum(element: Element, name: str, values: dict[str, _E]) -> _E:
 
 
 def read_enum_text(element: Element, values: dict[str, _E]) -> _E:
-    """An element whose text names one of `values`."""
+    """Return the one of `values` that the text of an element names exactly. Raises UnreadableError."""
     text = read_text(element)
     value = values.get(text)
     if value is None:
@@ -135,7 +100,7 @@ def read_enum_text(element: Element, values: dict[str, _E]) -> _E:
 
 
 def read_integer(element: Element, name: str) -> int:
-    """An attribute that is a whole number of 32 bits."""
+    """Return the attribute `name` as a signed integer of 32 bits. Raises UnreadableError."""
     text = element.get(name)
     if text is None:
         raise UnreadableError(f"im Element {element.tag} fehlt das Attribut {name} (eine ganze Zahl)")
@@ -143,12 +108,13 @@ def read_integer(element: Element, name: str) -> int:
 
 
 def read_integer_text(element: Element) -> int:
-    """An element whose text is a whole number of 32 bits."""
+    """Return the text of an element as a signed integer of 32 bits. Raises UnreadableError."""
     text = read_text(element)
     return parse_integer(text, f'"{quote(text)}" im Element {element.tag}')
 
 
 def parse_integer(text: str, where: str) -> int:
+    """Return `text` as a signed integer of 32 bits. Raises UnreadableError, whose text names `where`."""
     match = _INTEGER.fullmatch(text)
     if match is None:
         raise UnreadableError(f"{where} ist keine ganze Zahl")
@@ -159,7 +125,7 @@ def parse_integer(text: str, where: str) -> int:
 
 
 def read_decimal_text(element: Element) -> Decimal:
-    """An element whose text is a finite decimal number."""
+    """Return the text of an element as a finite decimal number. Raises UnreadableError."""
     text = read_text(element)
     try:
         value = Decimal(text)
@@ -171,4 +137,5 @@ def read_decimal_text(element: Element) -> Decimal:
 
 
 def allowed(names: Iterable[str]) -> str:
+    """Return the end of an error's text that lists the allowed `names`."""
     return f"erlaubt: {', '.join(names)}"

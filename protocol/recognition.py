@@ -1,12 +1,13 @@
-"""Which season a room plays, found out from what the server sends.
+"""Recognising the edition of a room from what the server sends.
 
-Seasons share most packets but write positions and results differently. A `Recogniser` reads such a packet with every
-dialect it was given and writes it again; the dialect whose own words are nearest to what came is the room's. So a new
-season is recognised without an entry in any table, and a server that adds an attribute or an element still is.
+Seasons share most packets, but write positions and results differently. A `Recogniser` reads such a packet with every
+dialect that it was given, and writes it again. The dialect whose result is nearest to the packet received is that of
+the room. So a new season is recognised without an entry in any table, and a season is recognised even if the server
+adds an attribute or an element.
 
-Invariants: a room is recognised once, from a position or a result, and then read and written in that dialect alone.
-Before that, data is read by the nearest dialect and settles nothing. Packets outside of rooms are written in the
-first dialect's form.
+Invariants: a room is recognised once, from a position or a result, and from then on read and written in that dialect
+only. Before that, data is read by the nearest dialect without deciding anything. Packets outside rooms are written in
+the form of the first dialect.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final, cast
 
-from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.dialect import Dialect, Reading
 from spielleiter.protocol.errors import LocalProtocolError
 from spielleiter.protocol.messages import CloseConnection, Memento, Message, Result, RoomMessage, UnreadableData
-from spielleiter.protocol.reading import Element, Reading, UnreadableError
+from spielleiter.protocol.reading import Element, UnreadableError
 from spielleiter.protocol.tree import parse_element
 from spielleiter.protocol.writer import Body, typed_element
 
@@ -27,9 +28,10 @@ _INDENT: Final = "\n"
 
 
 class Recogniser:
-    """For one connection of a client: `dialect` is what the connection speaks.
+    """Recognises the dialects of the rooms on one connection of a client.
 
-    `dialects`: those the server may use, at least one. The first of equally near ones is taken.
+    `dialects` are those that the server may use, at least one; of equally near ones the first is taken. The attribute
+    `dialect` is the one to be used for the connection: it reads and writes each room in the room's own dialect.
     """
 
     def __init__(self, dialects: Sequence[Dialect]) -> None:
@@ -41,16 +43,16 @@ class Recogniser:
         rooms = {tag: self._read_room for tag, reader in readers.items() if reader is readers[_ROOM]}
         self.dialect: Final = own.evolve(
             readers={**readers, **own.readers, **rooms},
-            writers={RoomMessage: self._write_room, CloseConnection: self._write_goodbye},
+            writers={RoomMessage: self._write_room, CloseConnection: self._write_close},
         )
 
     def of_room(self, room_id: str | None) -> Dialect | None:
-        """The dialect of this room; None while nothing has been read that tells."""
+        """Return the dialect of this room; None as long as it has not been recognised."""
         return self._chosen.get(room_id)
 
     @property
     def has_recognised(self) -> bool:
-        """Whether anything has been read that tells a room's dialect."""
+        """Whether the dialect of any room has been recognised."""
         return bool(self._chosen)
 
     def _read_room(self, packet: Element, reading: Reading) -> Message:
@@ -77,34 +79,34 @@ class Recogniser:
     def _write_room(self, message: RoomMessage, _dialect: Dialect, indent: str) -> Body:
         return self._chosen.get(message.room_id, self._dialects[0]).body(message, indent)
 
-    def _write_goodbye(self, message: CloseConnection, _dialect: Dialect, indent: str) -> Body:
-        """In the words of the room that was recognised last: a player of a strict season has to use them."""
+    def _write_close(self, message: CloseConnection, _dialect: Dialect, indent: str) -> Body:
+        """Write it in the dialect of the room that was recognised last, as a strict season requires."""
         return self._latest.body(message, indent)
 
 
 def _read(packet: Element, reading: Reading, dialect: Dialect) -> RoomMessage:
-    """Raises UnreadableError in a strict dialect."""
+    """Read a room packet in `dialect`. Raises UnreadableError if the dialect is strict."""
     return cast("RoomMessage", dialect.readers[_ROOM](packet, reading.in_dialect(dialect)))
 
 
 def _distance(packet: Element, message: RoomMessage, dialect: Dialect) -> int:
-    """In how many elements `packet` differs from what `dialect` makes of it.
+    """Return the number of elements in which `packet` differs from `message` as `dialect` writes it.
 
-    Raises UnreadableError or LocalProtocolError where it has no words for it.
+    Raises UnreadableError or LocalProtocolError if the dialect cannot read or write it.
     """
     if message.data is None:
         return 0
     if isinstance(message.data, UnreadableData):
         raise UnreadableError(message.data.problem)
     written = parse_element(typed_element(_INDENT, "data", dialect.data_body(message.data, _INDENT)))
-    came = next(child for child in packet if child.tag == "data")
-    difference = Counter(_elements(came))
+    received = next(child for child in packet if child.tag == "data")
+    difference = Counter(_elements(received))
     difference.subtract(_elements(written))
     return sum(map(abs, difference.values()))
 
 
 def _elements(element: Element, path: str = "") -> Iterator[tuple[str, tuple[tuple[str, str], ...], str]]:
-    """Every element with its place, its attributes and its text; the order of neighbours does not matter."""
+    """Yield every element as its path, its attributes and its text. The order of siblings does not matter."""
     path = f"{path}/{element.tag}"
     yield path, tuple(sorted(element.items())), (element.text or "").strip()
     for child in element:

@@ -1,7 +1,8 @@
-"""The packets of one room, written by somebody who remembers.
+"""`RoomWriter`: encoding the packets of one room faster, by keeping what was written before.
 
-Law: the bytes are those of `Dialect.encode`, whatever was written before. What is the same in every packet of the room
-is written once, and a position costs what has changed since the last one. One writer serves one room and one thread.
+Invariants: the bytes are always those of `Dialect.encode`, whatever was written before. The parts that are the same in
+every packet of the room are written once, and the cost of a position depends on what has changed since the last one. A
+writer is used for one room and in one thread.
 """
 
 from __future__ import annotations
@@ -12,7 +13,16 @@ from spielleiter.protocol.writer import Body
 
 
 class RoomWriter:
-    """Encodes what is said in a room, each packet on a line of its own that begins with `indent`."""
+    """Encodes the packets of the room `room_id` in `dialect`. Each packet begins with `indent`, a line feed and blanks.
+
+    >>> from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+    >>> from spielleiter.protocol.messages import Paused
+    >>> print(RoomWriter(BLOKUS_2021_R3, "a4b1").encode(Paused(True)).decode())
+    <BLANKLINE>
+      <room roomId="a4b1">
+        <data class="paused" paused="true"/>
+      </room>
+    """
 
     __slots__ = ("_frames", "_indent", "_inner", "_room_id", "_writers", "dialect")
 
@@ -27,10 +37,10 @@ class RoomWriter:
             if isinstance(writer, RememberingWriter)
         }
         self._frames: dict[str, tuple[str, str]] = {}
-        """By class of the data: what stands before its children, and what behind them."""
+        """For each class of data the text before its children, and the text after them."""
 
     def encode(self, data: RoomData) -> bytes:
-        """One packet. Raises LocalProtocolError for data this dialect has no packet for."""
+        """Return one packet in UTF-8. Raises LocalProtocolError for data that this dialect cannot write."""
         writer = self._writers.get(type(data))
         if writer is None:
             return self.dialect.encode(RoomMessage(self._room_id, data), self._indent)
@@ -41,7 +51,7 @@ class RoomWriter:
         return f"{frame[0]}{body.children}{frame[1]}".encode()
 
     def _frame(self, data: RoomData, body: Body) -> tuple[str, str]:
-        """Taken from the packet as the dialect writes it."""
+        """Return the text before and after the children of `body`, taken from the packet as the dialect writes it."""
         packet = self.dialect.encode(RoomMessage(self._room_id, data), self._indent).decode()
         head, _, tail = packet.rpartition(body.children)
         return head, tail

@@ -1,8 +1,8 @@
-"""Every sentence of the official server that a client can see, byte for byte.
+"""`Texts`: every sentence of the official server that a client can see, byte for byte.
 
-Law: a `Texts` is a value made of values and functions; a season that says something else replaces that field. Where
-the official server says nothing (what it answers with silence), the sentence is ours and in its style. Sources: the
-recorded packets; the classes' `toString` in release 21.4.0 for what no recording shows.
+Invariants: a `Texts` is a value that consists of values and functions; a season with another text replaces that field.
+Where the official server sends no text (because it does not answer), the text is this project's own, in the same style.
+Sources: the recorded packets and, for texts that no recording shows, the `toString` methods of release 21.4.0.
 """
 
 from __future__ import annotations
@@ -68,67 +68,74 @@ _JAVA_NAMES: Final[dict[type, str]] = {
     Prepared: "sc.protocol.responses.GamePreparedResponse",
     Testing: "sc.protocol.responses.TestModeResponse",
 }
-"""The packets which only a server sends, by the name of their class in the official server."""
+"""The packets that only a server sends, with the names of their classes in the official server."""
 
 
 @dataclass(frozen=True, slots=True)
 class MoveRefusal:
-    """Everything that is said about one move that was not accepted."""
+    """All texts about one move that was not accepted."""
 
     reason: str
-    """In the score of the player who sent it, if it costs the game."""
+    """The reason in the score of the player who sent the move, if it loses the game by it."""
     error: str
-    """The room's error, to that player."""
+    """The text of the room's error for that player."""
     observer_error: str
-    """The room's error, to the observers."""
+    """The text of the room's error for the observers."""
     packet: str | None
-    """The errorpacket behind the room's error; None: none follows."""
+    """The text of the errorpacket that follows the room's error; None if there is none."""
     shown: RoomData | None
-    """What the room's error repeats of it."""
+    """The part of the refused data that the room's error repeats."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Texts:
-    """What one edition says. Names of players appear in brackets behind their team."""
+    """The texts of one edition. A player is named by its team, followed by its name in brackets.
+
+    The fields that are functions return a text. The docstrings below them name their arguments, in order.
+    """
 
     mistake_texts: Mapping[Mistake, str]
     describe_move: Callable[[Move | None], str]
     describe_data: Callable[[RoomData | None], str]
     describe_request: Callable[[Message], str]
 
-    # a whole refusal at once
+    # all texts of a refused move
     illegal: Callable[[str, Mistake, Move, State], MoveRefusal]
-    """player's name, mistake, move, position in which it was sent"""
+    """The player's name, the mistake, the move, and the position in which it was sent."""
     unreadable: Callable[[str, UnreadableData], MoveRefusal]
-    """player's name, what was sent"""
+    """The player's name, and the data that it sent."""
     out_of_turn: Callable[[Seat | None, Seat, Seat, tuple[str, str], RoomData], MoveRefusal]
-    """whose move was awaited (None: nobody's), whose turn it is, who sent one, names by seat, what was sent"""
+    """The seat whose move was requested (None: no move was), the seat on turn, the seat of the sender, the names in the
+    order of the seats, and the data that was sent."""
 
-    # reasons, in a result's scores
+    # reasons in the scores of a result
     regular_reason: Callable[[Outcome], str]
-    """of a game that was played to its end"""
+    """The outcome of a game that was played to its end."""
     departure_reason: Callable[[Departure], str]
     soft_timeout_reason: Callable[[float], str]
-    """limit in seconds → reason"""
+    """The limit in seconds."""
     hard_timeout_reason: Callable[[float], str]
+    """The limit in seconds."""
 
     # messages of an errorpacket
     non_move: Callable[[RoomMessage], str]
+    """The room packet of a player that contains no move."""
     not_member: Callable[[str | None], str]
-    """room id"""
+    """The room id."""
     room_full: Callable[[str | None], str]
-    """room id"""
+    """The room id."""
     unknown_room: Callable[[str | None], str]
-    """room id"""
+    """The room id."""
     unknown_reservation: str
     unknown_player: Callable[[str | None], str]
-    """display name nobody has played under"""
+    """A display name under which no player has played."""
     unknown_game_type: Callable[[str | None, Sequence[str]], str]
-    """what was asked for, what there is"""
+    """The gameType that was asked for, and the known ones."""
     wrong_password: str
     unauthenticated: Callable[[Message], str]
+    """A request that only an administrator may send."""
     server_packet: Callable[[Message], str]
-    """a packet which only a server sends"""
+    """A packet that only a server sends."""
 
 
 def release_texts(
@@ -140,10 +147,11 @@ def release_texts(
     before_move: str = "bei Zug",
     move_request_name: str = "sc.framework.plugins.protocol.MoveRequest",
 ) -> Texts:
-    """The official server's sentences, for a game whose moves and mistakes are described so.
+    """Return the official server's texts, for a game whose mistakes and moves are described as the arguments say.
 
-    The official rules forget the move when they report one of `mistakes_without_move`; `team_names` by seat;
-    `before_move` stands before the move in a reason.
+    The official rules do not mention the move when they report one of `mistakes_without_move`. `team_names` are in the
+    order of the seats. `before_move` is written before the move in a reason, and `move_request_name` is the class name
+    of a move request.
     """
 
     def describe_player(seat: Seat | None, names: tuple[str, str]) -> str:
@@ -249,41 +257,47 @@ def release_texts(
 
 
 def _java_name(kind: type) -> str:
-    """A packet that this server does not answer in the edition spoken has no name there."""
+    """Return the class name of a packet; packets that the official server does not have keep their Python name."""
     return _JAVA_NAMES.get(kind, kind.__name__)
 
 
 def invalid_move_error(name: str, what: str) -> str:
-    """What a player is told of its own move."""
+    """Return the text about an invalid move for the player `name` who sent it; `what` says what is wrong."""
     return f"Ungueltiger Zug von '{name}'.\n{what}"
 
 
 def invalid_move_packet(what: str) -> str:
-    """What stands in the errorpacket behind it."""
+    """Return the text of the errorpacket about an invalid move."""
     return f"{_EXCEPTIONS}.GameLogicException: {what}"
 
 
 def unreadable_reason(problem: str) -> str:
+    """Return the reason for the loss of a player whose move could not be read."""
     return f"{_INVALID_FORMAT}: {problem}"
 
 
 def timeout_reason(seconds: float) -> str:
+    """Return the reason for the loss of a player who has exceeded a limit of `seconds`."""
     return f"Der Spieler hat innerhalb von {german_seconds(seconds)} Sekunden nach Aufforderung keinen Zug gesendet"
 
 
 def german_seconds(seconds: float) -> str:
-    """A time limit as a German number: `2`, `2,5`."""
+    """Return a time limit as a German number.
+
+    >>> german_seconds(2.0), german_seconds(2.5)
+    ('2', '2,5')
+    """
     return f"{seconds:.3f}".rstrip("0").rstrip(".").replace(".", ",")
 
 
 def describe_request(request: Message) -> str:
-    """A request as the official server's `toString` gives it."""
+    """Return the description of a request that `toString` returns in the official server."""
     name, fields = _REQUEST_DESCRIPTIONS[type(request)](request)
     return f"{name}({', '.join(f'{key}={_text(value)}' for key, value in fields.items())})"
 
 
 def _text(value: object) -> str:
-    """A value as Java writes it."""
+    """Return a value as Java writes it."""
     if value is None:
         return "null"
     return str(value).lower() if isinstance(value, bool) else str(value)
@@ -303,7 +317,7 @@ def _prepare(request: PrepareRequest) -> tuple[str, dict[str, object]]:
 
 
 _REQUEST_DESCRIPTIONS: Final[dict[type, Callable[[Any], tuple[str, dict[str, object]]]]] = {
-    AuthenticateRequest: lambda _: ("AuthenticateRequest", {}),  # a password is nobody's business
+    AuthenticateRequest: lambda _: ("AuthenticateRequest", {}),  # without the password, which must stay secret
     CancelRequest: lambda request: ("CancelRequest", {"roomId": request.room_id}),
     JoinRequest: lambda request: ("JoinGameRequest", {"gameType": request.game_type}),
     JoinPreparedRequest: lambda request: ("JoinPreparedRoomRequest", {"reservationCode": request.reservation_code}),

@@ -1,16 +1,17 @@
-"""XML text in, elements out: expat's handlers, with a limit for each thing that a sender can make many of.
+"""`TreeBuilder`: elements from XML text, by handlers for expat that check the limits.
 
-Invariants: a limit is checked in the handler, before more is parsed. A finished element is referred to by nobody but
-the caller. Whatever a parser has stored is freed with it, names included, and a parser serves one stream. (libxml2,
-which lxml wraps, keeps every name of every stream in one dictionary until the process ends.) Names are taken as they
-were written: prefixes and name spaces have no meaning in this protocol.
+Invariants: a limit is checked in the handler, before anything more is parsed. Nothing but the caller refers to a
+finished element. A parser is used for one stream, and everything that it has stored is freed with it, including the
+names. (libxml2, which lxml wraps, keeps every name of every stream in one dictionary until the process ends.) Names are
+taken as they are written: prefixes and namespaces have no meaning in this protocol.
 """
 
 from __future__ import annotations
 
 from typing import Final, NoReturn
 
-# The warning is about document types (entities that grow, files that are read); these are refused at their first byte.
+# ruff's warning about these modules concerns document types (expanding entities, external files), which are refused at
+# their first byte.
 from xml.etree.ElementTree import Element as TreeElement
 from xml.parsers import expat
 
@@ -20,58 +21,59 @@ from spielleiter.protocol.reading import Element, quote
 
 _PACKET_DEPTH: Final = 2
 _TEXT_BYTES: Final = 1024
-"""The handler is called once for so much text, not for every line; each parser has a buffer of this size."""
+"""The size of a parser's text buffer: its handler is called once for so much text, instead of for every line."""
 _UTF8_NAMES: Final = frozenset({"utf-8", "utf8"})
 _VERSIONS: Final = "1."
 
 
 class TreeBuilder:
-    """Builds one packet after the other from the calls of a parser, and refuses what passes `limits`.
+    """Builds one packet after another from the calls of a parser, and refuses anything that exceeds `limits`.
 
-    It does not refer to the parser, whose handlers refer to it: both are freed by counting references.
+    The handlers of the parser refer to the builder, but the builder does not refer to the parser. So reference counting
+    frees both.
     """
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        """May be replaced at any time."""
+        """It may be replaced at any time."""
         self.packet_number = 0
-        """How many packets have begun."""
+        """The number of packets that have begun."""
         self.depth = 0
-        """Elements that are open, the root included."""
+        """The number of open elements, including the root."""
         self.is_over = False
-        """The root has been closed."""
+        """Whether the root has been closed."""
         self.names: dict[str, str] = {}
-        """Every name of an element or attribute so far: the parser keeps each string once, in here."""
+        """All names of elements and attributes so far. The parser stores each string once, in this dictionary."""
         self._names_checked = 0
         self._children = 0
         self._root_tag: str | None = None
         self._open: list[TreeElement] = []
-        """The open packet and its open descendants."""
+        """The open packet, followed by its open descendants."""
         self._finished: TreeElement | None = None
 
     @property
     def open_tag(self) -> str | None:
-        """The innermost open element."""
+        """The tag of the innermost open element."""
         return self._open[-1].tag if self._open else self._root_tag
 
     @property
     def packet_tag(self) -> str | None:
-        """The packet that has begun and not ended."""
+        """The tag of the open packet; None between packets."""
         return self._open[0].tag if self._open else None
 
     def take(self) -> Element | None:
-        """The packet that has ended since the last call."""
+        """Return the packet that has ended since the last call; None if there is none."""
         packet, self._finished = self._finished, None
         return packet
 
     def refusal(self, refusal: Refusal, what: str) -> RemoteProtocolError:
-        """The error that says `what` of the packet that is open or comes next."""
+        """Return the error whose text says `what` about the open packet or, between packets, the next one."""
         return RemoteProtocolError(refusal, f"Packet {self.packet_number + (not self._open)} {what}")
 
     # -- handlers of the parser -------------------------------------------------------------------------------------
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
-        """A start tag. Raises RemoteProtocolError."""
+        """Handle a start tag. Raises RemoteProtocolError."""
         self.depth = depth = self.depth + 1
         limits = self.limits
         node = TreeElement(tag, attributes)
@@ -96,7 +98,7 @@ class TreeBuilder:
             self._check_names(tag, attributes)
 
     def end(self, _tag: str) -> None:
-        """An end tag; the parser has checked that it is the right one."""
+        """Handle an end tag. The parser has already checked that it is the right one."""
         self.depth -= 1
         if self._open:
             node = self._open.pop()
@@ -106,18 +108,18 @@ class TreeBuilder:
             self.is_over = True
 
     def text(self, text: str) -> None:
-        """Text; only what stands before an element's first child is kept."""
+        """Handle text. Only the text before an element's first child is kept."""
         if self._open:
             node = self._open[-1]
             if not len(node):
                 node.text = text if node.text is None else node.text + text
 
     def refuse_doctype(self, *_what: object) -> NoReturn:
-        """A document type. Raises RemoteProtocolError."""
+        """Refuse a document type. Raises RemoteProtocolError."""
         raise RemoteProtocolError(Refusal.DOCTYPE, "The stream contains a DOCTYPE; document types are not allowed")
 
     def check_declaration(self, version: str, encoding: str | None, _standalone: int) -> None:
-        """The XML declaration. Raises RemoteProtocolError."""
+        """Check the XML declaration. Raises RemoteProtocolError."""
         if encoding is not None and encoding.lower() not in _UTF8_NAMES:
             explanation = f"The stream declares the encoding {quote(encoding)!r}; only UTF-8 is understood"
             raise RemoteProtocolError(Refusal.ENCODING, explanation)
@@ -137,9 +139,9 @@ class TreeBuilder:
 
 
 def new_parser(builder: TreeBuilder) -> expat.XMLParserType:
-    """A parser of UTF-8 that calls `builder`, for one stream."""
+    """Return a parser of UTF-8 for one stream, which calls `builder`."""
     parser = expat.ParserCreate("utf-8", None, builder.names)
-    # Without this, newer releases of expat hold the end of a packet back until more comes. Older ones do not know it.
+    # Otherwise newer releases of expat defer the end of a packet until more bytes arrive. Older ones lack the method.
     getattr(parser, "SetReparseDeferralEnabled", bool)(False)
     parser.buffer_size = _TEXT_BYTES
     parser.buffer_text = True
@@ -152,7 +154,7 @@ def new_parser(builder: TreeBuilder) -> expat.XMLParserType:
 
 
 def parse_element(text: str) -> Element:
-    """The only element of `text`, which this program has written."""
+    """Return the only element in `text`, which must be XML written by this program."""
     builder = TreeBuilder(FROM_SERVER)
     new_parser(builder).Parse(f"<protocol>{text}")
     element = builder.take()

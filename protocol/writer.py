@@ -1,8 +1,9 @@
-"""Text of XML elements, built as strings: the form the official server gives its packets.
+"""Writing XML elements as strings, in the form that the official server uses.
 
-Law: `indent` is a line feed and blanks, written before every tag that stands on a line of its own; nothing follows the
-last tag. Escapes are those of the official server: the five named ones everywhere, tab and line feed in attributes,
-carriage return everywhere. A character that XML cannot carry becomes U+FFFD: what is written is always well-formed.
+Invariants: `indent` is a line feed and blanks. It is written before every tag that is on a line of its own; nothing
+follows the last tag. The same characters are escaped as by the official server: the five with names and carriage return
+everywhere, tab and line feed in attributes. A character that XML does not allow becomes U+FFFD, so the result is always
+well-formed.
 """
 
 from __future__ import annotations
@@ -27,39 +28,46 @@ _REPLACEMENT: Final = "\ufffd"
 
 
 class Body(NamedTuple):
-    """What a message becomes, before it is known under which tag it stands."""
+    """A written message without its tag, which depends on where the message is written."""
 
     name: str
-    """The tag of a packet, or the class of a room's data."""
+    """The tag of a packet, or the class of the data of a room packet."""
     attributes: str = ""
-    """Written attributes, each with a blank before it."""
+    """The attributes as XML, each after a blank."""
     children: str = ""
-    """Written children, each with its indent before it."""
+    """The children as XML, each after its indent."""
     has_end_tag: bool = False
-    """An end tag is written even where there are no children."""
+    """Whether there is an end tag even if there are no children."""
 
 
 def escape_text(text: str) -> str:
-    """`text` as the content of an element."""
+    """Return `text` as the content of an element."""
     return _SPECIAL.sub(_reference, text)
 
 
 def escape_attribute(value: str) -> str:
-    """`value` as it stands between the quotes of an attribute."""
+    """Return `value` as it is written between the quotes of an attribute."""
     return _SPECIAL_IN_ATTRIBUTE.sub(_reference, value)
 
 
 def attribute(name: str, value: str | None) -> str:
-    """` name="value"`, or nothing for None."""
+    """Return ` name="value"` with the value escaped, or an empty string if the value is None.
+
+    >>> attribute("displayName", "Anna & Bo")
+    ' displayName="Anna &amp; Bo"'
+    """
     return "" if value is None else f' {name}="{escape_attribute(value)}"'
 
 
 def boolean(*, value: bool) -> str:
+    """Return a boolean as it is written in XML."""
     return "true" if value else "false"
 
 
 def element(indent: str, tag: str, attributes: str = "", children: str = "", *, has_end_tag: bool = False) -> str:
-    """An element with its children on lines of their own; without children it closes itself, or has its end tag.
+    """Return an element with its children, and with its end tag on a line of its own.
+
+    Without children it is an empty-element tag or, if `has_end_tag`, has an end tag all the same.
 
     >>> element("", "left", attribute("roomId", "a<b"))
     '<left roomId="a&lt;b"/>'
@@ -70,12 +78,12 @@ def element(indent: str, tag: str, attributes: str = "", children: str = "", *, 
 
 
 def typed_element(indent: str, tag: str, body: Body) -> str:
-    """A body under another tag: its own name becomes the class."""
+    """Return the element `tag` with the content of `body`, whose name becomes the attribute `class`."""
     return element(indent, tag, attribute("class", body.name or None) + body.attributes, body.children)
 
 
 def leaf(indent: str, tag: str, text: str, attributes: str = "") -> str:
-    """An element with nothing but text in it."""
+    """Return an element that contains only `text`; `attributes` are already XML."""
     return f"{indent}<{tag}{attributes}>{escape_text(text)}</{tag}>"
 
 

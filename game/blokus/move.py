@@ -1,7 +1,6 @@
-"""Moves of Blokus and the rules they can break.
+"""Moves of Blokus, and the rules that they can break.
 
-Law: a move is a value and says nothing about being legal; x and y are any integers, the upper left corner of the
-piece's bounding box after turning.
+Invariants: a move is a value, legal or not. Its x and y may be any integers.
 """
 
 from __future__ import annotations
@@ -15,7 +14,15 @@ from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
 
 @dataclass(frozen=True, slots=True)
 class SetMove:
-    """Lay a piece."""
+    """Place a piece on the board.
+
+    `rotation` and `is_flipped` say how the piece is turned before it is placed: rotated first, then flipped. `x` and
+    `y` are the cell of the upper left corner of its bounding box after that, counted from the upper left corner of the
+    board.
+
+    >>> print(SetMove(Color.BLUE, Shape.PENTO_L, Rotation.RIGHT, is_flipped=True, x=3, y=4))
+    BLUE PENTO_L RIGHT flipped at (3, 4)
+    """
 
     color: Color
     shape: Shape
@@ -32,7 +39,11 @@ class SetMove:
 
 @dataclass(frozen=True, slots=True)
 class SkipMove:
-    """Lay nothing this time. `color` None means the colour on turn, whichever that is."""
+    """Place nothing this turn. If `color` is None, the move is for whichever colour is on turn.
+
+    >>> print(SkipMove(Color.RED))
+    RED skip
+    """
 
     color: Color | None = None
 
@@ -41,25 +52,25 @@ class SkipMove:
 
 
 class BlokusMistake(Mistake):
-    """The broken rules, in the order in which the official server looks for them."""
+    """The rules that a move can break, in the order in which the official server checks them."""
 
     WRONG_COLOR = enum.auto()
     """The move's colour is not on turn."""
     WRONG_SHAPE = enum.auto()
     """A colour's first piece is not the start piece."""
     DUPLICATE_SHAPE = enum.auto()
-    """The colour has placed this piece before."""
+    """The colour has already placed this piece."""
     OUT_OF_BOUNDS = enum.auto()
     """A cell of the piece is not on the board."""
     OBSTRUCTED = enum.auto()
-    """A cell of the piece is taken, by whatever colour."""
+    """A cell of the piece is already covered, by any colour."""
     TOUCHES_SAME_COLOR = enum.auto()
-    """A cell of the piece shares an edge with its own colour."""
+    """A cell of the piece shares an edge with a cell of its own colour."""
     NOT_IN_CORNER = enum.auto()
     """A colour's first piece covers no corner cell of the board."""
     NOT_ON_BORDER = enum.auto()
     """A colour's first piece covers no border cell of the board."""
     NO_SHARED_CORNER = enum.auto()
-    """No cell of the piece shares a corner with its own colour."""
+    """No cell of the piece shares a corner with a cell of its own colour."""
     SKIP_FIRST_TURN = enum.auto()
-    """A colour that has placed no piece yet may not skip."""
+    """A colour skips before it has placed its first piece."""

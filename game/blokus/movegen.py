@@ -1,12 +1,45 @@
-"""Where pieces can be placed, and what is wrong with one that cannot.
+"""Finding the legal placements of pieces, and the reason why a placement is not legal.
 
-Law: `free` is the set of cells a colour may cover (on the board, not taken, no edge shared with its own cells),
-`attach` the part of it of which every piece must cover at least one cell (it shares a corner with the colour's own
-cells, or lies in the area prescribed for the first piece). A placement is legal exactly if its cells are a part of
-`free` that meets `attach`.
+Invariants: `free` is the set of cells that a colour may cover: on the board, not covered yet, and sharing no edge with
+the colour's own cells. `attach` is the subset of `free` of which every piece must cover at least one cell: the cells
+that share a corner with the colour's own cells or, for its first piece, the cells prescribed by the rules. A placement
+is legal exactly if its cells are a subset of `free` and have a cell in common with `attach`.
 
-Both are tested for all positions of a piece at once: AND-ing the copies of `free` shifted by the piece's cells leaves
-the positions where the piece fits, OR-ing the same copies of `attach` those where it is attached.
+Both conditions are tested for all positions of a piece at once. The AND of copies of `free`, each shifted by one cell
+of the piece, leaves the positions where the piece fits. The OR of the same copies of `attach` leaves the positions
+where it is attached.
+
+BLUE has covered the three cells in the corner, and another colour the two cells to the right. BLUE's next piece may
+cover the cells of `free`, and must cover one of `attach`:
+
+>>> from spielleiter.game.blokus.bitboard import draw
+>>> own = bit(0, 0) | bit(1, 0) | bit(1, 1)
+>>> taken = own | bit(4, 1) | bit(4, 2)
+>>> free = free_cells(own, taken)
+>>> print(draw(free, width=6, height=4))
+. . . # # #
+. . . # . #
+# . # # . #
+# # # # # #
+>>> attach = attach_cells(own, free)
+>>> print(draw(attach, width=6, height=4))
+. . . . . .
+. . . . . .
+# . # . . .
+. . . . . .
+
+`generate_placements` yields each orientation that has a legal placement, with the upper left corners of all of them.
+Here TRIO_I has to stand upright, with its upper end on one of the attach cells. It cannot lie, since there are no three
+free cells side by side next to them.
+
+>>> for turned, corners in generate_placements(free, attach, 1 << Shape.TRIO_I):
+...     print(turned.shape.name, turned.rotation.name)
+...     print(draw(corners, width=6, height=4))
+TRIO_I NONE
+. . . . . .
+. . . . . .
+# . # . . .
+. . . . . .
 """
 
 from __future__ import annotations
@@ -14,55 +47,77 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from spielleiter.game.blokus.bitboard import BOARD, EMPTY, SIZE, Bitboard, bit, corner_neighbors, edge_neighbors, scan
+from spielleiter.game.blokus.bitboard import (
+    BOARD,
+    EMPTY,
+    SIZE,
+    Bitboard,
+    bit,
+    corner_neighbors,
+    edge_neighbors,
+    scan,
+)
 from spielleiter.game.blokus.move import BlokusMistake
 from spielleiter.game.blokus.polyomino import ORIENTATIONS, Orientation, Shape, hash_order
 
 _OFFSETS: Final = sorted({offset for each in ORIENTATIONS for offset in each.offsets})
 
 
-def _five_slots(each: Orientation) -> tuple[int, int, int, int, int]:
-    """Where in `_OFFSETS` the cells are found. Small pieces repeat a cell, which changes neither AND nor OR."""
-    slots = [_OFFSETS.index(offset) for offset in each.offsets]
-    a, b, c, d, e = (slots * 5)[:5]
+def _offset_indices(turned: Orientation) -> tuple[int, int, int, int, int]:
+    """Return the indices of the piece's offsets in `_OFFSETS`.
+
+    There are always five of them: the cells of a smaller piece are repeated, which changes neither the AND nor the OR.
+    """
+    indices = [_OFFSETS.index(offset) for offset in turned.offsets]
+    a, b, c, d, e = (indices * 5)[:5]
     return a, b, c, d, e
 
 
 _BY_SHAPE: Final = tuple(
-    tuple((each, *_five_slots(each)) for each in ORIENTATIONS if each.shape is shape) for shape in Shape
+    tuple((turned, *_offset_indices(turned)) for turned in ORIENTATIONS if turned.shape is shape) for shape in Shape
 )
+"""For each shape its distinct orientations, each followed by its indices in `_OFFSETS`."""
 
 
 def free_cells(own: Bitboard, taken: Bitboard) -> Bitboard:
-    """The cells a colour with the cells `own` may cover; `taken` are the cells of all colours."""
+    """Return the cells that a colour may cover. `own` are the cells it has covered, `taken` those of all colours."""
     return BOARD & ~(taken | edge_neighbors(own))
 
 
 def attach_cells(own: Bitboard, free: Bitboard) -> Bitboard:
-    """The free cells that share a corner with `own`."""
+    """Return the cells of `free` that share a corner with a cell of `own`."""
     return corner_neighbors(own) & free
 
 
 def generate_placements(free: Bitboard, attach: Bitboard, shapes_mask: int) -> Iterator[tuple[Orientation, Bitboard]]:
-    """Each orientation of the pieces in `shapes_mask` that fits anywhere, with the upper left corners where it does."""
+    """Yield each orientation that has a legal placement, with the set of upper left corners of these placements.
+
+    Only pieces in `shapes_mask` are considered; its bit i stands for Shape(i). The order is that of `ORIENTATIONS`.
+    """
     free_at = [free >> offset for offset in _OFFSETS]
     attach_at = [attach >> offset for offset in _OFFSETS]
     for shape in scan(shapes_mask):
-        for each, a, b, c, d, e in _BY_SHAPE[shape]:
+        for turned, a, b, c, d, e in _BY_SHAPE[shape]:
             fits = free_at[a] & free_at[b] & free_at[c] & free_at[d] & free_at[e]
             if fits and (corners := fits & (attach_at[a] | attach_at[b] | attach_at[c] | attach_at[d] | attach_at[e])):
-                yield each, corners
+                yield turned, corners
 
 
 def has_placement(free: Bitboard, attach: Bitboard, shapes_mask: int) -> bool:
-    """Whether any of the pieces in `shapes_mask` can be placed anywhere; stops at the first.
+    """Return whether any piece in `shapes_mask` has a legal placement. The search stops at the first one found.
 
-    Mostly the first one tried can, so copies are shifted only when they are needed.
+    Usually the first piece that is tried has one, so the shifted copies are not made in advance.
+
+    >>> free = bit(0, 0) | bit(1, 0) | bit(2, 0)
+    >>> has_placement(free, attach=bit(2, 0), shapes_mask=1 << Shape.TRIO_I)
+    True
+    >>> has_placement(free, attach=bit(2, 0), shapes_mask=1 << Shape.TRIO_L)
+    False
     """
     for shape in scan(shapes_mask):
-        for each, *_ in _BY_SHAPE[shape]:
+        for turned, *_ in _BY_SHAPE[shape]:
             fits, attached = BOARD, EMPTY
-            for offset in each.offsets:
+            for offset in turned.offsets:
                 fits &= free >> offset
                 attached |= attach >> offset
             if fits & attached:
@@ -71,7 +126,10 @@ def has_placement(free: Bitboard, attach: Bitboard, shapes_mask: int) -> bool:
 
 
 def find_fault(orientation: Orientation, x: int, y: int, free: Bitboard, taken: Bitboard) -> BlokusMistake | None:
-    """The fault of the first faulty cell, in the order in which the official server looks at the cells."""
+    """Return the rule broken by the first bad cell of a piece placed at (x, y), or None if every cell is free.
+
+    The cells are checked in the order of the official server, which reports only one of several faults.
+    """
     for cell_x, cell_y in hash_order((x + dx, y + dy) for dx, dy in orientation.cells):
         if not (0 <= cell_x < SIZE and 0 <= cell_y < SIZE):
             return BlokusMistake.OUT_OF_BOUNDS

@@ -1,11 +1,37 @@
-"""Colours, the 21 pieces and what becomes of them when they are turned.
+"""The four colours, the 21 pieces, and their orientations.
 
-Law: a piece is rotated first, then flipped (x negated), then moved so that its bounding box starts at (0, 0). The
-21 * 8 combinations give 91 different shapes on the board; the canonical combination of a shape is the first one that
-gives it, in the order NONE, NONE flipped, RIGHT, RIGHT flipped, and so on.
+Invariants: a piece is rotated first, then flipped (x negated), then moved so that its bounding box starts at (0, 0).
+The 21 * 8 combinations of shape, rotation and flip give 91 distinct orientations. The canonical combination of an
+orientation is the first one that gives it, in the order NONE, NONE flipped, RIGHT, RIGHT flipped, and so on.
 
-The order of the cells is part of the law: the official server looks at them one by one in the iteration order of a
-hash set and names the first fault it meets. `hash_order` is that order.
+The order of an orientation's cells matters, too: the official server checks the cells one by one in the iteration order
+of a hash set, and reports the first fault that it finds. `hash_order` reproduces that order.
+
+>>> from spielleiter.game.blokus.bitboard import draw
+>>> for rotation in Rotation:
+...     turned = orientation(Shape.PENTO_L, rotation, is_flipped=False)
+...     print(rotation.name)
+...     print(draw(turned.mask, turned.width, turned.height))
+NONE
+# .
+# .
+# .
+# #
+RIGHT
+# # # #
+# . . .
+MIRROR
+# #
+. #
+. #
+. #
+LEFT
+. . . #
+# # # #
+>>> turned = orientation(Shape.PENTO_L, Rotation.RIGHT, is_flipped=True)
+>>> print(draw(turned.mask, turned.width, turned.height))
+# # # #
+. . . #
 """
 
 from __future__ import annotations
@@ -18,7 +44,7 @@ from typing import Final, TypeAlias
 from spielleiter.game.blokus.bitboard import STRIDE, Bitboard, bit
 
 Cell: TypeAlias = tuple[int, int]
-"""x (to the right) and y (downwards)."""
+"""(x, y): x counts to the right, y downwards."""
 
 
 class Color(enum.IntEnum):
@@ -88,32 +114,40 @@ _PIECES: Final[dict[Shape, str]] = {
     Shape.PENTO_X: "10 01 11 21 12",
     Shape.PENTO_Y: "01 10 11 12 13",
 }
-"""The cells `xy` of the pieces before any turn, in the order the official server lists them."""
+"""The cells of the pieces before any rotation, each as its x and y, in the order of the official server's lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Orientation:
-    """A piece as it lies on the board: turned, with the upper left corner of its bounding box at (0, 0)."""
+    """A piece after rotating and flipping, with the upper left corner of its bounding box at (0, 0)."""
 
     shape: Shape
     rotation: Rotation
     is_flipped: bool
     cells: tuple[Cell, ...]
-    """In the order from which `hash_order` of the cells on the board starts."""
+    """In the order in which the official server adds them to the hash set of the cells on the board."""
     mask: Bitboard
+    """The same cells as a set."""
     offsets: tuple[int, ...]
-    """The bits of `mask`, in the order of the cells."""
+    """The indices of the bits of `mask`, in the order of `cells`."""
     width: int
+    """Of the bounding box, in cells."""
     height: int
+    """Of the bounding box, in cells."""
 
 
 def hash_order(cells: Iterable[Cell]) -> list[Cell]:
-    """The cells in the iteration order of the official server's hash set of at most twelve of them."""
+    """Return the cells in the iteration order of the official server's hash set. There may be at most twelve cells.
+
+    >>> hash_order([(0, 15), (0, 16)])
+    [(0, 16), (0, 15)]
+    """
     return sorted(cells, key=_bucket)
 
 
 def _bucket(cell: Cell) -> int:
-    # There the code has 32 bits and no sign; of the lowest and the fifth four bits both ways of counting agree.
+    # Java computes the hash code as an integer of 32 bits. Python's integers are not limited, but only bits 0 to 3 and
+    # 16 to 19 of the code are used, and these are the same in both.
     x, y = cell
     code = 31 * x + y
     return (code ^ code >> 16) % 16
@@ -125,7 +159,7 @@ def _to_origin(cells: Iterable[Cell]) -> list[Cell]:
     return [(x - left, y - top) for x, y in listed]
 
 
-def _turn(cell: Cell, rotation: Rotation) -> Cell:
+def _rotate(cell: Cell, rotation: Rotation) -> Cell:
     x, y = cell
     for _ in range(rotation):
         x, y = -y, x
@@ -135,7 +169,7 @@ def _turn(cell: Cell, rotation: Rotation) -> Cell:
 def _orient(shape: Shape, rotation: Rotation, is_flipped: bool) -> Orientation:
     cells = [(int(cell[0]), int(cell[1])) for cell in _PIECES[shape].split()]
     if rotation:
-        cells = hash_order(_to_origin(hash_order(_turn(cell, rotation) for cell in cells)))
+        cells = hash_order(_to_origin(hash_order(_rotate(cell, rotation) for cell in cells)))
     if is_flipped:
         cells = hash_order(_to_origin((-x, y) for x, y in cells))
     return Orientation(
@@ -156,7 +190,7 @@ _ALL: Final[tuple[Orientation, ...]] = tuple(
 
 
 def orientation(shape: Shape, rotation: Rotation, is_flipped: bool) -> Orientation:
-    """The piece turned in this way; one of 168 combinations."""
+    """Return the piece `shape` after rotating and, if `is_flipped`, flipping it: one of 168 combinations."""
     return _ALL[shape * 8 + rotation * 2 + is_flipped]
 
 
@@ -168,12 +202,12 @@ def _distinct() -> tuple[Orientation, ...]:
 
 
 ORIENTATIONS: Final = _distinct()
-"""The 91 different shapes on the board under their canonical combination, in the order of `Shape`."""
+"""The 91 distinct orientations, each in its canonical combination, in the order of `Shape`."""
 
 SIZES: Final[tuple[int, ...]] = tuple(len(_PIECES[shape].split()) for shape in Shape)
-"""Cells of each piece, by `Shape`."""
+"""The number of cells of each piece, indexed by `Shape`."""
 
 PENTOMINOES: Final[tuple[Shape, ...]] = tuple(shape for shape in Shape if SIZES[shape] == 5)
 
 ALL_SHAPES_MASK: Final = (1 << len(Shape)) - 1
-"""Bit i stands for Shape(i)."""
+"""The set of all pieces as an integer; bit i stands for Shape(i)."""

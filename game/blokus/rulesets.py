@@ -1,6 +1,6 @@
-"""What differs between the editions of Blokus, as values, and the games made of them.
+"""The rule sets of the seasons of Blokus, and the games made from them.
 
-Law: nothing in the rules asks which edition is played; whatever differs is a field of `Ruleset`.
+Invariants: a `BlokusGame` is a value; choosing an option makes another one.
 """
 
 from __future__ import annotations
@@ -11,29 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from spielleiter.game.api import GameError, GameOptionError, State
-from spielleiter.game.blokus.bitboard import BORDER, CORNERS, Bitboard
+from spielleiter.game.blokus.bitboard import BORDER, CORNERS
 from spielleiter.game.blokus.move import BlokusMistake
 from spielleiter.game.blokus.polyomino import PENTOMINOES, Shape
+from spielleiter.game.blokus.ruleset import Ruleset
 from spielleiter.game.blokus.state import BlokusState
 
 _T = TypeVar("_T")
-
-
-@dataclass(frozen=True, slots=True)
-class Ruleset:
-    """One edition's rules, as far as editions differ."""
-
-    name: str
-    start_shapes: tuple[Shape, ...]
-    """The pieces one of which is drawn to be everybody's first."""
-    first_piece_mask: Bitboard
-    """A colour's first piece covers at least one of these cells,"""
-    first_piece_mistake: BlokusMistake
-    """or this is what it did wrong."""
-    round_limit: int
-    """Rounds of four turns after which the game is over."""
-    ends_with_finished_color: bool
-    """Over at the end of the round in which a colour has placed its last piece; else the others play on."""
 
 
 RULES_2021: Final = Ruleset(
@@ -44,7 +28,7 @@ RULES_2021: Final = Ruleset(
     round_limit=25,
     ends_with_finished_color=True,
 )
-"""Rules text of the season (its sentence on a finished colour included) and, where that is silent, release 21.4.0."""
+"""The season's rules text (including its sentence on a finished colour) and, where it says nothing, release 21.4.0."""
 
 RULES_2027: Final = Ruleset(
     name="blokus-2027",
@@ -54,34 +38,40 @@ RULES_2027: Final = Ruleset(
     round_limit=24,
     ends_with_finished_color=False,
 )
-"""Release 27.0.4."""
+"""The rules as release 27.0.4 implements them."""
 
 _GAME_ENDS: Final = {"colorFinished": True, "noMovesLeft": False}
-"""Values of the option `gameEnd` and what they make of `ends_with_finished_color`."""
+"""The values of the option `gameEnd`, and the value of `ends_with_finished_color` that each one stands for."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlokusGame:
-    """A rule set with the options chosen for it; satisfies `spielleiter.game.api.Game`."""
+    """A rule set with its options; implements `spielleiter.game.api.Game`.
+
+    >>> BLOKUS_2027.with_options({"startPiece": "MONO"})
+    Traceback (most recent call last):
+    ...
+    spielleiter.game.api.GameOptionError: startPiece: 'MONO' is not one of PENTO_L, PENTO_T, ...
+    """
 
     rules: Ruleset
     start_shape: Shape | None = None
-    """None: drawn anew for every game."""
+    """The piece that every colour must place first. None: it is drawn for each game."""
 
     @property
     def name(self) -> str:
-        """The rule set's name."""
+        """The name of the rule set."""
         return self.rules.name
 
     @property
     def option_names(self) -> frozenset[str]:
-        """`startPiece`: the name of a start piece; `gameEnd`: `colorFinished` or `noMovesLeft`."""
+        """`startPiece` (the name of a start piece) and `gameEnd` (`colorFinished` or `noMovesLeft`)."""
         return frozenset({"startPiece", "gameEnd"})
 
     def with_options(self, options: Mapping[str, str]) -> BlokusGame:
-        """The same game with the options that are named set, the others left as they were.
+        """Return the same game with `options` (name to value) set. Options that are not given keep their values.
 
-        Raises GameOptionError for a value it does not know; the text names the known ones.
+        Raises GameOptionError for a value that is not allowed; the message names the allowed ones.
         """
         game = self
         if (start_piece := options.get("startPiece")) is not None:
@@ -93,14 +83,14 @@ class BlokusGame:
         return game
 
     def new_state(self, rng: random.Random) -> BlokusState:
-        """The empty board with the chosen start piece, or one drawn with `rng`."""
+        """Return the empty board. The start piece is the one chosen by option, or is drawn with `rng`."""
         start_shape = rng.choice(self.rules.start_shapes) if self.start_shape is None else self.start_shape
         return BlokusState(self.rules, start_shape)
 
     def resume(self, state: State) -> BlokusState:
-        """The same position under this game's rules and options; its start piece stays.
+        """Return the position `state` under the rules and options of this game. It keeps its start piece.
 
-        Raises GameError for a position of another game or of another edition.
+        Raises GameError for a position of another game or of another season.
         """
         if not isinstance(state, BlokusState) or state.rules.name != self.rules.name:
             raise GameError(f"not a position of {self.name}: {state!r}")

@@ -1,27 +1,26 @@
-"""A position of Blokus, and what a move makes of it.
+"""Positions of Blokus: checking, generating and playing moves, points, and the end of the game.
 
-Law: a position is a value. Turn t belongs to the colour t mod 4. After every move the turn passes to the next colour
-still in the game; as long as that colour has no legal placement, it leaves the game for good and the turn passes on.
-When the last colour leaves, `turn` stays where it is. Only after that the limit of rounds is looked at.
+Invariants: a position is a value. Turn t belongs to the colour t mod 4. After every move the turn passes to the next
+colour that is still in the game. If that colour has no legal placement, it leaves the game for good, and the turn
+passes on again. When the last colour leaves, `turn` keeps its value. The round limit is checked only after that. Once
+the game is over, there are no legal moves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
-from spielleiter.game.api import IllegalMoveError, Move, Outcome, Seat
+from spielleiter.game.api import GameOverError, IllegalMoveError, Move, Outcome, Seat
 from spielleiter.game.blokus.bitboard import EMPTY, SIZE, STRIDE, Bitboard, bit, scan
 from spielleiter.game.blokus.move import BlokusMistake, SetMove, SkipMove
 from spielleiter.game.blokus.movegen import attach_cells, find_fault, free_cells, generate_placements, has_placement
 from spielleiter.game.blokus.polyomino import ALL_SHAPES_MASK, SIZES, Color, Shape, orientation
-
-if TYPE_CHECKING:
-    from spielleiter.game.blokus.rulesets import Ruleset
+from spielleiter.game.blokus.ruleset import Ruleset
 
 SEAT_OF_COLOR: Final[tuple[Seat, Seat, Seat, Seat]] = (0, 1, 0, 1)
-"""Seat 0 owns BLUE and RED, seat 1 YELLOW and GREEN."""
+"""The owner of each colour: seat 0 plays BLUE and RED, seat 1 YELLOW and GREEN."""
 
 _T = TypeVar("_T")
 _Cells: TypeAlias = tuple[Bitboard, Bitboard, Bitboard, Bitboard]
@@ -30,63 +29,111 @@ _MonoLast: TypeAlias = tuple[bool | None, bool | None, bool | None, bool | None]
 
 _COLORS: Final = tuple(Color)
 _ALL_COLORS_MASK: Final = (1 << len(_COLORS)) - 1
-_ALL_LAID_BONUS: Final = 15
+_ALL_PLACED_BONUS: Final = 15
 _MONO_LAST_BONUS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
 class BlokusState:
-    """A position; satisfies `spielleiter.game.api.State`. The defaults are those of the empty board."""
+    """A position; implements `spielleiter.game.api.State`. The default values are those of the empty board.
+
+    The first two moves of a game. BLUE places its V in a corner, YELLOW in another one:
+
+    >>> from spielleiter.game.blokus import BLOKUS_2021, Rotation
+    >>> state = BlokusState(BLOKUS_2021.rules, Shape.PENTO_V)
+    >>> state = state.play(SetMove(Color.BLUE, Shape.PENTO_V, Rotation.NONE, is_flipped=False, x=0, y=17))
+    >>> state = state.play(SetMove(Color.YELLOW, Shape.PENTO_V, Rotation.MIRROR, is_flipped=False, x=17, y=0))
+    >>> print(state)
+    . . . . . . . . . . . . . . . . . Y Y Y
+    . . . . . . . . . . . . . . . . . . . Y
+    . . . . . . . . . . . . . . . . . . . Y
+    . . . . . . . . . . . . . . . . . . . .
+    . . . . . . . . . . . . . . . . . . . .
+    . . . . . . . . . . . . . . . . . . . .
+    . . . . . . . . . . . . . . . . . . . .
+    . . . . . . . . . . . . . . . . . . . .
+    . . . . . . . . . . . . . . . . . . . .
+    . . . . . . . . . . . . . . . . . . . .
+    . . . . . . . . . . . . . . . . . . . .
+    . . . . . . . . . . . . . . . . . . . .
+    . . . . . . . . . . . . . . . . . . . .
+    . . . . . . . . . . . . . . . . . . . .
+    . . . . . . . . . . . . . . . . . . . .
+    . . . . . . . . . . . . . . . . . . . .
+    . . . . . . . . . . . . . . . . . . . .
+    B . . . . . . . . . . . . . . . . . . .
+    B . . . . . . . . . . . . . . . . . . .
+    B B B . . . . . . . . . . . . . . . . .
+    >>> state.color_on_turn, state.turn, state.round
+    (<Color.RED: 2>, 2, 1)
+
+    Two corners are still free. A V fits into a corner in four orientations, three of which cover the corner cell:
+
+    >>> state.count_legal_moves()
+    6
+    >>> print(next(state.generate_legal_moves()))
+    RED PENTO_V at (0, 0)
+    >>> state.check(SetMove(Color.RED, Shape.PENTO_V, Rotation.NONE, is_flipped=False, x=8, y=8))
+    <BlokusMistake.NOT_IN_CORNER: 7>
+    """
 
     rules: Ruleset
     start_shape: Shape
-    """The piece that every colour has to lay first."""
+    """The piece that every colour has to place first."""
     turn: int = 0
+    """The number of turns so far, including those of colours that are no longer in the game."""
     cells: _Cells = (EMPTY, EMPTY, EMPTY, EMPTY)
-    """By colour: the cells it has covered."""
+    """For each colour the cells that it has covered."""
     remaining_masks: _Masks = (ALL_SHAPES_MASK, ALL_SHAPES_MASK, ALL_SHAPES_MASK, ALL_SHAPES_MASK)
-    """By colour: bit i is set while Shape(i) is still to be placed."""
+    """For each colour the pieces that it has not placed yet; bit i stands for Shape(i)."""
     valid_mask: int = _ALL_COLORS_MASK
-    """Bit c is set while Color(c) is in the game."""
+    """The colours that are still in the game; bit c stands for Color(c)."""
     last_move: SetMove | SkipMove | None = None
-    """None before the first move; a SkipMove always with its colour."""
+    """None before the first move. The colour of a SkipMove is always set."""
     mono_last: _MonoLast = (None, None, None, None)
-    """By colour: None until it has placed all its pieces, then whether MONO was the last one."""
+    """For each colour None until it has placed all its pieces, then whether MONO was the last of them."""
+
+    def __str__(self) -> str:
+        """Return a drawing of the board: a line for each row, with the first letter of the colour on each cell."""
+        owners = {index: color.name[0] for color in _COLORS for index in scan(self.cells[color])}
+        return "\n".join(" ".join(owners.get(y * STRIDE + x, ".") for x in range(SIZE)) for y in range(SIZE))
 
     @property
     def round(self) -> int:
-        """From 1; four turns each, those of colours out of the game included."""
+        """The number of the current round, from 1. A round has four turns, also if colours have left the game."""
         return 1 + self.turn // 4
 
     @property
     def color_on_turn(self) -> Color:
-        """Whose move is awaited; of no meaning once the game is over."""
+        """The colour to move. Meaningless once the game is over."""
         return _COLORS[self.turn % 4]
 
     @property
     def seat_on_turn(self) -> Seat:
-        """The owner of the colour on turn."""
+        """The player to move: the owner of the colour on turn. Meaningless once the game is over."""
         return SEAT_OF_COLOR[self.turn % 4]
 
     @property
     def valid_colors(self) -> tuple[Color, ...]:
-        """The colours still in the game, in the order of their turns."""
+        """The colours that are still in the game, in the order of their turns."""
         return tuple(color for color in _COLORS if self.valid_mask >> color & 1)
 
     def remaining_shapes(self, color: Color) -> tuple[Shape, ...]:
-        """The pieces that `color` has still to lay, in the order of `Shape`."""
+        """Return the pieces that `color` has not placed yet, in the order of `Shape`."""
         return tuple(Shape(index) for index in scan(self.remaining_masks[color]))
 
     def color_at(self, x: int, y: int) -> Color | None:
-        """Who has covered the cell (x, y), both 0..19."""
+        """Return the colour that has covered the cell (x, y), or None. Both coordinates must be in 0..19."""
         cell = bit(x, y)
         return next((color for color in _COLORS if self.cells[color] & cell), None)
 
     def check(self, move: Move) -> BlokusMistake | None:
-        """The first rule that `move` breaks, in the order of the official server, or None if it is legal.
+        """Return the first rule that `move` breaks, in the order of the official server, or None if it is legal.
 
-        Whether the game is over is not looked at. Raises TypeError for a move of another game.
+        Raises GameOverError if the game is over, and TypeError for a move of another game.
         """
+        if self._is_over():
+            raise GameOverError(move)
         color = self.turn % 4
         remaining = self.remaining_masks[color]
         is_first = remaining == ALL_SHAPES_MASK
@@ -102,7 +149,7 @@ class BlokusState:
             return BlokusMistake.WRONG_SHAPE
         if not remaining >> move.shape & 1:
             return BlokusMistake.DUPLICATE_SHAPE
-        free, attach, _ = self._openings(color, self.cells, self.remaining_masks)
+        free, attach, _ = self._placement_masks(color, self.cells, self.remaining_masks)
         turned = orientation(move.shape, move.rotation, move.is_flipped)
         if 0 <= move.x <= SIZE - turned.width and 0 <= move.y <= SIZE - turned.height:
             piece = turned.mask << (move.y * STRIDE + move.x)
@@ -114,16 +161,20 @@ class BlokusState:
         return find_fault(turned, move.x, move.y, free, blue | yellow | red | green)
 
     def play(self, move: Move) -> BlokusState:
-        """The position after `move`. Raises IllegalMoveError; TypeError for a move of another game."""
+        """Return the position after `move`.
+
+        Raises IllegalMoveError for a move that breaks a rule, GameOverError if the game is over, and TypeError for a
+        move of another game.
+        """
         mistake = self.check(move)
         if mistake is not None:
             raise IllegalMoveError(mistake, move)
         color = self.color_on_turn
         if not isinstance(move, SetMove):
-            return self._pass_on(SkipMove(color), self.cells, self.remaining_masks, self.mono_last)
+            return self._after(SkipMove(color), self.cells, self.remaining_masks, self.mono_last)
         piece = orientation(move.shape, move.rotation, move.is_flipped).mask << (move.y * STRIDE + move.x)
         remaining = self.remaining_masks[color] ^ 1 << move.shape
-        return self._pass_on(
+        return self._after(
             move,
             _with(self.cells, color, self.cells[color] | piece),
             _with(self.remaining_masks, color, remaining),
@@ -131,56 +182,78 @@ class BlokusState:
         )
 
     def has_legal_move(self) -> bool:
-        """Whether the colour on turn can lay a piece; stops at the first place found."""
-        return has_placement(*self._openings(self.turn % 4, self.cells, self.remaining_masks))
+        """Return whether the colour on turn can place a piece; False once the game is over.
+
+        This is faster than `count_legal_moves`: the search stops at the first placement found.
+        """
+        return not self._is_over() and has_placement(
+            *self._placement_masks(self.turn % 4, self.cells, self.remaining_masks)
+        )
 
     def generate_legal_moves(self) -> Iterator[SetMove]:
-        """Every placement of the colour on turn, each once under its canonical combination; skips are not among them.
+        """Yield every legal placement of the colour on turn; nothing once the game is over.
 
-        Whether the game is over is not looked at.
+        Each placement comes once, in its canonical combination of rotation and flip. A SkipMove, which changes nothing
+        on the board, is never among them, although it is legal after a colour's first piece.
         """
+        if self._is_over():
+            return
         color = self.color_on_turn
-        for turned, corners in generate_placements(*self._openings(color, self.cells, self.remaining_masks)):
+        for turned, corners in generate_placements(*self._placement_masks(color, self.cells, self.remaining_masks)):
             shape, rotation, is_flipped = turned.shape, turned.rotation, turned.is_flipped
             for index in scan(corners):
                 y, x = divmod(index, STRIDE)
                 yield SetMove(color, shape, rotation, is_flipped, x, y)
 
     def count_legal_moves(self) -> int:
-        """How many moves `generate_legal_moves` gives, without making them."""
-        openings = self._openings(self.turn % 4, self.cells, self.remaining_masks)
-        return sum(corners.bit_count() for _, corners in generate_placements(*openings))
+        """Return the number of moves that `generate_legal_moves` yields, without making them."""
+        if self._is_over():
+            return 0
+        masks = self._placement_masks(self.turn % 4, self.cells, self.remaining_masks)
+        return sum(corners.bit_count() for _, corners in generate_placements(*masks))
 
     def outcome(self) -> Outcome | None:
-        """None while the game goes on, then the seat with more points."""
-        if self.valid_mask and self.turn < 4 * self.rules.round_limit and not self._is_ended_by_finished_color():
+        """Return None while the game is being played. After that, the seat with more points has won."""
+        if not self._is_over():
             return None
         difference = self.points(0)[0] - self.points(1)[0]
         return Outcome(None if difference == 0 else 0 if difference > 0 else 1, "points")
 
     def points(self, seat: Seat) -> tuple[int, ...]:
-        """One part: cells covered by both colours of the seat, and 15 or 20 for each that has placed all its pieces."""
+        """Return the points of `seat`, the only part of the score.
+
+        They are the number of cells that both colours of the seat have covered, plus 15 for a colour that has placed
+        all its pieces, or 20 if MONO was the last of them.
+        """
         return (sum(self._points_of(color) for color in _COLORS if SEAT_OF_COLOR[color] == seat),)
 
     def _points_of(self, color: Color) -> int:
         remaining = self.remaining_masks[color]
         if remaining:
             return sum(SIZES) - sum(SIZES[index] for index in scan(remaining))
-        return sum(SIZES) + _ALL_LAID_BONUS + (_MONO_LAST_BONUS if self.mono_last[color] else 0)
+        return sum(SIZES) + _ALL_PLACED_BONUS + (_MONO_LAST_BONUS if self.mono_last[color] else 0)
 
-    def _is_ended_by_finished_color(self) -> bool:
-        """Whether the round is over in which a colour has placed its last piece.
+    def _is_over(self) -> bool:
+        # Every move is checked for this, so the quick tests come first: hardly any position has a finished colour.
+        return (
+            not self.valid_mask
+            or self.turn >= 4 * self.rules.round_limit
+            or (not all(self.remaining_masks) and self.rules.ends_with_finished_color and self._is_final_round_over())
+        )
 
-        A finished colour leaves when its next turn comes, so while it is still in the game, the turn is one of the
-        three after its last piece; those of them that belong to a later colour are in the same round.
+    def _is_final_round_over(self) -> bool:
+        """Return whether the round is over in which a colour has placed its last piece.
+
+        A finished colour leaves the game when its next turn comes. So while it is still in the game, the current turn
+        is one of the three after its last piece, and is in the same round if it belongs to a later colour.
         """
-        return self.rules.ends_with_finished_color and any(
+        return any(
             not self.remaining_masks[color] and not (self.valid_mask >> color & 1 and self.turn % 4 > color)
             for color in _COLORS
         )
 
-    def _openings(self, color: int, cells: _Cells, remaining_masks: _Masks) -> tuple[Bitboard, Bitboard, int]:
-        """The arguments of movegen's functions: free cells, attach cells and pieces of `color`."""
+    def _placement_masks(self, color: int, cells: _Cells, remaining_masks: _Masks) -> tuple[Bitboard, Bitboard, int]:
+        """Return the arguments of movegen's functions: the free cells, attach cells and possible pieces of `color`."""
         blue, yellow, red, green = cells
         own, remaining = cells[color], remaining_masks[color]
         free = free_cells(own, blue | yellow | red | green)
@@ -188,16 +261,16 @@ class BlokusState:
             return free, self.rules.first_piece_mask & free, 1 << self.start_shape
         return free, attach_cells(own, free), remaining
 
-    def _pass_on(
+    def _after(
         self, move: SetMove | SkipMove, cells: _Cells, remaining_masks: _Masks, mono_last: _MonoLast
     ) -> BlokusState:
-        """The position with these parts in which the next colour with a legal placement is on turn."""
+        """Return the position with these parts in which the next colour that has a legal placement is on turn."""
         turn, valid_mask = self.turn, self.valid_mask
         while valid_mask:
             turn += 1
             color = turn % 4
             if valid_mask >> color & 1:
-                if has_placement(*self._openings(color, cells, remaining_masks)):
+                if has_placement(*self._placement_masks(color, cells, remaining_masks)):
                     break
                 valid_mask ^= 1 << color
         return BlokusState(
@@ -206,6 +279,7 @@ class BlokusState:
 
 
 def _with(values: tuple[_T, _T, _T, _T], color: Color, value: _T) -> tuple[_T, _T, _T, _T]:
+    """Return `values` with the entry of `color` replaced."""
     changed = list(values)
     changed[color] = value
     blue, yellow, red, green = changed

@@ -1,4 +1,32 @@
-"""Hase und Igel, the game of 2018: a race of two hares that is paid for in carrots."""
+"""Hase und Igel, the game of 2018: a race of two hares who pay for every step with carrots.
+
+The names below are the public interface. `HASE_UND_IGEL_2018` is the game as `spielleiter.game.api.Game` describes it;
+it makes positions (`HaseUndIgelState`), in which moves (`HaseUndIgelMove`, a sequence of actions) are checked,
+generated and played.
+
+>>> import random
+>>> state = HASE_UND_IGEL_2018.new_state(random.Random(1))
+>>> print(state.board)
+SHH2HCC1CCLICCHI2C1I2CLCICH2CCIHCCH21ICH2CLIH1C2CCICCHC2ILHCHC1CG
+>>> for move in state.generate_legal_moves():
+...     if len(move.actions) == 1:
+...         print(move)
+advance(3)
+advance(5)
+advance(6)
+advance(7)
+advance(8)
+advance(9)
+advance(10)
+>>> after = state.play(HaseUndIgelMove((Advance(3),)))
+>>> after.players[0].index, after.players[0].carrots
+(3, 62)
+>>> after = state.play(HaseUndIgelMove((Advance(1), Card(CardType.TAKE_OR_DROP_CARROTS, 20, order=1))))
+>>> after.players[0].index, after.players[0].carrots
+(1, 87)
+>>> state.check(HaseUndIgelMove((Skip(),)))
+<HaseUndIgelMistake.SKIP: 'something else can be done'>
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Actions, and the moves they make up.
+"""Actions, and the moves that consist of them.
 
-Law: everything that can be sent is a value here, legal or not: any distance, any amount, any order attribute. The
-names of the classes are the wire's elements with a capital letter.
+Invariants: everything that can be sent can be represented, legal or not: any distance, any amount, any order attribute.
+The classes have the names of the elements on the wire, with a capital letter.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 
 class CardType(enum.Enum):
-    """The four hare cards, in the order a new player holds them; the names are the wire's."""
+    """The four hare cards, in the order in which a new player holds them. The names are those on the wire."""
 
     TAKE_OR_DROP_CARROTS = enum.auto()
     EAT_SALAD = enum.auto()
@@ -22,7 +22,7 @@ class CardType(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Advance:
-    """Goes `distance` fields ahead and pays for it in carrots."""
+    """Move forward by `distance` fields, which costs `advance_cost(distance)` carrots."""
 
     distance: int
     order: int = 0
@@ -33,7 +33,11 @@ class Advance:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """Plays a hare card; `value` is the carrots of TAKE_OR_DROP_CARROTS and means nothing with the others."""
+    """Play a hare card.
+
+    `value` is the number of carrots to take (negative: to drop) with TAKE_OR_DROP_CARROTS. It has no meaning for the
+    other cards.
+    """
 
     type: CardType
     value: int = 0
@@ -45,7 +49,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class ExchangeCarrots:
-    """Takes (10) or gives up (-10) carrots on a carrot field."""
+    """Take 10 carrots on a carrot field, or give 10 up: `value` is 10 or -10."""
 
     value: int
     order: int = 0
@@ -56,7 +60,7 @@ class ExchangeCarrots:
 
 @dataclass(frozen=True, slots=True)
 class EatSalad:
-    """Eats a salad on a salad field."""
+    """Eat a salad on a salad field."""
 
     order: int = 0
 
@@ -66,7 +70,7 @@ class EatSalad:
 
 @dataclass(frozen=True, slots=True)
 class FallBack:
-    """Retreats to the nearest hedgehog field behind, for ten carrots a field."""
+    """Move back to the nearest hedgehog field behind the player, and get ten carrots for each field."""
 
     order: int = 0
 
@@ -76,7 +80,7 @@ class FallBack:
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """Does nothing, because nothing else can be done."""
+    """Do nothing. Legal only if no other action is possible."""
 
     order: int = 0
 
@@ -89,29 +93,39 @@ Action: TypeAlias = Advance | Card | ExchangeCarrots | EatSalad | FallBack | Ski
 
 @dataclass(frozen=True, slots=True)
 class HaseUndIgelMove:
-    """The actions as they were sent; what happens first is said by their order attributes, not by their places.
+    """A move: its actions in the order in which they were sent.
 
-    `actions` is None for a move without any list, which the rules tell apart from a move with an empty one (on the
-    wire a move without children is the former).
+    They are carried out in the order of their `order` attributes, which may be a different one. `actions` is None for
+    a move without any list of actions (on the wire, a move without children); the rules distinguish it from a move with
+    an empty list.
+
+    >>> move = HaseUndIgelMove((Card(CardType.EAT_SALAD, order=1), Advance(3, order=0)))
+    >>> move.first_action
+    Advance(distance=3, order=0)
+    >>> print(move)
+    card(EAT_SALAD,0)@1+advance(3)@0
     """
 
     actions: tuple[Action, ...] | None
 
     @property
     def in_order(self) -> tuple[Action, ...]:
-        """The actions as they are carried out: by order attribute, equal ones as they were sent."""
+        """The actions in the order in which they are carried out: sorted by `order`, equal ones as they were sent."""
         return tuple(sorted(self.actions or (), key=lambda action: action.order))
 
     @property
     def first_action(self) -> Action | None:
-        """The action that is carried out first."""
+        """The action that is carried out first, or None if there is no action."""
         return next(iter(self.in_order), None)
 
     def __str__(self) -> str:
-        """The short notation: `advance(3)+card(EAT_SALAD,0)`, with `@order` behind an action out of its place."""
+        """Return the short notation: `advance(3)+card(EAT_SALAD,0)`.
+
+        An action whose `order` is not its index is followed by `@order`.
+        """
         if self.actions is None:
             return "null"
         return "+".join(
-            f"{action}" if action.order == place else f"{action}@{action.order}"
-            for place, action in enumerate(self.actions)
+            f"{action}" if action.order == index else f"{action}@{action.order}"
+            for index, action in enumerate(self.actions)
         )

@@ -1,7 +1,8 @@
-"""The track: 65 fields from start to goal, and how a new one is placed out.
+"""The board: a track of 65 fields from start to goal, and how a new one is generated.
 
-Law: a regular board has its fixed fields where the original game has them, and each group between two of them holds
-the same fields in any order. Field numbers are indices 0 to 64 (the rules count from 1).
+Invariants: a regular board has the fixed fields of the original board game in their places. Each group of fields
+between two of them always contains the same fields, in any order. Field numbers are indices from 0 to 64 (the rules
+text counts from 1).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Final
 
 
 class FieldType(enum.Enum):
-    """What a field is: the name is the wire's word, the value the letter of the short notation."""
+    """The types of fields. The name of a member is the word on the wire, its value the letter of the short notation."""
 
     START = "S"
     CARROT = "C"
@@ -29,7 +30,7 @@ START_INDEX: Final = 0
 GOAL_INDEX: Final = 64
 
 _LAYOUT: Final = "SaaaaaaaaaLIbbbIcccIddLdIeeeeeIffffffIggggLIhhhhhhIiiiiiILjjjjjjG"
-"""Capital letters are fixed fields; a small letter is a field of the group of that name."""
+"""A capital letter or digit is a fixed field. A small letter is a field of the group of that name."""
 
 _GROUPS: Final = {
     "a": "HHHCCCC12",
@@ -47,31 +48,35 @@ _GROUPS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """The fields by index; 65 of them on a regular board."""
+    """The fields in the order of their indices. A regular board has 65 fields."""
 
     fields: tuple[FieldType, ...]
 
     @classmethod
     def from_letters(cls, letters: str) -> Board:
-        """The board of the short notation, one letter a field. Raises ValueError for a letter that is none."""
+        """Return the board given in the short notation, one letter per field. Raises ValueError for an unknown letter.
+
+        >>> Board.from_letters("SCH").type_at(2)
+        <FieldType.HARE: 'H'>
+        """
         return cls(tuple(FieldType(letter) for letter in letters))
 
     def __str__(self) -> str:
         return "".join(field.value for field in self.fields)
 
     def type_at(self, index: int) -> FieldType | None:
-        """The field of any index, None off the board."""
+        """Return the type of the field with this index, or None if there is no such field."""
         return self.fields[index] if 0 <= index < len(self.fields) else None
 
     def hedgehog_before(self, index: int) -> int | None:
-        """The nearest hedgehog field with a smaller index, None if there is none."""
+        """Return the index of the nearest hedgehog field before `index`, or None if there is none."""
         for candidate in reversed(range(min(index, len(self.fields)))):
             if self.fields[candidate] is FieldType.HEDGEHOG:
                 return candidate
         return None
 
     def is_regular(self) -> bool:
-        """Whether `generate_board` could have placed this board out."""
+        """Return whether `generate_board` could have generated this board."""
         letters = str(self)
         if len(letters) != len(_LAYOUT):
             return False
@@ -83,6 +88,9 @@ class Board:
 
 
 def generate_board(rng: random.Random) -> Board:
-    """A regular board, every order within the groups equally likely. Source: composition of the groups in 18.2.6."""
+    """Return a regular board, drawn with `rng`; every order within the groups is equally likely.
+
+    The composition of the groups is that of release 18.2.6.
+    """
     shuffled = {name: iter(rng.sample(fields, len(fields))) for name, fields in _GROUPS.items()}
     return Board.from_letters("".join(next(shuffled[name]) if name in shuffled else name for name in _LAYOUT))

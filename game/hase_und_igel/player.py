@@ -1,6 +1,6 @@
-"""One of the two players: where it stands and what it holds.
+"""One of the two players: its field, and what it holds.
 
-Law: a player is a value; every action makes a new one.
+Invariants: a player is a value. Every action makes a new one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from spielleiter.game.hase_und_igel.action import Action, CardType
 
 
 class PlayerColor(enum.IntEnum):
-    """The colours by seat; RED always starts. The names are the wire's."""
+    """The colours in the order of the seats. RED always starts. The names are those on the wire."""
 
     RED = 0
     BLUE = 1
@@ -20,10 +20,10 @@ class PlayerColor(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Player:
-    """A player; the defaults are what everybody starts with.
+    """A player; the default values are those at the start of a game.
 
-    `index` is the field, `cards` are those still in hand in their first order, `last_action` is the last one that
-    was not a skip (the wire's lastNonSkipAction), with the order attribute it was sent with.
+    `index` is the player's field. `cards` are the cards still in hand, in their original order. `last_action` is the
+    last action that was not a skip (`lastNonSkipAction` on the wire), with the order attribute that it was sent with.
     """
 
     index: int = 0

@@ -1,8 +1,8 @@
-"""What an action does, whether it is allowed, and which moves there are.
+"""The rules: what an action does, whether it is allowed, and which moves are legal.
 
-Law: all functions see the board, the player who moves and the other one, and answer with values. An action is allowed
-exactly if `attempt` answers with a player. Where the published text is silent or contradicts itself this is what
-release 18.2.6 was measured to do.
+Invariants: the functions get the board, the player to move and the other player, and return values. An action is
+allowed exactly if `attempt` returns a player. Where the published rules are silent or contradict themselves, the
+functions do what release 18.2.6 was observed to do.
 """
 
 from __future__ import annotations
@@ -27,27 +27,28 @@ from spielleiter.game.hase_und_igel.board import Board, FieldType
 from spielleiter.game.hase_und_igel.player import Player
 
 GOAL_CARROTS: Final = 10
-"""Nobody enters the goal with more carrots than this, or with a salad."""
+"""The most carrots with which a player may enter the goal. It must not have any salad left, either."""
 
 EXCHANGE_VALUES: Final = (10, -10)
 CARD_VALUES: Final = (20, 0, -20)
-"""What TAKE_OR_DROP_CARROTS can be worth."""
+"""The values allowed for TAKE_OR_DROP_CARROTS, in carrots."""
 
 _SALAD_CARROTS: Final = {True: 10, False: 30}
-"""Carrots for a salad, by being first."""
+"""The carrots for eating a salad, by whether the player is first."""
 
 _RETREAT_CARROTS: Final = 10
 _POSITION_CARROTS: Final = {(FieldType.POSITION_1, True): 10, (FieldType.POSITION_2, False): 30}
-"""Carrots at the start of a turn, by field and being first."""
+"""The carrots at the start of a turn, by the player's field and whether it is first."""
 
 _LAST_CARDS: Final = frozenset({CardType.EAT_SALAD, CardType.TAKE_OR_DROP_CARROTS})
-"""The cards that leave their player where it is, on a hare field that has to be left now."""
+"""The cards that do not move their player. After one of them it stands on a hare field that it must leave next."""
 
 
 class HaseUndIgelMistake(Mistake):
-    """The broken rules. What a text wants to name is in the move: see `HaseUndIgelMove.first_action`.
+    """The rules that a move can break.
 
-    Only the first action can be an advance or an exchange, so its distance or value is the one that was refused.
+    A text that names the refused distance or value finds it in `HaseUndIgelMove.first_action`, since only the first
+    action of a move can be an advance or an exchange.
     """
 
     NO_ACTION_LIST = "the move has no list of actions"
@@ -80,24 +81,28 @@ _MISTAKE_OF_ACTION: Final[dict[type[Action] | CardType, HaseUndIgelMistake]] = {
 
 
 def advance_cost(distance: int) -> int:
-    """The carrots an advance by `distance` fields costs: 1 for the first field, 2 for the second, and so on."""
+    """Return the cost in carrots of an advance by `distance` fields: 1 for the first, 2 for the second, and so on.
+
+    >>> advance_cost(4)
+    10
+    """
     return distance * (distance + 1) // 2
 
 
 def is_first(player: Player, other: Player) -> bool:
-    """Whether `player` leads; both do if they share a field, which only start and goal allow."""
+    """Return whether `player` leads. Both do if they share a field, which is possible only at the start and goal."""
     return player.index >= other.index
 
 
 def must_eat_salad(board: Board, player: Player) -> bool:
-    """Whether `player` has just come to a salad field, so that nothing but eating is allowed."""
+    """Return whether `player` has just entered a salad field, so that the only action allowed is to eat a salad."""
     last = player.last_action
     has_moved = isinstance(last, Advance) or (isinstance(last, Card) and last.type not in _LAST_CARDS)
     return has_moved and board.type_at(player.index) is FieldType.SALAD
 
 
 def must_leave(board: Board, player: Player) -> bool:
-    """Whether `player` may neither eat nor play a card where it stands."""
+    """Return whether `player` may neither eat a salad nor play a card on its current field."""
     last = player.last_action
     return (
         board.type_at(player.index) in {FieldType.HEDGEHOG, FieldType.START}
@@ -107,13 +112,13 @@ def must_leave(board: Board, player: Player) -> bool:
 
 
 def position_carrots(board: Board, player: Player, other: Player) -> int:
-    """The carrots that `player` gets now that its turn begins."""
+    """Return the carrots that `player` gets at the start of its turn."""
     field = board.type_at(player.index)
     return 0 if field is None else _POSITION_CARROTS.get((field, is_first(player, other)), 0)
 
 
 def attempt(board: Board, player: Player, other: Player, action: Action) -> Player | None:
-    """`player` after `action`, or None if the action is not allowed. The order attribute is not looked at."""
+    """Return `player` after `action`, or None if the action is not allowed. The order attribute is ignored."""
     if isinstance(action, Advance):
         return _attempt_advance(board, player, other, action)
     if isinstance(action, Card):
@@ -130,16 +135,19 @@ def attempt(board: Board, player: Player, other: Player, action: Action) -> Play
 def execute(
     board: Board, player: Player, other: Player, move: HaseUndIgelMove
 ) -> tuple[Player, HaseUndIgelMistake | None]:
-    """Carries out the actions in their order up to the first mistake: `player` as it is then, and the mistake."""
+    """Carry out the actions in their order, up to the first mistake.
+
+    Returns `player` after that, and the mistake; None if there is none.
+    """
     if move.actions is None:
         return player, HaseUndIgelMistake.NO_ACTION_LIST
     if not move.actions:
         return player, HaseUndIgelMistake.NO_ACTIONS
     is_card_due = False
-    for place, action in enumerate(move.in_order):
-        if action.order != place:
+    for index, action in enumerate(move.in_order):
+        if action.order != index:
             return player, HaseUndIgelMistake.WRONG_ORDER
-        if place > 0 and not isinstance(action, Card):
+        if index > 0 and not isinstance(action, Card):
             return player, HaseUndIgelMistake.ONLY_CARDS_FOLLOW
         after = attempt(board, player, other, action)
         if after is None:
@@ -150,7 +158,10 @@ def execute(
 
 
 def generate_moves(board: Board, player: Player, other: Player) -> Iterator[HaseUndIgelMove]:
-    """Every legal move once, with the order attributes 0, 1, 2, ... and the value 0 where a card has none."""
+    """Yield every legal move once; a lone skip if there is no other move.
+
+    The order attributes are 0, 1, 2, ..., and the value of a card that has none is 0.
+    """
     has_any = False
     for move in _complete(board, player, other, (), _first_actions(board, player)):
         has_any = True
@@ -188,7 +199,8 @@ def _attempt_card(board: Board, player: Player, other: Player, action: Card) -> 
         return replace(after, carrots=player.carrots + action.value)
     if action.type is CardType.EAT_SALAD:
         return _eat(after, other)
-    # Each of the two that move is for one place in the race only: the last hurries ahead, the first falls back.
+    # Each of the two cards that move the player is for one of the players only: HURRY_AHEAD for the one behind,
+    # FALL_BACK for the leader.
     if (action.type is CardType.FALL_BACK) is not is_first(player, other):
         return None
     step = -1 if action.type is CardType.FALL_BACK else 1
@@ -224,7 +236,7 @@ def _eat(player: Player, other: Player) -> Player | None:
 
 
 def _enter(board: Board, player: Player, other: Player) -> Player | None:
-    """`player`, who has moved and paid already, or None if it may not be where it is now."""
+    """Return `player`, who has already moved and paid, or None if it may not be on its new field."""
     field = board.type_at(player.index)
     if player.carrots < 0 or field in {None, FieldType.START, FieldType.HEDGEHOG}:
         return None
@@ -232,7 +244,7 @@ def _enter(board: Board, player: Player, other: Player) -> Player | None:
         return player if player.carrots <= GOAL_CARROTS and player.salads == 0 else None
     if player.index == other.index or (field is FieldType.SALAD and player.salads < 1):
         return None
-    # Judged ahead: who enters a hare field must be able to end the chain of cards that begins there.
+    # The rules look ahead: entering a hare field is allowed only if the chain of cards that begins there can be ended.
     if field is FieldType.HARE and not _can_do_any(board, player, other, _cards(player, 0)):
         return None
     return player
@@ -251,7 +263,7 @@ def _can_do_any(board: Board, player: Player, other: Player, actions: Iterable[A
 
 
 def _first_actions(board: Board, player: Player) -> Iterator[Action]:
-    """Whatever a move can begin with, save the skip."""
+    """Yield all actions that a move can begin with, except the skip."""
     yield EatSalad()
     for value in EXCHANGE_VALUES:
         yield ExchangeCarrots(value)
@@ -273,7 +285,10 @@ def _cards(player: Player, order: int) -> Iterator[Card]:
 def _complete(
     board: Board, player: Player, other: Player, played: tuple[Action, ...], candidates: Iterable[Action]
 ) -> Iterator[HaseUndIgelMove]:
-    """All legal moves that begin with `played` (which made `player`) and go on with one of `candidates`."""
+    """Yield all legal moves that begin with the actions `played` and continue with one of `candidates`.
+
+    `player` is the player after the actions `played`.
+    """
     for action in candidates:
         after = attempt(board, player, other, action)
         if after is None:

@@ -1,6 +1,6 @@
-"""Hase und Igel as a game that positions can be made of.
+"""Hase und Igel as a `Game`: options, and the start of a new game.
 
-Law: without options every game has its own board; the option `board` lays it out by hand.
+Invariants: without options, a board is generated for each game. The option `board` prescribes the board.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ _EXAMPLE: Final = generate_board(random.Random(0))
 
 @dataclass(frozen=True, slots=True)
 class HaseUndIgelGame:
-    """The rules with a board to play on; None: each game a new one."""
+    """The rules, and the board to play on. If `board` is None, one is generated for each game."""
 
     name: str
     board: Board | None = None
 
     @property
     def option_names(self) -> frozenset[str]:
-        """`board`: the 65 letters of the fields."""
+        """`board` (the 65 letters of the fields)."""
         return frozenset({_BOARD_OPTION})
 
     def with_options(self, options: Mapping[str, str]) -> HaseUndIgelGame:
-        """The same game on the board of the option `board`: 65 letters, see `Board.from_letters`.
+        """Return the same game on the board that the option `board` gives as 65 letters; see `Board.from_letters`.
 
-        Raises GameOptionError if that is no regular board.
+        Raises GameOptionError if the value is not a regular board.
         """
         letters = options.get(_BOARD_OPTION)
         if letters is None:
@@ -48,11 +48,11 @@ class HaseUndIgelGame:
         return replace(self, board=board)
 
     def new_state(self, rng: random.Random) -> HaseUndIgelState:
-        """Both players at the start of the chosen board, or of one dealt with `rng`."""
+        """Return the position with both players at the start of the chosen board, or of one generated with `rng`."""
         return HaseUndIgelState(generate_board(rng) if self.board is None else self.board)
 
     def resume(self, state: State) -> HaseUndIgelState:
-        """The same position on its own board; no option changes how a game goes on.
+        """Return `state` as it is. It keeps its own board, and no other option changes how a game continues.
 
         Raises GameError for a position of another game.
         """

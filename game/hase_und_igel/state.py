@@ -1,7 +1,7 @@
-"""A position of Hase und Igel, and the end of a game.
+"""Positions of Hase und Igel: checking, generating and playing moves, points, and the end of the game.
 
-Law: a state is made of its parts and can be built from them; `play` answers with a new one. Whose turn it is follows
-from the number of the turn. An illegal move changes nothing.
+Invariants: a state is nothing but its fields, and can be built from them. `play` returns a new one, and an illegal move
+changes nothing. The number of the turn says whose turn it is. Once the game is over, there are no legal moves.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from spielleiter.game.api import IllegalMoveError, Move, Outcome, Seat
+from spielleiter.game.api import GameOverError, IllegalMoveError, Move, Outcome, Seat
 from spielleiter.game.hase_und_igel.action import HaseUndIgelMove
 from spielleiter.game.hase_und_igel.board import GOAL_INDEX, Board
 from spielleiter.game.hase_und_igel.player import Player, PlayerColor
@@ -19,15 +19,19 @@ from spielleiter.game.hase_und_igel.rules import HaseUndIgelMistake, execute, ge
 ROUND_LIMIT: Final = 30
 
 GOAL: Final = "goal"
-"""Reason of an outcome: somebody is in the goal."""
+"""The reason of an outcome: a player is in the goal."""
 
 ROUND_LIMIT_REACHED: Final = "round_limit"
-"""Reason of an outcome: all rounds are played and nobody is in the goal."""
+"""The reason of an outcome: all rounds have been played, and no player is in the goal."""
 
 
 @dataclass(frozen=True, slots=True)
 class HaseUndIgelState:
-    """A position; `players` by seat (RED, BLUE), `last_move` with its actions as they were carried out."""
+    """A position; implements `spielleiter.game.api.State`. The default values are those at the start of a game.
+
+    `players` are RED (seat 0) and BLUE (seat 1). `last_move` has its actions in the order in which they were carried
+    out; it is None before the first move.
+    """
 
     board: Board
     players: tuple[Player, Player] = (Player(), Player())
@@ -36,38 +40,45 @@ class HaseUndIgelState:
 
     @property
     def round(self) -> int:
-        """The round from 1; the wire has none."""
+        """The number of the current round, from 1. It does not appear on the wire."""
         return 1 + self.turn // 2
 
     @property
     def seat_on_turn(self) -> Seat:
-        """RED in even turns, BLUE in odd ones."""
+        """The player to move: RED in even turns, BLUE in odd ones. Meaningless once the game is over."""
         return self.turn % 2
 
     @property
     def color_on_turn(self) -> PlayerColor:
+        """The colour of the player to move."""
         return PlayerColor(self.turn % 2)
 
     @property
     def player_on_turn(self) -> Player:
+        """The player to move."""
         return self.players[self.turn % 2]
 
     @property
     def opponent(self) -> Player:
-        """The player who is not on turn."""
+        """The player who is not to move."""
         return self.players[1 - self.turn % 2]
 
     def check(self, move: Move) -> HaseUndIgelMistake | None:
-        """The first rule that `move` breaks, in the order in which the actions are carried out, or None.
+        """Return the first rule that `move` breaks, or None if it is legal.
 
-        Whether the game is over is not looked at. Raises TypeError for a move of another game.
+        The actions are checked in the order in which they are carried out. Raises GameOverError if the game is over,
+        and TypeError for a move of another game.
         """
-        return execute(self.board, self.player_on_turn, self.opponent, _own(move))[1]
+        return self._execute(_own(move))[1]
 
     def play(self, move: Move) -> HaseUndIgelState:
-        """The position after `move`. Raises IllegalMoveError; TypeError for a move of another game."""
+        """Return the position after `move`.
+
+        Raises IllegalMoveError for a move that breaks a rule, GameOverError if the game is over, and TypeError for a
+        move of another game.
+        """
         move = _own(move)
-        player, mistake = execute(self.board, self.player_on_turn, self.opponent, move)
+        player, mistake = self._execute(move)
         if mistake is not None:
             raise IllegalMoveError(mistake, move)
         carrots = self.opponent.carrots + position_carrots(self.board, self.opponent, player)
@@ -76,30 +87,49 @@ class HaseUndIgelState:
         return HaseUndIgelState(self.board, players, self.turn + 1, HaseUndIgelMove(move.in_order))
 
     def generate_legal_moves(self) -> Iterator[HaseUndIgelMove]:
-        """Every legal move once; there always is one, a lone skip if nothing else."""
+        """Yield every legal move once; nothing once the game is over.
+
+        While the game is being played there always is a legal move: a lone skip, if there is no other one.
+        """
+        if self._end_reason() is not None:
+            return iter(())
         return generate_moves(self.board, self.player_on_turn, self.opponent)
 
     def outcome(self) -> Outcome | None:
-        """The further one wins, then the one with fewer carrots, then RED; looked at when a round is complete."""
+        """Return the outcome once the game is over, else None; a game can end only with a complete round.
+
+        The player who is further ahead has won; if both are in the same place, the one with fewer carrots; if these are
+        equal, too, RED.
+        """
+        reason = self._end_reason()
+        if reason is None:
+            return None
         red, blue = self.players
-        if self.turn % 2 != 0:
-            return None
-        if GOAL_INDEX in {red.index, blue.index}:
-            reason = GOAL
-        elif self.turn >= 2 * ROUND_LIMIT:
-            reason = ROUND_LIMIT_REACHED
-        else:
-            return None
         has_red_won = (red.index, -red.carrots) >= (blue.index, -blue.carrots)
         return Outcome(PlayerColor.RED if has_red_won else PlayerColor.BLUE, reason)
 
     def points(self, seat: Seat) -> tuple[int, ...]:
-        """Field number and carrots."""
+        """Return the two parts of the score of `seat`: the index of its field, and its carrots."""
         player = self.players[seat]
         return player.index, player.carrots
 
+    def _end_reason(self) -> str | None:
+        if self.turn % 2 != 0:
+            return None
+        red, blue = self.players
+        if GOAL_INDEX in {red.index, blue.index}:
+            return GOAL
+        return ROUND_LIMIT_REACHED if self.turn >= 2 * ROUND_LIMIT else None
+
+    def _execute(self, move: HaseUndIgelMove) -> tuple[Player, HaseUndIgelMistake | None]:
+        """Return the player on turn after `move`, and the mistake, if there is one. Raises GameOverError."""
+        if self._end_reason() is not None:
+            raise GameOverError(move)
+        return execute(self.board, self.player_on_turn, self.opponent, move)
+
 
 def _own(move: Move) -> HaseUndIgelMove:
+    """Return `move` with its type. Raises TypeError for a move of another game."""
     if not isinstance(move, HaseUndIgelMove):
         raise TypeError(f"not a move of Hase und Igel: {move!r}")
     return move

@@ -1,1 +1,1 @@
-"""The wire forms of the seasons, as values."""
+"""The dialects of the editions, and the readers and writers that they are made of."""

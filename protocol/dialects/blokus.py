@@ -1,6 +1,6 @@
-"""Moves of Blokus on the wire, out and in, and positions, in; `blokus_position` writes those.
+"""Reading and writing the moves of Blokus, and reading its positions; `blokus_position` writes them.
 
-Law: lists are read in any order. Sources: the seed documents, releases 21.4.0 and 21.1.0.
+Invariants: lists are read in any order. Sources: the seed documents, and releases 21.4.0 and 21.1.0.
 """
 
 from __future__ import annotations
@@ -10,14 +10,13 @@ from typing import Final
 from spielleiter.game.blokus.bitboard import SIZE, bit
 from spielleiter.game.blokus.move import SetMove, SkipMove
 from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
-from spielleiter.game.blokus.rulesets import Ruleset
+from spielleiter.game.blokus.ruleset import Ruleset
 from spielleiter.game.blokus.state import BlokusState
-from spielleiter.protocol.dialect import DataReader, Dialect, Writer
+from spielleiter.protocol.dialect import DataReader, Dialect, Reading, Writer
 from spielleiter.protocol.errors import LocalProtocolError
 from spielleiter.protocol.messages import Memento, MoveData, UnreadableData
 from spielleiter.protocol.reading import (
     Element,
-    Reading,
     UnreadableError,
     allowed,
     is_true,
@@ -33,7 +32,7 @@ COLORS: Final[dict[str, Color]] = dict(Color.__members__)
 SHAPES: Final[dict[str, Shape]] = dict(Shape.__members__)
 ROTATIONS: Final[dict[str, Rotation]] = dict(Rotation.__members__)
 
-# by value: an enumeration's own `name` is slow to ask for, and every position holds a move
+# indexed by value: the attribute `name` of an enumeration's member is slow, and every position contains a move
 _COLOR_NAMES: Final = tuple(COLORS)
 SHAPE_NAMES: Final = tuple(SHAPES)
 _ROTATION_NAMES: Final = tuple(ROTATIONS)
@@ -42,7 +41,10 @@ _ROTATION_NAMES: Final = tuple(ROTATIONS)
 
 
 def move_readers(package: str) -> dict[str, DataReader]:
-    """The readers of a season's moves by class; `package` is where the official server keeps these classes."""
+    """Return the readers of a season's moves, by class.
+
+    `package` is the Java package of these classes in the official server.
+    """
     return {f"{package}.SetMove": _read_set_move, f"{package}.SkipMove": _read_skip_move}
 
 
@@ -84,7 +86,7 @@ def _read_skip_move(data: Element, reading: Reading) -> MoveData:
 
 
 def _read_hint(child: Element, data: Element, reading: Reading, hints: list[str]) -> None:
-    """Hints are documented; the release knew none, so a strict dialect does not either."""
+    """Read a hint. Hints are documented, but the release did not know them, so a strict dialect does not either."""
     if child.tag == "hint" and not reading.dialect.is_strict:
         reading.skip_children(child)
         hints.append(child.get("content", ""))
@@ -93,7 +95,7 @@ def _read_hint(child: Element, data: Element, reading: Reading, hints: list[str]
 
 
 def move_writer(package: str) -> Writer:
-    """Writes a season's moves, with their hints."""
+    """Return a writer of a season's moves and their hints; `package` is as in `move_readers`."""
     set_class, skip_class = f"{package}.SetMove", f"{package}.SkipMove"
 
     def write(data: MoveData, _dialect: Dialect, indent: str) -> Body:
@@ -119,10 +121,10 @@ def _piece(move: SetMove, indent: str) -> str:
     )
 
 
-# -- positions, in ----------------------------------------------------------------------------------------------------
+# -- reading positions ------------------------------------------------------------------------------------------------
 
 SHAPE_LISTS: Final = tuple(f"{color.lower()}Shapes" for color in COLORS)
-"""The tags of the lists of pieces still to be placed, by colour."""
+"""For each colour the tag of the list of pieces that it has not placed yet."""
 
 _CELLS: Final = {(str(x), str(y)): bit(x, y) for x in range(SIZE) for y in range(SIZE)}
 _REQUIRED: Final = ("board", *SHAPE_LISTS)
@@ -130,7 +132,10 @@ _OPTIONAL: Final = ("startTeam", "validColors", "first", "second", "lastMove", "
 
 
 def memento_reader(rules: Ruleset, *further_tags: str) -> DataReader:
-    """Reads positions of a game with these rules; `further_tags` are children that repeat what others say."""
+    """Return a reader of positions of a game with these rules.
+
+    `further_tags` are more children of `state`, which repeat what other children say and are not read.
+    """
 
     def read(data: Element, reading: Reading) -> Memento:
         state = reading.children(data, "state").get("state")
@@ -160,8 +165,8 @@ def memento_reader(rules: Ruleset, *further_tags: str) -> DataReader:
     return read
 
 
-def _read_name(who: Element | None) -> str:
-    return "" if who is None else who.get("displayName", "")
+def _read_name(player: Element | None) -> str:
+    return "" if player is None else player.get("displayName", "")
 
 
 def _read_turn(state: Element) -> int:
@@ -172,7 +177,7 @@ def _read_turn(state: Element) -> int:
 
 
 def _read_shapes(shapes: Element, reading: Reading) -> int:
-    """The mask of the pieces in a list."""
+    """Return the mask of the pieces in a list."""
     mask = 0
     for child in shapes:
         if child.tag == "shape":
@@ -183,7 +188,7 @@ def _read_shapes(shapes: Element, reading: Reading) -> int:
 
 
 def _read_valid_colors(colors: Element | None, reading: Reading) -> int:
-    """The mask of the colours; all of them where the edition has no such list."""
+    """Return the mask of the colours in a list, or of all colours if the edition has no such list."""
     if colors is None:
         return (1 << len(Color)) - 1
     mask = 0
@@ -219,7 +224,7 @@ def _describe_field(child: Element) -> str:
 def _read_last_move(
     element_of_move: Element | None, reading: Reading
 ) -> tuple[SetMove | SkipMove | None, tuple[str, ...]]:
-    """The move and its hints; before the first move there are none."""
+    """Return the last move and its hints; None and no hints before the first move."""
     if element_of_move is None:
         return None, ()
     data = reading.dialect.read_data(element_of_move, reading)

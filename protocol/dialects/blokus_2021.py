@@ -1,7 +1,8 @@
-"""Blokus 2021 on the wire.
+"""The dialect of Blokus 2021: the last revision of the documents, and release 21.4.0.
 
-Law: an edition is the one before it with the differences named. `BLOKUS_2021_R3` is the form of releases 21.3.1 to
-21.4.0 with the documents' defaults and their patience; `BLOKUS_2021_RELEASE` reads as release 21.4.0 itself did.
+Invariants: each edition is the one before it with the differences named. `BLOKUS_2021_R3` has the packets of releases
+21.3.1 to 21.4.0, with the defaults of the documents, and ignores what it does not know. `BLOKUS_2021_RELEASE` reads
+packets as release 21.4.0 did.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Blokus 2021 on the wire, first revision of the documents: the colours still in the game, and whose turn it is.
+"""The dialect of Blokus 2021 in the first revision of the documents.
 
-Law: the middle revision with a list of colours, an index into it and the colour that began. This house counts skipped
-colours as turns, as the rules do; release 21.1.0 did not, so its positions keep the numbers they came with beside ours.
-Sources: the seed document of this revision, packets of release 21.1.0.
+Invariants: it is the middle revision; in addition, a position has the list of colours that are still in the game, the
+index of the colour on turn in that list, and the colour that began. The rules count the turns of colours that have left
+the game; release 21.1.0 did not, so its positions keep the numbers that they came with, too. Sources: the seed document
+of this revision, and packets of release 21.1.0.
 """
 
 from __future__ import annotations
@@ -13,23 +14,23 @@ from typing import Final
 from spielleiter.game.blokus.polyomino import Color
 from spielleiter.game.blokus.rulesets import RULES_2021
 from spielleiter.game.blokus.state import BlokusState
-from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.dialect import Dialect, Reading
 from spielleiter.protocol.dialects import blokus, blokus_position
 from spielleiter.protocol.dialects.blokus_2021_r2 import BLOKUS_2021_R2, MAP_CLASS, SET_CLASS
 from spielleiter.protocol.messages import Memento
-from spielleiter.protocol.reading import Element, Reading, UnreadableError, read_enum_text, read_integer
+from spielleiter.protocol.reading import Element, UnreadableError, read_enum_text, read_integer
 from spielleiter.protocol.writer import leaf
 
 
 @dataclass(frozen=True, slots=True)
 class CountedState(BlokusState):
-    """A position whose sender counts turns or rounds otherwise; nothing but the written form asks for its numbers."""
+    """A position whose sender counts turns or rounds in another way. Only the writer uses these numbers."""
 
     counted_turn: int = 0
     counted_round: int = 1
 
 
-# -- out --------------------------------------------------------------------------------------------------------------
+# -- writing ----------------------------------------------------------------------------------------------------------
 
 
 def _attributes(state: BlokusState) -> str:
@@ -45,13 +46,13 @@ def _start_color(_memento: Memento, _state: BlokusState, _dialect: Dialect, inde
     return leaf(indent, "startColor", Color.BLUE.name)
 
 
-# -- in ---------------------------------------------------------------------------------------------------------------
+# -- reading ----------------------------------------------------------------------------------------------------------
 
 _read_common: Final = blokus.memento_reader(RULES_2021, "orderedColors", "startColor")
 
 
 def read_memento(data: Element, reading: Reading) -> Memento:
-    """A position; its turn is the next one of the colour on turn, whatever the sender's count."""
+    """Read a position. Its turn becomes the next turn of the colour on turn, in whatever way the sender counts."""
     memento = _read_common(data, reading)
     assert isinstance(memento, Memento)
     assert isinstance(memento.state, BlokusState)
@@ -71,10 +72,10 @@ def _with_colors(plain: BlokusState, state: Element, reading: Reading) -> Blokus
     counted = plain.turn, read_integer(state, "round")
     parts = {field.name: getattr(plain, field.name) for field in fields(plain)}
     parts.update(turn=turn, valid_mask=sum(1 << color for color in set(colors)))
-    ours = BlokusState(**parts)
+    recounted = BlokusState(**parts)
     return (
-        ours
-        if counted == (ours.turn, ours.round)
+        recounted
+        if counted == (recounted.turn, recounted.round)
         else CountedState(**parts, counted_turn=counted[0], counted_round=counted[1])
     )
 

@@ -1,8 +1,8 @@
-"""Blokus 2021 on the wire, middle revision of the documents: no word of which colours are still in the game.
+"""The dialect of Blokus 2021 in the middle revision of the documents.
 
-Law: the last revision with the differences named. There is no errorpacket and no word of pauses; what a client asked
-wrongly is known from the end of its connection. Sources: the seed document of this revision and, where it says nothing,
-release 21.1.0.
+Invariants: it is the last revision with the differences named. A position does not say which colours are still in the
+game. There is no errorpacket, and pauses are not announced; a client learns that its request was wrong by the end of
+its connection. Sources: the seed document of this revision and, where it says nothing, release 21.1.0.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Blokus 2027 on the wire.
+"""The dialect of Blokus 2027.
 
-Law: the season 2021's form with the differences named. Source: packets of release 27.0.4.
+Invariants: it is the dialect of the season 2021 with the differences named. Source: packets of release 27.0.4.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _COMMON_TEXTS: Final = release_texts(
 def _refuse_out_of_turn(
     _requested: Seat | None, on_turn: Seat, actual: Seat, names: tuple[str, str], data: RoomData
 ) -> MoveRefusal:
-    """It costs the game, and the reason is what was said to the player."""
+    """The player loses the game, and the reason in the result is the text of its error."""
     if actual == on_turn:
         error = f"Move from {_TEAM_NAMES[actual]}({names[actual]}) has not been requested."
     else:
@@ -66,7 +66,7 @@ def _refuse_out_of_turn(
 
 
 def _without_packet(refusal: MoveRefusal) -> MoveRefusal:
-    """Nothing follows the room's error: the player stays."""
+    """No errorpacket follows the room's error, since the player stays connected."""
     return dataclasses.replace(refusal, packet=None)
 
 
@@ -87,7 +87,7 @@ TEXTS: Final[Texts] = dataclasses.replace(
     soft_timeout_reason=_soft_timeout_reason,
     hard_timeout_reason=_hard_timeout_reason,
 )
-"""Reasons hold no name: the result puts it before them."""
+"""The reasons do not contain the player's name: the result writes it before them."""
 
 # -- the dialect ------------------------------------------------------------------------------------------------------
 
@@ -102,7 +102,7 @@ def _attributes(state: BlokusState) -> str:
 
 
 def _write_prepare(message: PrepareRequest, dialect: Dialect, indent: str) -> Body:
-    """A game is paused as a whole here; a slot cannot ask for it."""
+    """In this season only a game can be paused, not a slot; a slot that should be paused makes the game paused."""
     is_paused = message.is_paused or any(slot.should_be_paused for slot in message.slots)
     slots = tuple(dataclasses.replace(slot, should_be_paused=False) for slot in message.slots)
     return lobby.write_prepare(dataclasses.replace(message, is_paused=is_paused, slots=slots), dialect, indent)

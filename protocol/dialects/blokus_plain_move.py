@@ -1,7 +1,7 @@
-"""A piece placed, in the plain form: read from the bytes of its packet.
+"""The plain form of a SetMove of Blokus, which is read directly from the bytes of its packet.
 
-Law: that of `spielleiter.protocol.plain_form`. Attributes stand in any order, white space wherever XML allows it;
-hints, other quotes and anything unusual are left to the parser.
+Invariants: those of `spielleiter.protocol.plain_form`. The attributes may be in any order, and white space may be
+anywhere where XML allows it. Moves with hints, other quotes or anything else that is unusual are left to the parser.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ROTATIONS: Final = {name.encode(): rotation for name, rotation in ROTATIONS.ite
 
 
 def plain_set_move(package: str) -> PlainForm:
-    """The form of a season's SetMove; `package` is where the official server keeps this class."""
+    """Return the form of a season's SetMove; `package` is the Java package of this class in the official server."""
     tags = (
         rb"<room" + _BLANK + rb'roomId="([A-Za-z0-9-]++)"' + _BLANKS + rb">",
         rb"<data" + _BLANK + rb'class="' + re.escape(f"{package}.SetMove").encode() + rb'"' + _BLANKS + rb">",

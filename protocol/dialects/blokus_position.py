@@ -1,8 +1,9 @@
-"""Positions of Blokus, written: parts that the editions put together in their own order.
+"""Writing the positions of Blokus, from parts that each edition combines in its own order.
 
-Law: a position is put together from pieces that are kept: a list of pieces by its mask, a cell by its colour. A writer
-that serves one room remembers the board it wrote last, so there a position costs what has changed since, not what lies
-on the board. Lists are written in the order of the enumerations. Sources: the seed documents, releases 21.4.0, 21.1.0.
+Invariants: a position is composed of texts that are cached: a list of pieces by its mask, a covered cell by its colour.
+A writer for one room also keeps the board that it wrote last, so the cost of a position depends on what has changed
+since then, not on what is on the board. Lists are written in the order of the enumerations. Sources: the seed
+documents, and releases 21.4.0 and 21.1.0.
 """
 
 from __future__ import annotations
@@ -18,24 +19,25 @@ from spielleiter.game.blokus.polyomino import Color
 from spielleiter.game.blokus.state import BlokusState
 from spielleiter.protocol.dialect import Dialect, RememberingWriter, Writer
 from spielleiter.protocol.dialects.blokus import SHAPE_LISTS, SHAPE_NAMES
-from spielleiter.protocol.dialects.room import player
+from spielleiter.protocol.dialects.room import player_element
 from spielleiter.protocol.errors import LocalProtocolError
 from spielleiter.protocol.messages import Memento, MoveData
 from spielleiter.protocol.writer import Body, boolean, element, leaf, typed_element
 
 Write: TypeAlias = Callable[[Memento, BlokusState, Dialect, str], str]
-"""Writes some children of the state, each on a line of its own that begins with the indent."""
+"""Writes some children of the element `state`, each on a line of its own that begins with the indent (the last
+argument)."""
 
-_LISTS_KEPT: Final = 4096
-_INDENTS_KEPT: Final = 8
+_CACHED_LISTS: Final = 4096
+_CACHED_INDENTS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
 class StatePart:
-    """Some children of the state.
+    """Some children of the element `state`.
 
-    `new` makes what writes them, with a memory of its own if it has one. `key` is what they depend on: as long as it
-    is equal, so is what is written. None: it has to be asked every time.
+    `new` returns a function that writes them, with a memory of its own if it has any. `key` returns the value on which
+    they depend: if it is equal, so is the text. If `key` is None, they are written anew every time.
     """
 
     new: Callable[[], Write]
@@ -43,12 +45,15 @@ class StatePart:
 
 
 def part(write: Write, depends_on: str | None = None) -> StatePart:
-    """Children that are written without a memory; `depends_on` is a memento's attribute (dotted)."""
+    """Return a part that is written without a memory.
+
+    `depends_on` is the (dotted) name of the attribute of a memento that serves as its key.
+    """
     return StatePart(lambda: write, None if depends_on is None else attrgetter(depends_on))
 
 
 class MementoWriter(RememberingWriter):
-    """Writes positions: the state's attributes behind its class, then these parts in this order."""
+    """Writes positions: the element `state` with its class and `attributes`, and the `parts` in the given order."""
 
     def __init__(self, attributes: Callable[[BlokusState], str], *parts: StatePart) -> None:
         self._attributes = attributes
@@ -58,11 +63,11 @@ class MementoWriter(RememberingWriter):
         return self.for_room()(memento, dialect, indent)
 
     def for_room(self) -> Writer:
-        return _RoomsMementoWriter(self._attributes, self._parts).write
+        return _CachingMementoWriter(self._attributes, self._parts).write
 
 
-class _RoomsMementoWriter:
-    """Keeps the text of every part, and what it was written for."""
+class _CachingMementoWriter:
+    """Keeps the text of every part, and the key for which it was written."""
 
     __slots__ = ("_attributes", "_indent", "_keys", "_parts", "_texts")
 
@@ -94,32 +99,32 @@ class _RoomsMementoWriter:
 
 
 class _Board:
-    """The covered cells, row by row; remembers what it wrote last."""
+    """Writes the covered cells row by row, and keeps what it wrote last."""
 
     __slots__ = ("_cells", "_fields", "_indent", "_rows")
 
     def __init__(self) -> None:
-        self._begin("")
+        self._reset("")
 
     def __call__(self, _memento: Memento, state: BlokusState, _dialect: Dialect, indent: str) -> str:
         self._update(state.cells, indent)
         return element(indent, "board", "", "".join(self._rows))
 
-    def _begin(self, indent: str) -> None:
+    def _reset(self, indent: str) -> None:
         self._indent = indent
         self._cells = (EMPTY, EMPTY, EMPTY, EMPTY)
         self._fields = [""] * (SIZE * STRIDE)
-        """By bit of a bitboard: the covered cell, written."""
+        """For each bit of a bitboard the XML of the covered cell, or an empty string."""
         self._rows = [""] * SIZE
 
     def _update(self, cells: tuple[Bitboard, Bitboard, Bitboard, Bitboard], indent: str) -> None:
         if indent != self._indent:
-            self._begin(indent)
+            self._reset(indent)
         rows = set()
         for color, texts in enumerate(_fields(indent)):
             changed = self._cells[color] ^ cells[color]
-            if changed & self._cells[color]:  # no later position of that game
-                self._begin(indent)
+            if changed & self._cells[color]:  # this is not a later position of the same game
+                self._reset(indent)
                 self._update(cells, indent)
                 return
             while changed:
@@ -133,9 +138,9 @@ class _Board:
         self._cells = cells
 
 
-@lru_cache(maxsize=_INDENTS_KEPT)
+@lru_cache(maxsize=_CACHED_INDENTS)
 def _fields(indent: str) -> tuple[tuple[str, ...], ...]:
-    """A covered cell, written: by colour and by its bit in a bitboard."""
+    """Return the XML of each covered cell, indexed by colour and by its bit in a bitboard."""
     return tuple(
         tuple(
             f'{indent}  <field x="{index % STRIDE}" y="{index // STRIDE}" content="{color.name}"/>'
@@ -160,7 +165,7 @@ start_team: Final = part(_start_team, "state.rules")
 
 
 def shape_lists(attributes: str = "") -> StatePart:
-    """The four lists of pieces still to be placed; `attributes` are those of their elements."""
+    """Return the four lists of pieces that are not placed yet; `attributes` are those of their elements, as XML."""
 
     def write(_memento: Memento, state: BlokusState, _dialect: Dialect, indent: str) -> str:
         blue, yellow, red, green = state.remaining_masks
@@ -174,14 +179,14 @@ def shape_lists(attributes: str = "") -> StatePart:
     return part(write, "state.remaining_masks")
 
 
-@lru_cache(maxsize=_LISTS_KEPT)
+@lru_cache(maxsize=_CACHED_LISTS)
 def _shape_list(color: int, mask: int, attributes: str, indent: str) -> str:
     shapes = "".join([leaf(indent + "  ", "shape", SHAPE_NAMES[index]) for index in scan(mask)])
     return element(indent, SHAPE_LISTS[color], attributes, shapes)
 
 
 def colors(tag: str) -> StatePart:
-    """The colours that are still in the game."""
+    """Return the list of the colours that are still in the game."""
 
     def write(_memento: Memento, state: BlokusState, _dialect: Dialect, indent: str) -> str:
         entries = "".join(leaf(indent + "  ", "color", Color(index).name) for index in scan(state.valid_mask))
@@ -192,14 +197,14 @@ def colors(tag: str) -> StatePart:
 
 def _players(memento: Memento, _state: BlokusState, dialect: Dialect, indent: str) -> str:
     (first, second), (first_team, second_team) = memento.names, dialect.team_names
-    return player(indent, "first", first, first_team) + player(indent, "second", second, second_team)
+    return player_element(indent, "first", first, first_team) + player_element(indent, "second", second, second_team)
 
 
 players: Final = part(_players, "names")
 
 
 def _last_move(memento: Memento, state: BlokusState, dialect: Dialect, indent: str) -> str:
-    """Nothing before the first move; the move's hints with it, where the memento has any."""
+    """Write the last move with the hints of the memento; nothing before the first move."""
     if state.last_move is None:
         return ""
     body = dialect.data_body(MoveData(state.last_move, memento.hints), indent + "  ")
@@ -210,7 +215,7 @@ last_move: Final = part(_last_move)
 
 
 def last_move_mono(attributes: str = "") -> StatePart:
-    """For every colour that has placed all its pieces, whether MONO was the last one."""
+    """Return the entries that say for every colour that has placed all its pieces whether MONO was the last of them."""
 
     def write(_memento: Memento, state: BlokusState, _dialect: Dialect, indent: str) -> str:
         inner = indent + "    "

@@ -1,6 +1,7 @@
-"""How the official server speaks of Blokus: moves and broken rules in German, byte for byte.
+"""The official server's German texts about the moves and broken rules of Blokus, byte for byte.
 
-Law: a move is described as its `toString` in release 21.4.0. Sources: recorded packets, that release's classes.
+Invariants: the description of a move is that of `toString` in release 21.4.0. Sources: recorded packets, and the
+classes of that release.
 """
 
 from __future__ import annotations
@@ -35,14 +36,16 @@ MISTAKE_TEXTS: Final[Mapping[Mistake, str]] = {
 }
 
 MISTAKES_WITHOUT_MOVE: Final[frozenset[Mistake]] = frozenset({BlokusMistake.WRONG_SHAPE, BlokusMistake.DUPLICATE_SHAPE})
-"""The official rules report these without saying which move it was."""
+"""The mistakes that the official rules report without naming the move."""
 
 
 def describe_move(move: Move | None) -> str:
-    """The move's `toString`; a skip that names no colour has none to name.
+    """Return what `toString` returns for a move in the official server; `null` for None.
 
     >>> describe_move(SkipMove(Color.RED))
     'Farbe Rot setzt aus'
+    >>> describe_move(SkipMove())
+    'null setzt aus'
     """
     if isinstance(move, SetMove):
         turned = f", gedreht um {move.rotation * 90}°" if move.rotation else ""

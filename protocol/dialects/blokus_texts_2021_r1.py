@@ -1,7 +1,7 @@
-"""How the first releases of the season 2021 speak of Blokus: in English, with the cell or the piece in question.
+"""The texts about Blokus of the first releases of the season 2021: in English, with the cell or piece in question.
 
-Law: a sentence is that of release 21.1.0; which rule was broken first is decided by the rules, and the cell named is
-the one that decided it. Sources: recorded packets, that release's classes.
+Invariants: the texts are those of release 21.1.0. The rules decide which mistake is reported; the cell that a text
+names is the one because of which they did. Sources: recorded packets, and the classes of that release.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ _NOT_REQUESTED: Final = "We didn't request a data from you yet."
 
 
 def describe_move(move: Move | None) -> str:
-    """The move's `toString`.
+    """Return what `toString` returns for a move in that release.
 
+    >>> from spielleiter.game.blokus import Color
     >>> describe_move(SkipMove(Color.RED))
     'RED skipped'
     """
@@ -49,11 +50,11 @@ _GERMAN: Final = release_texts(
     describe_move=describe_move,
     team_names=_TEAM_NAMES,
 )
-"""What the later releases say where these say nothing; only a log shows it."""
+"""The texts of later releases, for the cases in which these releases sent none. They appear only in logs."""
 
 
 def explain_mistake(mistake: Mistake, move: Move, state: State) -> str:
-    """What is wrong with `move` in the position `state`, in which the rules found `mistake`."""
+    """Return the text about `move`, in which the rules have found `mistake`; `state` is the position before it."""
     assert isinstance(state, BlokusState)
     if isinstance(move, SkipMove):
         if mistake is BlokusMistake.SKIP_FIRST_TURN:
@@ -84,7 +85,7 @@ def _explain_placement(mistake: Mistake, move: SetMove, state: BlokusState) -> s
 
 
 def _faulty_cell(move: SetMove, state: BlokusState) -> Cell:
-    """The first cell that cannot be covered, in the order in which the rules look at them."""
+    """Return the first cell that cannot be covered, in the order in which the rules check the cells."""
     piece = orientation(move.shape, move.rotation, move.is_flipped)
     own = state.cells[move.color]
     return next(

@@ -1,21 +1,22 @@
-"""One part of a score definition on the wire: results and score sheets are made of them.
+"""Reading and writing one part of a score definition, which is used in results and in the scores of test mode.
 
-Law: what is written is read back the same. Sources: the seed documents, release 21.4.0.
+Invariants: reading a written part gives an equal one. Sources: the seed documents, and release 21.4.0.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from spielleiter.protocol.dialect import Reading
 from spielleiter.protocol.messages import Aggregation, Fragment
-from spielleiter.protocol.reading import Element, Reading, UnreadableError, allowed, is_true, read_enum_text, read_text
+from spielleiter.protocol.reading import Element, UnreadableError, allowed, is_true, read_enum_text, read_text
 from spielleiter.protocol.writer import attribute, boolean, element, leaf
 
 AGGREGATIONS: Final = {aggregation.value: aggregation for aggregation in Aggregation}
 
 
 def read_fragment(fragment: Element, reading: Reading) -> Fragment:
-    """One part of a score definition."""
+    """Read one part of a score definition. Raises UnreadableError."""
     parts = reading.children(fragment, "aggregation", "relevantForRanking")
     aggregation = parts.get("aggregation")
     if aggregation is None:
@@ -29,7 +30,7 @@ def read_fragment(fragment: Element, reading: Reading) -> Fragment:
 
 
 def fragment(part: Fragment, indent: str) -> str:
-    """One part of a score definition, written."""
+    """Return one part of a score definition as XML."""
     lines = leaf(indent + "  ", "aggregation", part.aggregation.value)
     lines += leaf(indent + "  ", "relevantForRanking", boolean(value=part.is_relevant_for_ranking))
     return element(indent, "fragment", attribute("name", part.name), lines)

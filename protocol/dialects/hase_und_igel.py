@@ -1,7 +1,7 @@
-"""Moves, players and positions of Hase und Igel on the wire.
+"""Reading and writing the moves, players and positions of Hase und Igel.
 
-Law: what the rules call a value is written attribute by attribute in the order of the recordings, actions in the order
-they stand in. Sources: the seed document, packets of release 18.2.6.
+Invariants: attributes are written in the order of the recordings, actions in the order in which the move has them.
+Sources: the seed document, and packets of release 18.2.6.
 """
 
 from __future__ import annotations
@@ -24,12 +24,11 @@ from spielleiter.game.hase_und_igel.action import (
 from spielleiter.game.hase_und_igel.board import Board, FieldType
 from spielleiter.game.hase_und_igel.player import Player, PlayerColor
 from spielleiter.game.hase_und_igel.state import HaseUndIgelState
-from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.dialect import Dialect, Reading
 from spielleiter.protocol.errors import LocalProtocolError
 from spielleiter.protocol.messages import Memento, MoveData
 from spielleiter.protocol.reading import (
     Element,
-    Reading,
     UnreadableError,
     allowed,
     quote,
@@ -45,13 +44,13 @@ _CARDS: Final[dict[str, CardType]] = dict(CardType.__members__)
 _FIELDS: Final[dict[str, FieldType]] = dict(FieldType.__members__)
 _COLORS: Final[dict[str, PlayerColor]] = dict(PlayerColor.__members__)
 _SIDES: Final = tuple(color.name.lower() for color in PlayerColor)
-_BOARDS_KEPT: Final = 64
+_CACHED_BOARDS: Final = 64
 
 # -- actions and moves ------------------------------------------------------------------------------------------------
 
 
 def _order(action: Element) -> int:
-    """A move of one action needs none."""
+    """Read the order attribute, which a move of one action may leave out."""
     return read_integer(action, "order") if action.get("order") is not None else 0
 
 
@@ -60,7 +59,7 @@ def _read_advance(action: Element) -> Action:
 
 
 def _read_card(action: Element) -> Action:
-    """The value means something with one card only, so it may be missing."""
+    """Read a card. The value may be missing, since it has a meaning for one card only."""
     value = read_integer(action, "value") if action.get("value") is not None else 0
     return Card(read_enum(action, "type", _CARDS), value, _order(action))
 
@@ -80,7 +79,7 @@ _ACTIONS: Final[dict[str, Callable[[Element], Action]]] = {
 
 
 def _write_action(action: Action) -> tuple[str, str]:
-    """Its name and its attributes."""
+    """Return the name of an action, and its attributes as XML."""
     order = f' order="{action.order}"'
     match action:
         case Advance():
@@ -101,7 +100,10 @@ def read_move(data: Element, reading: Reading) -> MoveData:
 
 
 def _read_actions(parent: Element, reading: Reading) -> tuple[HaseUndIgelMove, tuple[str, ...]]:
-    """The move and its hints. Without any action it is a move without a list; an action nobody knows is none."""
+    """Return the move and its hints. A move without any action has no list of actions.
+
+    Raises UnreadableError if there are only unknown actions.
+    """
     actions: list[Action] = []
     hints: list[str] = []
     unknown = ""
@@ -139,7 +141,7 @@ def _hints(hints: Iterable[str], indent: str) -> str:
 
 
 class NamedPlayer(NamedTuple):
-    """A player as the wire shows it."""
+    """A player as it is shown on the wire."""
 
     color: PlayerColor
     name: str
@@ -147,7 +149,7 @@ class NamedPlayer(NamedTuple):
 
 
 def write_player(indent: str, tag: str, shown: NamedPlayer, attributes: str = "") -> str:
-    """`attributes` stand before the player's own."""
+    """Return a player as the element `tag`; `attributes` are written before the player's own."""
     color, name, player = shown
     inner = indent + "  "
     attributes += attribute("displayName", name)
@@ -159,8 +161,9 @@ def write_player(indent: str, tag: str, shown: NamedPlayer, attributes: str = ""
     return element(indent, tag, attributes, lines)
 
 
-def read_player(who: Element, reading: Reading) -> NamedPlayer:
-    parts = reading.children(who, "cards", "lastNonSkipAction")
+def read_player(element_of_player: Element, reading: Reading) -> NamedPlayer:
+    """Read a player. Raises UnreadableError."""
+    parts = reading.children(element_of_player, "cards", "lastNonSkipAction")
     cards = []
     for child in parts.get("cards", ()):
         if child.tag == "type":
@@ -168,13 +171,14 @@ def read_player(who: Element, reading: Reading) -> NamedPlayer:
         else:
             reading.skip(child, parts["cards"])
     player = Player(
-        read_integer(who, "index"),
-        read_integer(who, "carrots"),
-        read_integer(who, "salads"),
+        read_integer(element_of_player, "index"),
+        read_integer(element_of_player, "carrots"),
+        read_integer(element_of_player, "salads"),
         tuple(cards),
         _read_last_action(parts["lastNonSkipAction"]) if "lastNonSkipAction" in parts else None,
     )
-    return NamedPlayer(read_enum(who, "color", _COLORS), who.get("displayName", ""), player)
+    color, name = read_enum(element_of_player, "color", _COLORS), element_of_player.get("displayName", "")
+    return NamedPlayer(color, name, player)
 
 
 def _read_last_action(action: Element) -> Action:
@@ -208,7 +212,7 @@ def write_memento(memento: Memento, _dialect: Dialect, indent: str) -> Body:
     return Body("memento", "", element(indent, "state", attributes, lines))
 
 
-@lru_cache(maxsize=_BOARDS_KEPT)
+@lru_cache(maxsize=_CACHED_BOARDS)
 def _board(board: Board, indent: str) -> str:
     inner = indent + "  "
     fields = "".join(

@@ -1,7 +1,8 @@
-"""Hase und Igel 2018 on the wire: the packets around a game as they were then, and its result.
+"""The dialect of Hase und Igel 2018: the packets around a game as they were in that season, and its result.
 
-Law: the packets all seasons share, with the differences named. A refused request is answered with an `error` packet
-(release 18.2.6 said nothing); pauses are not told. Sources: the seed document, packets of release 18.2.6.
+Invariants: it has the packets that all seasons share, with the differences named. A refused request is answered with an
+`error` packet (release 18.2.6 did not answer), and pauses are not announced. Sources: the seed document, and packets of
+release 18.2.6.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Final
 from spielleiter.game.api import State
 from spielleiter.game.hase_und_igel.player import Player, PlayerColor
 from spielleiter.game.hase_und_igel.state import HaseUndIgelState
-from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.dialect import Dialect, Reading
 from spielleiter.protocol.dialects import hase_und_igel, lobby, player_score, room
 from spielleiter.protocol.dialects.fragment import fragment
 from spielleiter.protocol.dialects.hase_und_igel_texts import TEXTS
@@ -34,19 +35,19 @@ from spielleiter.protocol.messages import (
     Score,
     TimeoutRequest,
 )
-from spielleiter.protocol.reading import Element, Reading, read_boolean, read_integer
+from spielleiter.protocol.reading import Element, read_boolean, read_integer
 from spielleiter.protocol.writer import Body, attribute, boolean, element, leaf
 
 # -- requests ---------------------------------------------------------------------------------------------------------
 
 
 def _write_authenticate(message: AuthenticateRequest, _dialect: Dialect, _indent: str) -> Body:
-    """The only attribute that release 18.2.6 understands."""
+    """Write the password in the only attribute that release 18.2.6 understands."""
     return Body("authenticate", attribute("passphrase", message.password))
 
 
 def _write_prepare(message: PrepareRequest, _dialect: Dialect, indent: str) -> Body:
-    """Slots ask for a pause here, not the game; all of them are reserved."""
+    """Write a pause as an attribute of the slots, since a game has none in this season. All slots are reserved."""
     slots = "".join(
         element(
             indent,
@@ -79,7 +80,7 @@ def _write_error_packet(message: ErrorPacket, dialect: Dialect, indent: str) -> 
 
 
 def _read_player_score(packet: Element, reading: Reading) -> PlayerScore:
-    """An empty packet: nobody of that name has played."""
+    """Read the scores of a player. An empty packet means that no player of that name has played."""
     return player_score.read_player_score(packet, reading) if len(packet) else PlayerScore("", 0, ())
 
 
@@ -96,7 +97,7 @@ def _player_details(state: State) -> tuple[object, object]:
 
 
 def _write_result(message: Result, _dialect: Dialect, indent: str) -> Body:
-    """Raises LocalProtocolError for a winner whose details are not there."""
+    """Write a result. Raises LocalProtocolError for a winner without details."""
     inner = indent + "  "
     parts = "".join(fragment(part, inner) for part in message.definition)
     lines = [element(indent, "definition", "", parts), *(_score(score, indent) for score in message.scores)]
@@ -110,13 +111,13 @@ def _write_result(message: Result, _dialect: Dialect, indent: str) -> Body:
 
 
 def _score(score: Score, indent: str) -> str:
-    """Without a reason where there is none."""
+    """Write a score; the attribute `reason` is left out if the reason is empty."""
     attributes = attribute("cause", score.cause.value) + attribute("reason", score.reason or None)
     return element(indent, "score", attributes, "".join(leaf(indent + "  ", "part", str(n)) for n in score.parts))
 
 
 def _read_result(data: Element, reading: Reading) -> Result:
-    """Of the loser it shows neither the name nor the details."""
+    """Read a result. It contains neither the name nor the details of the loser."""
     definition: tuple[Fragment, ...] = ()
     scores = []
     winners: dict[int, hase_und_igel.NamedPlayer] = {}

@@ -1,8 +1,8 @@
-"""How the official server of 2018 speaks of Hase und Igel: broken rules, the end of a game, refused moves.
+"""The texts of 2018's official server about Hase und Igel: broken rules, the end of a game, refused moves.
 
-Law: a sentence is that of release 18.2.6; the violator is told its name before it, observers the sentence alone, and
-nothing follows but the goodbye. Where that release said nothing to a refused request, the later ones' words are used.
-Sources: recorded packets, the verdicts of that release's rules.
+Invariants: the texts are those of release 18.2.6. The player who broke a rule gets the text with its name before it,
+observers get the text alone, and only CloseConnection follows. For refused requests, to which that release did not
+reply, the texts of later releases are used. Sources: recorded packets, and the verdicts of that release's rules.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ MISTAKE_TEXTS: Final[Mapping[Mistake, str]] = {
     HaseUndIgelMistake.CARD_HURRY_AHEAD: _CARD.format("HURRY_AHEAD"),
     HaseUndIgelMistake.CARD_FALL_BACK: _CARD.format("FALL_BACK"),
 }
-"""`{}`: how far, or how many, the first action wanted."""
+"""The texts by mistake. `{}` stands for the distance or the number of carrots of the move's first action."""
 
 OUTCOME_TEXTS: Final[Mapping[str, str]] = {
     GOAL: "Das Spiel ist beendet.\nEin Spieler ist im Ziel",
@@ -55,14 +55,15 @@ _NOT_REQUESTED: Final = "We didn't request a data from you yet."
 
 
 def describe_mistake(mistake: Mistake, move: Move) -> str:
+    """Return the text about `mistake`, which the rules have found in `move`."""
     assert isinstance(move, HaseUndIgelMove)
     first = move.first_action
-    wanted = first.distance if isinstance(first, Advance) else first.value if isinstance(first, ExchangeCarrots) else ""
-    return MISTAKE_TEXTS[mistake].format(wanted)
+    number = first.distance if isinstance(first, Advance) else first.value if isinstance(first, ExchangeCarrots) else ""
+    return MISTAKE_TEXTS[mistake].format(number)
 
 
 def _refuse_illegal(name: str, mistake: Mistake, move: Move, _state: State) -> MoveRefusal:
-    """What is shown of the move is its actions as they were carried out."""
+    """Refuse an illegal move. The error shows its actions in the order in which they were carried out."""
     assert isinstance(move, HaseUndIgelMove)
     reason = describe_mistake(mistake, move)
     shown = MoveData(move if move.actions is None else HaseUndIgelMove(move.in_order))

@@ -1,8 +1,8 @@
-"""The packets around a game: joining, preparing, observing, and the room packet that wraps everything inside one.
+"""The packets around a game: joining, preparing, observing, and the room packet that wraps everything inside a game.
 
-Law: what a client may ask and what a server tells stand in the same tables; either side reads and writes both, so a
-server can name a packet it should never have got. The class names of the official server are further tags for the same
-packets. Sources: the seed documents, release 21.4.0.
+Invariants: requests of clients and events of the server are in the same tables. Both sides read and write both, so a
+server can name a packet that it should never have received. The class names of the official server are further tags of
+the same packets. Sources: the seed documents, and release 21.4.0.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from spielleiter.protocol.dialect import Dialect, Reader, Writer
+from spielleiter.protocol.dialect import Dialect, Reader, Reading, Writer
 from spielleiter.protocol.dialects.player_score import read_player_score, write_player_score
 from spielleiter.protocol.messages import (
     AuthenticateRequest,
@@ -43,7 +43,6 @@ from spielleiter.protocol.messages import (
 )
 from spielleiter.protocol.reading import (
     Element,
-    Reading,
     UnreadableError,
     is_true,
     read_boolean,
@@ -56,7 +55,7 @@ from spielleiter.protocol.writer import Body, attribute, boolean, element, escap
 
 
 def attribute_reader(message: type[Any], name: str) -> Reader:
-    """Reads a packet whose only content is the attribute `name`, a text that may be missing."""
+    """Return a reader of packets whose only content is the attribute `name`, which may be missing."""
 
     def read(packet: Element, reading: Reading) -> Message:
         reading.skip_children(packet)
@@ -66,7 +65,7 @@ def attribute_reader(message: type[Any], name: str) -> Reader:
 
 
 def attribute_writer(tag: str, name: str, field: str) -> Writer:
-    """Writes the message's text `field` as the attribute `name`."""
+    """Return a writer of the packet `tag` whose attribute `name` has the value of the message's `field`."""
 
     def write(message: Message, _dialect: Dialect, _indent: str) -> Body:
         return Body(tag, attribute(name, getattr(message, field)))
@@ -166,7 +165,7 @@ def test_mode_writer(tag: str) -> Writer:
 
 
 def read_status(packet: Element, reading: Reading) -> StatusRequest | Status:
-    """The request is the packet without a report."""
+    """Read a status packet. Without a report it is the request, with a report it is the answer."""
     reading.skip_children(packet)
     report = read_text(packet)
     return Status(report) if report else StatusRequest()
@@ -177,7 +176,7 @@ def write_status_request(_message: StatusRequest, _dialect: Dialect, _indent: st
 
 
 def write_status(message: Status, _dialect: Dialect, _indent: str) -> Body:
-    """Quotes stay as they are: a text may hold them, and JSON is full of them."""
+    """Write a status. Quotes are not escaped: the text of an element may contain them, and JSON has many."""
     return Body("status", "", escape_text(message.report).replace("&quot;", '"'))
 
 
@@ -208,7 +207,7 @@ def read_joined_game_room(packet: Element, reading: Reading) -> JoinedGameRoom:
 
 
 def write_joined_game_room(message: JoinedGameRoom, dialect: Dialect, indent: str) -> Body:
-    """Both the release's attribute and the documented one."""
+    """Write both the attribute of the release and the documented one."""
     body = write_joined_game_room_count(message, dialect, indent)
     if message.is_existing is None:
         return body
@@ -216,13 +215,13 @@ def write_joined_game_room(message: JoinedGameRoom, dialect: Dialect, indent: st
 
 
 def write_joined_game_room_count(message: JoinedGameRoom, _dialect: Dialect, _indent: str) -> Body:
-    """The release's attribute alone."""
+    """Write only the attribute of the release."""
     count = None if message.player_count is None else str(message.player_count)
     return Body("joinedGameRoom", attribute("roomId", message.room_id) + attribute("playerCount", count))
 
 
 def write_joined_game_room_existing(message: JoinedGameRoom, _dialect: Dialect, _indent: str) -> Body:
-    """The documented attribute alone."""
+    """Write only the documented attribute."""
     existing = None if message.is_existing is None else boolean(value=message.is_existing)
     return Body("joinedGameRoom", attribute("roomId", message.room_id) + attribute("existing", existing))
 
@@ -255,7 +254,7 @@ def _read_original(original: Element, reading: Reading) -> Message:
 
 
 def write_error_packet(message: ErrorPacket, dialect: Dialect, indent: str) -> Body:
-    """Always with an end tag: a client that looks for it must not wait in vain."""
+    """Write an error. It always has an end tag, since some clients wait for one."""
     original = ""
     if message.original_request is not None:
         original = typed_element(indent, "originalRequest", dialect.body(message.original_request, indent + "  "))
@@ -263,7 +262,7 @@ def write_error_packet(message: ErrorPacket, dialect: Dialect, indent: str) -> B
 
 
 def write_unknown_packet(message: UnknownPacket, _dialect: Dialect, _indent: str) -> Body:
-    """As far as it was understood: its name."""
+    """Write an unknown packet as far as it was understood: its tag."""
     return Body(message.tag)
 
 
@@ -336,7 +335,7 @@ _CLASS_NAMES: Final = {
     "sc.protocol.responses.TestModeResponse": "testing",
     "sc.protocol.room.RoomPacket": "room",
 }
-"""The official server's classes, which it takes as tags as well."""
+"""The class names of the official server, which it also accepts as tags, and the tag that each of them stands for."""
 
 CLOSE: Final = "sc.protocol.CloseConnection"
 CLOSE_RESPONSE: Final = "sc.protocol.responses.CloseConnection"

@@ -1,18 +1,19 @@
-"""The score sheet of one player on the wire: how many games, and each part's sum or average.
+"""Reading and writing a player's scores in test mode: the number of games, and the sum or average of each part.
 
-Law: what is written is read back the same. Source: release 21.4.0.
+Invariants: reading written scores gives equal ones. Source: release 21.4.0.
 """
 
 from __future__ import annotations
 
-from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.dialect import Dialect, Reading
 from spielleiter.protocol.dialects.fragment import fragment, read_fragment
 from spielleiter.protocol.messages import PlayerScore
-from spielleiter.protocol.reading import Element, Reading, UnreadableError, read_decimal_text, read_integer
+from spielleiter.protocol.reading import Element, UnreadableError, read_decimal_text, read_integer
 from spielleiter.protocol.writer import Body, attribute, element, leaf
 
 
 def read_player_score(packet: Element, reading: Reading) -> PlayerScore:
+    """Read the scores of a player. Raises UnreadableError."""
     score = reading.children(packet, "score").get("score")
     if score is None:
         raise UnreadableError("im Element playerScore fehlt das Element score")
@@ -29,6 +30,7 @@ def read_player_score(packet: Element, reading: Reading) -> PlayerScore:
 
 
 def write_player_score(message: PlayerScore, _dialect: Dialect, indent: str) -> Body:
+    """Write the scores of a player."""
     attributes = attribute("displayName", message.display_name) + f' numberOfTests="{message.number_of_tests}"'
     values_indent, value_indent = indent + "  ", indent + "    "
     values = "".join(

@@ -1,7 +1,7 @@
-"""What goes on inside a room, in the words that all games share: welcome, requests, pauses, errors, results.
+"""The data of room packets that all games share: welcome messages, move requests, pauses, errors, results.
 
-Law: the class of the data says what it is; seats are written as the dialect's team names. Positions and moves belong
-to a game's own dialect. Sources: the seed documents, release 21.4.0.
+Invariants: the class of the data says what it is. Seats are written as the team names of the dialect. Positions and
+moves belong to the dialects of the games. Sources: the seed documents, and release 21.4.0.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from spielleiter.protocol.dialect import DataReader, Dialect, Writer
+from spielleiter.protocol.dialect import DataReader, Dialect, Reading, Writer
 from spielleiter.protocol.dialects.fragment import fragment, read_fragment
 from spielleiter.protocol.messages import (
     Cause,
@@ -25,7 +25,6 @@ from spielleiter.protocol.messages import (
 )
 from spielleiter.protocol.reading import (
     Element,
-    Reading,
     UnreadableError,
     allowed,
     quote,
@@ -70,7 +69,7 @@ def write_paused(message: Paused, _dialect: Dialect, _indent: str) -> Body:
 
 
 def error_reader(tag: str) -> DataReader:
-    """Reads errors that repeat the refused data under `tag`."""
+    """Return a reader of errors that repeat the refused data in the element `tag`."""
 
     def read(data: Element, reading: Reading) -> ErrorMessage:
         original = reading.children(data, tag).get(tag)
@@ -82,7 +81,7 @@ def error_reader(tag: str) -> DataReader:
 
 
 def error_writer(tag: str) -> Writer:
-    """Writes errors that repeat the refused data under `tag`."""
+    """Return a writer of errors that repeat the refused data in the element `tag`."""
 
     def write(message: ErrorMessage, dialect: Dialect, indent: str) -> Body:
         original = ""
@@ -94,7 +93,7 @@ def error_writer(tag: str) -> Writer:
 
 
 def write_unreadable(message: UnreadableData, _dialect: Dialect, _indent: str) -> Body:
-    """As far as it was understood: its class."""
+    """Write unreadable data as far as it was understood: its class."""
     return Body(message.class_name or "")
 
 
@@ -145,26 +144,29 @@ def write_result(message: Result, dialect: Dialect, indent: str) -> Body:
     for score in message.scores:
         attributes = attribute("cause", score.cause.value) + attribute("reason", score.reason)
         lines.append(element(indent, "score", attributes, "".join(leaf(inner, "part", str(n)) for n in score.parts)))
-    lines += [player(indent, "winner", message.names[seat], dialect.team_names[seat]) for seat in message.winners]
+    lines += [
+        player_element(indent, "winner", message.names[seat], dialect.team_names[seat]) for seat in message.winners
+    ]
     return Body("result", "", "".join(lines))
 
 
-def read_player(who: Element, reading: Reading) -> tuple[int, str]:
-    """A player's seat and name."""
-    color = reading.children(who, "color").get("color")
+def read_player(player: Element, reading: Reading) -> tuple[int, str]:
+    """Return the seat and the name of a player. Raises UnreadableError."""
+    color, team_names = reading.children(player, "color").get("color"), reading.dialect.team_names
     if color is None:
-        raise UnreadableError(f"im Element {who.tag} fehlt das Element color; {allowed(reading.dialect.team_names)}")
-    return seat_named(read_text(color), reading.dialect.team_names, f"{who.tag} color"), who.get("displayName", "")
+        raise UnreadableError(f"im Element {player.tag} fehlt das Element color; {allowed(team_names)}")
+    return seat_named(read_text(color), team_names, f"{player.tag} color"), player.get("displayName", "")
 
 
-def player(indent: str, tag: str, name: str, team_name: str) -> str:
-    """A player's name and team, written."""
+def player_element(indent: str, tag: str, name: str, team_name: str) -> str:
+    """Return a player's name and team as the element `tag`."""
     return element(
         indent, tag, attribute("displayName", name), leaf(indent + "  ", "color", team_name, ' class="team"')
     )
 
 
 def seat_named(name: str, names: tuple[str, str], where: str) -> int:
+    """Return the index of `name` in `names`. Raises UnreadableError, whose text says `where` the name was found."""
     if name not in names:
         raise UnreadableError(f'{where}="{quote(name)}" gibt es nicht; {allowed(names)}')
     return names.index(name)

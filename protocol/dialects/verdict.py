@@ -1,8 +1,9 @@
-"""Results of later seasons: scores by player, then one winner and one sentence on how the game ended.
+"""Reading and writing the results of later seasons: a score for each player, then one winner with one sentence.
 
-Law: a sentence is made of what the result says already: whose fault it was and why, or who was better; so a score's
-reason holds no name. Read back, the sentence gives cause and reason again; one that is not known becomes the reason of
-an UNKNOWN cause, or of the winner's score, word for word. Source: release 27.0.4.
+Invariants: the sentence says how the game ended: whose fault it was and why, or who was better. It is composed from the
+causes, reasons and names in the result, so the reason of a score contains no name. Reading the sentence gives cause and
+reason again. An unknown sentence becomes, word for word, the reason of a score with the cause UNKNOWN or, after a
+regular end, the reason of all scores. Source: release 27.0.4.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from spielleiter.game.api import Seat
-from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.dialect import Dialect, Reading
 from spielleiter.protocol.dialects.fragment import fragment
 from spielleiter.protocol.dialects.room import read_definition, seat_named
 from spielleiter.protocol.messages import Cause, Result, Score
-from spielleiter.protocol.reading import Element, Reading, UnreadableError, is_true, read_integer_text
+from spielleiter.protocol.reading import Element, UnreadableError, is_true, read_integer_text
 from spielleiter.protocol.writer import Body, attribute, boolean, element, leaf
 
 LEFT_START: Final = "hat das Spiel verlassen"
@@ -29,7 +30,7 @@ BETTER: Final = "{name} hat am meisten Punkte erzielt."
 
 
 class _Sentence(NamedTuple):
-    """How a fault is told: `start` and `middle` around the name, then the reason, which begins with `reason_start`."""
+    """The sentence about a fault: `start`, the player's name, `middle`, and a reason beginning with `reason_start`."""
 
     cause: Cause
     start: str = ""
@@ -48,7 +49,7 @@ _SENTENCES: Final = {
     )
 }
 
-# -- out --------------------------------------------------------------------------------------------------------------
+# -- writing ----------------------------------------------------------------------------------------------------------
 
 
 def write_result(message: Result, dialect: Dialect, indent: str) -> Body:
@@ -73,7 +74,7 @@ def _player(name: str, team_name: str) -> str:
 
 
 def _winner(message: Result, dialect: Dialect, indent: str) -> str:
-    """Nothing if the game ended regularly and nobody won."""
+    """Return the element `winner`; an empty string if the game ended regularly and there is no winner."""
     faults = [seat for seat, score in enumerate(message.scores) if score.cause is not Cause.REGULAR]
     names = _names(message.names, dialect)
     if faults:
@@ -91,7 +92,7 @@ def _winner(message: Result, dialect: Dialect, indent: str) -> str:
 
 
 def _names(names: tuple[str, str], dialect: Dialect) -> tuple[str, str]:
-    """As sentences call the players."""
+    """Return the names of the players in sentences: the team's name for a player without a name of its own."""
     first, second = (name if name.strip() else team for name, team in zip(names, dialect.team_names, strict=True))
     return first, second
 
@@ -101,7 +102,7 @@ def _fault(score: Score, name: str) -> str:
     return score.reason if sentence is None else f"{sentence.start}{name}{sentence.middle}{score.reason}"
 
 
-# -- in ---------------------------------------------------------------------------------------------------------------
+# -- reading ----------------------------------------------------------------------------------------------------------
 
 
 def read_result(data: Element, reading: Reading) -> Result:
@@ -124,7 +125,7 @@ def read_result(data: Element, reading: Reading) -> Result:
 
 
 def _read_entry(entry: Element, reading: Reading) -> tuple[Seat, str, Score]:
-    """A player's seat, name and score."""
+    """Return a player's seat, name and score."""
     parts = reading.children(entry, "player", "score")
     if len(parts) != len(("player", "score")):
         raise UnreadableError("im Element entry fehlt player oder score")
@@ -144,8 +145,8 @@ def _with_verdict(result: Result, winner: Element, dialect: Dialect) -> Result:
     winners = () if team is None else (seat_named(team, dialect.team_names, "winner team"),)
     if is_true(winner.get("regular", "")):
         usual = BETTER.format(name=names[winners[0]]) if winners else TIE
-        told = "" if text == usual else text
-        scores = tuple(replace(score, reason=told) for score in result.scores)
+        reason = "" if text == usual else text
+        scores = tuple(replace(score, reason=reason) for score in result.scores)
         return replace(result, scores=scores, winners=winners or (0, 1))
     cause, reason = _read_fault(text, names[1 - winners[0]] if winners else EVERYBODY)
     scores = tuple(

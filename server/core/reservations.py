@@ -24,7 +24,7 @@ def settled(request: PrepareRequest, edition: Edition) -> PrepareRequest:
     if len(request.slots) > SEATS:
         raise _wrong_number(request)  # first of all, so that slots without end cost nothing
     try:
-        request = edition.dialect.settle(request)
+        request = edition.dialect.with_defaults(request)
     except RemoteProtocolError as error:
         raise RequestError(Fault.BAD_SLOTS, str(error)) from None
     slots = request.slots

@@ -1,4 +1,4 @@
-"""Counts of move sequences equal those of the official rule code, and divide adds up to perft."""
+"""The counts of move sequences are those of the official rule code, and those of `divide` add up to `perft`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from spielleiter.game.perft import divide, perft
 from tests.game.blokus.oracle import parse_position, read_perft
 
 FAST, SLOW = 1500, 75_000
-"""How many positions before the last move a test may look at."""
+"""The number of positions before the last move that a test may visit."""
 
 
 def table() -> list[object]:
-    """Every depth of every position that is not too deep to be counted here."""
+    """Every depth of every recorded position, except those that would take too long."""
     params: list[object] = []
     for line in read_perft():
         for depth, (parents, count) in enumerate(zip([1, *line["perft"]], line["perft"], strict=False), 1):
@@ -53,21 +53,21 @@ def test_divide_gives_each_move_its_own_count() -> None:
     assert len(set(divided.values())) > 1
 
 
-def test_no_move_is_one_sequence() -> None:
+def test_depth_zero_is_one_sequence() -> None:
     assert perft(shared("2021-shared-8"), 0) == 1
 
 
-def test_nothing_follows_the_end() -> None:
+def test_a_finished_game_has_no_sequences() -> None:
     state = shared("2021-shared-8")
     over = replace(state, turn=101)
-    assert over.has_legal_move()
+    assert state.has_legal_move()
     assert over.outcome() is not None
     assert perft(over, 0) == 1
     assert perft(over, 1) == 0
     assert divide(over, 1) == {}
 
 
-def test_depths_that_make_no_sense() -> None:
+def test_invalid_depths_are_refused() -> None:
     state = shared("2021-shared-8")
     with pytest.raises(ValueError, match="-1"):
         perft(state, -1)
@@ -77,7 +77,7 @@ def test_depths_that_make_no_sense() -> None:
 
 @dataclass(frozen=True)
 class Countdown:
-    """A game without a quick way to count: each move takes 1 or 2 away, nobody may go below nothing."""
+    """A game without `count_legal_moves`: each move takes away 1 or 2, until nothing is left."""
 
     turn: int
     left: int
@@ -107,7 +107,7 @@ class Countdown:
         return (seat,)
 
 
-def test_any_game_can_be_counted() -> None:
+def test_perft_works_with_any_game() -> None:
     state: State = Countdown(turn=0, left=5)
     assert [perft(state, depth) for depth in range(7)] == [1, 2, 4, 7, 5, 1, 0]
     assert divide(state, 3) == {1: 4, 2: 3}

@@ -150,8 +150,8 @@ def test_what_is_understood_already_stays_as_it_was() -> None:
 def test_what_a_slot_left_out_is_what_the_edition_means_by_it() -> None:
     request = decode(BLOKUS_2021_R3, '<prepare gameType="g"><slot displayName="a" reserved="true"/><slot/></prepare>')
     assert isinstance(request, PrepareRequest)
-    assert BLOKUS_2021_R3.settle(request) == request
-    assert BLOKUS_2021_RELEASE.settle(request).slots == (
+    assert BLOKUS_2021_R3.with_defaults(request) == request
+    assert BLOKUS_2021_RELEASE.with_defaults(request).slots == (
         Slot("a", can_timeout=False, is_reserved=True),
         Slot(None, can_timeout=False, is_reserved=False),
     )
@@ -159,7 +159,7 @@ def test_what_a_slot_left_out_is_what_the_edition_means_by_it() -> None:
 
 def test_a_request_that_was_never_on_a_wire_is_complete() -> None:
     request = PrepareRequest("g", (Slot("a"), Slot("b", can_timeout=False)))
-    assert BLOKUS_2021_RELEASE.settle(request) == request
+    assert BLOKUS_2021_RELEASE.with_defaults(request) == request
 
 
 def test_attributes_of_another_season_are_refused_by_name() -> None:
@@ -174,7 +174,7 @@ def test_attributes_of_another_season_are_refused_by_name() -> None:
         request = decode(BLOKUS_2021_R3, text)
         assert isinstance(request, PrepareRequest)
         with pytest.raises(RemoteProtocolError) as error:
-            narrow.settle(request)
+            narrow.with_defaults(request)
         assert (error.value.refusal, str(error.value)) == (Refusal.UNREADABLE_PACKET, where)
         assert error.value.original == request
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import doctest
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from spielleiter.protocol import writer
 from spielleiter.protocol.writer import (
     Body,
     attribute,
@@ -22,10 +19,6 @@ from spielleiter.protocol.writer import (
 )
 
 NOT_XML = "\x00\x01\x08\x0b\x0c\x0e\x1f\ud800\udfff\ufffe\uffff"
-
-
-def test_examples_in_the_docstrings_hold() -> None:
-    assert doctest.testmod(writer).failed == 0
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import doctest
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spielleiter.game.blokus import bitboard
 from spielleiter.game.blokus.bitboard import (
     BOARD,
     BORDER,
@@ -81,7 +78,3 @@ def test_no_row_ends_where_the_next_begins() -> None:
     padding = sum(1 << (y * STRIDE + SIZE) for y in range(SIZE))
     assert BOARD & padding == EMPTY
     assert BOARD | padding == (1 << (SIZE * STRIDE)) - 1
-
-
-def test_examples_in_the_documentation() -> None:
-    assert doctest.testmod(bitboard) == doctest.TestResults(failed=0, attempted=1)

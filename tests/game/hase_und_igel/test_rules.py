@@ -1,4 +1,4 @@
-"""One case a rule: RED stands, holds and sends something, and is told what is wrong with it."""
+"""Each rule: whether a move is legal, which mistake is reported, and what the move changes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,15 @@ from collections.abc import Sequence
 
 import pytest
 
-from spielleiter.game.hase_und_igel import Board, CardType, HaseUndIgelMistake, HaseUndIgelState, Player, advance_cost
+from spielleiter.game.hase_und_igel import (
+    GOAL_INDEX,
+    Board,
+    CardType,
+    HaseUndIgelMistake,
+    HaseUndIgelState,
+    Player,
+    advance_cost,
+)
 from spielleiter.game.hase_und_igel.rules import is_first, must_eat_salad, must_leave, position_carrots
 from tests.game.hase_und_igel.oracle import TEXTS, parse_action, parse_move, verdict
 
@@ -23,17 +31,21 @@ def at(index: int, carrots: int = 68, salads: int = 5, cards: Sequence[str] = AL
     return Player(index, carrots, salads, tuple(CardType[card] for card in cards), parse_action(last))
 
 
-def state_of(red: Player, blue: Player) -> HaseUndIgelState:
-    return HaseUndIgelState(BOARD, (red, blue), turn=12)
+def state_of(mover: Player, other: Player) -> HaseUndIgelState:
+    """A position with `mover` to move. It is BLUE if the other one is in the goal: RED would not have a move then."""
+    if other.index == GOAL_INDEX:
+        return HaseUndIgelState(BOARD, (other, mover), turn=13)
+    return HaseUndIgelState(BOARD, (mover, other), turn=12)
 
 
 Case = tuple[Player, Player, str, HaseUndIgelMistake | None]
+"""The player to move, the other one, the move, and the mistake that is reported."""
 
 ADVANCES: list[Case] = [
     (Player(), Player(), "advance(2)", None),
     (Player(), Player(), "advance(0)", Mistake.ADVANCE),
     (Player(), Player(), "advance(-1)", Mistake.ADVANCE),
-    # The price: 1 for the first field, 2 for the second, and so on.
+    # The cost: 1 for the first field, 2 for the second, and so on.
     (at(2, 15), at(40), "advance(5)", None),
     (at(2, 14), at(40), "advance(5)", Mistake.ADVANCE),
     (at(2), at(4), "advance(2)", Mistake.ADVANCE),
@@ -42,12 +54,12 @@ ADVANCES: list[Case] = [
     (at(2, salads=0), at(40), "advance(8)", Mistake.ADVANCE),
     (at(60), at(40), "advance(5)", Mistake.ADVANCE),
     (at(60), at(40), "advance(1000000000000)", Mistake.ADVANCE),
-    # The goal: ten carrots at most, no salad, and room for two.
+    # The goal: ten carrots at most, no salad left; both players may be there.
     (at(60, 20, 0), at(40), "advance(4)", None),
     (at(60, 20, 0), at(64), "advance(4)", None),
     (at(60, 21, 0), at(40), "advance(4)", Mistake.ADVANCE),
     (at(60, 20, 1), at(40), "advance(4)", Mistake.ADVANCE),
-    # On a salad field just entered nothing but eating is allowed.
+    # On a salad field that the player has just entered, only eating is allowed.
     (at(10), at(40), "advance(2)", Mistake.ADVANCE),
     (at(10, last="card(HURRY_AHEAD,0)"), at(40), "advance(2)", Mistake.ADVANCE),
     (at(10, last="eatSalad"), at(40), "advance(2)", None),
@@ -66,11 +78,11 @@ HARES: list[Case] = [
     (at(2, 1), at(40), "advance(1)+card(TAKE_OR_DROP_CARROTS,20)", None),
     (at(2, 1), at(40), "advance(1)+card(TAKE_OR_DROP_CARROTS,0)", None),
     (at(2), at(40), "advance(1)+card(TAKE_OR_DROP_CARROTS,10)", Mistake.CARD_TAKE_OR_DROP_CARROTS),
-    # After a card that stays no other can follow, nor one after the field was left.
+    # No card can follow one that does not move the player, nor if the move has not led to a hare field.
     (at(2), at(40), "advance(1)+card(TAKE_OR_DROP_CARROTS,0)+card(EAT_SALAD,0)", Mistake.CARD_EAT_SALAD),
     (at(2), at(40), "advance(2)+card(EAT_SALAD,0)", Mistake.CARD_EAT_SALAD),
     (at(2), at(11), "advance(1)+card(HURRY_AHEAD,0)+card(EAT_SALAD,0)", Mistake.CARD_EAT_SALAD),
-    # Ahead of the other one, if behind.
+    # HURRY_AHEAD moves the player in front of the other one; it must be behind.
     (at(2), at(4), "advance(1)+card(HURRY_AHEAD,0)", None),
     (at(2), Player(), "advance(1)+card(HURRY_AHEAD,0)", Mistake.CARD_HURRY_AHEAD),
     (at(2), at(10), "advance(1)+card(HURRY_AHEAD,0)", Mistake.CARD_HURRY_AHEAD),
@@ -80,7 +92,7 @@ HARES: list[Case] = [
     (at(61, 11, 0), at(63), "advance(1)+card(HURRY_AHEAD,0)", None),
     (at(61, 12, 0), at(63), "advance(1)+card(HURRY_AHEAD,0)", Mistake.CARD_HURRY_AHEAD),
     (at(61, 11, 1), at(63), "advance(1)+card(HURRY_AHEAD,0)", Mistake.CARD_HURRY_AHEAD),
-    # Back behind the other one, if in front; never to the start.
+    # FALL_BACK moves the player behind the other one; it must be in front, and cannot get to the start.
     (at(12), at(5), "advance(1)+card(FALL_BACK,0)", None),
     (at(12), at(40), "advance(1)+card(FALL_BACK,0)", Mistake.CARD_FALL_BACK),
     (at(16, last="fallBack"), at(12), "advance(9)+card(FALL_BACK,0)", Mistake.CARD_FALL_BACK),
@@ -88,14 +100,14 @@ HARES: list[Case] = [
     (at(12, salads=0), at(11), "advance(1)+card(FALL_BACK,0)", Mistake.CARD_FALL_BACK),
     (at(2), at(1), "advance(1)+card(FALL_BACK,0)", Mistake.CARD_FALL_BACK),
     (at(2), Player(), "advance(1)+card(FALL_BACK,0)", Mistake.CARD_FALL_BACK),
-    # The chain is judged ahead: the opponent stands between the hare fields 31 and 33.
+    # The rules look ahead along a chain of cards: the opponent is between the hare fields 31 and 33.
     (at(29), at(32), "advance(2)+card(HURRY_AHEAD,0)", Mistake.CARD_REQUIRED),
     (at(29), at(32), "advance(2)+card(HURRY_AHEAD,0)+card(FALL_BACK,0)+card(EAT_SALAD,0)", None),
     (at(29, cards=(HURRY,)), at(32), "advance(2)+card(HURRY_AHEAD,0)", Mistake.ADVANCE),
     (at(29, cards=(HURRY, FALL)), at(32), "advance(2)", Mistake.ADVANCE),
     (at(29, cards=(HURRY, TAKE)), at(32), "advance(2)+card(HURRY_AHEAD,0)+card(TAKE_OR_DROP_CARROTS,0)", None),
     (at(29, cards=(HURRY,)), at(32), "advance(4)", Mistake.ADVANCE),
-    # A turn that begins on a hare field leaves it; the card as first action is refused.
+    # A turn that begins on a hare field must leave it; a card as the first action is refused.
     (at(3, last="card(EAT_SALAD,0)"), at(40), "card(TAKE_OR_DROP_CARROTS,0)", Mistake.CARD_TAKE_OR_DROP_CARROTS),
     (at(3, last="card(TAKE_OR_DROP_CARROTS,0)"), at(40), "card(EAT_SALAD,0)", Mistake.CARD_EAT_SALAD),
     (at(2), at(40), "card(EAT_SALAD,0)", Mistake.CARD_EAT_SALAD),
@@ -119,7 +131,7 @@ OTHERS: list[Case] = [
     (at(11, last="fallBack"), at(40), "fallBack", Mistake.FALL_BACK),
     (at(22), at(40), "fallBack", Mistake.FALL_BACK),
     (at(22, last="eatSalad"), at(40), "fallBack", None),
-    # A skip is for those who can do nothing else.
+    # A skip is legal only if nothing else is.
     (at(2, 0), at(40), "skip", Mistake.SKIP),
     (at(16, 0), at(40), "skip", Mistake.SKIP),
     (at(16, 0), at(15), "skip", None),
@@ -139,19 +151,19 @@ FORMS: list[Case] = [
     (at(2), at(40), "advance(2)+advance(1)", Mistake.ONLY_CARDS_FOLLOW),
     (at(2), at(40), "advance(2)+skip", Mistake.ONLY_CARDS_FOLLOW),
     (at(2), at(40), "advance(2)+skip@7", Mistake.WRONG_ORDER),
-    # The first mistake in the order of the actions counts.
+    # The first mistake in the order of the actions is reported.
     (at(2), at(40), "advance(9)+skip", Mistake.ADVANCE),
 ]
 
 
-@pytest.mark.parametrize(("red", "blue", "text", "mistake"), [*ADVANCES, *HARES, *OTHERS, *FORMS])
-def test_check(red: Player, blue: Player, text: str, mistake: HaseUndIgelMistake | None) -> None:
-    state = state_of(red, blue)
+@pytest.mark.parametrize(("mover", "other", "text", "mistake"), [*ADVANCES, *HARES, *OTHERS, *FORMS])
+def test_check(mover: Player, other: Player, text: str, mistake: HaseUndIgelMistake | None) -> None:
+    state = state_of(mover, other)
     move = parse_move(text)
     assert state.check(move) is mistake
-    plain = {str(legal) for legal in state.generate_legal_moves()}
+    generated = {str(legal) for legal in state.generate_legal_moves()}
     if text.count("@") == 0 and "EAT_SALAD,7" not in text:
-        assert (text in plain) is (mistake is None)
+        assert (text in generated) is (mistake is None)
 
 
 @pytest.mark.parametrize(
@@ -162,18 +174,18 @@ def test_check(red: Player, blue: Player, text: str, mistake: HaseUndIgelMistake
         ("exchangeCarrots(-5)", "Es können nicht -5 Karotten aufgenommen werden."),
     ],
 )
-def test_the_numbers_of_the_texts_are_in_the_move(text: str, words: str) -> None:
+def test_texts_name_the_distance_or_value_of_the_first_action(text: str, words: str) -> None:
     assert verdict(state_of(at(2), at(40)), parse_move(text)) == words
 
 
-def test_every_mistake_has_its_text() -> None:
+def test_every_mistake_has_a_text() -> None:
     assert set(TEXTS) == set(HaseUndIgelMistake)
 
 
 After = tuple[Player, Player, str, int, int, int]
 
 EFFECTS: list[After] = [
-    # RED, BLUE, move, and RED's field, carrots and salads afterwards
+    # RED, BLUE, RED's move, and its field, carrots and salads after it
     (at(2), at(40), "advance(5)", 7, 53, 5),
     (at(2), at(40), "exchangeCarrots(-10)", 2, 58, 5),
     (at(22), at(40), "eatSalad", 22, 98, 4),
@@ -207,7 +219,7 @@ def test_position_carrots(index: int, other: int, carrots: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("index", "last", "eats", "leaves"),
+    ("index", "last", "must_eat", "has_to_leave"),
     [
         (10, "advance(2)", True, False),
         (10, "card(FALL_BACK,0)", True, False),
@@ -220,12 +232,12 @@ def test_position_carrots(index: int, other: int, carrots: int) -> None:
         (2, "advance(2)", False, False),
     ],
 )
-def test_what_must_be_done_next(index: int, last: str, eats: bool, leaves: bool) -> None:
-    assert must_eat_salad(BOARD, at(index, last=last)) is eats
-    assert must_leave(BOARD, at(index, last=last)) is leaves
+def test_obligations_after_the_last_action(index: int, last: str, must_eat: bool, has_to_leave: bool) -> None:
+    assert must_eat_salad(BOARD, at(index, last=last)) is must_eat
+    assert must_leave(BOARD, at(index, last=last)) is has_to_leave
 
 
-def test_at_the_start_everybody_leads_and_has_to_leave() -> None:
+def test_at_the_start_both_players_lead_and_have_to_leave() -> None:
     assert is_first(Player(), Player())
     assert must_leave(BOARD, Player())
     assert not must_eat_salad(BOARD, Player())
@@ -237,8 +249,8 @@ def test_advance_cost(distance: int, carrots: int) -> None:
 
 
 @pytest.mark.parametrize("index", [-5, 65, 10**9])
-def test_a_player_off_the_board_breaks_nothing(index: int) -> None:
-    """Positions may come from a peer; whatever they hold, the rules answer."""
+def test_a_player_off_the_board_causes_no_exception(index: int) -> None:
+    """Positions may come from a peer, so the rules must accept any values in them."""
     state = state_of(at(index, 10**6), at(40))
     assert list(state.generate_legal_moves())
     for text in ("advance(1)", "fallBack", "eatSalad", "exchangeCarrots(10)", "card(FALL_BACK,0)", "skip"):

@@ -268,7 +268,7 @@ def test_a_slot_of_another_season_is_refused_by_name() -> None:
     )
     assert isinstance(request, PrepareRequest)
     with pytest.raises(RemoteProtocolError) as error:
-        BLOKUS_2027.settle(request)
+        BLOKUS_2027.with_defaults(request)
     assert error.value.refusal is Refusal.UNREADABLE_PACKET
     assert str(error.value) == (
         "slot 2: blokus-2027 has no attribute shouldBePaused; it has displayName, canTimeout, reserved"

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import doctest
-
 import pytest
 
 from spielleiter.game.api import Move
 from spielleiter.game.blokus.move import BlokusMistake, SetMove, SkipMove
 from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
-from spielleiter.protocol.dialects import blokus_texts
 from spielleiter.protocol.dialects.blokus_texts import COLOR_NAMES, MISTAKE_TEXTS, MISTAKES_WITHOUT_MOVE, describe_move
-
-
-def test_examples_in_the_docstrings_hold() -> None:
-    assert doctest.testmod(blokus_texts).failed == 0
 
 
 @pytest.mark.parametrize(

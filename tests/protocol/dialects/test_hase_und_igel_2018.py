@@ -139,7 +139,7 @@ def test_a_preparation_is_read_as_documented() -> None:
     )
     request = message_of(text)
     assert isinstance(request, PrepareRequest)
-    assert HASE_UND_IGEL_2018.settle(request) == PrepareRequest(
+    assert HASE_UND_IGEL_2018.with_defaults(request) == PrepareRequest(
         "swc_2018_hase_und_igel", (Slot("p1", can_timeout=False, should_be_paused=True), Slot("p2"))
     )
 
@@ -161,7 +161,7 @@ def test_an_attribute_of_another_season_is_refused_by_name(text: str, problem: s
     request = message_of(text)
     assert isinstance(request, PrepareRequest)
     with pytest.raises(RemoteProtocolError) as error:
-        HASE_UND_IGEL_2018.settle(request)
+        HASE_UND_IGEL_2018.with_defaults(request)
     assert (error.value.refusal, str(error.value)) == (Refusal.UNREADABLE_PACKET, problem)
 
 
