@@ -17,8 +17,6 @@ from typing import Any, TypeVar
 
 import trio
 
-from spielleiter.client.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
-from spielleiter.client.editions import DEFAULT_DIALECT
 from spielleiter.client.errors import (
     AuthenticationError,
     ClientError,
@@ -30,6 +28,8 @@ from spielleiter.client.errors import (
 )
 from spielleiter.client.observation import Feed, Observation
 from spielleiter.client.transport import CLOSE_TIMEOUT, Tap, Transport, open_transport
+from spielleiter.protocol.current_season import DEFAULT_DIALECT
+from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.limits import REPORT_FROM_SERVER
 from spielleiter.protocol.messages import (

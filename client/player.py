@@ -17,8 +17,6 @@ from typing import TypeAlias
 import trio
 
 from spielleiter.client.asking import Strategy, ask
-from spielleiter.client.defaults import DEFAULT_HOST, DEFAULT_PORT
-from spielleiter.client.editions import DEFAULT_DIALECT
 from spielleiter.client.errors import (
     ConnectionLostError,
     NotAMoveError,
@@ -29,6 +27,8 @@ from spielleiter.client.errors import (
 )
 from spielleiter.client.transport import CLOSE_TIMEOUT, Transport, open_transport
 from spielleiter.game.api import Move, Seat, State
+from spielleiter.protocol.current_season import DEFAULT_DIALECT
+from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PORT
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.messages import (
     Cause,

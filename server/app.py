@@ -21,9 +21,10 @@ from typing import Any, TextIO
 import trio
 
 from spielleiter.protocol.connection import Connection, Role
+from spielleiter.protocol.defaults import DEFAULT_PASSWORD
 from spielleiter.protocol.messages import CloseConnection, ErrorPacket
 from spielleiter.server import events
-from spielleiter.server.config.config import DEFAULT_PASSWORD, Config, is_loopback
+from spielleiter.server.config.config import Config, is_loopback
 from spielleiter.server.config.setting import shown_address
 from spielleiter.server.core.clock import TimeLimits
 from spielleiter.server.core.lobby import Lobby

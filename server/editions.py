@@ -12,6 +12,7 @@ from typing import Final
 from spielleiter.game.api import GameOptionError
 from spielleiter.game.blokus.rulesets import BLOKUS_2021, BLOKUS_2027
 from spielleiter.game.hase_und_igel import HASE_UND_IGEL_2018
+from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
 from spielleiter.protocol.dialects.blokus_2021_r1 import BLOKUS_2021_R1
 from spielleiter.protocol.dialects.blokus_2021_r2 import BLOKUS_2021_R2
@@ -82,8 +83,7 @@ EDITIONS: Final[Mapping[str, Edition]] = {
         ),
     )
 }
-"""By name; the first one of each gameType is what that gameType means unless the operator chooses another, and the
-first of all is the game of a `join` that names none (only the clients of that season leave it out)."""
+"""By name. The first edition of each gameType is the one that is played unless the operator chooses another."""
 
 
 def choose_editions(chosen: Mapping[str, str], game_options: Mapping[str, str]) -> dict[str, Edition]:
@@ -142,9 +142,13 @@ def editions_meant(word: str) -> list[Edition]:
 
 
 def choose_default(default_game: str | None, editions: Mapping[str, Edition]) -> Edition:
-    """The edition of a `join` without gameType: that of `default_game`, or the first. Raises StartError."""
+    """The edition of a `join` without gameType, which only clients of the current season send.
+
+    `default_game` is the gameType that the operator chose; None means the current season, or the first of `editions`
+    where that season is not offered. Raises StartError.
+    """
     if default_game is None:
-        return next(iter(editions.values()))
+        return editions.get(DEFAULT_GAME_TYPE) or next(iter(editions.values()))
     if default_game in EDITIONS and default_game not in editions:
         game_type = EDITIONS[default_game].game_type
         raise StartError(

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
 from spielleiter.server.config.properties import ConfigError, read_properties
 from spielleiter.server.config.setting import (
     Setting,
@@ -35,7 +36,6 @@ from spielleiter.server.config.setting import (
     whole_number,
 )
 
-DEFAULT_PASSWORD = "examplepassword"  # noqa: S105 - the releases' well-known one
 PROPERTIES_FILE = "server.properties"
 CONFIG_VARIABLE = "SPIELLEITER_CONFIG"
 
@@ -61,13 +61,17 @@ class Config:
     """Everything that can be set. All `*_timeout` are seconds, whatever unit the property has."""
 
     host: str = setting(
-        "127.0.0.1",
+        DEFAULT_HOST,
         text("ADDRESS"),
         LISTENING,
         "Address to listen on; 0.0.0.0 is every IPv4 address of this machine, :: every IPv4 and IPv6 address.",
     )
     port: int = setting(
-        13050, whole_number(0, 65535, "PORT"), LISTENING, "Port to listen on; 0: any free one.", short_option="-p"
+        DEFAULT_PORT,
+        whole_number(0, 65535, "PORT"),
+        LISTENING,
+        "Port to listen on; 0: any free one.",
+        short_option="-p",
     )
     is_local: bool = setting(
         True,
@@ -94,7 +98,10 @@ class Config:
     )
 
     default_game: str | None = setting(
-        None, optional(text("GAMETYPE")), GAMES, "The gameType of a join that names none; empty: the first known."
+        None,
+        optional(text("GAMETYPE")),
+        GAMES,
+        "The gameType of a join that names none; empty: that of the current season.",
     )
     editions: Mapping[str, str] = setting(
         MappingProxyType({}),

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 import trio
 
-from spielleiter.client.editions import DEFAULT_GAME_TYPE
 from spielleiter.match.games.referee import play_game
 from spielleiter.match.programs.output import OUTPUT_LIMIT
 from spielleiter.match.programs.processes import find_processes, living
 from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.match.setup import Entrant
+from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.documents import rows
 from tests.interpreter import PYTHON
 from tests.match.setups import lenient_setup
@@ -31,7 +31,7 @@ EARLIER = "swc_2021_blokus"
 
 async def attacked(folder: Path, attack: str, game_type: str = DEFAULT_GAME_TYPE, honest: str = HONEST) -> GameRecord:
     """A game in which program 0 tries `attack` and program 1 does nothing wrong."""
-    bot = f"env PYTHONPATH={shlex.quote(str(PROJECT))} {PYTHON} -m tests.match.bots.attacker {attack} {PLACES}"
+    bot = f"env PYTHONPATH={shlex.quote(str(PROJECT))} {PYTHON} -P -m tests.match.bots.attacker {attack} {PLACES}"
     setup = lenient_setup(folder, Entrant("attacker", bot), Entrant("honest", honest), game_type)
     with trio.fail_after(PATIENCE):
         record = await play_game(setup, setup.plan()[0], folder)

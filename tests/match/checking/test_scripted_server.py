@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 import trio
 
-from spielleiter.client.editions import DEFAULT_GAME_TYPE
 from spielleiter.match.checking.scripted_server import ScriptedServer, open_scripted_server
 from spielleiter.match.checking.surprise import SpoiltError, SurpriseError
 from spielleiter.match.games.stopwatch import Stopwatch
 from spielleiter.match.programs.processes import find_processes
 from spielleiter.match.programs.program import Command
+from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.messages import MoveData
 from spielleiter.server.editions import choose_editions
 from tests.patience import PATIENCE
@@ -74,7 +74,7 @@ async def test_a_program_that_does_not_come_is_a_surprise(command: str, surprise
 async def test_a_builtin_player_starts_in_a_folder_with_modules_of_any_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "spielleiter.game.py").write_text("raise SystemExit('the wrong module')\n")
+    (tmp_path / "game.py").write_text("raise SystemExit('the wrong module')\n")
     monkeypatch.chdir(tmp_path)
     await meet("builtin:first", connect, tmp_path)
 

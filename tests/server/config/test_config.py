@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
 from spielleiter.server.config.config import (
-    DEFAULT_PASSWORD,
     SETTINGS,
     Config,
     Options,
@@ -16,8 +16,6 @@ from spielleiter.server.config.config import (
 )
 from spielleiter.server.config.properties import ConfigError
 from spielleiter.server.errors import StartError
-
-ROOT = Path(__file__).parents[2]
 
 
 def _load(
@@ -37,7 +35,7 @@ def _load(
 def test_nothing_given_means_the_defaults(tmp_path: Path) -> None:
     config = _load(tmp_path)
     assert config == Config()
-    assert (config.host, config.port, config.password) == ("127.0.0.1", 13050, DEFAULT_PASSWORD)
+    assert (config.host, config.port, config.password) == (DEFAULT_HOST, DEFAULT_PORT, DEFAULT_PASSWORD)
     assert (config.soft_timeout, config.hard_timeout, config.has_timeouts) == (2.0, 10.0, True)
     assert config.properties_file is None
 
@@ -105,7 +103,7 @@ def test_the_releases_own_files_are_understood(tmp_path: Path) -> None:
     )
     assert config.password == "geheim "
     assert config.host == "0.0.0.0"
-    assert (config.replay_directory, config.load_game_file) == (Path("replays"), Path("spielleiter.game.xml"))
+    assert (config.replay_directory, config.load_game_file) == (Path("replays"), Path("game.xml"))
     assert (config.turn, config.has_timeouts, config.is_test_mode) == (12, False, True)
     assert config.ignored == (
         f"{tmp_path / 'server.properties'}:4: plugins (games are built in, no plugins are loaded)",

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from spielleiter.server.config.config import SETTINGS, Config, load_config
 from spielleiter.server.config.documents import render_properties, render_table
-
-ROOT = Path(__file__).parents[2]
+from tests.documents import ROOT
 
 
 def with_properties(directory: Path, text: str) -> Path:
