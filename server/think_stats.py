@@ -5,9 +5,10 @@ Law: seconds; percentiles are values that were measured (nearest rank), not inte
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from spielleiter.server.quantile import nearest_rank
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +29,4 @@ class ThinkStats:
         if not think_times:
             return cls()
         ordered = sorted(think_times)
-        return cls(len(ordered), _percentile(ordered, 0.5), _percentile(ordered, 0.95), ordered[-1])
-
-
-def _percentile(ordered: Sequence[float], share: float) -> float:
-    return ordered[math.ceil(share * len(ordered)) - 1]
+        return cls(len(ordered), nearest_rank(ordered, 0.5), nearest_rank(ordered, 0.95), ordered[-1])
