@@ -17,6 +17,7 @@ from typing import Final, Generic, TypeVar
 import trio
 
 from spielleiter.client.errors import ConnectionLostError
+from spielleiter.client.exception_groups import unwrapped
 
 _C = TypeVar("_C")
 _T = TypeVar("_T")
@@ -113,7 +114,7 @@ class Background(Generic[_C]):
         try:
             trio.run(self._main)
         except BaseException as error:
-            outcome = single(error)
+            outcome = unwrapped(error)
             if self._opened.done():
                 self._ended.set_exception(outcome)
             else:
@@ -144,12 +145,3 @@ def _wait(future: Future[_T]) -> None:
 def _result(future: Future[_T]) -> _T:
     _wait(future)
     return future.result()
-
-
-def single(error: BaseException) -> BaseException:
-    """The error that nurseries wrapped into groups, or Ctrl-C if that is among several."""
-    if isinstance(error, BaseExceptionGroup) and error.subgroup(KeyboardInterrupt):
-        return KeyboardInterrupt()
-    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        error = error.exceptions[0]
-    return error

@@ -16,12 +16,13 @@ import trio
 
 from spielleiter.client.admin import AdminClient
 from spielleiter.client.asking import Strategy
-from spielleiter.client.background import Background, single
-from spielleiter.client.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
-from spielleiter.client.editions import DEFAULT_DIALECT, DEFAULT_GAME_TYPE
+from spielleiter.client.background import Background
 from spielleiter.client.errors import ClientError
+from spielleiter.client.exception_groups import unwrapped
 from spielleiter.client.observation import Observation, ObserverEvent
 from spielleiter.client.player import GameReport, Player
+from spielleiter.protocol.current_season import DEFAULT_DIALECT, DEFAULT_GAME_TYPE
+from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
 from spielleiter.protocol.dialect import Dialect
 
 _T = TypeVar("_T")
@@ -72,7 +73,7 @@ def play_game(
     try:
         return trio.run(main)
     except BaseExceptionGroup as group:  # what is no Exception, as Ctrl-C is, leaves nurseries in groups
-        raise single(group) from None
+        raise unwrapped(group) from None
 
 
 def connect_admin(

@@ -16,6 +16,7 @@ from typing import Final
 import trio
 
 from spielleiter.client.errors import CannotConnectError, ConnectionLostError, ServerProtocolError, UnspeakableError
+from spielleiter.client.exception_groups import first_error
 from spielleiter.protocol.connection import Connection, ConnectionClosed, Role, StreamEnd
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.errors import LocalProtocolError, RemoteProtocolError
@@ -167,8 +168,6 @@ def _reason(error: OSError) -> str:
     """Why connecting failed; trio sums up all attempts and keeps theirs as the cause."""
     if isinstance(error, socket.gaierror):
         return "no such host"
-    first: BaseException | None = error.__cause__
-    while isinstance(first, BaseExceptionGroup):
-        first = first.exceptions[0]
+    first = first_error(error.__cause__ or error)
     number = first.errno if isinstance(first, OSError) else error.errno
     return "nobody listens there" if number == errno.ECONNREFUSED else os.strerror(number or errno.EIO)

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 import trio
 
-from spielleiter.client.background import Background, single
+from spielleiter.client.background import Background
 from spielleiter.client.errors import ConnectionLostError
 from tests.documents import ROOT
 
@@ -179,16 +179,3 @@ def test_ctrl_c_cancels_what_is_waited_for(opening: str, then: str) -> None:
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False
     )
     assert (done.returncode, sorted(done.stdout.split()), done.stderr) == (0, ["cancelled", "interrupted"], "")
-
-
-@pytest.mark.parametrize(
-    ("error", "expected"),
-    [
-        (LookupError("a"), "LookupError('a')"),
-        (ExceptionGroup("", [ExceptionGroup("", [LookupError("a")])]), "LookupError('a')"),
-        (BaseExceptionGroup("", [LookupError("a"), KeyboardInterrupt()]), "KeyboardInterrupt()"),
-        (ExceptionGroup("b", [LookupError("a"), LookupError("c")]), "ExceptionGroup('b', "),
-    ],
-)
-def test_a_group_of_one_is_that_one(error: BaseException, expected: str) -> None:
-    assert repr(single(error)).startswith(expected)

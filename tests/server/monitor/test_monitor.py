@@ -6,7 +6,6 @@ import io
 import socket
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import trio
@@ -18,11 +17,10 @@ from spielleiter.server.errors import StartError
 from spielleiter.server.monitor.monitor import Monitor
 from spielleiter.server.monitor.status import Snapshot
 from spielleiter.server.runtime.garbage import PauseMeter
+from tests.documents import ROOT
 from tests.patience import PATIENCE
 from tests.server.harness import GAME_TYPE
 from tests.server.serving import Serving, read_all, serving
-
-ROOT = Path(__file__).parents[2]
 
 
 async def get(harness: Serving, path: str) -> tuple[int, str]:
@@ -70,7 +68,7 @@ async def test_there_are_none_unless_asked_for() -> None:
 
 @pytest.mark.slow
 def test_nothing_is_loaded_for_what_nobody_asked_for() -> None:
-    code = "import sys, server.listener; print([m for m in ('h11', 'prometheus_client') if m in sys.modules])"
+    code = "import sys, spielleiter.server.app; print([m for m in ('h11', 'prometheus_client') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 
