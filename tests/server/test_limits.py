@@ -294,7 +294,9 @@ async def test_beyond_a_limit(row: Row, autojump_clock: object) -> None:
         kind, reason = row.reason
         assert dict(harness.server.stream.refusals) == {(kind, reason): 1}
         told = [
-            each for each in harness.server_events if type(each) in REFUSALS and REFUSALS[type(each)](each) == reason
+            each
+            for each in harness.server_events
+            if type(each) in REFUSALS and REFUSALS[type(each)].reason_of(each) == reason
         ]
         assert [type(each).__name__ for each in told] == [kind]
         assert harness.happened(type(told[0])) == told
