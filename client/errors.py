@@ -19,10 +19,12 @@ from spielleiter.protocol.messages import AuthenticateRequest, Message
 class ClientError(Exception):
     """The base class of all errors of the client; never raised itself.
 
-    try:
-        report = play_game(strategy)
-    except ClientError as error:
-        print(error)
+    Its text is one line for people:
+
+        try:
+            report = play_game(strategy)
+        except ClientError as error:
+            print(error)
     """
 
 

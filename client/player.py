@@ -52,10 +52,12 @@ from spielleiter.protocol.messages import (
 
 
 class GameEnd(enum.Enum):
-    """How a game ended for a player, as the player saw it; the attribute `end` of a GameReport.
+    """How a game ended for a player, as the player saw it.
 
-    if report.end is GameEnd.RESULT:
-        print(report.cause)
+    It is the attribute `end` of a GameReport:
+
+        if report.end is GameEnd.RESULT:
+            print(report.cause)
     """
 
     RESULT = "result"  # the server sent a result

@@ -1,6 +1,6 @@
-"""How long a player thought in a game, in a few numbers.
+"""A summary of a player's think times in a game.
 
-Law: seconds; percentiles are values that were measured (nearest rank), not interpolated.
+Invariants: times are in seconds. Percentiles are measured values (nearest rank), not interpolated ones.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from spielleiter.server.quantile import nearest_rank
 
 @dataclass(frozen=True, slots=True)
 class ThinkStats:
-    """One player's think times; all 0 where it was never asked."""
+    """One player's think times; all values are 0 if no move was requested."""
 
     count: int = 0
     median: float = 0.0
@@ -21,11 +21,12 @@ class ThinkStats:
     maximum: float = 0.0
 
     def as_dict(self) -> dict[str, float]:
-        """As it is logged and kept."""
+        """The form in the log and in the results."""
         return {"count": self.count, "median": self.median, "p95": self.p95, "maximum": self.maximum}
 
     @classmethod
     def of(cls, think_times: Sequence[float]) -> ThinkStats:
+        """The summary of these think times, in any order."""
         if not think_times:
             return cls()
         ordered = sorted(think_times)
