@@ -26,7 +26,7 @@ from spielleiter.cli.options import (
     recogniser,
     server_options,
 )
-from spielleiter.client.defaults import DEFAULT_PASSWORD
+from spielleiter.protocol.defaults import DEFAULT_PASSWORD
 
 if TYPE_CHECKING:
     from spielleiter.client.admin import AdminClient

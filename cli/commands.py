@@ -47,9 +47,9 @@ def run_async(main: Callable[[], Awaitable[T]]) -> T:
     try:
         return trio.run(main)
     except BaseExceptionGroup as group:
-        from spielleiter.client.background import single
+        from spielleiter.client.exception_groups import unwrapped
 
-        raise single(group) from None
+        raise unwrapped(group) from None
 
 
 def tell(line: str = "", *, err: bool = False) -> None:

@@ -28,8 +28,8 @@ from spielleiter.cli.options import (
     timeout_options,
 )
 from spielleiter.cli.program_options import program_options
-from spielleiter.client.defaults import DEFAULT_PASSWORD
 from spielleiter.match.plan import ORDERS
+from spielleiter.protocol.defaults import DEFAULT_PASSWORD
 from spielleiter.server.config.setting import MAX_WHOLE_NUMBER
 
 _MIN_TESTS: Final = 20

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from spielleiter.cli.completion import completing, editions, game_types
 from spielleiter.cli.numbers import Number, WholeNumber, port_number
-from spielleiter.client.defaults import DEFAULT_HOST, DEFAULT_PORT
+from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PORT
 from spielleiter.server.config.setting import MAX_SECONDS, MAX_WHOLE_NUMBER, suggestion
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def _known_game_type(context: click.Context, _parameter: click.Parameter, value:
 
 
 def _chosen_game_type(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
-    from spielleiter.client.editions import DEFAULT_GAME_TYPE
+    from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 
     return _known_game_type(context, parameter, value) or DEFAULT_GAME_TYPE
 

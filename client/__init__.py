@@ -1,14 +1,20 @@
-"""The other side of the wire: players, administrators and built-in strategies.
+"""The client side of the protocol: players, administrators and built-in strategies.
 
-In a plain script or at Python's prompt:
+For plain scripts and Python's prompt:
 
-- `play_game` plays one game with a function of yours that takes a position and returns a move.
-- `connect_admin` prepares, watches, pauses, steps and cancels games.
+- `play_game` plays one game with your strategy, a function that takes a position and returns a move.
+- `connect_admin` opens an administrator's connection, which prepares, observes, pauses, steps and cancels games.
 
-In a program that runs trio: `Player` and `AdminClient`. Whatever goes wrong with the server or the connection is a
-`ClientError`.
+For programs that run trio: `Player` and `AdminClient`. All errors of the server and the connection are `ClientError`s.
 
-Invariant: a name is imported from its module when it is first used, so that `import client` costs nothing.
+    from spielleiter.client import play_game
+
+    def strategy(state):
+        return next(iter(state.generate_legal_moves()))
+
+    print(play_game(strategy).has_won)
+
+Invariants: a name is imported from its module when it is first used, so that `import spielleiter.client` costs nothing.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""An administrator: prepares rooms, watches, pauses, steps and cancels games.
+"""The administrator's side of a connection: prepares rooms, and observes, pauses, steps and cancels games.
 
-Invariants: one task reads everything the server sends and hands it to whoever waits; answers and refusals go to
-requests of their kind in the order in which those were sent. The protocol answers a password, `pause`, `step` and
-`cancel` with silence when it accepts them. A refusal of one of these is raised once, by whatever waits or is called
-next, at the latest by leaving the connection. Some editions end the connection after a refusal, and then nothing else
-can be asked.
+Invariants: one task reads everything the server sends and passes it to the waiting calls. Answers and refusals belong
+to the requests of their kind, in the order in which these were sent. The server does not confirm a password, `pause`,
+`step` or `cancel`; it answers them only if it refuses them. Such a refusal is raised once: by a call that is waiting,
+by the next call, or at the latest when the connection is left. Some editions end the connection after a refusal, and
+further requests are impossible then.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ from typing import Any, TypeVar
 
 import trio
 
-from spielleiter.client.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
-from spielleiter.client.editions import DEFAULT_DIALECT
 from spielleiter.client.errors import (
     AuthenticationError,
     ClientError,
@@ -30,6 +28,8 @@ from spielleiter.client.errors import (
 )
 from spielleiter.client.observation import Feed, Observation
 from spielleiter.client.transport import CLOSE_TIMEOUT, Tap, Transport, open_transport
+from spielleiter.protocol.current_season import DEFAULT_DIALECT
+from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.limits import REPORT_FROM_SERVER
 from spielleiter.protocol.messages import (
@@ -64,15 +64,21 @@ from spielleiter.protocol.messages import (
 _Answer = TypeVar("_Answer", Prepared, Observed, Testing, PlayerScore, Status)
 
 STATUS_TIMEOUT = 10.0
-"""Seconds to wait for the answer to a request for the status; servers that do not know it may say nothing."""
+"""Seconds to wait for the answer to a status request; servers that do not know it may not answer at all."""
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedRoom:
-    """A room that waits for its players.
+    """A room that was prepared and waits for its players; the result of `AdminClient.prepare`.
 
-    `reservations` has a code for each reserved slot, in the order of the slots; a player takes the seat with
-    `join_prepared`, or with `spielleiter play --reservation CODE`.
+    - `room_id`: the id by which the room is observed, paused, stepped and cancelled.
+    - `reservations`: a code for each reserved slot, in the order of the slots. A player takes the seat with
+      `Player.join_prepared`, with `play_game`, or with the command `spielleiter play --reservation CODE`.
+
+    For example:
+
+        room = await admin.prepare("swc_2027_blokus", ["Alice", "Bob"])
+        first_code, second_code = room.reservations
     """
 
     room_id: str
@@ -85,13 +91,13 @@ def _parsed(report: str) -> dict[str, Any]:
     except ValueError as error:
         raise NoStatusError(f"the server's status cannot be read ({error})") from None
     if not isinstance(parsed, dict):
-        raise NoStatusError("the server's status cannot be read (it is no object)")
+        raise NoStatusError("the server's status cannot be read (it is not a JSON object)")
     return parsed
 
 
 @dataclass(eq=False, slots=True)
 class _Pending:
-    """A request that waits for an answer `accepts` says yes to."""
+    """A request that waits for its answer: the first message for which `accepts` returns True, or a refusal."""
 
     request: Request
     accepts: Callable[[Message], bool]
@@ -101,9 +107,10 @@ class _Pending:
 
 
 class AdminClient:
-    """An authenticated connection of an administrator, who prepares, watches, pauses, steps and cancels games.
+    """An administrator's connection to a server: prepares, observes, pauses, steps and cancels games.
 
-    Methods may be called from several tasks at a time:
+    For programs that run trio; `connect_admin` is the same for plain scripts. Methods may be called from several tasks
+    at a time.
 
         async def main():
             async with AdminClient.connect() as admin:
@@ -114,23 +121,23 @@ class AdminClient:
 
         trio.run(main)
 
-    `connect_admin` gives the same without trio. A request may be refused late, since the protocol does not confirm
-    `pause`, `resume`, `step`, `cancel` and the password: a call whose own request was fine may raise
-    RequestRefusedError because of an earlier one. Its `request` says which one.
+    The protocol does not confirm `pause`, `resume`, `step`, `cancel` and the password, so their refusal may arrive
+    late: a call whose own request was fine may raise RequestRefusedError because of an earlier request. The error's
+    attribute `request` is the one that was refused.
     """
 
     def __init__(self, transport: Transport) -> None:
-        """Administer over `transport`; `AdminClient.connect` opens one over TCP and closes it again."""
+        """Use the open connection `transport`; `AdminClient.connect` opens one over TCP and closes it again."""
         self._transport = transport
         self._send_lock = trio.Lock()
         self._pending: list[_Pending] = []
         self._observations: list[Feed] = []
         self._failure: ClientError | None = None
-        """Why the connection has ended."""
-        self._is_failure_told = False
+        """The reason why the connection has ended."""
+        self._is_failure_raised = False
         self._refusal: ClientError | None = None
-        """The last one; the reason if the connection ends behind it."""
-        self._is_refusal_told = True
+        """The last refusal, which is the reason if the connection ends right after it."""
+        self._is_refusal_raised = True
         self._is_leaving = False
         self._has_read_all = trio.Event()
 
@@ -145,14 +152,20 @@ class AdminClient:
         wait_timeout: float = 0.0,
         tap: Tap | None = None,
     ) -> AbstractAsyncContextManager[AdminClient]:
-        """Connect to the server at `host` and `port`: `async with AdminClient.connect() as admin:`.
+        """Connect to a server and authenticate; returns a context manager that gives the client.
 
-        A wrong `password` shows itself at the next call, as AuthenticationError. `dialect` is the edition to speak; the
-        one in season unless told otherwise. `wait_timeout` is for how many seconds to go on trying while nobody listens
-        there. `tap` is called with all bytes that are received.
+        - `host`, `port`: the server's name or address, and its TCP port.
+        - `password`: the administrators' password. The server does not confirm it: if it is wrong, the next call
+          raises AuthenticationError.
+        - `dialect`: the wire form of the edition to speak; by default that of the current season.
+        - `wait_timeout`: how many seconds to retry while no server listens there; 0 means one attempt.
+        - `tap`: a function that is called with all bytes that are received, for example to record them.
 
-        Raises CannotConnectError. Leaving says goodbye and raises RequestRefusedError if a request was refused and no
-        call has raised that yet.
+        Entering the context raises CannotConnectError if there is no server. Leaving it closes the connection, and
+        raises RequestRefusedError (or AuthenticationError) if a request was refused and no call has raised that yet.
+
+            async with AdminClient.connect("127.0.0.1", 13050) as admin:
+                status = await admin.status()
         """
         return cls._connected(host, port, password, dialect, wait_timeout, tap)
 
@@ -167,7 +180,14 @@ class AdminClient:
 
     @asynccontextmanager
     async def running(self, password: str) -> AsyncIterator[AdminClient]:
-        """Authenticate with `password` and read what comes, until the block is left; for streams other than TCP."""
+        """Authenticate with `password` and use the connection inside of an `async with` block.
+
+        `AdminClient.connect` does this for TCP; call it yourself for a transport over another stream. Raises what
+        leaving the context of `connect` raises.
+
+            async with AdminClient(Transport(stream, dialect)).running("password") as admin:
+                status = await admin.status()
+        """
         failure: Exception | None = None
         try:
             async with trio.open_nursery() as nursery:
@@ -176,7 +196,7 @@ class AdminClient:
                     await self._send(AuthenticateRequest(password))
                     yield self
                     await self._leave()
-                except Exception as error:  # kept, so that it does not come out wrapped in a group
+                except Exception as error:  # raised below, where no nursery wraps it in a group
                     failure = error
                 nursery.cancel_scope.cancel()
         finally:
@@ -185,91 +205,122 @@ class AdminClient:
             raise failure
 
     async def _leave(self) -> None:
-        """Say goodbye, read what was on its way, and raise a failure that nobody has been told of."""
+        """Say goodbye, read what was still on its way, and raise a failure that no call has raised."""
         self._is_leaving = True
         with trio.move_on_after(CLOSE_TIMEOUT):
             await self._transport.say_goodbye()
             await self._has_read_all.wait()
-        self._raise_untold_refusal()
-        if self._failure and not self._is_failure_told:
+        self._raise_new_refusal()
+        if self._failure and not self._is_failure_raised:
             raise self._failure
 
     async def prepare(self, game_type: str, slots: Sequence[Slot | str], *, pause: bool = False) -> PreparedRoom:
-        """Open a room for two players and return its id and reservation codes.
+        """Open a room for two players, and return its id and reservation codes.
 
-        `game_type` is the season's name on the wire, such as ``swc_2027_blokus``. `slots` are the two seats, each a
-        Slot or just a display name. `pause`: ask for no moves until the game is resumed or stepped. Raises
-        RequestRefusedError, for example for a game that the server does not have, and other ClientErrors.
+        - `game_type`: the season's name on the wire, such as ``swc_2027_blokus``.
+        - `slots`: the two seats in order, each a Slot or only a display name.
+        - `pause`: whether the game starts paused, so that no move is requested until it is resumed or stepped.
+
+        Raises RequestRefusedError if the server refuses it, for example because it does not have this game, and other
+        ClientErrors if the connection fails.
+
+            room = await admin.prepare("swc_2027_blokus", ["Alice", Slot("Bob", can_timeout=False)], pause=True)
         """
         full = tuple(Slot(slot) if isinstance(slot, str) else slot for slot in slots)
         prepared = await self._ask(PrepareRequest(game_type, full, pause), Prepared)
         return PreparedRoom(prepared.room_id or "", prepared.reservations)
 
     async def observe(self, room_id: str) -> Observation:
-        """Watch the room `room_id`; an `async for` loop over the result gives the events of its game.
+        """Observe the room `room_id`: an `async for` loop over the result gives the events of its game.
 
-        If the game has begun, the first event may be its current position. Raises RequestRefusedError if there is no
-        such room, and other ClientErrors.
+        If the game has begun already, the first event may be its current position. The loop ends when the game is over.
+        Raises RequestRefusedError if there is no such room, and other ClientErrors if the connection fails.
+
+            async for event in await admin.observe(room.room_id):
+                print(event)
         """
-        observation = Feed(room_id, self._told_failure)
-        self._observations.append(observation)
-        await self._ask(ObserveRequest(room_id), Observed, lambda observed: observed.room_id == room_id)
+        observation = Feed(room_id, self._raised_failure)
+        self._observations.append(observation)  # before the answer, since events may follow it at once
+        try:
+            await self._ask(ObserveRequest(room_id), Observed, lambda observed: observed.room_id == room_id)
+        except BaseException:  # nobody will read it, after a cancellation neither
+            self._observations = [each for each in self._observations if each is not observation]
+            raise
         return observation
 
     async def pause(self, room_id: str) -> None:
-        """Ask for no more moves in the room `room_id`; one that is asked for already is still accepted.
+        """Pause the game in the room `room_id`: no further move is requested until `resume` or `step`.
 
-        Returns as soon as the request is sent. Raises ClientError.
+        A move that was requested before is still accepted. Returns as soon as the request is sent. Raises ClientError
+        if it cannot be sent; a refusal is raised by a later call.
+
+            await admin.pause(room.room_id)
         """
         await self._send(PauseRequest(room_id, is_paused=True))
 
     async def resume(self, room_id: str) -> None:
-        """Let the paused game in the room `room_id` go on.
+        """Continue the paused game in the room `room_id`.
 
-        Returns as soon as the request is sent. Raises ClientError.
+        Returns as soon as the request is sent. Raises ClientError if it cannot be sent; a refusal is raised by a later
+        call.
+
+            await admin.resume(room.room_id)
         """
         await self._send(PauseRequest(room_id, is_paused=False))
 
     async def step(self, room_id: str, *, forced: bool = False) -> None:
-        """Ask for one move in the room `room_id`, whose game is paused.
+        """Request one move in the room `room_id`, whose game is paused.
 
-        `forced` sets the request's attribute of this name. Returns as soon as the request is sent. Raises ClientError.
+        `forced` is sent as the request's attribute of this name. Returns as soon as the request is sent. Raises
+        ClientError if it cannot be sent; a refusal is raised by a later call.
+
+            await admin.step(room.room_id)
         """
         await self._send(StepRequest(room_id, forced))
 
     async def cancel(self, room_id: str) -> None:
-        """End the game in the room `room_id`; its season says whether anybody wins then.
+        """End the game in the room `room_id` before its time; the rules of its season decide who wins then.
 
-        Returns as soon as the request is sent. Raises ClientError.
+        Returns as soon as the request is sent. Raises ClientError if it cannot be sent; a refusal is raised by a later
+        call.
+
+            await admin.cancel(room.room_id)
         """
         await self._send(CancelRequest(room_id))
 
     async def enable_test_mode(self, *, is_enabled: bool = True) -> bool:
-        """Begin a score sheet of finished games, or end it if not `is_enabled`; return whether there is one now.
+        """Start a new score sheet of finished games, or end it if not `is_enabled`; return whether there is one now.
 
-        Raises UnspeakableError if the edition has no test mode, and other ClientErrors.
+        Raises UnspeakableError if the edition has no test mode, and other ClientErrors if the request is refused or the
+        connection fails.
+
+            await admin.enable_test_mode()
         """
         return (await self._ask(TestModeRequest(is_enabled), Testing)).is_enabled
 
     async def score_for_player(self, display_name: str) -> PlayerScore:
-        """Return what the player called `display_name` has earned since the score sheet was begun.
+        """Return the points of the player called `display_name` since the score sheet was started.
 
-        Raises RequestRefusedError if nobody of that name has played, UnspeakableError if the edition has no test mode,
-        and other ClientErrors.
+        Raises RequestRefusedError if the server knows no player of that name, UnspeakableError if the edition has no
+        test mode, and other ClientErrors if the connection fails.
+
+            score = await admin.score_for_player("Alice")
+            print(score.number_of_tests)
         """
         return await self._ask(ScoreForPlayerRequest(display_name), PlayerScore)
 
     async def status(self) -> dict[str, Any]:
-        """Return the state of the server: rooms, connections, and how the last ones ended; the README names the fields.
+        """Return the state of the server: its rooms, its connections, and how the last connections ended.
 
-        Only spielleiter answers this request. Raises NoStatusError for another server, or one that has said nothing for
-        10 seconds, and other ClientErrors.
+        The README describes the fields. Only spielleiter knows this request: raises NoStatusError if the server is
+        another one, or has not answered for 10 seconds; AuthenticationError if the password was wrong, and other
+        ClientErrors if the connection fails.
+
+            status = await admin.status()
+            print(status["connectionCount"])
         """
         self._transport.accept(REPORT_FROM_SERVER)
-        why = (
-            f"no answer for {STATUS_TIMEOUT:g} s; spielleiter answers so late only if the password is wrong and other "
-            "wrong ones were tried before"
-        )
+        why = f"no answer for {STATUS_TIMEOUT:g} s; spielleiter answers so late only after several wrong passwords"
         with trio.move_on_after(STATUS_TIMEOUT):
             try:
                 return _parsed((await self._ask(StatusRequest(), Status)).report)
@@ -281,26 +332,26 @@ class AdminClient:
                 why = str(error)
             except ConnectionLostError as error:
                 why = str(error)
-        raise NoStatusError(f"this server does not tell its status, as only spielleiter does ({why})")
+        raise NoStatusError(f"this server does not report its status; only spielleiter does ({why})")
 
     async def _ask(
         self, request: Request, kind: type[_Answer], is_meant: Callable[[_Answer], bool] = lambda _: True
     ) -> _Answer:
-        # stays in the list when the caller is cancelled: its answer comes nevertheless and belongs to nobody else
+        # stays in the list if the caller is cancelled: its answer arrives nevertheless and belongs to no other request
         pending = _Pending(request, lambda message: isinstance(message, kind) and is_meant(message))
         await self._send(request, pending)
         await pending.is_done.wait()
         if pending.refusal:
             raise pending.refusal
         if not isinstance(pending.answer, kind):
-            raise self._told_failure()
+            raise self._raised_failure()
         return pending.answer
 
     async def _send(self, request: Request, pending: _Pending | None = None) -> None:
-        async with self._send_lock:  # waiting for it, the end may have been read: nobody would answer any more
-            self._raise_untold_refusal()
+        async with self._send_lock:  # acquired first: while waiting for it, the end of the stream may have been read
+            self._raise_new_refusal()
             if self._failure:
-                raise self._told_failure()
+                raise self._raised_failure()
             if pending:
                 self._pending.append(pending)
             try:
@@ -309,34 +360,35 @@ class AdminClient:
                 self._pending = [each for each in self._pending if each is not pending]
                 raise
             except ConnectionLostError as error:
-                # why it is lost may stand in what the server sent before
+                # the server may have given the reason in what it sent before
                 with trio.move_on_after(CLOSE_TIMEOUT):
                     await self._has_read_all.wait()
                 self._fail(error)
-                raise self._told_failure() from None
+                raise self._raised_failure() from None
 
-    def _raise_untold_refusal(self) -> None:
-        if self._refusal and not self._is_refusal_told:
-            self._is_refusal_told = True
-            self._is_failure_told |= self._failure is self._refusal
+    def _raise_new_refusal(self) -> None:
+        if self._refusal and not self._is_refusal_raised:
+            self._is_refusal_raised = True
+            self._is_failure_raised |= self._failure is self._refusal
             raise self._refusal
 
     def _fail(self, error: ClientError) -> None:
-        """The connection has ended, for the first reason that was given."""
+        """Note that the connection has ended; of several reasons, the first one counts."""
         if self._failure is None:
             self._failure = self._refusal or error
-            self._is_failure_told = self._refusal is not None and self._is_refusal_told
+            self._is_failure_raised = self._refusal is not None and self._is_refusal_raised
 
-    def _told_failure(self) -> ClientError:
-        assert self._failure is not None, "nothing ends before its time without a reason"
-        self._is_failure_told = True
-        self._is_refusal_told |= self._failure is self._refusal
+    def _raised_failure(self) -> ClientError:
+        """The reason why the connection has ended, to be raised by the caller."""
+        assert self._failure is not None, "a connection never ends early without a reason"
+        self._is_failure_raised = True
+        self._is_refusal_raised |= self._failure is self._refusal
         return self._failure
 
     async def _read(self) -> None:
         try:
             async for message in self._transport:
-                self._hand_on(message)
+                self._deliver(message)
         except ClientError as error:
             self._fail(error)
         if not self._is_leaving or self._pending:
@@ -347,9 +399,9 @@ class AdminClient:
             observation.end(is_over=False)
         self._has_read_all.set()
 
-    def _hand_on(self, message: Message) -> None:
-        if self._is_refusal_told and not isinstance(message, ErrorPacket | CloseConnection):
-            self._refusal = None  # the conversation goes on, so this is not why it will end
+    def _deliver(self, message: Message) -> None:
+        if self._is_refusal_raised and not isinstance(message, ErrorPacket | CloseConnection):
+            self._refusal = None  # the connection goes on, so this refusal will not be the reason for its end
         match message:
             case RoomMessage(room_id, Memento() | Result() | ErrorMessage() | Paused() as event):
                 for observation in self._observations:
@@ -360,9 +412,9 @@ class AdminClient:
                     observation.end(is_over=True)
                     self._observations.remove(observation)
             case ErrorPacket(text, request):
-                self._hand_on_refusal(refusal(text, request), request)
+                self._deliver_refusal(refusal(text, request), request)
             case CloseConnection():
-                self._fail(ConnectionLostError("the server said goodbye without giving a reason"))
+                self._fail(ConnectionLostError("the server closed the connection without giving a reason"))
             case _:
                 for pending in self._pending:
                     if pending.accepts(message):
@@ -371,13 +423,16 @@ class AdminClient:
                         self._pending.remove(pending)
                         break
 
-    def _hand_on_refusal(self, error: ClientError, request: Message | None) -> None:
-        """Whoever waits for an answer to `request` is told, of what was refused before it if nobody knows that yet."""
-        if not self._refusal or self._is_refusal_told:
-            self._refusal, self._is_refusal_told = error, False
+    def _deliver_refusal(self, error: ClientError, request: Message | None) -> None:
+        """Pass a refusal to the call that waits for the answer to `request`.
+
+        That call raises an earlier refusal instead, if no call has raised it yet.
+        """
+        if not self._refusal or self._is_refusal_raised:
+            self._refusal, self._is_refusal_raised = error, False
         for pending in self._pending:
             if isinstance(request, type(pending.request)):
-                pending.refusal, self._is_refusal_told = self._refusal, True
+                pending.refusal, self._is_refusal_raised = self._refusal, True
                 pending.is_done.set()
                 self._pending.remove(pending)
                 break

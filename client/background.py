@@ -1,8 +1,8 @@
-"""A thread that runs trio for a program without an event loop, and keeps one client open in it.
+"""A thread that runs trio for a program without an event loop, and keeps a client open there.
 
-Invariants: whatever is called in the background ends: with its result, its error, or ConnectionLostError once the
-client is closed. A call that is interrupted (Ctrl-C) is cancelled, so that it takes nothing from the next one. Errors
-come out as they are, never in an exception group. After `close` the thread is gone.
+Invariants: every call ends: with its result, with its error, or with ConnectionLostError once the client is closed. A
+call that is interrupted by Ctrl-C is cancelled, so that it does not take events from the next one. Errors are raised as
+they are, never in an exception group. After `close`, the thread has ended.
 """
 
 from __future__ import annotations
@@ -17,20 +17,25 @@ from typing import Final, Generic, TypeVar
 import trio
 
 from spielleiter.client.errors import ConnectionLostError
+from spielleiter.client.exception_groups import unwrapped
 
 _C = TypeVar("_C")
 _T = TypeVar("_T")
 
 _WAIT: Final = 0.1 if sys.platform == "win32" else None
-"""Seconds for which a thread waits at a stretch: on Windows, Ctrl-C is only noticed between two waits."""
+"""The longest single wait in seconds: on Windows, Ctrl-C is noticed only between two waits."""
 
 _CLOSED: Final = "the connection has been closed"
 
 
 class Background(Generic[_C]):
-    """A thread that runs trio and keeps a client open in it. Raises what opening the client raises."""
+    """A thread that runs trio and keeps a client open there."""
 
     def __init__(self, opening: Callable[[], AbstractAsyncContextManager[_C]]) -> None:
+        """Start the thread and open the client: enter the context manager that `opening` returns.
+
+        Raises what opening the client raises; then the thread has ended.
+        """
         self._opening = opening
         self._scope = trio.CancelScope()
         self._begun: Future[trio.lowlevel.TrioToken] = Future()
@@ -38,18 +43,21 @@ class Background(Generic[_C]):
         self._ended: Future[None] = Future()
         self._leaving: trio.Event
         self._calls: trio.Nursery
-        # a daemon, so that a connection nobody has closed does not keep the program from ending
+        # a daemon thread, since a connection that was not closed must not prevent the program from ending
         self._thread = threading.Thread(target=self._run, name="spielleiter client", daemon=True)
         try:
             self._thread.start()
             self._client = _result(self._opened)
         except BaseException:
-            if self._thread in threading.enumerate():  # else it was interrupted before it was started
+            if self._thread in threading.enumerate():  # otherwise Ctrl-C came before it was started
                 self._stop(self._scope.cancel)
             raise
 
     def call(self, function: Callable[[_C], Awaitable[_T]]) -> _T:
-        """What `function` gives for the client, run in the background. Raises what it raises."""
+        """Run `function` with the client in the background, wait for its result, and return it.
+
+        Raises what `function` raises, and ConnectionLostError if the client has been closed.
+        """
         future: Future[_T] = Future()
         scope = trio.CancelScope()
 
@@ -79,13 +87,13 @@ class Background(Generic[_C]):
             raise
 
     def close(self) -> None:
-        """Leave the client, end the thread, and raise what leaving raises; nothing the second time."""
+        """Leave the client's context and end the thread; further calls do nothing. Raises what leaving raises."""
         if not self._thread.is_alive():
             return
         try:
             self._stop(self._leave)
         except BaseException:
-            self._stop(self._scope.cancel)  # interrupted: without a goodbye, then
+            self._stop(self._scope.cancel)  # interrupted by Ctrl-C: end without a goodbye
             raise
         error = self._ended.exception()
         if error is not None:
@@ -101,7 +109,7 @@ class Background(Generic[_C]):
         self._thread.join()
 
     def _soon(self, function: Callable[[], object]) -> None:
-        """Call `function` in the background. Raises ConnectionLostError if that has ended."""
+        """Let the background thread call `function`. Raises ConnectionLostError if it has ended."""
         try:
             _result(self._begun).run_sync_soon(function)
         except trio.RunFinishedError:
@@ -113,7 +121,7 @@ class Background(Generic[_C]):
         try:
             trio.run(self._main)
         except BaseException as error:
-            outcome = single(error)
+            outcome = unwrapped(error)
             if self._opened.done():
                 self._ended.set_exception(outcome)
             else:
@@ -133,7 +141,7 @@ class Background(Generic[_C]):
 
 
 def _wait(future: Future[_T]) -> None:
-    """Wait until `future` is done, open to Ctrl-C on every system."""
+    """Wait until `future` is done; Ctrl-C interrupts this on every system."""
     while not future.done():
         try:
             future.exception(_WAIT)
@@ -144,12 +152,3 @@ def _wait(future: Future[_T]) -> None:
 def _result(future: Future[_T]) -> _T:
     _wait(future)
     return future.result()
-
-
-def single(error: BaseException) -> BaseException:
-    """The error that nurseries wrapped into groups, or Ctrl-C if that is among several."""
-    if isinstance(error, BaseExceptionGroup) and error.subgroup(KeyboardInterrupt):
-        return KeyboardInterrupt()
-    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        error = error.exceptions[0]
-    return error

@@ -1,6 +1,6 @@
-"""The client for programs without an event loop: plain functions and `for` loops, in scripts and at Python's prompt.
+"""The client for programs without an event loop: plain functions and `for` loops, for scripts and Python's prompt.
 
-Invariants: an administrator's methods are those of `AdminClient`, with the same arguments. Errors come out as they are,
+Invariants: `SyncAdminClient` has the methods of `AdminClient`, with the same arguments. Errors are raised as they are,
 never in an exception group.
 """
 
@@ -16,12 +16,13 @@ import trio
 
 from spielleiter.client.admin import AdminClient
 from spielleiter.client.asking import Strategy
-from spielleiter.client.background import Background, single
-from spielleiter.client.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
-from spielleiter.client.editions import DEFAULT_DIALECT, DEFAULT_GAME_TYPE
+from spielleiter.client.background import Background
 from spielleiter.client.errors import ClientError
+from spielleiter.client.exception_groups import unwrapped
 from spielleiter.client.observation import Observation, ObserverEvent
 from spielleiter.client.player import GameReport, Player
+from spielleiter.protocol.current_season import DEFAULT_DIALECT, DEFAULT_GAME_TYPE
+from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
 from spielleiter.protocol.dialect import Dialect
 
 _T = TypeVar("_T")
@@ -39,22 +40,25 @@ def play_game(
     dialect: Dialect = DEFAULT_DIALECT,
     wait_timeout: float = 0.0,
 ) -> GameReport:
-    """Connect, take a seat, play one game with `strategy`, leave, and report how the game ended.
+    """Connect to a server, take a seat, play one game, leave, and return a report of how the game ended.
 
         def strategy(state):
             return next(iter(state.generate_legal_moves()))
 
         print(play_game(strategy).has_won)
 
-    `strategy` takes a position and returns a move; it runs in a worker thread, or on trio's event loop if it is an
-    `async def` function. `host` and `port` say where the server is. The seat is the one that `reservation_code`
-    reserves, or a free one in the room `room_id`, or by default one in any open game of `game_type` (or in a new one).
-    `dialect` is the edition to speak; the one in season unless told otherwise. `wait_timeout` is for how many seconds
-    to go on trying while nobody listens there.
+    - `strategy`: a function that takes a position and returns a move. A plain function runs in a worker thread, an
+      `async def` function on trio's event loop.
+    - `host`, `port`: the server's name or address, and its TCP port.
+    - `game_type`: the season's name on the wire; the seat is in any open game of this season, or in a new one.
+    - `room_id`: instead, the room in which to take a free seat.
+    - `reservation_code`: instead, the code of a reserved seat.
+    - `dialect`: the wire form of the edition to speak; by default that of the current season.
+    - `wait_timeout`: how many seconds to retry while no server listens there; 0 means one attempt.
 
-    Raises TypeError if both `reservation_code` and `room_id` are given, NotAMoveError if the strategy returns something
-    that is not a move, whatever the strategy itself raises, CannotConnectError, RequestRefusedError if there is no such
-    seat, and other ClientErrors. In a program that runs trio already, use `Player`.
+    Raises CannotConnectError if there is no server, RequestRefusedError if there is no such seat, NotAMoveError if the
+    strategy returns something that is not a move, anything that the strategy itself raises, other ClientErrors, and
+    TypeError if both `reservation_code` and `room_id` are given. In a program that runs trio already, use `Player`.
     """
     if room_id is not None and reservation_code is not None:
         raise TypeError("room_id and reservation_code name two seats, expected one of them")
@@ -71,8 +75,8 @@ def play_game(
 
     try:
         return trio.run(main)
-    except BaseExceptionGroup as group:  # what is no Exception, as Ctrl-C is, leaves nurseries in groups
-        raise single(group) from None
+    except BaseExceptionGroup as group:  # nurseries wrap a KeyboardInterrupt, which is no Exception
+        raise unwrapped(group) from None
 
 
 def connect_admin(
@@ -83,14 +87,18 @@ def connect_admin(
     dialect: Dialect = DEFAULT_DIALECT,
     wait_timeout: float = 0.0,
 ) -> SyncAdminClient:
-    """Connect to the server at `host` and `port` as an administrator, and return the connection.
+    """Connect to a server as an administrator, and return the open connection.
 
         with connect_admin() as admin:
             room = admin.prepare("swc_2027_blokus", ["Alice", "Bob"])
 
-    A wrong `password` shows itself at the next call, as AuthenticationError. `dialect` is the edition to speak; the one
-    in season unless told otherwise. `wait_timeout` is for how many seconds to go on trying while nobody listens there.
-    Raises CannotConnectError.
+    - `host`, `port`: the server's name or address, and its TCP port.
+    - `password`: the administrators' password. The server does not confirm it: if it is wrong, the next call raises
+      AuthenticationError.
+    - `dialect`: the wire form of the edition to speak; by default that of the current season.
+    - `wait_timeout`: how many seconds to retry while no server listens there; 0 means one attempt.
+
+    Raises CannotConnectError if there is no server.
     """
     return SyncAdminClient(
         lambda: AdminClient.connect(host, port, password, dialect=dialect, wait_timeout=wait_timeout)
@@ -100,20 +108,24 @@ def connect_admin(
 def _blocking(
     method: Callable[Concatenate[AdminClient, _P], Awaitable[_T]],
 ) -> Callable[Concatenate[SyncAdminClient, _P], _T]:
-    """`method` of AdminClient as a method of SyncAdminClient, with the same signature and docstring."""
+    """`method` of AdminClient as a method of SyncAdminClient, with the same signature.
+
+    Its docstring is the same as well, without the `await` in the example.
+    """
 
     def call(self: SyncAdminClient, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
         return self._call(lambda client: method(client, *args, **kwargs))
 
-    update_wrapper(call, method, assigned=("__name__", "__doc__", "__annotations__"))
+    update_wrapper(call, method, assigned=("__name__", "__annotations__"))
+    call.__doc__ = (method.__doc__ or "").replace("await ", "")
     call.__qualname__ = f"SyncAdminClient.{method.__name__}"
     return call
 
 
 class SyncAdminClient:
-    """An administrator's connection whose methods wait for the answer; the blocking form of `AdminClient`.
+    """An administrator's connection for programs without an event loop: `AdminClient` with methods that block.
 
-    `connect_admin` makes one. Leaving its `with` block closes it; at Python's prompt, call `close`:
+    `connect_admin` opens one. Leaving its `with` block closes it; at Python's prompt, call `close`:
 
         with connect_admin() as admin:
             room = admin.prepare("swc_2027_blokus", ["Alice", "Bob"])
@@ -121,12 +133,12 @@ class SyncAdminClient:
             for event in admin.observe(room.room_id):
                 print(event)
 
-    Its methods may be called from several threads at a time. Ctrl-C interrupts the call that waits, and the connection
-    can still be used. In a program that runs trio already, use `AdminClient`.
+    Methods may be called from several threads at a time. Ctrl-C interrupts the call that is waiting, and the connection
+    remains usable. In a program that runs trio already, use `AdminClient`.
     """
 
     def __init__(self, opening: Callable[[], AbstractAsyncContextManager[AdminClient]]) -> None:
-        """`opening` opens the connection in the thread of this client; see `connect_admin`."""
+        """Call `opening` in a thread of its own to open the connection; `connect_admin` does this."""
         self._background = Background(opening)
 
     def __enter__(self) -> Self:
@@ -136,7 +148,7 @@ class SyncAdminClient:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Close the connection, as `close` does; an error of the block itself comes first."""
+        """Close the connection as `close` does; an error that the block itself raised takes precedence."""
         try:
             self.close()
         except ClientError:
@@ -144,10 +156,13 @@ class SyncAdminClient:
                 raise
 
     def close(self) -> None:
-        """Say goodbye and disconnect; the second time nothing happens.
+        """Close the connection; further calls of this method do nothing.
 
-        Raises ClientError if the server has refused a request (the password, `pause`, `step`, `cancel`) and no call
-        has raised that yet.
+        Raises ClientError if the server has refused a request (the password, `pause`, `resume`, `step` or `cancel`) and
+        no call has raised that yet.
+
+            admin = connect_admin()
+            admin.close()
         """
         self._background.close()
 
@@ -161,10 +176,13 @@ class SyncAdminClient:
     status = _blocking(AdminClient.status)
 
     def observe(self, room_id: str) -> SyncObservation:
-        """Watch the room `room_id`; a `for` loop over the result gives the events of its game until that is over.
+        """Observe the room `room_id`: a `for` loop over the result gives the events of its game.
 
-        If the game has begun, the first event may be its current position. Raises RequestRefusedError if there is no
-        such room, and other ClientErrors.
+        If the game has begun already, the first event may be its current position. The loop ends when the game is over.
+        Raises RequestRefusedError if there is no such room, and other ClientErrors if the connection fails.
+
+            for event in admin.observe(room.room_id):
+                print(event)
         """
         return SyncObservation(self._call(lambda client: client.observe(room_id)), self._background)
 
@@ -173,13 +191,17 @@ class SyncAdminClient:
 
 
 class SyncObservation:
-    """The events of one game, in order: Memento (a position), Result, ErrorMessage or Paused.
+    """The events of one game in order, for a `for` loop: Memento (a position), Result, ErrorMessage or Paused.
 
-    `SyncAdminClient.observe` makes one, for a `for` loop. `room_id` is the room that is watched.
+    `SyncAdminClient.observe` returns one. `room_id` is the room that is observed. Events are kept until they are taken.
+
+        for event in admin.observe(room.room_id):
+            if isinstance(event, Result):
+                print(event.winners)
     """
 
     def __init__(self, observation: Observation, background: Background[AdminClient]) -> None:
-        """`background` is the thread in which the `observation` is made."""
+        """Read `observation` in the thread `background`, to which it belongs."""
         self.room_id = observation.room_id
         self._observation = observation
         self._background = background
@@ -188,7 +210,7 @@ class SyncObservation:
         return self
 
     def __next__(self) -> ObserverEvent:
-        """Wait for the next event. Raises StopIteration when the game is over, ClientError if the connection is."""
+        """Wait for the next event. Raises StopIteration when the game is over, ClientError if the connection fails."""
         event = self._background.call(lambda _client: anext(self._observation, None))
         if event is None:
             raise StopIteration

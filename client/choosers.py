@@ -1,8 +1,8 @@
 """How the built-in strategies choose a move: functions of a position, without a connection or an event loop.
 
-Invariants: a chooser knows only what `spielleiter.game.api` says about a game, and draws from nothing but the generator
-it is given: the same seed and the same positions give the same moves. This module is light, since each process that
-thinks for built-in players (match/games/thinking_process.py) loads it.
+Invariants: a chooser uses only what `spielleiter.game.api` defines for every game. Its only source of randomness is the
+generator that it is given: the same seed and the same positions give the same moves. This module does not load
+trio, since each process that computes moves for built-in players loads it (`match/games/thinking_process.py`).
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from spielleiter.client.evaluation import GAMES_OF_STRATEGIES, contenders, evalu
 from spielleiter.game.api import Move, State
 
 Choose: TypeAlias = Callable[[State, random.Random], Move]
-"""Chooses a move, drawing from nothing but the generator."""
+"""A function that chooses a legal move; the generator is its only source of randomness."""
 
 
 def _legal_moves(state: State) -> list[Move]:
     moves = list(state.generate_legal_moves())
     if not moves:
-        raise StrategyError(f"no move is possible at turn {state.turn}, and yet one was asked for")
+        raise StrategyError(f"a move was requested at turn {state.turn}, but no move is possible")
     return moves
 
 
 def first_move(state: State, _rng: random.Random) -> Move:
-    """The first legal move there is."""
+    """The first legal move."""
     return _legal_moves(state)[0]
 
 
 def random_move(state: State, rng: random.Random) -> Move:
-    """Any legal move, all alike."""
+    """A legal move; all are equally likely."""
     return rng.choice(_legal_moves(state))
 
 
 def greedy_move(state: State, rng: random.Random) -> Move:
-    """One of the moves that look best at first sight."""
+    """A move with the best evaluation; of several, all are equally likely."""
     evaluate = evaluation_of(state)
     rated = [(evaluate(state, move), move) for move in contenders(state, _legal_moves(state))]
     best = max(rating for rating, _ in rated)
@@ -47,19 +47,20 @@ def greedy_move(state: State, rng: random.Random) -> Move:
 
 
 def illegal_move(state: State, _rng: random.Random) -> Move:
-    """A move that would be legal one move later, but not now; failing that, the last one once more.
+    """A move that would be legal one move later, but not now; if there is none, the last move again.
 
-    Where none is found, as in a game whose every move can be the first one, a legal move: a later one is illegal.
+    If neither is illegal, as at the start of a game in which every move may be the first, it is a legal move; a later
+    call finds an illegal one.
     """
     legal = _legal_moves(state)
     early = (each for move in legal for each in state.play(move).generate_legal_moves())
-    last: Move | None = getattr(state, "last_move", None)  # not something the rules ask of every game
+    last: Move | None = getattr(state, "last_move", None)  # not part of `game.api.State`
     illegal = (move for move in itertools.chain(early, [] if last is None else [last]) if state.check(move) is not None)
     return next(illegal, legal[0])
 
 
 PLAIN_CHOOSERS: Final[Mapping[str, Choose]] = MappingProxyType({"random": random_move, "greedy": greedy_move})
-"""Those that there are for each game alone as well."""
+"""The choosers that also exist as strategies for one game only (`hui-random`)."""
 
 CHOOSERS: Final[Mapping[str, Choose]] = MappingProxyType(
     {
@@ -69,14 +70,14 @@ CHOOSERS: Final[Mapping[str, Choose]] = MappingProxyType(
         "illegal": illegal_move,
     }
 )
-"""By the name of their strategy."""
+"""All choosers by the names of their strategies."""
 
 
 def make_chooser(name: str, *, seed: int | None = None) -> Callable[[State], Move]:
-    """The chooser of the strategy called `name` as a plain function.
+    """The chooser of the strategy called `name`, as a function of a position.
 
-    `seed`: the same moves in every run; None: different ones. Raises KeyError for an unknown name, and for a strategy
-    that does more than to choose moves.
+    With a `seed`, it chooses the same moves in every run; with None, different ones. Raises KeyError for an unknown
+    name, and for a strategy that does more than choosing moves.
     """
     choose, rng = CHOOSERS[name], random.Random(seed)
     return lambda state: choose(state, rng)

@@ -1,7 +1,7 @@
-"""What can go wrong on the client's side, one class for each reason.
+"""The errors of the client, one class for each reason.
 
-Invariants: whatever the packages below raise because of the peer or the network leaves this package as a ClientError,
-whose text is one line for people. Bugs of this program are not among them.
+Invariants: every error that is caused by the server, the network or a strategy is a ClientError, whose text is one line
+for people. Bugs of this program raise other exceptions.
 """
 
 from __future__ import annotations
@@ -17,11 +17,19 @@ from spielleiter.protocol.messages import AuthenticateRequest, Message
 
 
 class ClientError(Exception):
-    """Base of all; never raised itself."""
+    """The base class of all errors of the client; never raised itself.
+
+    Its text is one line for people:
+
+        try:
+            report = play_game(strategy)
+        except ClientError as error:
+            print(error)
+    """
 
 
 class CannotConnectError(ClientError):
-    """Nobody listens there, or there is no such address."""
+    """No server listens at this address, or there is no such address."""
 
 
 class ConnectionLostError(ClientError):
@@ -29,11 +37,14 @@ class ConnectionLostError(ClientError):
 
 
 class ServerProtocolError(ClientError):
-    """The server sent what this client does not understand."""
+    """The server sent something that this client cannot read."""
 
 
 class RequestRefusedError(ClientError):
-    """The server refused a request; the text is the server's own. `request` as it came back, None if it did not."""
+    """The server refused a request; the error's text is that of the server.
+
+    `request` is the refused request as the server returned it, or None if it did not return it.
+    """
 
     def __init__(self, message: str, request: Message | None = None) -> None:
         super().__init__(message)
@@ -41,31 +52,31 @@ class RequestRefusedError(ClientError):
 
 
 class AuthenticationError(RequestRefusedError):
-    """The password is wrong, or this server lets nobody become an administrator."""
+    """The password is wrong, or this server accepts no administrators."""
 
 
 class UnspeakableError(ClientError):
-    """The edition that is spoken has no packet for what was to be said, or a text in it cannot be encoded as UTF-8."""
+    """A message cannot be sent: this edition has no packet for it, or a text in it cannot be encoded as UTF-8."""
 
 
 class NoStatusError(ClientError):
-    """The server does not tell its status: it is not this project's, or too old for it."""
+    """The server does not report its status: it is not spielleiter, or a version that is too old."""
 
 
 class StrategyError(ClientError):
-    """A strategy has no answer to a position."""
+    """A strategy has no move for a position, or its answer cannot be sent."""
 
 
 class NotAMoveError(StrategyError):
-    """A strategy returned, or a responder sent, something that is not a move of the game that is played.
+    """A strategy returned, or a responder sent, something that is not a move of this game.
 
-    `value` is what it was. A move against the rules is not among them: it is sent, and the server judges it.
+    `value` is the thing itself. A move against the rules is no such error: it is sent, and the server judges it.
     """
 
     def __init__(self, value: object, state: State | None = None) -> None:
-        """`state`: the position that was asked about; the message names a type of move that is possible there.
+        """The error for `value` in the position `state`: the message names the type of the moves that are possible.
 
-        If `value` is of that type, the message names its wrong fields.
+        If `value` is of this type, the message names its wrong fields instead.
         """
         example = next(iter(state.generate_legal_moves()), None) if state is not None else None
         wrong = list(_wrong_fields(value)) if type(value) is type(example) else []
@@ -82,7 +93,7 @@ class NotAMoveError(StrategyError):
 
 
 def _wrong_fields(move: object) -> Iterator[str]:
-    """For each field of a dataclass whose value is not of the field's type: what it is, and what was expected."""
+    """A text for each field of a dataclass whose value is not of the field's type: the value and what was expected."""
     if not dataclasses.is_dataclass(move):
         return
     types = get_type_hints(type(move))
@@ -90,7 +101,7 @@ def _wrong_fields(move: object) -> Iterator[str]:
         value, expected = getattr(move, field.name), types[field.name]
         if isinstance(expected, enum.EnumType):
             try:
-                expected(value)  # the number of a member does as well
+                expected(value)  # the value of a member is accepted as well
             except ValueError:
                 example = f"{expected.__name__}.{next(iter(expected)).name}"
                 yield f"{field.name} is {reprlib.repr(value)}, expected a {expected.__name__} such as {example}"
@@ -99,6 +110,6 @@ def _wrong_fields(move: object) -> Iterator[str]:
 
 
 def refusal(message: str, request: Message | None) -> RequestRefusedError:
-    """The error for an `errorpacket` with this text and original request."""
+    """The error for an `errorpacket` with the text `message` and the original `request`."""
     kind = AuthenticationError if isinstance(request, AuthenticateRequest) else RequestRefusedError
     return kind(message, request)

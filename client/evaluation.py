@@ -1,7 +1,7 @@
-"""How good a move looks at first sight.
+"""Static evaluations of moves, for the strategy `greedy`.
 
-Law: an evaluation is a tuple; the greater, the better. It looks one move ahead and knows nothing of the opponent's
-answer. Games without an evaluation of their own are judged by the points that the move brings.
+Invariants: an evaluation is a tuple; a greater one is better. It looks one ply ahead and ignores the opponent's reply.
+Games without an evaluation of their own are evaluated by the points after the move.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from spielleiter.game.hase_und_igel import GOAL_INDEX, FieldType, HaseUndIgelMov
 from spielleiter.game.hase_und_igel.rules import GOAL_CARROTS
 
 Evaluation: TypeAlias = Callable[[Any, Any], tuple[int, ...]]
-"""Takes a position and a legal move there."""
+"""A function of a position and a legal move in it."""
 
 
 def points_after(state: State, move: Move) -> tuple[int, ...]:
-    """The points of the player on turn once the move is made."""
+    """The points of the side to move after the move."""
     return state.play(move).points(state.seat_on_turn)
 
 
 def cells_and_corners(state: BlokusState, move: SetMove) -> tuple[int, ...]:
-    """Cells of the piece, then the cells where the colour's next pieces can attach."""
+    """The cells of the piece, then the number of cells at which the colour's next pieces can attach."""
     piece = orientation(move.shape, move.rotation, move.is_flipped).mask << (move.y * STRIDE + move.x)
     blue, yellow, red, green = state.cells
     own = state.cells[move.color] | piece
@@ -39,26 +39,27 @@ def cells_and_corners(state: BlokusState, move: SetMove) -> tuple[int, ...]:
 
 
 def turns_to_the_goal(state: HaseUndIgelState, move: HaseUndIgelMove) -> tuple[int, ...]:
-    """Whether the goal is reached, then how few turns the rest of the way takes with what is left in hand."""
+    """Whether the goal is reached, then the negative number of turns that the remaining way takes at least."""
     player = state.play(move).players[state.seat_on_turn]
     turns = _turns(GOAL_INDEX - player.index, player.carrots) + _SALAD_TURNS * player.salads
     if player.salads and state.board.type_at(player.index) is FieldType.SALAD:
-        turns -= _SALAD_TURNS - 1  # it is eaten next
+        turns -= _SALAD_TURNS - 1  # the next turn eats it
     return player.index == GOAL_INDEX, -turns
 
 
 _SALAD_TURNS: Final = 8
-"""A salad costs about as many turns: the way to its field, eating it, or a card."""
+"""The turns that a salad costs, roughly: the way to its field and eating it, or a card."""
 
 _EXCHANGED: Final = 10
-"""Carrots given back in one turn."""
+"""The carrots that can be given back in one turn."""
 
 
 @lru_cache(maxsize=4096)
 def _turns(distance: int, carrots: int) -> int:
-    """The fewest turns for this distance in even steps, or one more for each carrot that even single steps lack.
+    """The fewest turns for `distance` fields with `carrots`, in steps of nearly equal length.
 
-    Nobody enters the goal with many carrots: what a single leap cannot burn has to be given back, ten at a time.
+    Without enough carrots for single steps, each missing carrot costs one turn more. A player may not enter the goal
+    with many carrots: those that one long step cannot use up have to be given back, ten in a turn.
     """
     if carrots < distance:
         return 2 * distance - carrots
@@ -68,7 +69,7 @@ def _turns(distance: int, carrots: int) -> int:
 
 
 def _price(distance: int, turns: int) -> int:
-    """Carrots for this distance in so many steps, as even as can be."""
+    """The carrots for `distance` fields in `turns` steps of nearly equal length."""
     step, longer = divmod(distance, turns)
     return turns * (step * (step + 1) // 2) + longer * (step + 1)
 
@@ -76,29 +77,29 @@ def _price(distance: int, turns: int) -> int:
 EVALUATIONS: Final[Mapping[type, Evaluation]] = MappingProxyType(
     {BlokusState: cells_and_corners, HaseUndIgelState: turns_to_the_goal}
 )
-"""By the type of the position."""
+"""The evaluation for each type of position."""
 
 
 GAMES_OF_STRATEGIES: Final[Mapping[str, type]] = MappingProxyType({"hui": HaseUndIgelState})
-"""The type of the positions that strategies are for whose names begin so."""
+"""The prefixes of the strategies for one game only, with the type of the positions that they play."""
 
 
 def largest_pieces(moves: Sequence[SetMove]) -> Sequence[SetMove]:
-    """Those moves that `cells_and_corners` may find best: the corners count among pieces of the same size only."""
+    """The moves that may be best by `cells_and_corners`, which compares corners only for pieces of the same size."""
     largest = max(SIZES[move.shape] for move in moves)
     return [move for move in moves if SIZES[move.shape] == largest]
 
 
 CONTENDERS: Final[Mapping[type, Callable[[Any], Sequence[Any]]]] = MappingProxyType({BlokusState: largest_pieces})
-"""By the type of the position: of all legal moves those that need an evaluation, in their order."""
+"""For each type of position, a function that selects the legal moves to evaluate, in their order."""
 
 
 def contenders(state: State, moves: Sequence[Move]) -> Sequence[Move]:
-    """The moves among which the best ones are."""
+    """The moves to evaluate: all best moves are among them."""
     choose = CONTENDERS.get(type(state))
     return moves if choose is None else choose(moves)
 
 
 def evaluation_of(state: State) -> Evaluation:
-    """The evaluation for positions of this type."""
+    """The evaluation for positions of the type of `state`."""
     return EVALUATIONS.get(type(state), points_after)

@@ -1,7 +1,7 @@
-"""A game as an observer sees it: its events, in order, until it is over.
+"""The events of a game as an observer receives them.
 
-Invariants: no event is lost, however late it is taken. An observation ends once, because the game is over or because
-the connection is, and its reader can tell which.
+Invariants: no event is lost, however late it is taken. An observation ends once, either because the game is over or
+because the connection has ended, and its reader can tell which.
 """
 
 from __future__ import annotations
@@ -16,21 +16,25 @@ from spielleiter.client.errors import ClientError
 from spielleiter.protocol.messages import ErrorMessage, Memento, Paused, Result
 
 ObserverEvent: TypeAlias = Memento | Result | ErrorMessage | Paused
-"""What an observer is told about a game."""
+"""An event of an observed game."""
 
 
 class Observation:
-    """The events of one game, in order: Memento (a position), Result, ErrorMessage or Paused.
+    """The events of one game in order, for an `async for` loop: Memento (a position), Result, ErrorMessage or Paused.
 
-    `AdminClient.observe` makes one. `async for` ends when the game is over and raises ClientError if the connection
-    ends first. Events that nobody has taken yet are kept: a game has a few hundred at most. `room_id` is the room that
-    is watched.
+    `AdminClient.observe` returns one. The loop ends when the game is over, and raises ClientError if the connection
+    ends first. Events are kept until they are taken; a game has a few hundred of them at most. `room_id` is the room
+    that is observed.
+
+        async for event in await admin.observe(room.room_id):
+            if isinstance(event, Result):
+                print(event.winners)
     """
 
-    def __init__(self, room_id: str, lose: Callable[[], ClientError]) -> None:
-        """`lose` gives the error for a connection that ended while the room `room_id` was watched."""
+    def __init__(self, room_id: str, connection_error: Callable[[], ClientError]) -> None:
+        """Observe the room `room_id`; `connection_error` gives the error to raise if the connection ends first."""
         self.room_id = room_id
-        self._lose = lose
+        self._connection_error = connection_error
         self._is_over = False
         self._send, self._receive = trio.open_memory_channel[ObserverEvent](math.inf)
 
@@ -43,16 +47,17 @@ class Observation:
         except trio.EndOfChannel:
             if self._is_over:
                 raise StopAsyncIteration from None
-            raise self._lose() from None
+            raise self._connection_error() from None
 
 
 class Feed(Observation):
-    """An observation as the client sees it."""
+    """The side of an observation that the client writes to."""
 
     def put_nowait(self, event: ObserverEvent) -> None:
+        """Add an event; there is room for any number of them."""
         self._send.send_nowait(event)
 
     def end(self, *, is_over: bool) -> None:
-        """No more events will come, because the game is over or because the connection is."""
+        """End the observation: the game is over if `is_over`, otherwise the connection has ended."""
         self._is_over = is_over
         self._send.close()

@@ -1,8 +1,9 @@
 """A player: takes a seat, asks a strategy for each move, and reports how the game ended.
 
-Invariants: a player plays one game at a time, in one task. Its strategy runs beside the reading, so that the end of the
-game is noticed while the strategy still thinks (and then cancels it). The player trusts the server: it keeps the last
-position it was sent and never plays moves on its own. When `play` raises, the seat has been given up.
+Invariants: a player plays one game at a time, in one task. Its strategy runs concurrently with the task that reads the
+connection: the end of the game is noticed while the strategy still computes, and cancels it. The player trusts the
+server: it keeps the last position that it was sent, and never applies moves itself. When `play` raises, the player has
+given up its seat.
 """
 
 from __future__ import annotations
@@ -17,8 +18,6 @@ from typing import TypeAlias
 import trio
 
 from spielleiter.client.asking import Strategy, ask
-from spielleiter.client.defaults import DEFAULT_HOST, DEFAULT_PORT
-from spielleiter.client.editions import DEFAULT_DIALECT
 from spielleiter.client.errors import (
     ConnectionLostError,
     NotAMoveError,
@@ -29,6 +28,8 @@ from spielleiter.client.errors import (
 )
 from spielleiter.client.transport import CLOSE_TIMEOUT, Transport, open_transport
 from spielleiter.game.api import Move, Seat, State
+from spielleiter.protocol.current_season import DEFAULT_DIALECT
+from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PORT
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.messages import (
     Cause,
@@ -51,23 +52,38 @@ from spielleiter.protocol.messages import (
 
 
 class GameEnd(enum.Enum):
-    """How a player's part in a game ended, as the player saw it."""
+    """How a game ended for a player, as the player saw it.
 
-    RESULT = "result"  # the server gave a result
+    It is the attribute `end` of a GameReport:
+
+        if report.end is GameEnd.RESULT:
+            print(report.cause)
+    """
+
+    RESULT = "result"  # the server sent a result
     LEFT = "left"  # the server closed the room without a result
-    REFUSED = "refused"  # the server refused something and said why
-    ENDED = "ended"  # the server's stream ended, and nothing else was said
+    REFUSED = "refused"  # the server refused something, and sent the reason
+    ENDED = "ended"  # the server's stream ended without a reason
     LOST = "lost"  # the connection broke
-    ABANDONED = "abandoned"  # this player vanished itself
+    ABANDONED = "abandoned"  # this player broke the connection (`Player.abort`)
 
 
 @dataclass(frozen=True, slots=True)
 class GameReport:
-    """One game as its player saw it.
+    """A game as its player saw it; the result of `Player.play` and `play_game`.
 
-    `end` says how it ended, `result` is the server's result or None. `seat` (0 or 1) is None if the game never began.
-    `state` is the last position that was seen. `moves_played` counts the moves that were sent, accepted or not.
-    `errors` has what the server said about moves and requests it did not accept, in order.
+    - `end`: how the game ended.
+    - `room_id`: the id of its room.
+    - `seat`: 0 or 1; None if the game never began.
+    - `result`: the server's result; None if there was none.
+    - `state`: the last position that the server sent; None if it sent none.
+    - `moves_played`: the number of moves that were sent, whether or not they were accepted.
+    - `errors`: the server's messages about moves and requests that it refused, in order.
+
+    For example:
+
+        report = play_game(strategy)
+        print(report.has_won, report.reason)
     """
 
     end: GameEnd
@@ -80,14 +96,14 @@ class GameReport:
 
     @property
     def cause(self) -> Cause | None:
-        """How this player fared, such as Cause.REGULAR or Cause.SOFT_TIMEOUT; None without a result."""
+        """The cause in this player's score, such as Cause.REGULAR or Cause.SOFT_TIMEOUT; None without a result."""
         return self.result.scores[self.seat].cause if self.result and self.seat is not None else None
 
     @property
     def reason(self) -> str:
-        """What went wrong for whom, in the server's words; empty if nothing did.
+        """What went wrong for which player, in the server's words; empty if nothing went wrong.
 
-        Without a result it is what the server refused last.
+        Without a result, it is the server's last refusal.
         """
         if self.result is None:
             return self.errors[-1] if self.errors else ""
@@ -97,7 +113,7 @@ class GameReport:
 
     @property
     def has_won(self) -> bool:
-        """Whether this player alone has won."""
+        """Whether this player is the only winner."""
         return self.result is not None and self.result.winners == (self.seat,)
 
     @property
@@ -107,9 +123,10 @@ class GameReport:
 
 
 class Player:
-    """A connection that plays games, one after the other.
+    """A player's connection to a server, on which it plays games, one after the other.
 
-    Connect, take a seat with one of the three `join` methods, then `play`:
+    For programs that run trio; `play_game` is the same for plain scripts. Connect, take a seat with one of the three
+    `join` methods, then `play`:
 
         def strategy(state):
             return next(iter(state.generate_legal_moves()))
@@ -122,17 +139,17 @@ class Player:
 
         trio.run(main)
 
-    `play_game` does the same without trio. `room_id`, `seat` (0 or 1) and `state` (the last position the server sent)
-    are those of the game that is played, None while they are not known. `moves_played` counts the moves that were sent.
+    Attributes of the present game: `room_id`, `seat` (0 or 1) and `state` (the last position that the server sent) are
+    None while they are not known; `moves_played` is the number of moves that were sent.
     """
 
     def __init__(self, transport: Transport) -> None:
-        """Play over `transport`; `Player.connect` opens one over TCP and closes it again."""
+        """Use the open connection `transport`; `Player.connect` opens one over TCP and closes it again."""
         self._transport = transport
         self._send_lock = trio.Lock()
         self._is_abandoned = False
         self.watch: Callable[[RoomData], None] | None = None
-        """Is told at once of everything that the game's room says; must return at once, since the player waits."""
+        """A callback for everything that the game's room sends. It must not block, since the player waits for it."""
         self._reset(None)
 
     def _reset(self, room_id: str | None) -> None:
@@ -153,10 +170,16 @@ class Player:
         dialect: Dialect = DEFAULT_DIALECT,
         wait_timeout: float = 0.0,
     ) -> AbstractAsyncContextManager[Player]:
-        """Connect to the server at `host` and `port`: `async with Player.connect() as player:`. Leaving says goodbye.
+        """Connect to a server; returns a context manager that gives the player and closes the connection at its end.
 
-        `dialect` is the edition to speak; the one in season unless told otherwise. `wait_timeout` is for how many
-        seconds to go on trying while nobody listens there. Raises CannotConnectError.
+        - `host`, `port`: the server's name or address, and its TCP port.
+        - `dialect`: the wire form of the edition to speak; by default that of the current season.
+        - `wait_timeout`: how many seconds to retry while no server listens there; 0 means one attempt.
+
+        Entering the context raises CannotConnectError if there is no server.
+
+            async with Player.connect("127.0.0.1", 13050, wait_timeout=10) as player:
+                await player.join()
         """
         return cls._connected(host, port, dialect, wait_timeout)
 
@@ -172,22 +195,30 @@ class Player:
     async def join(self, game_type: str | None = None) -> str | None:
         """Take a seat in any open game, or in a new one, and return the id of its room.
 
-        `game_type` is the season's name on the wire, such as ``swc_2027_blokus``; None leaves it to the server. Raises
-        RequestRefusedError and other ClientErrors.
+        `game_type` is the season's name on the wire, such as ``swc_2027_blokus``; None leaves the choice to the server.
+        Raises RequestRefusedError if the server refuses the seat, and other ClientErrors if the connection fails.
+
+            await player.join("swc_2027_blokus")
         """
         return await self._take_seat(JoinRequest(game_type))
 
     async def join_room(self, room_id: str) -> str | None:
         """Take the free, unreserved seat in the room `room_id`, and return its id.
 
-        Raises RequestRefusedError and other ClientErrors.
+        Raises RequestRefusedError if there is no such room or no such seat, and other ClientErrors if the connection
+        fails.
+
+            await player.join_room(room.room_id)
         """
         return await self._take_seat(JoinRoomRequest(room_id))
 
     async def join_prepared(self, reservation_code: str) -> str | None:
-        """Take the seat that `reservation_code` reserves, and return the id of its room.
+        """Take the seat that is reserved under `reservation_code`, and return the id of its room.
 
-        Some editions answer only when both reserved seats are taken. Raises RequestRefusedError and other ClientErrors.
+        Some editions answer only when both reserved seats are taken. Raises RequestRefusedError if there is no such
+        reservation, and other ClientErrors if the connection fails.
+
+            await player.join_prepared(room.reservations[0])
         """
         return await self._take_seat(JoinPreparedRequest(reservation_code))
 
@@ -202,26 +233,33 @@ class Player:
         raise ConnectionLostError("the server ended the connection instead of giving a seat")
 
     async def play(self, strategy: Strategy) -> GameReport:
-        """Play the game that was joined to its end, and report how it ended.
+        """Play the game that was joined until it ends, and return a report.
 
         `strategy` is a function that takes a position and returns a move. It may be a plain function, which runs in a
-        worker thread, or an `async def` one; `help("spielleiter.client.asking")` has the details. The move is sent as
-        it is: one against the rules loses the game, as with any client.
+        worker thread, or an `async def` function; `help("spielleiter.client.asking")` has the details. The move is sent
+        unchecked: a move against the rules loses the game, as with any client.
 
-        However the game ends is reported, not raised, and so is a connection that breaks. Raises NotAMoveError if the
-        strategy returns something that is not a move of this game, whatever the strategy itself raises, and
-        ServerProtocolError if the server cannot be understood. In these cases the seat has been given up, so that the
-        opponent does not wait, and the connection cannot be used any more.
+        Every end of the game is reported and not raised, a broken connection included. Raises NotAMoveError if the
+        strategy returns something that is not a move of this game, anything that the strategy itself raises, and
+        ServerProtocolError if the server sends something unreadable. In these cases the player has given up its seat,
+        so that the opponent does not wait, and the connection cannot be used any more.
+
+            report = await player.play(lambda state: next(iter(state.generate_legal_moves())))
         """
         return await self.play_with(respond_with(strategy))
 
     async def play_with(self, responder: Responder) -> GameReport:
-        """Play as `play` does, but let a function answer each request that may do anything with this player.
+        """Play as `play` does, with a function that answers each request itself; for tests of servers.
 
-        `responder` is called as `await responder(player, state)` and answers with `player.send_move`. It is for tests
-        of servers: a responder may also stay silent, send broken bytes, or break the connection. Use `play` for
-        anything else. Raises what `play` raises, and StrategyError if the responder returns anything, as a strategy
-        does.
+        `responder` is called as `await responder(player, state)`, with this player and the position, and answers with
+        `player.send_move`. It may also stay silent, send broken bytes, or break the connection. Use `play` for anything
+        else. Raises what `play` raises, and StrategyError if the responder returns a value, as a strategy does.
+
+            async def hesitate(player, state):
+                await trio.sleep(3)
+                await player.send_move(next(iter(state.generate_legal_moves())))
+
+            report = await player.play_with(hesitate)
         """
         failures: list[Exception] = []
         end = GameEnd.LOST
@@ -232,13 +270,13 @@ class Player:
                 try:
                     _refuse_return_value(await responder(self, state))  # type: ignore[func-returns-value]
                 except ConnectionLostError:
-                    pass  # the reader sees it too, after everything that was sent before
-                except Exception as error:  # kept, so that it does not come out wrapped in a group
+                    pass  # the reading task notices it too, after reading everything that was sent before
+                except Exception as error:  # raised below, where no nursery wraps it in a group
                     failures.append(error)
                     nursery.cancel_scope.cancel()
 
             def ask(state: State) -> None:
-                # releases ask again when a game is resumed; one answer is enough
+                # official servers repeat the request when a game is resumed; one answer is enough
                 if not self._is_thinking:
                     self._is_thinking = True
                     nursery.start_soon(answer, state)
@@ -258,11 +296,15 @@ class Player:
         )
 
     async def send_move(self, move: Move, hints: tuple[str, ...] = ()) -> None:
-        """Answer a request with `move`; for responders, since `play` does it for strategies.
+        """Answer a request with a move; for responders, since `play` does this for strategies.
 
-        `hints` are texts that the server keeps with the move, for debugging. The move need not be legal. Raises
-        NotAMoveError if it is not a move of this game, StrategyError if the hints are not texts, and
-        ConnectionLostError.
+        - `move`: a move of this game, which need not be legal.
+        - `hints`: texts that the server keeps with the move, for debugging.
+
+        Raises NotAMoveError if `move` is not a move of this game, StrategyError if the hints are not texts, and
+        ConnectionLostError if the connection is broken or closed.
+
+            await player.send_move(move, ("searched 3 plies",))
         """
         if self._transport.is_closed:
             raise ConnectionLostError("this player has left already")
@@ -272,7 +314,7 @@ class Player:
         try:
             packet = self._transport.encode(RoomMessage(self.room_id, MoveData(move, hints)))
         except (UnspeakableError, AttributeError, LookupError, TypeError, ValueError) as error:
-            # the latter come from a move with a wrong value in one of its fields
+            # all but the first are raised for a move with a wrong value in one of its fields
             raise NotAMoveError(move, self.state) from error
         self._is_thinking = False  # from here on the server may ask again
         self.moves_played += 1
@@ -282,20 +324,27 @@ class Player:
     async def send_bytes(self, data: bytes) -> None:
         """Send `data` as it is, whether or not it is a packet; for responders that test a server.
 
-        Raises ConnectionLostError.
+        Raises ConnectionLostError if the connection is broken.
+
+            await player.send_bytes(b"<room>")
         """
         async with self._send_lock:
             await self._transport.send_bytes(data)
 
     async def abort(self) -> None:
-        """Break the connection without a goodbye, as a crash would; the game is reported as abandoned."""
+        """Break the connection without a goodbye, as a crash would; for responders that test a server.
+
+        The game is reported as GameEnd.ABANDONED, and the connection cannot be used any more.
+
+            await player.abort()
+        """
         self._is_abandoned = True
         await self._transport.abort()
 
     async def _follow(self, ask: Callable[[State], None]) -> GameEnd:
-        """Read until the game is over, keeping what is said and handing on requests.
+        """Read until the game is over; keep what the server sends, and call `ask` for each request for a move.
 
-        What is refused need not be the end: some editions keep whoever asked, and its game goes on.
+        A refusal need not be the end: in some editions the connection and its game go on.
         """
         end = GameEnd.ENDED
         try:
@@ -332,11 +381,11 @@ class Player:
 
 
 Responder: TypeAlias = Callable[[Player, State], Awaitable[None]]
-"""Is called for each request for a move, with the player and the position; answers with `player.send_move`."""
+"""A function that is called with the player and the position for each request, and answers with `player.send_move`."""
 
 
 def respond_with(strategy: Strategy) -> Responder:
-    """The responder that asks `strategy` and sends its move."""
+    """A responder that asks `strategy` for a move and sends it."""
 
     async def respond(player: Player, state: State) -> None:
         answer = await ask(strategy, state)
@@ -346,7 +395,7 @@ def respond_with(strategy: Strategy) -> Responder:
 
 
 def _refuse_wrong_hints(hints: object) -> None:
-    """A single text in place of a tuple would be sent letter by letter."""
+    """Raises StrategyError; a single text instead of a tuple would be sent letter by letter."""
     if not isinstance(hints, tuple | list) or not all(isinstance(hint, str) for hint in hints):
         raise StrategyError(
             f"the hints {reprlib.repr(hints)} cannot be sent; expected a tuple of texts, such as ('a hint',)"
@@ -354,9 +403,9 @@ def _refuse_wrong_hints(hints: object) -> None:
 
 
 def _refuse_return_value(value: object) -> None:
-    """A responder that returns its move would lose by the time limit without a word."""
+    """Raises StrategyError; a responder that returns its move would otherwise lose by the time limit."""
     if value is not None:
         raise StrategyError(
-            f"the responder returned a {type(value).__name__}, which nobody sends; "
+            f"the responder returned a {type(value).__name__}, which is not sent; "
             "for a function that returns its move, use Player.play"
         )

@@ -1,7 +1,9 @@
-"""A server's refusals as people read them.
+"""A server's refusals in a form for people.
 
-The official server begins most refusals with the name of a Java class, and so does ours. Programs may want that; people
-do not. Invariant: whatever is not known to be such a name, or the Java form of a refused move, is left as it is.
+The official server begins most refusals with the name of a Java class, and so does this project's. Programs may need
+the name; people do not.
+
+Invariants: text that is neither such a name nor Java's form of a refused move stays unchanged.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ _UNAUTHENTICATED: Final = re.compile(r"\bRequest \w+\(.*\) requires authenticati
 
 
 def plain_text(message: str) -> str:
-    """The part of a server's `message` that is meant for people, on one line."""
+    """The part of a server's `message` that is meant for people, in one line."""
     text = _CLASS_NAME.sub("", message)
     text = _INVALID_MOVE.sub(_invalid_move, text)
     text = _NOT_YOUR_TURN.sub(r"It's not your turn yet; expected: \1, got \2 (msg was \3).", text)

@@ -1,8 +1,8 @@
-"""The built-in strategies by name: good ones to play against, and bad ones to test a server or a match runner with.
+"""The built-in strategies: good ones to play against, and bad ones for tests of servers and match runners.
 
-Invariants: the good ones choose their moves by client/choosers.py, from nothing but the generator they are made with:
-the same seed and the same positions give the same moves. The bad ones misbehave on the wire and then wait for
-what the server has to say; they need the player for this, so all of them are made as responders.
+Invariants: the good ones choose their moves with `client/choosers.py`; their only source of randomness is the generator
+that they are made with, so the same seed and the same positions give the same moves. The bad ones misbehave on the
+wire, and then wait for the server's reaction. They need the player for this, so all strategies are made as responders.
 """
 
 from __future__ import annotations
@@ -21,38 +21,38 @@ from spielleiter.client.player import Player, Responder, respond_with
 from spielleiter.game.api import Game, Move, State
 
 DEFAULT_DELAY: Final = 3.0
-"""Seconds after which `slow` answers; the soft limit is 2 s unless the server is told otherwise."""
+"""Seconds after which `slow` answers; a server's soft time limit is 2 s by default."""
 
 GARBAGE: Final = b'\n  <room roomId="<<<">\n    <data class=>&nothing;\n  </moor>'
 
 
 Maker: TypeAlias = Callable[[random.Random, float], Responder]
-"""Makes a responder from the generator it may draw from and the delay of late answers in seconds."""
+"""A function that makes a responder from its generator and the delay of late answers in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class StrategyKind:
-    """A strategy before it plays."""
+    """A built-in strategy: its name, its description and how it is made."""
 
     name: str
     description: str
     make: Maker
     is_bad: bool = False
     is_late: bool = False
-    """Only a time limit ends a game with it."""
+    """Whether it answers late or never, so that a game with it ends by a time limit."""
     position: type = object
-    """The type of the positions it knows how to play."""
+    """The type of the positions that it can play."""
     choose: Choose | None = None
-    """What makes its moves; None for a strategy that does something else on the connection."""
+    """The chooser of its moves; None for a strategy that does something else on the connection."""
 
     def plays(self, game: Game) -> bool:
-        """Whether it knows how to play this game."""
+        """Whether it can play `game`."""
         return isinstance(game.new_state(random.Random(0)), self.position)
 
 
 def _choosing(choose: Choose) -> Maker:
     def make(rng: random.Random, _delay: float) -> Responder:
-        async def strategy(state: State) -> Move:  # a millisecond's work, for which a thread would not pay
+        async def strategy(state: State) -> Move:  # takes about a millisecond, too little for a thread
             return choose(state, rng)
 
         return respond_with(strategy)
@@ -97,29 +97,38 @@ _KINDS = (
     _chooser("random", "any legal move"),
     _chooser(
         "greedy",
-        "the move that looks best at first sight (Blokus: the largest piece, with the most corners to go on from; "
-        "Hase und Igel: the shortest way to the goal that the carrots pay for)",
+        "the move that looks best at first sight (Blokus: the largest piece, with the most corners to continue from; "
+        "Hase und Igel: the fastest way to the goal that the carrots allow)",
     ),
     *(
-        _chooser(f"{prefix}-{name}", f"{name}, of this one game alone", position=position)
+        _chooser(f"{prefix}-{name}", f"{name}, for this one game only", position=position)
         for prefix, position in GAMES_OF_STRATEGIES.items()
         for name in PLAIN_CHOOSERS
     ),
     _chooser("illegal", "a move against the rules", is_bad=True),
     StrategyKind("slow", "any legal move, too late", _make_slow, is_bad=True, is_late=True),
-    StrategyKind("crash", "vanishes without a goodbye when asked", _acting(_crash), is_bad=True),
+    StrategyKind("crash", "breaks the connection when a move is requested", _acting(_crash), is_bad=True),
     StrategyKind("garbage", "answers with broken XML", _acting(_send_garbage), is_bad=True),
     StrategyKind("silent", "never answers", _acting(_say_nothing), is_bad=True, is_late=True),
 )
 
 STRATEGIES: Final[Mapping[str, StrategyKind]] = MappingProxyType({kind.name: kind for kind in _KINDS})
-"""By name; the good ones first."""
+"""The built-in strategies by name, the good ones first.
+
+    for name, strategy in STRATEGIES.items():
+        print(name, strategy.description)
+"""
 
 
 def make_responder(name: str, *, seed: int | None = None, delay: float = DEFAULT_DELAY) -> Responder:
-    """The built-in strategy called `name`, to be handed to `Player.play_with`.
+    """The built-in strategy called `name`, as a responder for `Player.play_with`.
 
-    `seed`: the same moves in every run; None: different ones. `delay`: the seconds after which `slow` answers. Raises
-    KeyError for an unknown name.
+    - `name`: one of `STRATEGIES`, such as ``random`` or ``greedy``.
+    - `seed`: makes the strategy choose the same moves in every run; None means different ones.
+    - `delay`: the seconds after which ``slow`` answers.
+
+    Raises KeyError for an unknown name.
+
+        report = await player.play_with(make_responder("greedy", seed=1))
     """
     return STRATEGIES[name].make(random.Random(seed), delay)

@@ -1,7 +1,8 @@
-"""One connection to a server: messages out, messages in, over any stream of bytes.
+"""A connection to a server: sends and receives messages over any stream of bytes.
 
-Law: the only place of this package that touches a stream. One task may read and one may write at a time. Errors of
-network and protocol come out as ClientError; after one, or after the end of the server's stream, nothing more is read.
+Invariants: this is the only module of the package that uses a stream. One task may read and one may write at a time.
+Errors of the network and of the protocol are raised as ClientError; after such an error, and after the end of the
+server's stream, nothing more is read.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Final
 import trio
 
 from spielleiter.client.errors import CannotConnectError, ConnectionLostError, ServerProtocolError, UnspeakableError
+from spielleiter.client.exception_groups import first_error
 from spielleiter.protocol.connection import Connection, ConnectionClosed, Role, StreamEnd
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.errors import LocalProtocolError, RemoteProtocolError
@@ -23,17 +25,20 @@ from spielleiter.protocol.limits import Limits
 from spielleiter.protocol.messages import CloseConnection, Message
 
 CLOSE_TIMEOUT: Final = 5.0
-"""Seconds for which the server's end of stream is awaited after a goodbye."""
+"""Seconds to wait for the end of the server's stream after a goodbye."""
 
 _READ_SIZE: Final = 64 * 1024
 _RETRY_INTERVAL: Final = 0.1  # seconds
 
 Tap = Callable[[bytes], None]
-"""Is handed every byte that is received, before it is understood."""
+"""A function that is called with all received bytes, before they are parsed."""
 
 
 class Transport:
-    """The messages of one connection. Iterating gives them in order and stops where the server's stream ends."""
+    """A connection over `stream`. `async for` gives the received messages in order, to the end of the server's stream.
+
+    `dialect` is the edition's wire form, `tap` a function that is called with all received bytes.
+    """
 
     def __init__(self, stream: trio.abc.Stream, dialect: Dialect, *, tap: Tap | None = None) -> None:
         self._stream = stream
@@ -44,20 +49,20 @@ class Transport:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the server's stream is at its end."""
+        """Whether the server's stream has ended."""
         return self._has_ended
 
     def accept(self, limits: Limits) -> None:
-        """Whatever keeps to these limits is read from now on."""
+        """Accept messages within these `limits` from now on."""
         self._connection.limits = limits
 
     @property
     def is_closed(self) -> bool:
-        """Whether this side has said goodbye or vanished; then nothing more may be sent."""
+        """Whether this side has said goodbye or aborted; then nothing more may be sent."""
         return self._is_closed
 
     def encode(self, message: Message) -> bytes:
-        """The bytes of one packet, to be sent next. Raises UnspeakableError if this edition has no such packet."""
+        """The bytes of one packet, which have to be sent next. Raises UnspeakableError if it cannot be encoded."""
         try:
             return self._connection.send(message)
         except LocalProtocolError as error:
@@ -66,11 +71,11 @@ class Transport:
             raise UnspeakableError("text that is not UTF-8 cannot be sent, expected no lone surrogates") from error
 
     async def send(self, message: Message) -> None:
-        """Send one packet. Raises ConnectionLostError, and UnspeakableError if this edition has no such packet."""
+        """Send one packet. Raises ConnectionLostError, and UnspeakableError if it cannot be encoded."""
         await self.send_bytes(self.encode(message))
 
     async def send_bytes(self, data: bytes) -> None:
-        """Send bytes as they are, whatever they mean. Raises ConnectionLostError."""
+        """Send bytes as they are, whether or not they are packets. Raises ConnectionLostError."""
         try:
             await self._stream.send_all(data)
         except (trio.BrokenResourceError, trio.ClosedResourceError):
@@ -83,7 +88,7 @@ class Transport:
                 event = self._connection.next_event()
             except RemoteProtocolError as error:
                 self._has_ended = True
-                raise ServerProtocolError(f"the server sent what cannot be understood: {error}") from error
+                raise ServerProtocolError(f"the server sent something unreadable: {error}") from error
             if isinstance(event, StreamEnd | ConnectionClosed):
                 self._has_ended = True
             elif event is not None:
@@ -112,7 +117,7 @@ class Transport:
         return message
 
     async def say_goodbye(self) -> None:
-        """Tell the server that this side has nothing more to say, once; a server that is gone need not hear it."""
+        """Send the packet that ends the connection, and the end tag, once. A lost connection is no error here."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -123,7 +128,10 @@ class Transport:
             self._has_ended = True
 
     async def aclose(self) -> None:
-        """Say goodbye, let the server finish for at most CLOSE_TIMEOUT seconds, and close; what it says is dropped."""
+        """Say goodbye, wait at most CLOSE_TIMEOUT seconds for the server's end of stream, and close.
+
+        Messages that arrive in the meantime are dropped.
+        """
         try:
             with trio.move_on_after(CLOSE_TIMEOUT):
                 await self.say_goodbye()
@@ -135,7 +143,7 @@ class Transport:
             await trio.aclose_forcefully(self._stream)
 
     async def abort(self) -> None:
-        """Vanish without a goodbye, as a program that crashes; over TCP the server sees a reset."""
+        """Close without a goodbye, as a crashing program does; over TCP, the server sees a reset."""
         self._is_closed = self._has_ended = True
         if isinstance(self._stream, trio.SocketStream):
             self._stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -145,7 +153,7 @@ class Transport:
 async def open_transport(
     host: str, port: int, dialect: Dialect, *, wait_timeout: float = 0.0, tap: Tap | None = None
 ) -> Transport:
-    """Connect over TCP; for `wait_timeout` seconds a server that is not there yet is waited for.
+    """Connect to `host` and `port` over TCP, retrying for `wait_timeout` seconds while no server listens there.
 
     Raises CannotConnectError.
     """
@@ -157,18 +165,16 @@ async def open_transport(
             if trio.current_time() >= deadline:
                 raise CannotConnectError(f"cannot connect to {host}:{port} ({_reason(error)})") from error
             await trio.sleep(_RETRY_INTERVAL)
-        except UnicodeError:  # no name of a host can be made of it
+        except UnicodeError:  # it cannot be encoded as a host name
             raise CannotConnectError(f"cannot connect to {host!a}, port {port} (no such host)") from None
         else:
             return Transport(stream, dialect, tap=tap)
 
 
 def _reason(error: OSError) -> str:
-    """Why connecting failed; trio sums up all attempts and keeps theirs as the cause."""
+    """The reason why connecting failed; trio raises one error for all attempts, with theirs as its cause."""
     if isinstance(error, socket.gaierror):
         return "no such host"
-    first: BaseException | None = error.__cause__
-    while isinstance(first, BaseExceptionGroup):
-        first = first.exceptions[0]
+    first = first_error(error.__cause__ or error)
     number = first.errno if isinstance(first, OSError) else error.errno
     return "nobody listens there" if number == errno.ECONNREFUSED else os.strerror(number or errno.EIO)

@@ -17,6 +17,7 @@ from typing import Final, Protocol, TypeAlias
 
 import trio
 
+from spielleiter.client.exception_groups import first_error
 from spielleiter.match.errors import MatchError, SetupError
 from spielleiter.match.fitness import unfit_programs
 from spielleiter.match.games.match_server import MatchServer, open_match_server
@@ -156,7 +157,7 @@ async def play_match(
         ours, others = group.split(MatchError)
         if ours is None or others is not None:
             raise
-        raise _first(ours) from None
+        raise first_error(ours) from None
     finally:
         kill_processes(find_processes(f"{setup.run_id}/"))  # what was becoming another program when it was looked for
 
@@ -239,11 +240,3 @@ class _Runner:
                     self._progress.stopping()
                 elif number != HANGUP:
                     scope.cancel()
-
-
-def _first(group: BaseExceptionGroup[MatchError]) -> MatchError:
-    error: BaseException = group
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    assert isinstance(error, MatchError)
-    return error

@@ -1,1 +1,1 @@
-"""The game server: a synchronous core that decides (lobby, room, clock) in a trio shell that acts."""
+"""The game server: a synchronous core that decides (lobby, room, clock), and a shell on trio that acts."""

@@ -21,9 +21,10 @@ from typing import Any, TextIO
 import trio
 
 from spielleiter.protocol.connection import Connection, Role
+from spielleiter.protocol.defaults import DEFAULT_PASSWORD
 from spielleiter.protocol.messages import CloseConnection, ErrorPacket
 from spielleiter.server import events
-from spielleiter.server.config.config import DEFAULT_PASSWORD, Config, is_loopback
+from spielleiter.server.config.config import Config, is_loopback
 from spielleiter.server.config.setting import shown_address
 from spielleiter.server.core.clock import TimeLimits
 from spielleiter.server.core.lobby import Lobby
@@ -101,16 +102,15 @@ class Server:
             report=self._report,
         )
         self.archive = Archive(config.replay_directory, _results_file(config), self.editions, self.stream)
-        self.stream.subscribe(self.archive.game_ended, [events.GameEnded])
-        self.stream.subscribe(self._game_ended, [events.GameEnded])
-        self.stream.subscribe(self._notice_closed_room, [events.RoomClosed])
+        self.stream.on(events.GameEnded, self.archive.game_ended)
+        self.stream.on(events.GameEnded, self._game_ended)
+        self.stream.on(events.RoomClosed, self._notice_closed_room)
         self._default_edition = default_edition
         self._guard = PasswordGuard(config.password_attempts, config.password_window, config.password_delay)
         self._fair_queue = FairQueue(config.strangers_share, processor_time)
         self._processor_time = processor_time
         self._sessions: dict[Session, None] = {}
-        self.board = StatusBoard(self.lobby.rooms, self._sessions, self.stream.refusals)
-        self.stream.subscribe(self.board.note, self.board.noted)
+        self.board = StatusBoard(self.lobby.rooms, self._sessions, self.stream)
         self.background: list[Callable[[], Awaitable[None]]] = [self.timers.run, self._collect_in_quiet]
         """What runs beside the connections as long as there may be any."""
         self._is_winding_up = False
@@ -272,15 +272,13 @@ class Server:
     def _running_games(self) -> int:
         return len(self.lobby.rooms) - len(self.lobby.waiting)
 
-    def _notice_closed_room(self, event: events.ServerEvent) -> None:
-        if isinstance(event, events.RoomClosed):
-            self._room_closed.set()
+    def _notice_closed_room(self, _closed: events.RoomClosed) -> None:
+        self._room_closed.set()
 
     # -- after a game -----------------------------------------------------------------------------------------------
 
-    def _game_ended(self, event: events.ServerEvent) -> None:
-        if isinstance(event, events.GameEnded):
-            self.scores.add(event.result)
+    def _game_ended(self, game: events.GameEnded) -> None:
+        self.scores.add(game.result)
 
 
 async def serve(

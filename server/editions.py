@@ -1,6 +1,7 @@
-"""The editions there are, and which one a gameType means.
+"""The table of editions, and which edition a gameType means.
 
-Law: this is the only place that names concrete games, dialects and policies. A new game or season is one entry here.
+Invariants: this is the only module of the server that names concrete games, dialects and policies. A new game or season
+is one entry in the table.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Final
 from spielleiter.game.api import GameOptionError
 from spielleiter.game.blokus.rulesets import BLOKUS_2021, BLOKUS_2027
 from spielleiter.game.hase_und_igel import HASE_UND_IGEL_2018
+from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
 from spielleiter.protocol.dialects.blokus_2021_r1 import BLOKUS_2021_R1
 from spielleiter.protocol.dialects.blokus_2021_r2 import BLOKUS_2021_R2
@@ -82,14 +84,14 @@ EDITIONS: Final[Mapping[str, Edition]] = {
         ),
     )
 }
-"""By name; the first one of each gameType is what that gameType means unless the operator chooses another, and the
-first of all is the game of a `join` that names none (only the clients of that season leave it out)."""
+"""By name. The first edition of each gameType is the one that is played unless the operator chooses another."""
 
 
 def choose_editions(chosen: Mapping[str, str], game_options: Mapping[str, str]) -> dict[str, Edition]:
-    """The edition each gameType is played in, with the game's options set.
+    """The edition in which each gameType is played, with the options of the games set.
 
-    `chosen`: edition name by gameType, for those that shall not be played in their first edition. Raises StartError.
+    `chosen` maps a gameType to the name of its edition, where that is not the first one; `game_options` are those of
+    `spielleiter.game.api.Game.with_options`. Raises StartError for unknown names and values.
     """
     editions: dict[str, Edition] = {}
     for edition in EDITIONS.values():
@@ -107,13 +109,14 @@ def choose_editions(chosen: Mapping[str, str], game_options: Mapping[str, str]) 
 
 
 def _with_option(editions: dict[str, Edition], option: str, value: str) -> dict[str, Edition]:
-    """Set in every game that takes this value. One such game is enough, since the start pieces differ between seasons.
+    """Set an option in every game that accepts this value.
 
-    Raises StartError if there is none; the text names the values that any of the games takes.
+    One such game is enough, since the start pieces differ between seasons. Raises StartError if no game accepts it; the
+    text names the values that any of the games accepts.
     """
     refusal: GameOptionError | None = None
     known: dict[str, None] = {}
-    is_taken = False
+    is_accepted = False
     changed = dict(editions)
     for game_type, edition in editions.items():
         if option in edition.game.option_names:
@@ -124,8 +127,8 @@ def _with_option(editions: dict[str, Edition], option: str, value: str) -> dict[
                 known |= dict.fromkeys(error.known)
             else:
                 changed[game_type] = dataclasses.replace(edition, game=game)
-                is_taken = True
-    if refusal is not None and not is_taken:
+                is_accepted = True
+    if refusal is not None and not is_accepted:
         if not known:
             raise StartError(str(refusal))
         raise StartError(f"{option}: {value!r} is not one of {', '.join(known)}{suggestion(value, known)}")
@@ -133,18 +136,22 @@ def _with_option(editions: dict[str, Edition], option: str, value: str) -> dict[
 
 
 def editions_meant(word: str) -> list[Edition]:
-    """The editions of the game that `word` may stand for; none if it stands for no game.
+    """The editions of the game that `word` stands for; an empty list if it stands for no game.
 
-    A game may be called by its gameType, or by the first parts of its editions' names: ``blokus``, ``blokus-2021``.
+    A game is named by its gameType, or by the first parts of its editions' names: ``blokus``, ``blokus-2021``.
     """
     begin = word.lower().replace("_", "-") + "-"
     return [each for each in EDITIONS.values() if word == each.game_type or each.name.startswith(begin)]
 
 
 def choose_default(default_game: str | None, editions: Mapping[str, Edition]) -> Edition:
-    """The edition of a `join` without gameType: that of `default_game`, or the first. Raises StartError."""
+    """The edition of a `join` without gameType, which only clients of the current season send.
+
+    `default_game` is the gameType that the operator chose; None means the current season, or the first of `editions`
+    where that season is not offered. Raises StartError.
+    """
     if default_game is None:
-        return next(iter(editions.values()))
+        return editions.get(DEFAULT_GAME_TYPE) or next(iter(editions.values()))
     if default_game in EDITIONS and default_game not in editions:
         game_type = EDITIONS[default_game].game_type
         raise StartError(

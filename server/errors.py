@@ -1,7 +1,7 @@
-"""Whose fault it is, on the server's side.
+"""The errors of the server, by whose fault they are.
 
-Law: a RequestError is the sender's fault; the session turns it into the reply it deserves and nobody else notices.
-A ClockError is a bug of ours. A StartError is the operator's: it stops the start with one clear line.
+Invariants: a RequestError is the sender's fault: the session answers it with a refusal, and no other peer notices. A
+ClockError is a bug of the server. A StartError is the operator's fault: it stops the start with one clear line.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ import os
 
 
 class ServerError(Exception):
-    """Base of what this package raises; never raised itself."""
+    """The base class of this package's errors; never raised itself."""
 
 
 class ClockError(ServerError):
-    """A clock was used wrongly."""
+    """A clock was used incorrectly."""
 
 
 class StartError(ServerError):
-    """The server cannot start as it was told to; the text says what to change."""
+    """The server cannot start as configured; the text says what to change."""
 
 
 def os_error_text(error: OSError) -> str:
-    """``path: Permission denied`` for people; without the path where none is known, and without the number."""
+    """``path: Permission denied``: the error for people, without its number, and without a path if none is known."""
     reason = error.strerror or str(error)
     return (
         f"{os.fsdecode(error.filename)}: {reason}" if isinstance(error.filename, str | bytes | os.PathLike) else reason
@@ -31,10 +31,10 @@ def os_error_text(error: OSError) -> str:
 
 
 class Fault(enum.Enum):
-    """What was wrong with a request; the values name counters and log fields."""
+    """Why a request was refused; the values are the names of counters and are written to the log."""
 
     WRONG_PASSWORD = "wrong_password"  # noqa: S105 - the name of a fault
-    GUESSES_WAITING = "guesses_waiting"  # so many wrong passwords that none is looked at
+    GUESSES_WAITING = "guesses_waiting"  # too many wrong passwords: no further one is checked now
     UNAUTHENTICATED = "unauthenticated"
     UNKNOWN_RESERVATION = "unknown_reservation"
     UNKNOWN_GAME_TYPE = "unknown_game_type"
@@ -51,16 +51,16 @@ class Fault(enum.Enum):
     SERVER_PACKET = "server_packet"
     UNKNOWN_PLAYER = "unknown_player"
     NO_TEST_MODE = "no_test_mode"
-    FORBIDDEN_HERE = "forbidden_here"  # what the sender's port is not for
-    SEATS_PER_CONNECTION = "seats_per_connection"  # as many as there may be
-    ROOMS_WAITING = "rooms_waiting"  # as many as there may be
-    OBSERVERS_PER_ROOM = "observers_per_room"  # as many as there may be
+    FORBIDDEN_HERE = "forbidden_here"  # a request that the sender's port does not allow
+    SEATS_PER_CONNECTION = "seats_per_connection"  # the limit of this name
+    ROOMS_WAITING = "rooms_waiting"  # the limit of this name
+    OBSERVERS_PER_ROOM = "observers_per_room"  # the limit of this name
 
 
 class RequestError(ServerError):
-    """A request that cannot be granted. `str(error)` is the text of the reply, `fault` the kind.
+    """A request that cannot be granted. `str(error)` is the text of the reply, `fault` the reason.
 
-    `is_answered` is False where everything that is said of it has been said.
+    `is_answered` is False if no further reply is to be sent, because the sender has been informed already.
     """
 
     def __init__(self, fault: Fault, text: str, *, is_answered: bool = True) -> None:

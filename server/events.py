@@ -1,8 +1,9 @@
-"""What happens in the server: one stream of typed values for the log, the replays and whoever else listens.
+"""What happens in the server: typed events, and the stream that passes them on to the log, the archive and others.
 
-Law: events are told after the fact, in order, and nobody is waited for: a subscriber is a plain function that returns
-at once. One that raises does not keep the others from hearing, nor what was told of from event. Fields are what a
-log line needs; passwords are never among them. Times are seconds.
+Invariants: an event is published after the fact, and subscribers receive events in the order of publication. Nothing
+waits for a subscriber: it is a plain function that returns at once. If one raises, the others receive the event
+nevertheless, and what the event describes stays done. The fields are those that a log line needs; passwords are never
+among them. Times are seconds.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -31,25 +32,27 @@ class ServerStarted(ServerEvent, frozen=True):
 
 
 class MonitorStarted(ServerEvent, frozen=True):
-    """`/healthz` and `/metrics` can be asked for at `addresses`."""
+    """`/healthz` and `/metrics` are served at `addresses`."""
 
     addresses: tuple[str, ...]
 
 
 class AdminsExcluded(ServerEvent, frozen=True):
-    """Nobody can become an administrator; `reason` says why, and what to do."""
+    """No administrators are accepted; `reason` says why, and what to do about it."""
 
     reason: str
 
 
 class ConnectionsLimited(ServerEvent, frozen=True):
-    """The process may not have as many connections as configured; raise its limit of open files (ulimit -n)."""
+    """The process may open fewer connections than configured; its limit of open files is too low (ulimit -n)."""
 
     wanted: int
     possible: int
 
 
 class ServerStopped(ServerEvent, frozen=True):
+    """`games_cut` games were still running when the grace period ended, and were cancelled."""
+
     games_cut: int
 
 
@@ -59,7 +62,7 @@ class ConnectionOpened(ServerEvent, frozen=True):
 
 
 class ConnectionClosed(ServerEvent, frozen=True):
-    """`was_silent`: the peer closed the connection without having sent anything, as health checks do."""
+    """`was_silent`: the peer closed the connection before it had sent anything, as health checks do."""
 
     connection: str
     reason: str
@@ -67,7 +70,7 @@ class ConnectionClosed(ServerEvent, frozen=True):
 
 
 class ConnectionRefused(ServerEvent, frozen=True):
-    """Nobody is served who would be one too many; `refusal` is the kind, `reason` the explanation."""
+    """A connection was refused because there are too many; `refusal` is the kind, `reason` the explanation."""
 
     address: str
     refusal: str
@@ -75,7 +78,7 @@ class ConnectionRefused(ServerEvent, frozen=True):
 
 
 class RequestRefused(ServerEvent, frozen=True):
-    """A request was understood but could not be granted."""
+    """A request was understood and could not be granted."""
 
     connection: str
     fault: Fault
@@ -91,14 +94,14 @@ class ProtocolBroken(ServerEvent, frozen=True):
 
 
 class AnswerDelayed(ServerEvent, frozen=True):
-    """Somebody guesses passwords; the answer to this wrong one waits for `delay` seconds."""
+    """There were many wrong passwords; the answer to this one is delayed by `delay` seconds."""
 
     connection: str
     delay: float
 
 
 class ContentIgnored(ServerEvent, frozen=True):
-    """A peer sends elements that mean nothing here; told once a connection and element."""
+    """A peer sent elements that have no meaning here; published once for each connection and element."""
 
     connection: str
     ignored: tuple[str, ...]
@@ -109,7 +112,7 @@ class AdminAuthenticated(ServerEvent, frozen=True):
 
 
 class CommandIgnored(ServerEvent, frozen=True):
-    """An administrator's command that changes nothing as things stand."""
+    """An administrator's command had no effect in the room's present state; `why` explains it."""
 
     connection: str
     room: str
@@ -124,7 +127,7 @@ class RoomOpened(ServerEvent, frozen=True):
 
 
 class ReservationExpired(ServerEvent, frozen=True):
-    """Nobody took the reserved seats of a prepared room in time; the room is closed."""
+    """The reserved seats of a prepared room were not taken in time; the room is closed."""
 
     room: str
 
@@ -137,7 +140,7 @@ class PlayerJoined(ServerEvent, frozen=True):
 
 
 class SeatTakenPlainly(ServerEvent, frozen=True):
-    """A player was given its reserved seat for a join without the code: its port is for that seat only."""
+    """A player took its reserved seat without the reservation code, since its port leads to that seat only."""
 
     room: str
     connection: str
@@ -156,7 +159,7 @@ class GameStarted(ServerEvent, frozen=True):
 
 
 class MovePlayed(ServerEvent, frozen=True):
-    """`ply` counts the moves of this room from 0; `think_time` is None where no clock ran."""
+    """`ply` is the number of moves that were played in this room before; `hints` are the player's debug texts."""
 
     room: str
     seat: Seat
@@ -169,7 +172,7 @@ class MovePlayed(ServerEvent, frozen=True):
 
 
 class MoveRefused(ServerEvent, frozen=True):
-    """`ply` is as in MovePlayed; `turn` is that of the position, from which a replay can be started."""
+    """`ply` is as in MovePlayed; `turn` is that of the position, at which a game can be started from the replay."""
 
     room: str
     seat: Seat
@@ -181,7 +184,7 @@ class MoveRefused(ServerEvent, frozen=True):
 
 
 class TimeVerdict(ServerEvent, frozen=True):
-    """A player was too slow. `ply` and `turn` as in MoveRefused; `loop_lag`: how late the server itself was."""
+    """A player exceeded a time limit. `ply` and `turn` are as in MoveRefused; `loop_lag` is the server's own delay."""
 
     room: str
     seat: Seat
@@ -211,9 +214,9 @@ class PlayerLeft(ServerEvent, frozen=True):
 
 
 class GameEnded(ServerEvent, frozen=True):
-    """A game that had begun is over. `record` is what a replay holds: every position once, errors, the result.
+    """A game that had begun is over. `record` is the content of a replay: every position once, errors, the result.
 
-    `think_times` by seat, in seconds, one for each answered request.
+    `think_times` holds the think times of each seat in seconds, one for each answered request.
     """
 
     room: str
@@ -246,7 +249,7 @@ class ReplayFailed(ServerEvent, frozen=True):
 
 
 class ResultsWaiting(ServerEvent, frozen=True):
-    """The last result could not be written into the file of results; `count` of them wait in memory to be written."""
+    """The last result could not be written to the results file; `count` results wait in memory."""
 
     path: str
     count: int
@@ -254,13 +257,13 @@ class ResultsWaiting(ServerEvent, frozen=True):
 
 
 class ResultsWritten(ServerEvent, frozen=True):
-    """All results that waited are in the file now."""
+    """All results that were waiting are in the results file now."""
 
     path: str
 
 
 class ResultsLost(ServerEvent, frozen=True):
-    """`count` results will never be written: too many waited, or the server ended meanwhile."""
+    """`count` results will never be written: too many were waiting, or the server ended first."""
 
     path: str
     count: int
@@ -268,7 +271,7 @@ class ResultsLost(ServerEvent, frozen=True):
 
 
 class PeerTooSlow(ServerEvent, frozen=True):
-    """A connection did not take what it was sent and was dropped; `refusal` says which bound it met."""
+    """A connection was dropped because it did not read what it was sent; `refusal` is the limit it reached."""
 
     connection: str
     refusal: str
@@ -277,15 +280,15 @@ class PeerTooSlow(ServerEvent, frozen=True):
 
 
 class SettingIgnored(ServerEvent, frozen=True):
-    """A property that the official server knows and this one has no use for."""
+    """A setting of the official server that has no effect in this one."""
 
     setting: str
 
 
 class InternalError(ServerEvent, frozen=True):
-    """A bug of this server (`error` is the traceback); the connection it met is ended, everything else goes on.
+    """A bug of this server; `error` is the traceback. The affected connection is ended, and the server goes on.
 
-    `connection` is empty where the bug met none.
+    `connection` is empty where no connection is affected.
     """
 
     connection: str
@@ -293,7 +296,7 @@ class InternalError(ServerEvent, frozen=True):
 
     @classmethod
     def of(cls, error: BaseException, connection: str = "", data: bytes = b"") -> InternalError:
-        """What was raised, and where; `data` are the bytes that were being read, if any were."""
+        """The event for a raised `error`; `data` is the input that was being read, if any."""
         reading = f"while reading {data!r}\n" if data else ""
         return cls(connection, "".join(traceback.format_exception(error)) + reading)
 
@@ -301,69 +304,91 @@ class InternalError(ServerEvent, frozen=True):
 KINDS: frozenset[type[ServerEvent]] = frozenset(
     kind for kind in globals().values() if isinstance(kind, type) and issubclass(kind, ServerEvent)
 ) - {ServerEvent}
-"""Everything that can happen."""
+"""All kinds of events."""
 
 Subscriber: TypeAlias = Callable[[ServerEvent], None]
+_Event = TypeVar("_Event", bound=ServerEvent)
 
 
-REFUSALS: Mapping[type[ServerEvent], Callable[[Any], str]] = MappingProxyType(
+class RefusalKind(NamedTuple):
+    """How a kind of event that refuses something is counted."""
+
+    refused: str
+    """What is refused: a label of the metrics."""
+    reason_of: Callable[[Any], str]
+    """Gives the reason of one such event: a word from a fixed list."""
+
+
+REFUSALS: Mapping[type[ServerEvent], RefusalKind] = MappingProxyType(
     {
-        RequestRefused: lambda event: event.fault.value,
-        MoveRefused: lambda event: event.fault.value,
-        ProtocolBroken: lambda event: event.refusal,
-        ConnectionRefused: lambda event: event.refusal,
-        PeerTooSlow: lambda event: event.refusal,
-        AnswerDelayed: lambda _happening: "password_guessing",
-        ReservationExpired: lambda _happening: "reservation_timeout",
+        RequestRefused: RefusalKind("request", lambda event: event.fault.value),
+        MoveRefused: RefusalKind("move", lambda event: event.fault.value),
+        ProtocolBroken: RefusalKind("bytes", lambda event: event.refusal),
+        ConnectionRefused: RefusalKind("connection", lambda event: event.refusal),
+        PeerTooSlow: RefusalKind("receiver", lambda event: event.refusal),
+        AnswerDelayed: RefusalKind("password", lambda _event: "password_guessing"),
+        ReservationExpired: RefusalKind("reservation", lambda _event: "reservation_timeout"),
     }
 )
-"""The events that say no to somebody, and the reason each is counted under; reasons are words from a fixed list."""
+"""The kinds of events that refuse something to a peer."""
 
 
 class EventStream:
-    """Tells every subscriber what it wants to hear, and counts it: by kind, and refusals by reason as well."""
+    """Passes events on to their subscribers, and counts them: by kind, and refusals by reason as well."""
 
-    __slots__ = ("_listeners", "_subscribers", "counters", "refusals")
+    __slots__ = ("_subscribers", "_subscriptions", "counters", "refusals")
 
     def __init__(self) -> None:
-        self._subscribers: list[tuple[Subscriber, Collection[type[ServerEvent]] | None]] = []
-        self._listeners: dict[type[ServerEvent], tuple[Subscriber, ...]] = {}
-        """Who hears of a kind, as far as somebody has asked; most happens every move, and few want to hear that."""
+        self._subscriptions: list[tuple[Callable[[Any], None], Collection[type[ServerEvent]] | None]] = []
+        self._subscribers: dict[type[ServerEvent], tuple[Callable[[Any], None], ...]] = {}
+        """By kind, filled at the first event of a kind: an event without subscribers costs one look-up."""
         self.counters: Counter[str] = Counter()
-        """How often each kind of event happened, by class name."""
+        """The number of events by the name of their class."""
         self.refusals: Counter[tuple[str, str]] = Counter()
-        """How often somebody was refused something, by class name of the event and reason; see `REFUSALS`."""
+        """The number of refusals by the name of the event's class and reason; see `REFUSALS`."""
+
+    def on(self, kind: type[_Event], callback: Callable[[_Event], None]) -> None:
+        """Call `callback` with every event of this `kind` from now on. It must not block, and should not raise."""
+        self._add(callback, (kind,))
 
     def subscribe(self, subscriber: Subscriber, kinds: Collection[type[ServerEvent]] | None = None) -> None:
-        """Call `subscriber` with every event of these `kinds` (None: of all) from now on.
+        """Call `subscriber` with every event of these `kinds` (None: of all kinds) from now on.
 
-        It must not block, and should not raise.
+        It must not block, and should not raise. See `on` for subscribers to a single kind.
         """
-        self._subscribers.append((subscriber, kinds))
-        self._listeners.clear()
+        self._add(subscriber, kinds)
+
+    def _add(self, subscriber: Callable[[Any], None], kinds: Collection[type[ServerEvent]] | None) -> None:
+        self._subscriptions.append((subscriber, kinds))
+        self._subscribers.clear()
 
     def publish(self, event: ServerEvent) -> None:
+        """Count `event` and call its subscribers, in the order in which they subscribed.
+
+        What a subscriber raises is published to the others as an InternalError, and never raised here.
+        """
         kind = type(event)
         self.counters[kind.__name__] += 1
-        reason_of = REFUSALS.get(kind)
-        if reason_of is not None:
-            self.refusals[kind.__name__, reason_of(event)] += 1
-        for subscriber in self._listening(kind):
+        refusal = REFUSALS.get(kind)
+        if refusal is not None:
+            self.refusals[kind.__name__, refusal.reason_of(event)] += 1
+        for subscriber in self._subscribers_of(kind):
             try:
                 subscriber(event)
             except Exception as error:  # a full disk behind the log, or a bug
-                self._tell_others(subscriber, InternalError.of(error))
+                self._publish_failure(subscriber, InternalError.of(error))
 
-    def _listening(self, kind: type[ServerEvent]) -> tuple[Subscriber, ...]:
-        listeners = self._listeners.get(kind)
-        if listeners is None:
-            wanted = (subscriber for subscriber, kinds in self._subscribers if kinds is None or kind in kinds)
-            listeners = self._listeners[kind] = tuple(wanted)
-        return listeners
+    def _subscribers_of(self, kind: type[ServerEvent]) -> tuple[Callable[[Any], None], ...]:
+        subscribers = self._subscribers.get(kind)
+        if subscribers is None:
+            chosen = (subscriber for subscriber, kinds in self._subscriptions if kinds is None or kind in kinds)
+            subscribers = self._subscribers[kind] = tuple(chosen)
+        return subscribers
 
-    def _tell_others(self, failed: Subscriber, event: ServerEvent) -> None:
+    def _publish_failure(self, failed: Callable[[Any], None], event: InternalError) -> None:
+        """Publish the failure of a subscriber to all others; what these raise now is dropped."""
         self.counters[type(event).__name__] += 1
-        for subscriber in self._listening(type(event)):
+        for subscriber in self._subscribers_of(type(event)):
             if subscriber is not failed:
                 with contextlib.suppress(Exception):
                     subscriber(event)

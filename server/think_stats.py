@@ -1,18 +1,19 @@
-"""How long a player thought in a game, in a few numbers.
+"""A summary of a player's think times in a game.
 
-Law: seconds; percentiles are values that were measured (nearest rank), not interpolated.
+Invariants: times are in seconds. Percentiles are measured values (nearest rank), not interpolated ones.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from spielleiter.server.quantile import nearest_rank
 
 
 @dataclass(frozen=True, slots=True)
 class ThinkStats:
-    """One player's think times; all 0 where it was never asked."""
+    """One player's think times; all values are 0 if no move was requested."""
 
     count: int = 0
     median: float = 0.0
@@ -20,16 +21,13 @@ class ThinkStats:
     maximum: float = 0.0
 
     def as_dict(self) -> dict[str, float]:
-        """As it is logged and kept."""
+        """The form in the log and in the results."""
         return {"count": self.count, "median": self.median, "p95": self.p95, "maximum": self.maximum}
 
     @classmethod
     def of(cls, think_times: Sequence[float]) -> ThinkStats:
+        """The summary of these think times, in any order."""
         if not think_times:
             return cls()
         ordered = sorted(think_times)
-        return cls(len(ordered), _percentile(ordered, 0.5), _percentile(ordered, 0.95), ordered[-1])
-
-
-def _percentile(ordered: Sequence[float], share: float) -> float:
-    return ordered[math.ceil(share * len(ordered)) - 1]
+        return cls(len(ordered), nearest_rank(ordered, 0.5), nearest_rank(ordered, 0.95), ordered[-1])

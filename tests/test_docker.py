@@ -19,7 +19,8 @@ from typing import Any
 import pytest
 import yaml
 
-from spielleiter.server.config.config import DEFAULT_PASSWORD, Config, load_config
+from spielleiter.protocol.defaults import DEFAULT_PASSWORD
+from spielleiter.server.config.config import Config, load_config
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[1]

@@ -19,7 +19,8 @@ import yaml
 from spielleiter.cli.cli import COMMANDS, cli
 from spielleiter.match.programs.program import Command
 from spielleiter.match.programs.remote import DEFAULT_LENDER_PORT
-from spielleiter.server.config.config import DEFAULT_PASSWORD, Config
+from spielleiter.protocol.defaults import DEFAULT_PASSWORD
+from spielleiter.server.config.config import Config
 from tests.patience import PATIENCE
 from tests.test_docker import FINAL, HEALTH_CHECK, ROOT, only
 

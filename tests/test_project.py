@@ -215,7 +215,6 @@ def test_a_source_file_says_what_it_is_for_and_stays_short(path: Path) -> None:
 GAMES = tuple(f"spielleiter.game.{path.name}." for path in (ROOT / "game").iterdir() if path.is_dir())
 TABLES_OF_GAMES = {
     "server/editions.py",
-    "client/editions.py",
     "client/evaluation.py",
     "client/strategies.py",
     "cli/board.py",
@@ -247,7 +246,7 @@ SEASONS = {name for edition in EDITIONS.values() for name in (edition.game_type,
 YEARS = set(re.findall(r"\d{4}", " ".join(SEASONS)))
 SHORTEST_BEGINNING = 4
 """Characters: `swc_` is one, a letter is none."""
-NAMES_SEASONS = {"server/editions.py", "client/editions.py", "cli/options.py"}
+NAMES_SEASONS = {"server/editions.py", "protocol/current_season.py", "cli/options.py"}
 
 
 def compared(tree: ast.AST) -> Iterator[ast.expr]:

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from spielleiter.bench.load.plan import Plan, shares
 from spielleiter.bench.subject import BenchError, end, how_it_ended, start_piped
+from spielleiter.server.quantile import nearest_rank
 
 BUSY: Final = 0.85  # share of the time above which a driver may be what is measured
 LEAD: Final = 0.05  # seconds until an interval begins, so that every driver has heard of it
@@ -31,9 +32,7 @@ def sensible_processes() -> int:
 
 def quantile(ordered: Sequence[float], share: float) -> float:
     """The value that at least this share of them does not exceed; NaN of nothing."""
-    if not ordered:
-        return math.nan
-    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
+    return nearest_rank(ordered, share) if ordered else math.nan
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from typing import Final
 import trio
 
 from spielleiter.client.errors import ClientError
+from spielleiter.client.exception_groups import first_error
 from spielleiter.client.refusals import plain_text
 from spielleiter.match.errors import KeeperError, MachineError
 from spielleiter.match.games.builtin_players import BuiltinPlayer
@@ -378,9 +379,7 @@ def _rounded(times: Sequence[float]) -> tuple[float, ...]:
 
 
 def _first_text(group: BaseExceptionGroup[Exception]) -> str:
-    error: BaseException = group
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
+    error = first_error(group)
     if isinstance(error, OSError):
         return os_error_text(error)
     return plain_text(str(error))

@@ -8,7 +8,6 @@ and once, or has not been played. Two matches cannot write into one folder.
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from typing import Any, Final
 from spielleiter.match.errors import JournalError
 from spielleiter.match.records.game_record import GameRecord, RecordError
 from spielleiter.server.record.file_lock import FolderLock, LockedError
+from spielleiter.server.record.write_all import write_all
 
 JOURNAL: Final = "games.jsonl"
 SETUP: Final = "match.json"
@@ -40,7 +40,7 @@ class Journal:
         data = line.encode("utf-8", "backslashreplace")  # an escape of JSON, too
         try:
             self._cut()
-            self._write(data)
+            write_all(self._file.write, data)
             os.fsync(self._file.fileno())
         except OSError as error:
             with contextlib.suppress(OSError):  # or before the next line, or when the journal is opened again
@@ -53,15 +53,6 @@ class Journal:
         """Remove what is left of a line that could not be written to its end. Raises OSError."""
         if os.fstat(self._file.fileno()).st_size > self._length:
             self._file.truncate(self._length)
-
-    def _write(self, data: bytes) -> None:
-        """Raises OSError."""
-        rest = memoryview(data)
-        while rest:
-            written = self._file.write(rest)
-            if not written:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            rest = rest[written:]
 
 
 @contextlib.contextmanager

@@ -24,6 +24,7 @@ from typing import Final
 
 from spielleiter.match.records.game_record import LEFTOVER_VERDICTS, GameRecord, Verdict
 from spielleiter.match.stats.significance import PairCounts
+from spielleiter.server.quantile import nearest_rank
 
 PAIR_SCORES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 """What a pair counts, a game in the middle: the mean of its two games."""
@@ -183,4 +184,4 @@ def _student_cdf(t: float, freedom: int) -> float:
 
 def quantile(values: Sequence[float], probability: float) -> float:
     """The smallest of the values that so many do not exceed (nearest rank: always one that occurred)."""
-    return sorted(values)[max(0, math.ceil(probability * len(values)) - 1)]
+    return nearest_rank(sorted(values), probability)

@@ -1,9 +1,9 @@
-"""The configuration of a server: every key, its default and its meaning, and nowhere else.
+"""The configuration of a server: every setting with its default and its meaning.
 
-Law: a `Config` is made once, at the start, and never changes. A value comes from the strongest of four places:
-command line, `SPIELLEITER_*` environment variables, `server.properties`, the default below. What is
-unknown or cannot be read stops the start with one line that names place, value and what is allowed. The help of the
-command and what `spielleiter.server.config.documents` renders are made from the fields below.
+Invariants: a `Config` is made once, at the start, and never changes. Of four sources, the one with the highest
+precedence gives a value: command line, `SPIELLEITER_*` environment variables, `server.properties`, the default below.
+An unknown name or an invalid value stops the start with one line that names the source, the value and what is allowed.
+The command's help and the documents of `spielleiter.server.config.documents` are generated from the fields below.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
 from spielleiter.server.config.properties import ConfigError, read_properties
 from spielleiter.server.config.setting import (
     Setting,
@@ -35,20 +36,19 @@ from spielleiter.server.config.setting import (
     whole_number,
 )
 
-DEFAULT_PASSWORD = "examplepassword"  # noqa: S105 - the releases' well-known one
 PROPERTIES_FILE = "server.properties"
 CONFIG_VARIABLE = "SPIELLEITER_CONFIG"
 
 RESERVED_VARIABLES = frozenset({CONFIG_VARIABLE, "SPIELLEITER_SHARED"})
-"""Names with our prefix that are no settings; the second belongs to the tests."""
+"""Variables with this project's prefix that are no settings; the second belongs to the tests."""
 
 MAX_SEED = 2**63 - 1
 
 IGNORED = MappingProxyType({"plugins": "games are built in, no plugins are loaded"})
-"""Keys of official releases that are accepted, without effect; and why. Also options, with a value."""
+"""Keys of the official releases that are accepted without effect, and why; on the command line, each takes a value."""
 
 Options: TypeAlias = Mapping[str, str | Sequence[str] | None]
-"""Texts from the command line by field of `Config`; None: not given."""
+"""Texts from the command line by field of `Config`; None means that the option was not given."""
 
 
 _EDITIONS = pairs("gameType", "edition")
@@ -58,95 +58,120 @@ LISTENING, GAMES, REPLAYS, LOGGING, LIMITS = "Listening", "Games", "Replays", "L
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Everything that can be set. All `*_timeout` are seconds, whatever unit the property has."""
+    """All settings. Every `*_timeout` is in seconds, whatever the unit of the property is."""
 
     host: str = setting(
-        "127.0.0.1",
+        DEFAULT_HOST,
         text("ADDRESS"),
         LISTENING,
         "Address to listen on; 0.0.0.0 is every IPv4 address of this machine, :: every IPv4 and IPv6 address.",
     )
     port: int = setting(
-        13050, whole_number(0, 65535, "PORT"), LISTENING, "Port to listen on; 0: any free one.", short_option="-p"
+        DEFAULT_PORT,
+        whole_number(0, 65535, "PORT"),
+        LISTENING,
+        "Port to listen on; 0: any free one.",
+        short_option="-p",
     )
     is_local: bool = setting(
         True,
         switch(),
         LISTENING,
-        "The releases' word for host: true is 127.0.0.1, false 0.0.0.0. A host from a stronger place wins.",
+        "The official name for host: true is 127.0.0.1, false 0.0.0.0. A host from a source of higher precedence wins.",
         name="local",
     )
     port_file: Path | None = setting(  # noqa: RUF009 - a dataclass field
-        None, optional(path()), LISTENING, "File to write the port into once clients can connect; scripts wait for it."
+        None,
+        optional(path()),
+        LISTENING,
+        "File to write the port to once clients can connect; scripts can wait for it.",
     )
     password: str = setting(
         DEFAULT_PASSWORD,
         text("PASSWORD", keeps_spaces=True),
         LISTENING,
-        "What administrators authenticate with; change it before listening on more than loopback.",
+        "Password of the administrators; change it before listening on more than loopback.",
         is_secret=True,
     )
     grace: float = setting(
         5.0,
         seconds(can_be_zero=True),
         LISTENING,
-        "Seconds that running games are given when the server is told to stop.",
+        "Seconds that running games have to finish when the server is told to stop.",
     )
 
     default_game: str | None = setting(
-        None, optional(text("GAMETYPE")), GAMES, "The gameType of a join that names none; empty: the first known."
+        None,
+        optional(text("GAMETYPE")),
+        GAMES,
+        "The gameType of a join that names none; empty: that of the current season.",
     )
     editions: Mapping[str, str] = setting(
         MappingProxyType({}),
         _EDITIONS,
         GAMES,
-        "Which edition a gameType is played in. In server.properties: edition.<gameType> = <edition>. Can be repeated.",
+        "The edition in which a gameType is played. In server.properties: edition.<gameType> = <edition>. Repeatable.",
         name="edition",
     )
     is_paused: bool = setting(
-        False, switch(), GAMES, "Games that come about by join start paused, until an admin resumes.", name="paused"
+        False,
+        switch(),
+        GAMES,
+        "Games that are started by join are paused until an administrator resumes them.",
+        name="paused",
     )
     soft_timeout: float = setting(
-        2.0, milliseconds(), GAMES, "Milliseconds a player may think about a move; judged when the move is there."
+        2.0, milliseconds(), GAMES, "Milliseconds that a player may think about a move; checked when the move arrives."
     )
     hard_timeout: float = setting(
-        10.0, milliseconds(), GAMES, "Milliseconds after which a game ends if its player has sent no move."
+        10.0, milliseconds(), GAMES, "Milliseconds after which a game ends if the player to move has not sent a move."
     )
     has_timeouts: bool = setting(
-        True, switch(), GAMES, "Players are held to the time limits; false (--no-timeout): nobody is.", name="timeout"
+        True,
+        switch(),
+        GAMES,
+        "Whether the time limits apply; false (--no-timeout): players may think for ever.",
+        name="timeout",
     )
     game_end: str | None = setting(
         None,
         optional(choice("colorFinished", "noMovesLeft")),
         GAMES,
-        "Blokus: the game is over at the end of the round in which a colour has placed its last piece, or only when "
-        "nobody can move; empty: as the edition has it.",
+        "Blokus: the game ends after the round in which a colour has placed its last piece (colorFinished), or only "
+        "when no colour can move (noMovesLeft); empty: as in the edition.",
     )
     start_piece: str | None = setting(
-        None, optional(text("SHAPE")), GAMES, "Blokus: the shape every colour begins with; empty: drawn for each game."
+        None,
+        optional(text("SHAPE")),
+        GAMES,
+        "Blokus: the shape with which every colour begins; empty: drawn at random for each game.",
     )
     seed: int | None = setting(
         None,
         optional(whole_number(0, MAX_SEED)),
         GAMES,
-        "Makes the starts of games the same in every run; empty: they differ.",
+        "Seed for the starting positions, which are then the same in every run; empty: they differ.",
     )
     seeds_ids: bool = setting(
         False,
         switch(),
         GAMES,
-        "The seed sets ids and reservation codes as well, so that anyone who has one can guess the others. For tests.",
+        "The seed determines ids and reservation codes as well; anyone who knows one can guess the others. For tests.",
         name="seedIds",
     )
     is_test_mode: bool = setting(
-        False, switch(), GAMES, "Keep a score sheet of finished games from the start, by display name.", name="testMode"
+        False,
+        switch(),
+        GAMES,
+        "Keep a score sheet of finished games by display name, from the start of the server.",
+        name="testMode",
     )
 
     replay_directory: Path | None = setting(  # noqa: RUF009 - a dataclass field
         None,
         directory_switch("replays"),
         REPLAYS,
-        "Save a replay of every game: true in the directory replays, or in the one named.",
+        "Save a replay of every game: true in the directory replays, or the name of a directory.",
         name="saveReplay",
         other_options=("--saveReplay",),
     )
@@ -154,108 +179,125 @@ class Config:
         None,
         optional(path()),
         REPLAYS,
-        "File to add a line of JSON to for each finished game; empty: results.jsonl beside the replays, if any.",
+        "File to which each finished game adds a line of JSON; empty: results.jsonl beside the replays, if any.",
         name="results",
     )
     load_game_file: Path | None = setting(  # noqa: RUF009 - a dataclass field
         None,
         optional(path()),
         REPLAYS,
-        "Start every game of its season from this replay.",
+        "Start every game of the replay's season from this replay.",
         other_options=("--loadGameFile",),
     )
     turn: int = setting(
-        0, whole_number(0), REPLAYS, "The turn of the replay to start from.", other_names=("turnToLoad",)
+        0, whole_number(0), REPLAYS, "The turn of the replay from which games start.", other_names=("turnToLoad",)
     )
 
     log_format: str = setting(
-        "auto", choice("auto", "console", "json"), LOGGING, "How events are logged; auto: json unless on a terminal."
+        "auto",
+        choice("auto", "console", "json"),
+        LOGGING,
+        "Format of the log; auto: console on a terminal, otherwise json.",
     )
     log_level: str = setting(
-        "info", choice("debug", "info", "warning", "error"), LOGGING, "The least important events to log."
+        "info", choice("debug", "info", "warning", "error"), LOGGING, "The lowest level of events to log."
     )
 
     metrics: tuple[str, int] | None = setting(
         None,
         optional(address()),
         LOGGING,
-        "Address or port for /healthz and /metrics (in the form of Prometheus) over HTTP; empty: there are none.",
+        "Address or port for /healthz and /metrics (in the format of Prometheus) over HTTP; empty: not served.",
     )
 
     packet_bytes_before: int = setting(
-        8192, whole_number(256), LIMITS, "Bytes of one packet, before the sender has joined or authenticated."
+        8192, whole_number(256), LIMITS, "Maximum bytes of a packet before the sender has joined or authenticated."
     )
-    packet_bytes_player: int = setting(16384, whole_number(256), LIMITS, "Bytes of one packet of a player: a move.")
-    packet_bytes: int = setting(65536, whole_number(256), LIMITS, "Bytes of one packet of an administrator.")
-    packet_depth: int = setting(32, whole_number(4), LIMITS, "How deep elements may nest in a packet.")
-    packet_attributes: int = setting(64, whole_number(4), LIMITS, "Attributes of one element.")
-    packet_children: int = setting(4096, whole_number(4), LIMITS, "Elements in one packet of an administrator.")
-    packet_children_player: int = setting(64, whole_number(4), LIMITS, "Elements in one packet of anybody else.")
+    packet_bytes_player: int = setting(
+        16384, whole_number(256), LIMITS, "Maximum bytes of a packet of a player: a move."
+    )
+    packet_bytes: int = setting(65536, whole_number(256), LIMITS, "Maximum bytes of a packet of an administrator.")
+    packet_depth: int = setting(32, whole_number(4), LIMITS, "Maximum depth of nested elements in a packet.")
+    packet_attributes: int = setting(64, whole_number(4), LIMITS, "Maximum number of attributes of an element.")
+    packet_children: int = setting(
+        4096, whole_number(4), LIMITS, "Maximum number of elements in a packet of an administrator."
+    )
+    packet_children_player: int = setting(
+        64, whole_number(4), LIMITS, "Maximum number of elements in a packet of any other peer."
+    )
     connection_share: float = setting(
         0.1,
         fraction(),
         LIMITS,
-        "Part of one processor that a connection may use in the long run for what is not a player's accepted packet.",
+        "Share of one processor that a connection may use in the long run, apart from a player's accepted packets.",
     )
     strangers_share: float = setting(
         0.25,
         fraction(),
         LIMITS,
-        "Part of one processor that all who have not joined, or were refused something, may use while others play.",
+        "Share of one processor for all connections that have not joined or were refused something, while others play.",
     )
     first_packet_timeout: float = setting(
-        30.0, seconds(), LIMITS, "Seconds in which a connection must send its first packet."
+        30.0, seconds(), LIMITS, "Seconds within which a connection must send its first packet."
     )
-    packet_timeout: float = setting(10.0, seconds(), LIMITS, "Seconds in which a packet begun must be complete.")
+    packet_timeout: float = setting(
+        10.0, seconds(), LIMITS, "Seconds within which a packet must be complete once its first byte has arrived."
+    )
     outbox_bytes: int = setting(
-        4 * 1024 * 1024, whole_number(65536), LIMITS, "Bytes that may wait for a peer that does not read."
+        4 * 1024 * 1024, whole_number(65536), LIMITS, "Maximum bytes that may wait for a peer that does not read."
     )
     outbox_timeout: float = setting(
-        10.0, seconds(), LIMITS, "Seconds in which such a peer must take something before it is dropped."
+        10.0, seconds(), LIMITS, "Seconds within which such a peer must read something; otherwise it is dropped."
     )
     delivery_timeout: float = setting(
         1.0,
         seconds(),
         LIMITS,
-        "Seconds after which a player's time runs even if it has not taken the request for its move.",
+        "Seconds after which a player's clock runs even if it has not read the request for its move.",
     )
     close_timeout: float = setting(
         5.0,
         seconds(),
         LIMITS,
-        "Seconds a peer is given to close once the server has ended its stream; one at most when the server stops.",
+        "Seconds that a peer has to close once the server has ended its stream; at most one when the server stops.",
     )
-    connections: int = setting(4096, whole_number(1), LIMITS, "Connections at a time.")
+    connections: int = setting(4096, whole_number(1), LIMITS, "Maximum number of simultaneous connections.")
     connections_per_address: int = setting(
-        256, whole_number(1), LIMITS, "Connections at a time from one address; loopback is exempt."
+        256, whole_number(1), LIMITS, "Maximum number of simultaneous connections from one address; loopback is exempt."
     )
     password_attempts: int = setting(
         5,
         whole_number(1),
         LIMITS,
-        "Wrong passwords from one address before the answers to further wrong ones are delayed.",
+        "Number of wrong passwords from one address after which the answers to further wrong ones are delayed.",
     )
     password_window: float = setting(60.0, seconds(), LIMITS, "Seconds for which a wrong password counts.")
     password_delay: float = setting(
-        30.0, seconds(can_be_zero=True), LIMITS, "The longest such delay in seconds; each further attempt adds one."
+        30.0,
+        seconds(can_be_zero=True),
+        LIMITS,
+        "The longest such delay in seconds; each further attempt adds one second.",
     )
-    rooms_waiting: int = setting(1024, whole_number(1), LIMITS, "Rooms that wait for a player.")
+    rooms_waiting: int = setting(1024, whole_number(1), LIMITS, "Maximum number of rooms that wait for a player.")
     seats_per_connection: int = setting(
-        3, whole_number(1), LIMITS, "Seats of one connection in games that wait or run; administrators are exempt."
+        3,
+        whole_number(1),
+        LIMITS,
+        "Maximum number of seats of one connection in waiting and running games; administrators are exempt.",
     )
     reservation_timeout: float = setting(
-        600.0, seconds(), LIMITS, "Seconds after which a reserved seat nobody took is released."
+        600.0, seconds(), LIMITS, "Seconds after which a reserved seat that was not taken is released."
     )
-    observers_per_room: int = setting(64, whole_number(0), LIMITS, "Observers of one room.")
+    observers_per_room: int = setting(64, whole_number(0), LIMITS, "Maximum number of observers of a room.")
 
     properties_file: Path | None = None
-    """The file that was read, if any."""
+    """The properties file that was read; None if there was none."""
     ignored: tuple[str, ...] = ()
-    """Accepted settings without effect, each with place and reason; for one line of the log."""
+    """The accepted settings without effect, each with its source and the reason; for the log."""
 
     @property
     def game_options(self) -> Mapping[str, str]:
-        """What games are made with: the options of `spielleiter.game.api.Game.with_options` that are set."""
+        """The options for `spielleiter.game.api.Game.with_options` that are set."""
         given = {"gameEnd": self.game_end, "startPiece": self.start_piece}
         return {name: value for name, value in given.items() if value is not None}
 
@@ -266,7 +308,7 @@ _EDITION_PREFIX = EDITION_SETTING.name + "."
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only programs on this machine can reach a server that listens on `host`."""
+    """Whether a server that listens on `host` can be reached only from this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -274,13 +316,13 @@ def is_loopback(host: str) -> bool:
 
 
 def limits_problem(soft_timeout: float, hard_timeout: float) -> str | None:
-    """What is wrong with these two limits for a move, in seconds; None if nothing is.
+    """What is wrong with this pair of time limits for a move, in seconds; None if they are valid.
 
-    They may be equal. With a soft limit above the hard one, the game would be over before a move could be called late.
+    They may be equal. With a soft limit above the hard one, the game would end before a move could exceed the soft one.
     """
     if soft_timeout <= hard_timeout:
         return None
-    soft, hard = (round(seconds * 1000) for seconds in (soft_timeout, hard_timeout))
+    soft, hard = (round(limit * 1000) for limit in (soft_timeout, hard_timeout))
     return (
         f"the soft time limit ({soft} ms) is above the hard one ({hard} ms), at which the game is over already; "
         "lower the soft one or raise the hard one"
@@ -288,10 +330,13 @@ def limits_problem(soft_timeout: float, hard_timeout: float) -> str | None:
 
 
 def load_config(options: Options, environ: Mapping[str, str], directory: Path | None = None) -> Config:
-    """The configuration from all four places.
+    """The configuration from all four sources.
 
-    `options` may hold the key ``config``: the file to read instead of `server.properties` in
-    `directory` (the current one), which need not exist. Raises ConfigError.
+    - `options`: the texts from the command line. The key ``config`` may name a properties file, which must exist.
+    - `environ`: the environment variables; SPIELLEITER_CONFIG may name a properties file as well.
+    - `directory`: where to look for `server.properties` if no file is named, by default the current directory.
+
+    Raises ConfigError.
     """
     explicit = options.get("config") or environ.get(CONFIG_VARIABLE) or None  # an empty variable names no file
     file = Path(str(explicit)) if explicit else (directory or Path()) / PROPERTIES_FILE
@@ -305,17 +350,19 @@ def load_config(options: Options, environ: Mapping[str, str], directory: Path | 
 
 
 class _Loader:
-    """Collects values from the weakest place to the strongest."""
+    """Collects values from the source of the lowest precedence to that of the highest."""
 
     def __init__(self) -> None:
         self._values: dict[str, Any] = {}
-        self._strength: dict[str, int] = {}
-        self._edition_strength: dict[str, int] = {}
-        self._current_strength = 0
+        self._precedence: dict[str, int] = {}
+        """The precedence of the source of each value, by field."""
+        self._edition_precedence: dict[str, int] = {}
+        """The same for the chosen edition of each gameType."""
+        self._current_precedence = 0
         self._ignored: list[str] = []
 
     def read_file(self, file: Path) -> None:
-        self._current_strength = 1
+        self._current_precedence = 1
         by_name = {name: each for each in SETTINGS for name in (each.name, *each.other_names)}
         for line, name, value in read_properties(file):
             place = f"{file}:{line}: {name}"
@@ -329,7 +376,7 @@ class _Loader:
                 raise ConfigError(f"{place}: there is no such property{suggestion(name, by_name)}")
 
     def read_environment(self, environ: Mapping[str, str]) -> None:
-        self._current_strength = 2
+        self._current_precedence = 2
         by_variable = {each.variable: each for each in SETTINGS}
         for name, value in sorted(environ.items()):
             if not name.startswith("SPIELLEITER_") or name in RESERVED_VARIABLES:
@@ -339,7 +386,7 @@ class _Loader:
             self._read(by_variable[name], value, name)
 
     def read_options(self, options: Options) -> None:
-        self._current_strength = 3
+        self._current_precedence = 3
         for each in SETTINGS:
             given = options.get(each.field)
             for content in (given,) if isinstance(given, str) else given or ():
@@ -355,25 +402,29 @@ class _Loader:
             self._require_new_editions(value, place)
             value = MappingProxyType({**self._values.get(which.field, {}), **value})
         self._values[which.field] = value
-        self._strength[which.field] = self._current_strength
+        self._precedence[which.field] = self._current_precedence
 
     def _require_new_editions(self, editions: Mapping[str, str], place: str) -> None:
-        """A stronger place may choose another edition; one place chooses once. Raises ConfigError."""
+        """Check that one source chooses only one edition of a game. Raises ConfigError.
+
+        A source of higher precedence may choose another edition.
+        """
         for game_type in editions:
-            if self._edition_strength.get(game_type) == self._current_strength:
+            if self._edition_precedence.get(game_type) == self._current_precedence:
                 chosen = self._values[EDITION_SETTING.field][game_type]
                 raise ConfigError(
-                    f"{place}: {game_type} is to be played in {chosen} already, expected one edition for each gameType"
+                    f"{place}: {game_type} is already played in {chosen}, expected one edition for each gameType"
                 )
-            self._edition_strength[game_type] = self._current_strength
+            self._edition_precedence[game_type] = self._current_precedence
 
     def config(self, properties_file: Path | None) -> Config:
+        """The configuration from what was read. Raises ConfigError for values that do not fit together."""
         values = self._values
         is_local = values.get("is_local")
-        local_strength, host_strength = (self._strength.get(field, 0) for field in ("is_local", "host"))
-        if local_strength > host_strength:
-            values["host"] = "127.0.0.1" if is_local else "0.0.0.0"  # noqa: S104 - asked for
-        elif local_strength == host_strength > 0 and is_local != is_loopback(values["host"]):
+        local_precedence, host_precedence = (self._precedence.get(field, 0) for field in ("is_local", "host"))
+        if local_precedence > host_precedence:
+            values["host"] = "127.0.0.1" if is_local else "0.0.0.0"  # noqa: S104 - requested by the setting
+        elif local_precedence == host_precedence > 0 and is_local != is_loopback(values["host"]):
             raise ConfigError(
                 f"host {values['host']} and local {str(is_local).lower()} contradict each other, expected one of them"
             )

@@ -1,6 +1,6 @@
-"""The settings of `Config` as documents: the README's table and the `server.properties` that is shipped.
+"""Documents that are generated from the settings: the README's table and the default `server.properties`.
 
-Invariants: every setting appears exactly once, with its default; what the shipped file says can be read back.
+Invariants: every setting appears exactly once, with its default. The generated file can be read back.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from spielleiter.server.config.config import EDITION_SETTING, SETTINGS
 
 
 def render_table() -> str:
-    """Every setting as a Markdown table, for the README."""
+    """All settings as a Markdown table, for the README."""
     rows = ["| property | option | default | meaning |", "|---|---|---|---|"]
     for each in SETTINGS:
         spellings = list(each.options)
@@ -24,11 +24,11 @@ def render_table() -> str:
 
 
 def render_properties() -> str:
-    """The text of the `server.properties` that is shipped: every key with its default, commented out."""
+    """The text of the default `server.properties`: every key with its default, commented out."""
     lines = [
-        "# The settings of spielleiter serve. Every line shows the default: take away the # and change the value.",
-        "# Stronger than this file: environment variables (softTimeout is SPIELLEITER_SOFT_TIMEOUT) and, strongest,",
-        "# options of the command (softTimeout is --soft-timeout).",
+        "# The settings of spielleiter serve. Every line shows the default: remove the # and change the value.",
+        "# Environment variables (SPIELLEITER_SOFT_TIMEOUT for softTimeout) take precedence over this file, and the",
+        "# command's options (--soft-timeout) over both.",
     ]
     group = ""
     for each in SETTINGS:

@@ -1,7 +1,7 @@
-"""The file `server.properties`, read as the official releases read it.
+"""Reads `server.properties` as the official releases do.
 
-Invariants: what cannot be read is said in one line that names the file, and nothing that is no text file of a sensible
-size is read: no device, no pipe, which might never end.
+Invariants: an unreadable file is an error of one line that names the file. Only regular files of limited size are read:
+reading a device or a pipe might never end.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ MOST_BYTES: Final = 1024 * 1024
 
 
 class ConfigError(StartError):
-    """A setting is unknown or cannot be read; the text is one line: place, value, what is allowed."""
+    """A setting is unknown or invalid; the text is one line: its source, the value, and what is allowed."""
 
 
 def read_properties(file: Path) -> Iterator[tuple[int, str, str]]:
-    """Line number, key and value of each property in the file. Raises ConfigError."""
+    """The line number, key and value of each property in `file`. Raises ConfigError."""
     import javaproperties
 
     content = _read_text(file)
@@ -42,7 +42,7 @@ def read_properties(file: Path) -> Iterator[tuple[int, str, str]]:
 
 
 def _read_text(file: Path) -> str:
-    """Raises ConfigError."""
+    """The text of `file` with LF as line ends. Raises ConfigError."""
     try:
         mode = file.stat().st_mode
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):

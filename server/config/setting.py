@@ -1,8 +1,8 @@
-"""One setting: what it is called in each place, how its text is read, and what to say if it cannot be.
+"""A setting: its name in each source, how its text is parsed, and the error if that fails.
 
-Law: a `Setting` knows everything about one key of the configuration, so that the options, the environment variables,
-`server.properties` and the documents are all made from the same value. Texts come in, values go out;
-nothing is read from anywhere here.
+Invariants: a `Setting` holds everything about one key of the configuration; options, environment variables,
+`server.properties` and the documents are all derived from it. This module only converts texts to values: it reads no
+file, no environment and no command line.
 """
 
 from __future__ import annotations
@@ -22,18 +22,19 @@ T = TypeVar("T")
 _METADATA_KEY = "setting"
 
 MAX_WHOLE_NUMBER: Final = 2**31 - 1
-"""The greatest whole number of a setting that names no bound of its own; as milliseconds these are 24 days."""
+"""The largest whole number of a setting without a bound of its own; in milliseconds, it is 24 days."""
 
 MAX_SECONDS: Final = 366 * 24 * 3600
-"""The longest span of time that is written in seconds: a year."""
+"""The longest duration of a setting in seconds: a year."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind(Generic[T]):
-    """How the text of a setting is understood.
+    """The type of a setting: how its text is parsed and shown.
 
-    `parse` raises ValueError for a text it does not understand; `allowed` then completes "expected …". `show` gives
-    the text that `parse` would read back. `metavar` stands for the value in the help.
+    `parse` raises ValueError for an invalid text; `allowed` then completes "expected …" in the message. `show` is the
+    inverse of `parse`. `metavar` stands for the value in the help. `keeps_spaces`: white space around the value is part
+    of it.
     """
 
     allowed: str
@@ -44,9 +45,9 @@ class Kind(Generic[T]):
     is_switch: bool = False
     keeps_spaces: bool = False
     is_repeatable: bool = False
-    """On the command line the option may be given several times."""
+    """Whether the option may be given several times on the command line."""
     flag_text: str = ""
-    """The text that the option stands for when it is given without a value; empty: it needs one."""
+    """The value of an option that is given without one; empty if a value is required."""
 
 
 def _parse_text(text: str) -> str:
@@ -56,20 +57,21 @@ def _parse_text(text: str) -> str:
 
 
 def _parse_utf8(text: str) -> str:
-    """A text that clients can be sent; bytes that the locale could not decode are read as UTF-8."""
+    """A text that can be sent to clients; bytes that the locale could not decode are read as UTF-8."""
     try:
         text.encode()
-    except UnicodeEncodeError:  # lone surrogates; if they do not stand for UTF-8, these raise a ValueError, too
+    except UnicodeEncodeError:  # lone surrogates; if their bytes are not UTF-8, the next line raises a ValueError
         text = os.fsencode(text).decode("utf-8")
     return _parse_text(text)
 
 
 def text(metavar: str = "TEXT", *, keeps_spaces: bool = False) -> Kind[str]:
+    """A text that is not empty."""
     return Kind("a text in UTF-8 that is not empty", _parse_utf8, metavar, keeps_spaces=keeps_spaces)
 
 
 def optional(kind: Kind[T]) -> Kind[T | None]:
-    """The same kind, and the empty text for "not set"."""
+    """The same kind, with the empty text for None."""
     return Kind(
         f"{kind.allowed}, or nothing",
         lambda text: kind.parse(text) if text else None,
@@ -82,7 +84,7 @@ def optional(kind: Kind[T]) -> Kind[T | None]:
 
 
 def whole_number(low: int, high: int = MAX_WHOLE_NUMBER, metavar: str = "N") -> Kind[int]:
-    """A whole number; both bounds are allowed values."""
+    """A whole number from `low` to `high`, both included."""
 
     def parse(text: str) -> int:
         if not re.fullmatch(r"[+-]?[0-9]{1,19}", text):
@@ -96,7 +98,7 @@ def whole_number(low: int, high: int = MAX_WHOLE_NUMBER, metavar: str = "N") -> 
 
 
 def milliseconds() -> Kind[float]:
-    """A span of time, written in milliseconds, kept in seconds."""
+    """A duration that is written in milliseconds; the value is in seconds."""
     number = whole_number(1)
     return Kind(
         f"milliseconds as a whole number from 1 to {MAX_WHOLE_NUMBER}",
@@ -107,6 +109,8 @@ def milliseconds() -> Kind[float]:
 
 
 def seconds(*, can_be_zero: bool = False) -> Kind[float]:
+    """A duration in seconds, up to a year."""
+
     def parse(text: str) -> float:
         value = float(text)
         if not 0 <= value <= MAX_SECONDS or (value == 0 and not can_be_zero):
@@ -118,7 +122,7 @@ def seconds(*, can_be_zero: bool = False) -> Kind[float]:
 
 
 def fraction() -> Kind[float]:
-    """A part of a whole: more than 0, and 1 at most."""
+    """A number above 0 and up to 1."""
 
     def parse(text: str) -> float:
         value = float(text)
@@ -130,6 +134,8 @@ def fraction() -> Kind[float]:
 
 
 def switch() -> Kind[bool]:
+    """True or false."""
+
     def parse(text: str) -> bool:
         return {"true": True, "false": False}[text.lower()]
 
@@ -150,6 +156,8 @@ def switch() -> Kind[bool]:
 
 
 def choice(*names: str) -> Kind[str]:
+    """One of several names."""
+
     def parse(text: str) -> str:
         if text not in names:
             raise ValueError(text)
@@ -160,11 +168,12 @@ def choice(*names: str) -> Kind[str]:
 
 
 def path(metavar: str = "FILE") -> Kind[Path]:
+    """A path that is not empty."""
     return Kind("a path", lambda text: Path(_parse_text(text)), metavar)
 
 
 def address() -> Kind[tuple[str, int]]:
-    """Host and port, ``127.0.0.1:9100`` or ``[::1]:9100``; without a host it is this machine's loopback."""
+    """A host and a port, ``127.0.0.1:9100`` or ``[::1]:9100``; a port alone is one of the loopback address."""
     number = whole_number(0, 65535)
 
     def parse(text: str) -> tuple[str, int]:
@@ -181,15 +190,15 @@ def address() -> Kind[tuple[str, int]]:
 
 
 def shown_address(value: tuple[str, int]) -> str:
-    """``host:port``, with brackets where the host has colons."""
+    """``host:port``, with brackets around a host that contains colons."""
     host, port = value
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def directory_switch(default: str) -> Kind[Path | None]:
-    """`false`: none; `true`: the directory `default`; anything else: a directory of that name.
+    """A directory: `false` for none, `true` for the directory `default`, otherwise the name of a directory.
 
-    A word that looks like a misspelt `true` or `false` is refused; as a directory it would be written `./ture`.
+    A word that looks like a misspelt `true` or `false` is refused; a directory of such a name is written `./ture`.
     """
 
     def parse(text: str) -> Path | None:
@@ -212,7 +221,7 @@ def directory_switch(default: str) -> Kind[Path | None]:
 
 
 def pairs(key: str, value: str) -> Kind[Mapping[str, str]]:
-    """``KEY=VALUE``, several with commas between them, each key once."""
+    """Pairs ``KEY=VALUE``, separated by commas, each key once; the result is a mapping."""
 
     def parse(text: str) -> Mapping[str, str]:
         parts = [part.strip() for part in text.split(",")] if text else []
@@ -233,7 +242,7 @@ def pairs(key: str, value: str) -> Kind[Mapping[str, str]]:
 
 
 def _words(name: str) -> list[str]:
-    """The words of a camelCase name, in small letters."""
+    """The words of a camelCase name in lower case."""
     return [word.lower() for word in re.findall(r"[A-Z]?[a-z0-9]+", name)]
 
 
@@ -241,8 +250,9 @@ def _words(name: str) -> list[str]:
 class Setting:
     """One key of the configuration.
 
-    `field` is the attribute of the configuration, `name` the property; `other_names` are further names the property
-    has in official releases. `other_options` are written out with their dashes.
+    `field` is the attribute of the configuration and `name` the property; `other_names` are further names of the
+    property in the official releases. `other_options` include their dashes. The value of a secret setting is not shown
+    in errors.
     """
 
     field: str
@@ -258,30 +268,32 @@ class Setting:
 
     @property
     def option(self) -> str:
+        """The main spelling on the command line, such as ``--soft-timeout``."""
         return "--" + "-".join(_words(self.name))
 
     @property
     def options(self) -> tuple[str, ...]:
-        """Every spelling on the command line, the usual one first; of a switch, the ones that turn it on."""
+        """All spellings on the command line, the main one first; for a switch, those that turn it on."""
         short = (self.short_option,) if self.short_option else ()
         return (self.option, *short, *self.other_options)
 
     @property
     def negative_option(self) -> str:
-        """The spelling that turns a switch off."""
+        """The spelling that turns a switch off, such as ``--no-timeout``."""
         return "--no-" + self.option.removeprefix("--")
 
     @property
     def variable(self) -> str:
+        """The environment variable, such as ``SPIELLEITER_SOFT_TIMEOUT``."""
         return "SPIELLEITER_" + "_".join(_words(self.name)).upper()
 
     @property
     def default_text(self) -> str:
-        """The default as it would be written in `server.properties`."""
+        """The default as it is written in `server.properties`."""
         return self.kind.show(self.default)
 
     def read(self, text: str, spelling: str) -> Any:
-        """The value of `text`. Raises ValueError with one line that begins with `spelling` (place and name)."""
+        """Parse `text`. Raises ValueError with one line that begins with `spelling`: the source and the name there."""
         if not self.kind.keeps_spaces:
             text = text.strip()
         try:
@@ -293,10 +305,10 @@ class Setting:
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """`` (did you mean 'x'?)`` for the known word nearest to `word`, or nothing if none is near."""
-    by_small = {name.lower(): name for name in known}
-    near = difflib.get_close_matches(word.lower(), by_small, n=1, cutoff=0.6)
-    return f" (did you mean {by_small[near[0]]!r}?)" if near else ""
+    """`` (did you mean 'x'?)`` for the known word that is most similar to `word`; empty if none is similar."""
+    by_lower_case = {name.lower(): name for name in known}
+    similar = difflib.get_close_matches(word.lower(), by_lower_case, n=1, cutoff=0.6)
+    return f" (did you mean {by_lower_case[similar[0]]!r}?)" if similar else ""
 
 
 def setting(
@@ -311,7 +323,10 @@ def setting(
     other_options: tuple[str, ...] = (),
     is_secret: bool = False,
 ) -> T:
-    """The default of a dataclass field that is a setting. `name` is needed where it is not the field's in camelCase."""
+    """Declare a field of a dataclass as a setting, with its default; see `Setting` for the arguments.
+
+    `name` is needed only where it is not the name of the field in camelCase.
+    """
     given = {
         "name": name,
         "kind": kind,
@@ -323,12 +338,12 @@ def setting(
         "other_options": other_options,
         "is_secret": is_secret,
     }
-    # a factory, because a mapping may not be a default although this one never changes
+    # a factory, because dataclasses refuse a mapping as a default, even one that never changes
     return dataclasses.field(default_factory=lambda: default, repr=not is_secret, metadata={_METADATA_KEY: given})
 
 
 def settings_of(configuration: Any) -> tuple[Setting, ...]:
-    """Every setting of a dataclass, in the order in which they are written there."""
+    """All settings of the dataclass `configuration`, in the order of its fields."""
     found = []
     for field in dataclasses.fields(configuration):
         if given := field.metadata.get(_METADATA_KEY):

@@ -1,13 +1,14 @@
-"""The server's figures, in the words of Prometheus.
+"""The server's metrics, in the text format of Prometheus.
 
-Law: what the server keeps anyway is read when somebody asks; only think times, verdicts and the loop's lag are noted as
-they happen. The registry is this server's own, nothing is global. Labels come from fixed lists, never from a peer.
+Invariants: values that the server keeps anyway are read when the metrics are requested; only think times, verdicts,
+waiting results and the lag of the event loop are recorded as they happen. The registry belongs to this server, and
+nothing is global. Labels come from fixed lists, never from a peer.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import trio
@@ -22,97 +23,86 @@ from spielleiter.server.monitor.status import Snapshot
 from spielleiter.server.runtime.garbage import PauseMeter
 
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
-LAG_INTERVAL: Final = 0.1  # seconds between two looks at how late the loop is
+LAG_INTERVAL: Final = 0.1  # seconds between two measurements of the event loop's lag
 THINK_BUCKETS: Final = (0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 1.5, 1.8, 1.9, 2.0, 5.0, 10.0)  # seconds
 LAG_BUCKETS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0)  # seconds
 
-REFUSED: Final[Mapping[type[events.ServerEvent], str]] = {
-    events.RequestRefused: "request",
-    events.MoveRefused: "move",
-    events.ProtocolBroken: "bytes",
-    events.ConnectionRefused: "connection",
-    events.PeerTooSlow: "receiver",
-    events.AnswerDelayed: "password",
-    events.ReservationExpired: "reservation",
-}
-"""What was refused, by kind of event: the label beside the reason."""
-
 
 class Metrics:
-    """Listens to `stream`; `look` takes a snapshot, `pauses` measures the garbage collector."""
+    """Subscribes to `stream`; `take_snapshot` gives the present state, `pauses` measures the garbage collector."""
 
-    def __init__(self, stream: events.EventStream, look: Callable[[], Snapshot], pauses: PauseMeter) -> None:
+    def __init__(self, stream: events.EventStream, take_snapshot: Callable[[], Snapshot], pauses: PauseMeter) -> None:
         self._registry = CollectorRegistry()
-        self._registry.register(_Kept(self, stream, look, pauses))
+        self._registry.register(_OnRequest(self, stream, take_snapshot, pauses))
         self._think_times = self._histogram("think", "How long players took for a move", THINK_BUCKETS)
         self._loop_lag = self._histogram("loop_lag", "How late the event loop was", LAG_BUCKETS)
         self.causes: Counter[str] = Counter({cause.value: 0 for cause in Cause})
-        """Why games ended, one for each player."""
+        """How games ended: one cause for each player."""
         self.time_verdicts: Counter[tuple[str, str]] = Counter()
-        """By limit (`soft`, `hard`) and source of the time."""
+        """By limit (`soft`, `hard`) and source of the time stamp."""
         self.results_waiting = 0
         self.results_lost = 0
-        stream.subscribe(
-            self._note,
-            [
-                events.MovePlayed,
-                events.TimeVerdict,
-                events.GameEnded,
-                events.ResultsWaiting,
-                events.ResultsWritten,
-                events.ResultsLost,
-            ],
-        )
+        stream.on(events.MovePlayed, self._count_move)
+        stream.on(events.TimeVerdict, self._count_time_verdict)
+        stream.on(events.GameEnded, self._count_causes)
+        stream.on(events.ResultsWaiting, self._note_waiting_results)
+        stream.on(events.ResultsWritten, self._note_written_results)
+        stream.on(events.ResultsLost, self._count_lost_results)
 
     def _histogram(self, name: str, meaning: str, buckets: tuple[float, ...]) -> Histogram:
         full_name = f"spielleiter_{name}_seconds"
         return Histogram(full_name, f"{meaning}, in seconds.", buckets=buckets, registry=self._registry)
 
     def text(self) -> bytes:
-        """All figures as they are now."""
+        """All metrics with their present values, in the text format."""
         return generate_latest(self._registry)
 
     async def watch_loop(self) -> None:
-        """Measure for ever how late the loop wakes a task."""
+        """Measure repeatedly how late the event loop wakes a task; runs until it is cancelled."""
         while True:
             due = trio.current_time() + LAG_INTERVAL
             await trio.sleep_until(due)
             self._loop_lag.observe(trio.current_time() - due)
 
-    def _note(self, event: events.ServerEvent) -> None:
-        if isinstance(event, events.MovePlayed):
-            self._think_times.observe(event.think_time)
-        elif isinstance(event, events.TimeVerdict):
-            self._think_times.observe(event.think_time)
-            self.time_verdicts["hard" if event.is_hard else "soft", event.source] += 1
-        elif isinstance(event, events.GameEnded):
-            self.causes.update(event.causes)
-        elif isinstance(event, events.ResultsWaiting):
-            self.results_waiting = event.count
-        elif isinstance(event, events.ResultsWritten):
-            self.results_waiting = 0
-        elif isinstance(event, events.ResultsLost):
-            self.results_lost += event.count
+    def _count_move(self, move: events.MovePlayed) -> None:
+        self._think_times.observe(move.think_time)
+
+    def _count_time_verdict(self, verdict: events.TimeVerdict) -> None:
+        self._think_times.observe(verdict.think_time)
+        self.time_verdicts["hard" if verdict.is_hard else "soft", verdict.source] += 1
+
+    def _count_causes(self, game: events.GameEnded) -> None:
+        self.causes.update(game.causes)
+
+    def _note_waiting_results(self, waiting: events.ResultsWaiting) -> None:
+        self.results_waiting = waiting.count
+
+    def _note_written_results(self, _written: events.ResultsWritten) -> None:
+        self.results_waiting = 0
+
+    def _count_lost_results(self, lost: events.ResultsLost) -> None:
+        self.results_lost += lost.count
 
 
-class _Kept(Collector):
-    """What is read, not noted."""
+class _OnRequest(Collector):
+    """The metrics whose values are read when they are requested."""
 
     def __init__(
-        self, metrics: Metrics, stream: events.EventStream, look: Callable[[], Snapshot], pauses: PauseMeter
+        self, metrics: Metrics, stream: events.EventStream, take_snapshot: Callable[[], Snapshot], pauses: PauseMeter
     ) -> None:
         self._metrics = metrics
         self._stream = stream
-        self._look = look
+        self._take_snapshot = take_snapshot
         self._pauses = pauses
 
     def describe(self) -> Iterator[Metric]:
-        """Nothing needs to be looked at for that."""
+        """No metrics: a registry must not take a snapshot only to find out their names."""
         return iter(())
 
     def collect(self) -> Iterator[Metric]:
-        yield from self._present()
-        yield from self._past()
+        """All metrics that are read on request, with their present values."""
+        yield from self._gauges()
+        yield from self._counters()
         pauses = self._pauses
         yield SummaryMetricFamily(
             "spielleiter_gc_pause_seconds", "The garbage collector's pauses.", pauses.count, pauses.total
@@ -121,36 +111,36 @@ class _Kept(Collector):
             "spielleiter_gc_longest_pause_seconds", "The longest of these pauses so far.", pauses.longest
         )
 
-    def _present(self) -> Iterator[Metric]:
-        now = self._look()
+    def _gauges(self) -> Iterator[Metric]:
+        now = self._take_snapshot()
         rooms = GaugeMetricFamily("spielleiter_rooms", "Rooms by phase.", labels=("phase",))
         for phase, count in now.rooms.items():
             rooms.add_metric((phase,), count)
         yield rooms
         yield GaugeMetricFamily("spielleiter_connections", "Open connections.", now.connections)
-        yield GaugeMetricFamily("spielleiter_administrators", "Those of administrators.", now.administrators)
-        yield GaugeMetricFamily("spielleiter_outbox_bytes", "Bytes that peers have not taken yet.", now.queued_bytes)
+        yield GaugeMetricFamily("spielleiter_administrators", "Open connections of administrators.", now.administrators)
+        yield GaugeMetricFamily("spielleiter_outbox_bytes", "Bytes that wait to be read by peers.", now.queued_bytes)
         yield GaugeMetricFamily(
-            "spielleiter_outbox_longest_bytes", "Bytes that the slowest peer has not taken yet.", now.longest_queue
+            "spielleiter_outbox_longest_bytes", "Bytes that wait to be read by the slowest peer.", now.longest_queue
         )
 
         yield GaugeMetricFamily(
             "spielleiter_results_waiting",
-            "Results that could not be written into the file yet.",
+            "Results that could not be written to the results file yet.",
             self._metrics.results_waiting,
         )
 
-    def _past(self) -> Iterator[Metric]:
+    def _counters(self) -> Iterator[Metric]:
         counters = self._stream.counters
         yield CounterMetricFamily(
             "spielleiter_results_lost", "Results that will never be written.", self._metrics.results_lost
         )
         for name, kind, meaning in (
-            ("connections_opened", events.ConnectionOpened, "Connections that were served."),
+            ("connections_opened", events.ConnectionOpened, "Connections that were accepted and served."),
             ("moves", events.MovePlayed, "Moves that were played."),
-            ("games_started", events.GameStarted, "Games that have begun."),
-            ("games_ended", events.GameEnded, "Games that are over."),
-            ("internal_errors", events.InternalError, "Bugs of the server that were met."),
+            ("games_started", events.GameStarted, "Games that were started."),
+            ("games_ended", events.GameEnded, "Games that have ended."),
+            ("internal_errors", events.InternalError, "Bugs of the server that occurred."),
         ):
             yield CounterMetricFamily(f"spielleiter_{name}", meaning, counters[kind.__name__])
         verdicts = CounterMetricFamily("spielleiter_verdicts", "How games ended for each player.", labels=("cause",))
@@ -158,15 +148,15 @@ class _Kept(Collector):
             verdicts.add_metric((cause,), count)
         yield verdicts
         time_verdicts = CounterMetricFamily(
-            "spielleiter_time_verdicts", "Players that were too slow.", labels=("limit", "source")
+            "spielleiter_time_verdicts", "Time limits that players exceeded.", labels=("limit", "source")
         )
         for limit_and_source, count in self._metrics.time_verdicts.items():
             time_verdicts.add_metric(limit_and_source, count)
         yield time_verdicts
         refusals = CounterMetricFamily(
-            "spielleiter_refusals", "What was refused to somebody, and why.", labels=("refused", "reason")
+            "spielleiter_refusals", "Refusals by what was refused and why.", labels=("refused", "reason")
         )
-        refused = {kind.__name__: what for kind, what in REFUSED.items()}
+        refused = {kind.__name__: refusal.refused for kind, refusal in events.REFUSALS.items()}
         for (kind_name, reason), count in self._stream.refusals.items():
             refusals.add_metric((refused[kind_name], reason), count)
         yield refusals

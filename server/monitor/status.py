@@ -1,7 +1,8 @@
-"""What there is at the moment, and how the last connections ended: for administrators and for the figures.
+"""The state of a running server and how its last connections ended: for administrators and for the metrics.
 
-Law: looking changes nothing, and what is remembered is bounded: the last `CLOSED` connections, one short line each.
-A report fits into one packet: texts are cut, lists have an end, and how many there are in all is always said.
+Invariants: taking a snapshot or a report changes nothing. Memory is bounded: the last `CLOSED` connections are kept,
+one short line each. A report fits into one packet: texts are shortened and lists have a maximum length, while counts
+are always complete.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ from spielleiter.server.core.peer import Peer
 from spielleiter.server.core.room import Phase, Room
 
 CLOSED: Final = 1000
-"""So many connections that are over are remembered."""
+"""The number of closed connections that are remembered."""
 LISTED: Final = 4096
-"""So many rooms, and so many connections, are listed at most."""
+"""The largest number of rooms, and of connections, that a report lists."""
 TEXT: Final = 80
-"""Characters of a name or a reason."""
+"""The maximum length of a name or a reason, in characters."""
 
 
 class LiveConnection(Protocol):
-    """A connection as far as it is shown."""
+    """An open connection: the attributes that a report shows."""
 
     @property
     def label(self) -> str: ...
@@ -43,21 +44,24 @@ class LiveConnection(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What there is, in numbers."""
+    """The state of the server in numbers."""
 
     rooms: Mapping[str, int]
-    """By phase: `open`, `running`, `paused`."""
+    """The number of rooms by phase: `open`, `running`, `paused`."""
     connections: int
     administrators: int
     queued_bytes: int
-    """What all peers together have not taken yet."""
+    """Bytes that wait to be read by all peers together."""
     longest_queue: int
-    """Bytes the slowest of them has not taken yet."""
+    """Bytes that wait to be read by the slowest peer."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClosedConnection:
-    """`address` is empty where nobody knows it, `connection` where nobody was served."""
+    """How a connection ended; instants are in ISO 8601.
+
+    `connection` and `opened_at` are empty for a connection that was refused, `address` where it is not known.
+    """
 
     connection: str
     address: str
@@ -67,7 +71,7 @@ class ClosedConnection:
 
 
 class StatusBoard:
-    """Looks at `rooms` and `connections` when it is asked, and listens (`note`) for those that end.
+    """Reports on `rooms` and `connections`, and remembers from the events of `stream` how connections ended.
 
     `now` is the wall clock.
     """
@@ -76,38 +80,39 @@ class StatusBoard:
         self,
         rooms: Mapping[str, Room],
         connections: Iterable[LiveConnection],
-        refusals: Mapping[tuple[str, str], int],
+        stream: events.EventStream,
         now: Callable[[], datetime] = lambda: datetime.now().astimezone(),
     ) -> None:
         self._rooms = rooms
         self._connections = connections
-        self._refusals = refusals
+        self._refusals = stream.refusals
         self._now = now
         self._started_at = self._instant()
         self._open: dict[str, tuple[str, str]] = {}
         self.closed: deque[ClosedConnection] = deque(maxlen=CLOSED)
-        """The oldest first."""
+        """The last connections that ended, the oldest first."""
+        stream.on(events.ConnectionOpened, self._note_opened)
+        stream.on(events.ConnectionClosed, self._note_closed)
+        stream.on(events.ConnectionRefused, self._note_refused)
 
     def _instant(self) -> str:
         return self._now().isoformat(timespec="milliseconds")
 
-    noted = (events.ConnectionOpened, events.ConnectionClosed, events.ConnectionRefused)
-    """What `note` wants to hear."""
+    def _note_opened(self, opened: events.ConnectionOpened) -> None:
+        self._open[opened.connection] = opened.address, self._instant()
 
-    def note(self, event: events.ServerEvent) -> None:
-        """A subscriber."""
-        if isinstance(event, events.ConnectionOpened):
-            self._open[event.connection] = event.address, self._instant()
-        elif isinstance(event, events.ConnectionClosed):
-            address, opened_at = self._open.pop(event.connection, ("", ""))
-            self._remember(event.connection, address, opened_at, event.reason)
-        elif isinstance(event, events.ConnectionRefused):
-            self._remember("", event.address, "", event.reason)
+    def _note_closed(self, closed: events.ConnectionClosed) -> None:
+        address, opened_at = self._open.pop(closed.connection, ("", ""))
+        self._remember(closed.connection, address, opened_at, closed.reason)
+
+    def _note_refused(self, refused: events.ConnectionRefused) -> None:
+        self._remember("", refused.address, "", refused.reason)
 
     def _remember(self, connection: str, address: str, opened_at: str, reason: str) -> None:
         self.closed.append(ClosedConnection(connection, address, opened_at, self._instant(), _cut(reason)))
 
     def snapshot(self) -> Snapshot:
+        """The present state in numbers."""
         rooms = {"open": 0, "running": 0, "paused": 0}
         for room in self._rooms.values():
             rooms[_phase(room)] += 1
@@ -118,7 +123,7 @@ class StatusBoard:
         return Snapshot(rooms, len(queues) - 1, administrators, sum(queues), max(queues))
 
     def report(self) -> dict[str, Any]:
-        """What an administrator is told: texts, numbers and lists of them. The README says what the fields are."""
+        """The answer to an administrator's status request, as a JSON object; the README describes its fields."""
         now = self.snapshot()
         return {
             "startedAt": self._started_at,

@@ -80,10 +80,8 @@ class Archive:
         self._results_wait = trio.Event()
         """Some results could not be written; they are tried again."""
 
-    def game_ended(self, event: events.ServerEvent) -> None:
-        """A subscriber: what can be done at once is done at once, the rest by `run`."""
-        if not isinstance(event, events.GameEnded):
-            return
+    def game_ended(self, event: events.GameEnded) -> None:
+        """Write the result of a game at once, and leave its replay to `run`; a subscriber to GameEnded."""
         edition, ended_at = self._editions[event.edition], self._now()
         path = None
         if self._replay_directory is not None and self._is_writing:

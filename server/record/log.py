@@ -1,9 +1,9 @@
-"""The events as a person or a program reads them.
+"""The log: a line for each event, for people on a terminal or as JSON for programs.
 
-Invariants: one line an event, named after what happened, with its fields; nothing else is logged. Moves are `debug`,
-what an operator wants to know `info`, what somebody did wrong `warning`, our own failures `error`. Passwords are in no
-event. A line holds no character that may command a terminal, in JSON either, and its length is bounded whatever a peer
-has sent.
+Invariants: an event is one line with its name and its fields, and nothing else is logged. Levels: moves are `debug`,
+normal operation is `info`, mistakes of peers are `warning`, failures of the server are `error`. No event holds a
+password. A line contains no control characters that a terminal would act on, in JSON neither, and its length is bounded
+whatever a peer has sent.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import enum
 import json
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -43,35 +43,42 @@ LEVELS: Final[dict[type[events.ServerEvent], int]] = {
     events.ResultsLost: logging.ERROR,
     events.ResultsWaiting: logging.ERROR,
 }
-"""Everything else is `info`."""
+"""The level of each kind of event; `info` for the others."""
+
+_LEVEL_BY_CONTENT: Final[Mapping[type[events.ServerEvent], Callable[[Any], int]]] = {
+    # health checks connect and disconnect all day
+    events.ConnectionClosed: lambda closed: logging.DEBUG if closed.was_silent else logging.INFO,
+}
+"""The level of an event whose fields decide it."""
 
 _LEVEL_NAMES: Final = {level: logging.getLevelName(level).lower() for level in (10, 20, 30, 40)}
 
 MOST_TEXT: Final = 1000
-"""Characters of a text; what is longer is cut."""
+"""The maximum length of a text in characters; longer ones are cut."""
 MOST_TRACEBACK: Final = 20_000
-"""Characters of a traceback, of which the end is kept."""
+"""The maximum length of a traceback in characters; its end is kept."""
 MOST_ITEMS: Final = 50
-"""Items of a list; what comes behind them is left out."""
+"""The maximum number of items of a list; further ones are left out."""
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False).encode  # `dumps` makes a new encoder for each call
 _NOT_LOGGED: Final = frozenset({"record", "result", "think_times", "was_silent"})
+"""Fields that are too long for a line, or decide about the level only."""
 
 
 def level_of(event: events.ServerEvent) -> int:
-    """How important this event is: what its kind says, but that health checks come and go at `debug`."""
-    if isinstance(event, events.ConnectionClosed) and event.was_silent:
-        return logging.DEBUG
-    return LEVELS.get(type(event), logging.INFO)
+    """The level of an event, as a number of the module `logging`."""
+    kind = type(event)
+    decide = _LEVEL_BY_CONTENT.get(kind)
+    return LEVELS.get(kind, logging.INFO) if decide is None else decide(event)
 
 
 def event_name(kind: type[events.ServerEvent]) -> str:
-    """``MovePlayed`` is logged as ``move_played``."""
+    """The name in the log: ``move_played`` for ``MovePlayed``."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
 
 
 class LogFile(Protocol):
-    """What lines are written to."""
+    """The destination of log lines: a text file, or a `LineWriter`."""
 
     def write(self, line: str, /) -> object: ...
 
@@ -84,7 +91,7 @@ _LONGEST_NAME: Final = max(len(event_name(kind)) for kind in events.KINDS)
 
 
 def logged_kinds(log_level: str) -> frozenset[type[events.ServerEvent]]:
-    """What is logged at this level and below nothing."""
+    """The kinds of events that are logged at `log_level` (``debug``, ``info``, ``warning`` or ``error``)."""
     threshold = getattr(logging, log_level.upper())
     return frozenset(kind for kind in events.KINDS if LEVELS.get(kind, logging.INFO) >= threshold)
 
@@ -92,7 +99,8 @@ def logged_kinds(log_level: str) -> frozenset[type[events.ServerEvent]]:
 def log_events(file: LogFile, log_format: str, log_level: str) -> Callable[[events.ServerEvent], None]:
     """A subscriber that writes events to `file`.
 
-    `log_format` is ``console``, ``json``, or ``auto`` (json unless `file` is a terminal); `log_level` a level's name.
+    `log_format` is ``console``, ``json``, or ``auto`` (json unless `file` is a terminal). `log_level` is the name of
+    the lowest level that is written.
     """
     threshold = getattr(logging, log_level.upper())
     is_console = log_format == "console" or (log_format == "auto" and file.isatty())
@@ -104,27 +112,24 @@ def log_events(file: LogFile, log_format: str, log_level: str) -> Callable[[even
             return
         if not loggers:
             loggers.append(_logger(file, threshold, is_console=is_console))
-        name, fields = _names(type(event))
-        if is_console and isinstance(event, events.GameEnded):
-            loggers[0].log(level, name, **_for_terminals(_ended_for_people(event)))
-        else:
-            shown = _fields_of(event, fields)
-            loggers[0].log(level, name, **_for_terminals(shown) if is_console else shown)
+        kind = type(event)
+        name, fields = _names(kind)
+        summarize = _SUMMARIES.get(kind) if is_console else None
+        shown = _fields_of(event, fields) if summarize is None else summarize(event)
+        loggers[0].log(level, name, **_for_terminals(shown) if is_console else shown)
 
     return log
 
 
 def _fields_of(event: events.ServerEvent, fields: tuple[str, ...]) -> dict[str, object]:
-    shown = {field: _shown(getattr(event, field)) for field in fields}
-    if isinstance(event, events.InternalError):
-        shown["error"] = _end_of(event.error)
-    return shown
+    form = _FORMS.get(type(event), _shown)
+    return {field: form(getattr(event, field)) for field in fields}
 
 
 def json_line(event: events.ServerEvent, instant: float) -> str:
-    """The line, without its end, that `log_events` writes as JSON for an event; `instant` in seconds since the epoch.
+    """The JSON that `log_events` writes for an event, without the line's end; `instant` is in seconds since the epoch.
 
-    For whoever keeps events and writes few of them: no library has to be loaded, and it costs a third.
+    This is for callers that keep events and write few of them: it loads no library and takes a third of the time.
     """
     name, fields = _names(type(event))
     shown = _fields_of(event, fields)
@@ -135,8 +140,10 @@ def json_line(event: events.ServerEvent, instant: float) -> str:
 
 
 def _logger(file: LogFile, threshold: int, *, is_console: bool) -> Any:
-    """The library takes a fifth of the server's start to load, so it is when there is something to log: by then the
-    port is open, and who calls meanwhile waits in the kernel.
+    """A structlog logger that writes lines to `file`.
+
+    Loading structlog takes a fifth of the server's start, so it is loaded for the first event. By then the port is
+    open, and clients that connect in the meantime wait in the kernel's queue.
     """
     import structlog
 
@@ -158,21 +165,22 @@ def _logger(file: LogFile, threshold: int, *, is_console: bool) -> Any:
 
 
 def _json(value: Any, **options: Any) -> str:
-    """JSON in which what a terminal might take for a command is escaped, for those who read it there."""
+    """`value` as JSON in which all characters that a terminal would act on are escaped."""
     text = json.dumps(value, ensure_ascii=False, **options) if options else _encode(value)
     return text if text.isprintable() else json.dumps(value, **options)
 
 
 @cache
 def _names(kind: type[events.ServerEvent]) -> tuple[str, tuple[str, ...]]:
+    """The name of this kind of event in the log, and those of the fields that are logged."""
     fields = tuple(name for name in kind.__struct_fields__ if name not in _NOT_LOGGED)
     return event_name(kind), fields
 
 
 def _ended_for_people(game: events.GameEnded) -> dict[str, object]:
-    """How a game ended, in a few words; programs are told all of it (every field), and read JSON."""
+    """How a game ended, in a few words for people; JSON has every field."""
     names = [name or f"player {seat + 1}" for seat, name in enumerate(game.names)]
-    points = ":".join("/".join(str(part) for part in parts[1:]) for parts in game.parts)  # the first part: who won
+    points = ":".join("/".join(str(part) for part in parts[1:]) for parts in game.parts)  # the first part says who won
     if not game.winners:
         head = "nobody wins"
     else:
@@ -186,7 +194,7 @@ def _ended_for_people(game: events.GameEnded) -> dict[str, object]:
 
 
 def _for_terminals(fields: dict[str, object]) -> dict[str, object]:
-    """The same, but what may command a terminal is shown as a Python string, with escapes."""
+    """`fields`, with texts that hold unprintable characters shown as Python string literals, with escapes."""
     return {
         name: _Quoted(value) if isinstance(value, str) and not value.isprintable() else value
         for name, value in fields.items()
@@ -195,7 +203,7 @@ def _for_terminals(fields: dict[str, object]) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class _Quoted:
-    """A text that the library must not write as it is, which it does with texts without blanks."""
+    """A text that is written as its `repr`; structlog would write a text without blanks as it is."""
 
     text: str
 
@@ -204,6 +212,7 @@ class _Quoted:
 
 
 def _shown(value: object) -> object:
+    """`value` as it is logged: of a type that JSON knows, and of bounded length."""
     if isinstance(value, str):
         return value if len(value) <= MOST_TEXT else _cut(value)
     if value is None or isinstance(value, int):
@@ -225,6 +234,15 @@ def _cut(text: str) -> str:
 
 
 def _end_of(traceback: str) -> str:
-    """The end, which says what was raised and where."""
+    """The end of a traceback, which says what was raised and where."""
     cut = len(traceback) - MOST_TRACEBACK
     return traceback if cut <= 0 else f"({cut} characters more) …{traceback[cut:]}"
+
+
+_SUMMARIES: Final[Mapping[type[events.ServerEvent], Callable[[Any], dict[str, object]]]] = {
+    events.GameEnded: _ended_for_people
+}
+"""What is shown on a console instead of all fields."""
+
+_FORMS: Final[Mapping[type[events.ServerEvent], Callable[[Any], object]]] = {events.InternalError: _end_of}
+"""How the fields of an event are shown where it is not by `_shown`."""

@@ -16,6 +16,7 @@ import secrets
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -27,6 +28,7 @@ from spielleiter.protocol.messages import Memento, RoomData, RoomMessage, Unread
 from spielleiter.protocol.room_writer import RoomWriter
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.errors import StartError
+from spielleiter.server.record.write_all import write_all
 
 _UNFIT: Final = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]')  # in file names, on one of the usual systems
 _MAX_NAME: Final = 90  # bytes of a player's name in a file name, of which the usual systems allow 255
@@ -114,9 +116,7 @@ def _write_file(path: Path, content: bytes, mode: int, *, is_synced: bool) -> No
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, flags, 0o666)
     try:
-        rest = memoryview(content)
-        while rest:
-            rest = rest[os.write(descriptor, rest) :]
+        write_all(partial(os.write, descriptor), content)
         if is_synced:
             os.fsync(descriptor)
     finally:

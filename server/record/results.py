@@ -16,12 +16,14 @@ import json
 import os
 from collections import deque
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from spielleiter.server.errors import StartError
 from spielleiter.server.events import GameEnded
 from spielleiter.server.record.file_lock import LockedError, is_at, lock_file
+from spielleiter.server.record.write_all import written_parts
 
 MOST_WAITING_BYTES: Final = 32 * 1024 * 1024
 """What lines that cannot be written may take up; a usual one has about 2 KB."""
@@ -99,11 +101,8 @@ class ResultsFile:
             self._written = 0
 
     def _write(self, descriptor: int, text: bytes) -> None:
-        """Write what is missing of a line. Raises OSError."""
-        while self._written < len(text):
-            written = os.write(descriptor, memoryview(text)[self._written :])
-            if not written:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
+        """Write the missing part of a line. Raises OSError."""
+        for written in written_parts(partial(os.write, descriptor), memoryview(text)[self._written :]):
             self._written += written
 
     def _take_back(self, descriptor: int) -> None:

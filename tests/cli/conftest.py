@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import spielleiter.match.runner
-from spielleiter.client.editions import DEFAULT_GAME_TYPE
 from spielleiter.game.api import State
 from spielleiter.match.plan import PlannedGame
 from spielleiter.match.records.game_record import GameRecord
 from spielleiter.match.setup import MatchSetup
+from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.messages import Memento
 from spielleiter.server.editions import choose_editions
 from spielleiter.server.record.replay import encode_replay

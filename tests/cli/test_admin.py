@@ -194,7 +194,7 @@ def test_a_server_that_says_goodbye_may_be_another_seasons() -> None:
             run("admin", "cancel", "r", "-p", str(port), *more).stderr
             for more in ((), ("--game", "swc_2018_hase_und_igel"))
         ]
-    line = "spielleiter: the server said goodbye without giving a reason"
+    line = "spielleiter: the server closed the connection without giving a reason"
     assert told == [f"{line}; if this server plays another season, name it with --game or --edition\n", f"{line}\n"]
 
 

@@ -13,8 +13,6 @@ from typing import Any
 import pytest
 
 import spielleiter.match.runner
-from spielleiter.client.defaults import DEFAULT_PASSWORD
-from spielleiter.client.editions import DEFAULT_GAME_TYPE
 from spielleiter.match.errors import MachineError
 from spielleiter.match.plan import PlannedGame
 from spielleiter.match.programs.processes import find_processes
@@ -22,6 +20,8 @@ from spielleiter.match.programs.program import Command
 from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.match.records.journal import load_setup, open_journal, read_journal
 from spielleiter.match.setup import MatchSetup
+from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
+from spielleiter.protocol.defaults import DEFAULT_PASSWORD
 from tests.cli.background import background_server, run
 from tests.match.sample_records import fault, game
 from tests.patience import PATIENCE

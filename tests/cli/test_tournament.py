@@ -11,13 +11,13 @@ import pytest
 
 import spielleiter.match.runner
 from spielleiter.cli.tournament import tournament
-from spielleiter.client.editions import DEFAULT_GAME_TYPE
 from spielleiter.match.plan import PlannedGame
 from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.match.records.journal import load_setup, open_journal, read_journal
 from spielleiter.match.records.traces import Keep
 from spielleiter.match.runner import Conditions
 from spielleiter.match.setup import MatchSetup
+from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.server.editions import choose_editions
 from tests.cli.background import run
 from tests.cli.tournaments import FILE, STRENGTH, play_where_b_does_not_start

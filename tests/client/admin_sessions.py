@@ -1,4 +1,4 @@
-"""An administrator against a scripted server."""
+"""Helpers that connect an administrator to a scripted server."""
 
 from __future__ import annotations
 
@@ -20,51 +20,54 @@ HELLO = '<protocol>\n  <authenticate password="geheim"/>'
 
 
 async def session(
-    acts: Callable[[AdminClient], Awaitable[None]],
-    serves: Callable[[FakeServer], Awaitable[None]],
+    administer: Callable[[AdminClient], Awaitable[None]],
+    serve: Callable[[FakeServer], Awaitable[None]],
     dialect: Dialect = DIALECT,
     attribute: str = "password",
 ) -> None:
-    """`acts` against a server that does what `serves` says once it has heard the password."""
+    """Run `administer` with a client and `serve` with its server, once the server has received the password.
+
+    `attribute` is the name of the password's attribute in this dialect. Raises what `administer` raises.
+    """
     transport, server = connected(dialect=dialect)
 
-    async def administers() -> None:
+    async def run_client() -> None:
         async with AdminClient(transport).running("geheim") as admin:
-            await acts(admin)
+            await administer(admin)
 
-    async def runs() -> None:
-        await server.hears(HELLO.replace("password", attribute))
-        await serves(server)
+    async def run_server() -> None:
+        await server.expect(HELLO.replace("password", attribute))
+        await serve(server)
 
     failures: list[Exception] = []
 
-    async def kept() -> None:
+    async def keep_failure() -> None:
         try:
-            await administers()
+            await run_client()
         except Exception as error:
             failures.append(error)
 
-    await together(kept, runs)
+    await together(keep_failure, run_server)
     if failures:
         raise failures[0]
 
 
-async def refuses(server: FakeServer, text: str, request: AuthenticateRequest | PauseRequest | None) -> None:
-    await server.says(ErrorPacket(text, request), CloseConnection())
-    await server.ends()
+async def refuse(server: FakeServer, text: str, request: AuthenticateRequest | PauseRequest | None) -> None:
+    await server.send(ErrorPacket(text, request), CloseConnection())
+    await server.end()
 
 
-async def goes_on(server: FakeServer) -> None:
-    """Nobody was sent away: another request is answered, and the goodbye is a polite one."""
-    await server.hears(f'\n  <observe roomId="{ROOM}"/>')
-    await server.says(Observed(ROOM), Left(ROOM))
-    await hears_2027_goodbye(server)
+async def answer_another_observation(server: FakeServer) -> None:
+    """Show that the connection goes on: answer another request, and expect an orderly goodbye."""
+    await server.expect(f'\n  <observe roomId="{ROOM}"/>')
+    await server.send(Observed(ROOM), Left(ROOM))
+    await expect_2027_goodbye(server)
 
 
-async def hears_2027_goodbye(server: FakeServer) -> None:
-    await server.hears("\n  <close/>\n</protocol>")
-    await server.ends()
-    await server.hears_the_end()
+async def expect_2027_goodbye(server: FakeServer) -> None:
+    await server.expect("\n  <close/>\n</protocol>")
+    await server.end()
+    await server.expect_eof()
 
 
 async def watch(admin: AdminClient) -> None:

@@ -1,4 +1,4 @@
-"""The other end of a client's connection, scripted: says what a test tells it to, and checks what comes."""
+"""A scripted server at the other end of a client's connection: sends what a test tells it to, and checks the input."""
 
 from __future__ import annotations
 
@@ -34,55 +34,57 @@ START = BlokusState(RULES_2021, Shape.PENTO_V)
 
 
 class FakeServer:
-    """`says` sends messages, `hears` reads until the client has said exactly this."""
+    """A server whose every step is a call: `send` sends messages, `expect` reads exactly these bytes."""
 
     def __init__(self, stream: trio.abc.HalfCloseableStream, dialect: Dialect = DIALECT) -> None:
         self.stream = stream
         self._connection = Connection(Role.SERVER, dialect)
-        self._heard = b""
+        self._received = b""
 
-    async def says(self, *messages: Message) -> None:
+    async def send(self, *messages: Message) -> None:
         for message in messages:
-            await self.says_bytes(self._connection.send(message))
+            await self.send_bytes(self._connection.send(message))
 
-    async def says_bytes(self, data: bytes) -> None:
+    async def send_bytes(self, data: bytes) -> None:
         await self.stream.send_all(data)
 
-    async def says_in_room(self, *data: RoomData) -> None:
-        await self.says(*(RoomMessage(ROOM, each) for each in data))
+    async def send_in_room(self, *data: RoomData) -> None:
+        await self.send(*(RoomMessage(ROOM, each) for each in data))
 
-    async def asks(self, state: State, seat: int = 0) -> None:
-        """Welcome, position and request, as a game begins."""
-        await self.says_in_room(WelcomeMessage(seat), Memento(state), MoveRequest())
+    async def request_move(self, state: State, seat: int = 0) -> None:
+        """Send what starts a game: welcome message, position and request for a move."""
+        await self.send_in_room(WelcomeMessage(seat), Memento(state), MoveRequest())
 
-    async def hears(self, expected: str | bytes) -> None:
+    async def expect(self, expected: str | bytes) -> None:
         expected = expected.encode() if isinstance(expected, str) else expected
-        while len(self._heard) < len(expected):
+        while len(self._received) < len(expected):
             data = await self.stream.receive_some()
-            assert data, f"the client left after {self._heard!r} instead of {expected!r}"
-            self._heard += data
-        assert self._heard[: len(expected)] == expected
-        self._heard = self._heard[len(expected) :]
+            assert data, f"the client ended its stream after {self._received!r}, expected {expected!r}"
+            self._received += data
+        assert self._received[: len(expected)] == expected
+        self._received = self._received[len(expected) :]
 
-    async def hears_the_end(self) -> None:
-        """The client's stream is over, and nothing was said that was not heard."""
-        assert self._heard == b""
+    async def expect_eof(self) -> None:
+        """Expect the end of the client's stream, with no unread bytes before it."""
+        assert self._received == b""
         assert await self.stream.receive_some() == b""
 
-    async def hears_a_goodbye(self) -> None:
-        """The client ends its stream, then the server does, and the client is gone."""
-        await self.hears("\n  <sc.protocol.CloseConnection/>\n</protocol>")
-        await self.ends()
-        await self.hears_the_end()
+    async def expect_goodbye(self) -> None:
+        """Expect the client's goodbye, end the server's stream, and expect the end of the client's."""
+        await self.expect("\n  <sc.protocol.CloseConnection/>\n</protocol>")
+        await self.end()
+        await self.expect_eof()
 
-    async def ends(self) -> None:
-        await self.says_bytes(self._connection.close())
+    async def end(self) -> None:
+        """Send the end tag and the end of the stream."""
+        await self.send_bytes(self._connection.close())
         await self.stream.send_eof()
 
 
 def connected(tap: Tap | None = None, dialect: Dialect = DIALECT) -> tuple[Transport, FakeServer]:
-    ours, theirs = memory_stream_pair()
-    return Transport(ours, dialect, tap=tap), FakeServer(theirs, dialect)
+    """A client's transport and the scripted server at its other end."""
+    client_end, server_end = memory_stream_pair()
+    return Transport(client_end, dialect, tap=tap), FakeServer(server_end, dialect)
 
 
 async def together(*parts: Callable[[], Awaitable[None]]) -> None:

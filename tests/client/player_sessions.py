@@ -1,4 +1,4 @@
-"""A player in a game against a server that does what a test says."""
+"""Helpers that connect a player to a scripted server."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from spielleiter.client.player import GameReport, Player, Responder, respond_with
 from spielleiter.game.api import Move, State
-from spielleiter.protocol.messages import (
-    Joined,
-)
+from spielleiter.protocol.messages import Joined
 from tests.client.fake import ROOM, START, FakeServer, connected, together
 
 MOVE = next(START.generate_legal_moves())
@@ -26,30 +24,30 @@ PLAYS_FIRST = respond_with(first_async)
 
 
 async def play_against(
-    serves: Callable[[FakeServer], Awaitable[None]], responder: Responder = PLAYS_FIRST
+    serve: Callable[[FakeServer], Awaitable[None]], responder: Responder = PLAYS_FIRST
 ) -> GameReport:
-    """Join and play against a server that does what `serves` says from the first position on."""
+    """Let a player join and play with `responder`; `serve` is the server's side after the join. Returns the report."""
     transport, server = connected()
     player = Player(transport)
     reports: list[GameReport] = []
 
-    async def plays() -> None:
+    async def play() -> None:
         await player.join("swc_2021_blokus")
         reports.append(await player.play_with(responder))
         await transport.aclose()
 
-    async def runs() -> None:
-        await server.hears('<protocol>\n  <join gameType="swc_2021_blokus"/>')
-        await server.says(Joined(ROOM))
-        await serves(server)
+    async def run_server() -> None:
+        await server.expect('<protocol>\n  <join gameType="swc_2021_blokus"/>')
+        await server.send(Joined(ROOM))
+        await serve(server)
 
-    await together(plays, runs)
+    await together(play, run_server)
     return reports[0]
 
 
-async def hears_move(server: FakeServer) -> None:
-    await server.hears(f'\n  <room roomId="{ROOM}">\n    <data class="sc.plugin2021.SetMove">')
-    await server.hears(
+async def expect_move(server: FakeServer) -> None:
+    await server.expect(f'\n  <room roomId="{ROOM}">\n    <data class="sc.plugin2021.SetMove">')
+    await server.expect(
         '\n      <piece color="BLUE" kind="PENTO_V" rotation="NONE" isFlipped="false">'
         '\n        <position x="0" y="0"/>\n      </piece>\n    </data>\n  </room>'
     )

@@ -1,3 +1,5 @@
+"""Strategies of every kind are asked for a move without blocking the event loop."""
+
 from __future__ import annotations
 
 import threading
@@ -52,10 +54,10 @@ async def asynchronous_with_option(state: State, *, depth: int) -> Move:
         Asynchronous(),
         partial(with_option, depth=3),
         partial(asynchronous_with_option, depth=3),
-        lambda state: asynchronous(state),  # noqa: PLW0108 - a plain function that gives a coroutine
+        lambda state: asynchronous(state),  # noqa: PLW0108 - a plain function that returns a coroutine
     ],
 )
-async def test_whatever_can_be_called_with_a_position_is_a_strategy(strategy: Strategy) -> None:
+async def test_every_callable_that_takes_a_position_is_a_strategy(strategy: Strategy) -> None:
     assert await ask(strategy, START) == MoveData(MOVE)
 
 
@@ -63,11 +65,11 @@ async def test_hints_may_come_with_the_move() -> None:
     assert await ask(lambda _state: MoveData(MOVE, ("depth 3",)), START) == MoveData(MOVE, ("depth 3",))
 
 
-async def test_what_is_returned_is_not_judged_here() -> None:
+async def test_the_answer_is_not_checked() -> None:
     assert (await ask(lambda _state: None, START)).move is None
 
 
-def _thread_of(seen: list[threading.Thread]) -> tuple[Callable[[State], Move], Callable[[State], object]]:
+def _noting_threads(seen: list[threading.Thread]) -> tuple[Callable[[State], Move], Callable[[State], object]]:
     def here(state: State) -> Move:
         seen.append(threading.current_thread())
         return plain(state)
@@ -78,52 +80,52 @@ def _thread_of(seen: list[threading.Thread]) -> tuple[Callable[[State], Move], C
     return here, here_async
 
 
-async def test_a_plain_function_computes_in_another_thread_and_an_async_one_in_this() -> None:
+async def test_a_plain_function_runs_in_another_thread_and_an_async_one_in_this() -> None:
     seen: list[threading.Thread] = []
-    for each in _thread_of(seen):
+    for each in _noting_threads(seen):
         await ask(each, START)
     assert [each is threading.current_thread() for each in seen] == [False, True]
 
 
-async def test_a_plain_function_that_computes_holds_up_nobody_and_is_left_when_cancelled() -> None:
-    going_on = threading.Event()
+async def test_a_computing_function_does_not_block_the_loop_and_is_abandoned_when_cancelled() -> None:
+    may_return = threading.Event()
     computing = trio.Event()
 
-    def thinks(state: State) -> Move:
+    def compute(state: State) -> Move:
         trio.from_thread.run_sync(computing.set)
-        assert going_on.wait(PATIENCE)
+        assert may_return.wait(PATIENCE)
         return plain(state)
 
     try:
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(ask, thinks, START)
+            nursery.start_soon(ask, compute, START)
             await computing.wait()
             nursery.cancel_scope.cancel()
     finally:
-        going_on.set()
+        may_return.set()
 
 
-async def test_calls_that_were_left_do_not_delay_others() -> None:
-    """Nor do more players at a time than trio has worker threads by default."""
+async def test_calls_do_not_wait_for_each_other() -> None:
+    """There are more of them than trio has worker threads by default."""
     count = int(trio.to_thread.current_default_thread_limiter().total_tokens) + 1
     together = threading.Barrier(count)
 
-    def meets(state: State) -> Move:
+    def meet(state: State) -> Move:
         together.wait(PATIENCE)
         return plain(state)
 
     async with trio.open_nursery() as nursery:
         for _ in range(count):
-            nursery.start_soon(ask, meets, START)
+            nursery.start_soon(ask, meet, START)
 
 
 @pytest.mark.parametrize("kind", ["plain", "async"])
-async def test_what_a_strategy_raises_comes_out_as_it_is(kind: str) -> None:
-    def fails(state: State) -> Move:
+async def test_errors_of_a_strategy_are_not_wrapped(kind: str) -> None:
+    def fail(state: State) -> Move:
         raise LookupError("no idea")
 
-    async def fails_async(state: State) -> Move:
-        return fails(state)
+    async def fail_async(state: State) -> Move:
+        return fail(state)
 
     with pytest.raises(LookupError, match="no idea"):
-        await ask(fails if kind == "plain" else fails_async, START)
+        await ask(fail if kind == "plain" else fail_async, START)

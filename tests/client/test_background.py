@@ -1,34 +1,36 @@
+"""Calls from a thread without an event loop end with a result, an error or a lost connection."""
+
 from __future__ import annotations
 
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import pytest
 import trio
 
-from spielleiter.client.background import Background, single
+from spielleiter.client.background import Background
 from spielleiter.client.errors import ConnectionLostError
 from tests.documents import ROOT
 
-PATIENCE = 60.0  # seconds that nothing takes unless it hangs
+PATIENCE = 60.0  # seconds; reached only by a test that hangs
 
 
 class Client:
-    """Notes what happens to it."""
+    """A client that records what happens to it."""
 
     def __init__(self, leaving: Exception | None = None) -> None:
-        self.told: list[str] = []
+        self.log: list[str] = []
         self.leaving = leaving
 
     @asynccontextmanager
     async def opening(self) -> AsyncIterator[Client]:
-        self.told.append("opened")
-        async with trio.open_nursery():  # what it raises is put into groups
+        self.log.append("opened")
+        async with trio.open_nursery():  # wraps errors in groups
             yield self
-        self.told.append("left")
+        self.log.append("left")
         if self.leaving:
             raise self.leaving
 
@@ -38,11 +40,11 @@ async def double(number: int) -> int:
     return 2 * number
 
 
-async def fails() -> None:
+async def fail() -> None:
     raise LookupError("no idea")
 
 
-def test_calls_run_in_another_thread_until_it_is_closed() -> None:
+def test_calls_run_in_another_thread_until_the_client_is_closed() -> None:
     client = Client()
     before = threading.active_count()
     background = Background(client.opening)
@@ -50,32 +52,32 @@ def test_calls_run_in_another_thread_until_it_is_closed() -> None:
     assert background.call(lambda given: double(21 if given is client else 0)) == 42
     background.close()
     assert threading.active_count() == before
-    assert client.told == ["opened", "left"]
+    assert client.log == ["opened", "left"]
 
 
-def test_errors_of_calls_come_out_and_end_nothing() -> None:
+def test_an_error_of_a_call_is_raised_and_the_client_stays_open() -> None:
     background = Background(Client().opening)
     with pytest.raises(LookupError, match="no idea"):
-        background.call(lambda _: fails())
+        background.call(lambda _: fail())
     assert background.call(lambda _: double(1)) == 2
     background.close()
 
 
-def test_an_error_of_opening_comes_out_and_leaves_no_thread() -> None:
+def test_an_error_of_opening_is_raised_and_leaves_no_thread() -> None:
     before = threading.active_count()
 
     @asynccontextmanager
-    async def refuses() -> AsyncIterator[None]:
+    async def refuse() -> AsyncIterator[None]:
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(fails)
+            nursery.start_soon(fail)
         yield
 
     with pytest.raises(LookupError, match="no idea"):
-        Background(refuses)
+        Background(refuse)
     assert threading.active_count() == before
 
 
-def test_an_error_of_leaving_is_raised_once_by_close() -> None:
+def test_close_raises_an_error_of_leaving_once() -> None:
     background = Background(Client(LookupError("lost")).opening)
     with pytest.raises(LookupError, match="lost"):
         background.close()
@@ -84,21 +86,21 @@ def test_an_error_of_leaving_is_raised_once_by_close() -> None:
         background.call(lambda _: double(1))
 
 
-def test_whatever_still_waits_ends_when_it_is_closed() -> None:
+def test_closing_ends_calls_that_are_waiting() -> None:
     background = Background(Client().opening)
     waiting, errors = threading.Event(), list[Exception]()
 
-    async def waits() -> None:
+    async def wait() -> None:
         waiting.set()
         await trio.sleep_forever()
 
-    def calls() -> None:
+    def call() -> None:
         try:
-            background.call(lambda _: waits())
+            background.call(lambda _: wait())
         except ConnectionLostError as error:
             errors.append(error)
 
-    thread = threading.Thread(target=calls)
+    thread = threading.Thread(target=call)
     thread.start()
     assert waiting.wait(PATIENCE)
     background.close()
@@ -106,32 +108,31 @@ def test_whatever_still_waits_ends_when_it_is_closed() -> None:
     assert [str(error) for error in errors] == ["the connection has been closed"]
 
 
-def test_a_call_that_begins_while_it_is_closed_ends_too() -> None:
+def test_a_call_that_begins_during_closing_ends_too() -> None:
     background = Background(Client().opening)
     errors: list[Exception] = []
 
-    def calls() -> None:
+    def call() -> None:
         try:
             background.call(lambda _: double(1))
         except ConnectionLostError as error:
             errors.append(error)
 
-    thread = threading.Thread(target=calls)
+    thread = threading.Thread(target=call)
 
-    async def closes() -> None:
+    async def close() -> None:
         background._leaving.set()
-        thread.start()  # whose call is not begun before the next step of the loop
+        thread.start()  # its call cannot start before the next step of the event loop
 
     with pytest.raises(ConnectionLostError):
-        background.call(lambda _: _and_wait(closes))
+        background.call(lambda _: _and_wait(close))
     thread.join(PATIENCE)
     background.close()
     assert [str(error) for error in errors] == ["the connection has been closed"]
 
 
-async def _and_wait(closes: object) -> None:
-    assert callable(closes)
-    await closes()
+async def _and_wait(close: Callable[[], Awaitable[None]]) -> None:
+    await close()
     await trio.sleep_forever()
 
 
@@ -154,7 +155,7 @@ async def is_interrupted():
         await trio.sleep_forever()
     finally:
         cancelled.set()
-        print("cancelled\\n", end="")  # in one piece, whatever the other thread writes
+        print("cancelled\\n", end="")  # as one write, since the other thread writes too
 
 try:
     background = Background(opening)
@@ -173,22 +174,9 @@ except KeyboardInterrupt:
         ("await is_interrupted()", "import threading; assert threading.active_count() == 1"),
     ],
 )
-def test_ctrl_c_cancels_what_is_waited_for(opening: str, then: str) -> None:
+def test_ctrl_c_cancels_the_waiting_call(opening: str, then: str) -> None:
     script = INTERRUPTED.format(opening=opening, then=then)
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False
     )
     assert (done.returncode, sorted(done.stdout.split()), done.stderr) == (0, ["cancelled", "interrupted"], "")
-
-
-@pytest.mark.parametrize(
-    ("error", "expected"),
-    [
-        (LookupError("a"), "LookupError('a')"),
-        (ExceptionGroup("", [ExceptionGroup("", [LookupError("a")])]), "LookupError('a')"),
-        (BaseExceptionGroup("", [LookupError("a"), KeyboardInterrupt()]), "KeyboardInterrupt()"),
-        (ExceptionGroup("b", [LookupError("a"), LookupError("c")]), "ExceptionGroup('b', "),
-    ],
-)
-def test_a_group_of_one_is_that_one(error: BaseException, expected: str) -> None:
-    assert repr(single(error)).startswith(expected)

@@ -1,4 +1,4 @@
-"""The client without an event loop, against a real server in another thread; Ctrl-C in a process of its own."""
+"""The blocking client against a real server in another thread; Ctrl-C is tested in separate processes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.documents import ROOT
 
 EDITION = next(iter(EDITIONS.values()))
 GAME_TYPE = EDITION.game_type
-PATIENCE = 60.0  # seconds that nothing takes unless it hangs
+PATIENCE = 60.0  # seconds; reached only by a test that hangs
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def client_threads() -> list[threading.Thread]:
 # -- administrators -------------------------------------------------------------------------------------------------
 
 
-def test_a_game_is_prepared_and_watched_in_a_plain_loop(server: BackgroundServer) -> None:
+def test_a_game_is_prepared_and_observed_in_a_plain_loop(server: BackgroundServer) -> None:
     with connect_admin(port=server.port) as admin:
         room = admin.prepare(GAME_TYPE, ["Alice", Slot("Bob")], pause=True)
         observation = admin.observe(room.room_id)
@@ -82,7 +82,7 @@ def test_the_other_requests_wait_for_their_answers(server: BackgroundServer) -> 
         assert isinstance(last, Result)
 
 
-def test_it_can_be_used_and_closed_without_a_with_block(server: BackgroundServer) -> None:
+def test_the_client_can_be_used_without_a_with_block(server: BackgroundServer) -> None:
     admin = connect_admin(port=server.port)
     assert len(client_threads()) == 1
     assert admin.status()["rooms"] == []
@@ -93,7 +93,7 @@ def test_it_can_be_used_and_closed_without_a_with_block(server: BackgroundServer
         admin.status()
 
 
-def test_several_threads_may_call_at_a_time(server: BackgroundServer) -> None:
+def test_several_threads_may_call_at_the_same_time(server: BackgroundServer) -> None:
     with connect_admin(port=server.port) as admin:
         rooms: list[str] = []
         threads = [
@@ -113,20 +113,20 @@ def test_a_call_in_another_thread_ends_when_the_connection_is_closed(server: Bac
     observation = admin.observe(admin.prepare(GAME_TYPE, ["Alice", "Bob"]).room_id)
     errors: list[Exception] = []
 
-    def watches() -> None:
+    def watch() -> None:
         try:
             next(observation)
         except ConnectionLostError as error:
             errors.append(error)
 
-    thread = threading.Thread(target=watches)
+    thread = threading.Thread(target=watch)
     thread.start()
     admin.close()
     thread.join(PATIENCE)
     assert [str(error) for error in errors] == ["the connection has been closed"]
 
 
-def test_refusals_are_raised_as_they_are(server: BackgroundServer) -> None:
+def test_refusals_are_raised_without_a_group(server: BackgroundServer) -> None:
     with connect_admin(port=server.port) as admin:
         with pytest.raises(RequestRefusedError, match="chess"):
             admin.prepare("chess", ["Alice", "Bob"])
@@ -139,13 +139,13 @@ def test_a_wrong_password_is_raised_by_the_next_call(server: BackgroundServer) -
         admin.prepare(GAME_TYPE, ["Alice", "Bob"])
 
 
-def test_a_wrong_password_is_raised_when_leaving_at_the_latest(server: BackgroundServer) -> None:
+def test_closing_raises_the_refusal_of_the_password_if_no_call_has(server: BackgroundServer) -> None:
     with pytest.raises(AuthenticationError), connect_admin(port=server.port, password="wrong"):
         pass
     assert client_threads() == []
 
 
-def test_an_error_of_the_block_comes_before_those_of_leaving(server: BackgroundServer) -> None:
+def test_an_error_of_the_block_takes_precedence_over_one_of_leaving(server: BackgroundServer) -> None:
     with pytest.raises(LookupError, match="mine"), connect_admin(port=server.port, password="wrong"):
         raise LookupError("mine")
     assert client_threads() == []
@@ -158,7 +158,7 @@ async def _free_port() -> int:
         return port
 
 
-def test_nobody_there_is_an_error_at_once() -> None:
+def test_connecting_without_a_server_is_an_error_at_once() -> None:
     port = trio.run(_free_port)
     with pytest.raises(CannotConnectError, match="nobody listens there"):
         connect_admin(port=port)
@@ -168,14 +168,15 @@ def test_nobody_there_is_an_error_at_once() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in vars(AdminClient) if not name.startswith("_")])
-def test_the_blocking_form_has_what_the_asynchronous_one_has(name: str) -> None:
-    if name in {"connect", "running"}:  # `connect_admin` in their place
+def test_the_blocking_client_has_the_methods_of_the_asynchronous_one(name: str) -> None:
+    if name in {"connect", "running"}:  # `connect_admin` takes their place
         assert not hasattr(SyncAdminClient, name)
         return
     asynchronous, blocking = getattr(AdminClient, name), getattr(SyncAdminClient, name)
     assert (blocking.__module__, blocking.__qualname__) == ("spielleiter.client.blocking", f"SyncAdminClient.{name}")
     assert inspect.signature(blocking).parameters == inspect.signature(asynchronous).parameters
     assert not inspect.iscoroutinefunction(blocking)
+    assert "await" not in str(blocking.__doc__)
 
 
 # -- players --------------------------------------------------------------------------------------------------------
@@ -190,7 +191,7 @@ def test_a_function_plays_a_whole_game(server: BackgroundServer) -> None:
 
 
 @pytest.mark.parametrize("way", ["room_id", "reservation_code"])
-def test_a_seat_may_be_a_certain_one(way: str, server: BackgroundServer) -> None:
+def test_a_seat_can_be_chosen_by_room_or_reservation(way: str, server: BackgroundServer) -> None:
     with connect_admin(port=server.port) as admin:
         room = admin.prepare(GAME_TYPE, [Slot("Alice", is_reserved=way != "room_id"), Slot("Bob")])
     server.add_player("illegal", reservation=room.reservations[-1])
@@ -199,13 +200,13 @@ def test_a_seat_may_be_a_certain_one(way: str, server: BackgroundServer) -> None
     assert (report.room_id, report.end) == (room.room_id, GameEnd.RESULT)
 
 
-def test_two_seats_are_one_too_many() -> None:
+def test_a_room_and_a_reservation_together_are_an_error() -> None:
     with pytest.raises(TypeError, match="room_id and reservation_code name two seats"):
         play_game(first, room_id="room", reservation_code="code")
 
 
-def test_a_forgotten_return_is_an_error_at_once_and_the_opponent_wins_at_once(server: BackgroundServer) -> None:
-    def forgets(state: State) -> None:
+def test_a_forgotten_return_is_an_error_and_the_opponent_wins_at_once(server: BackgroundServer) -> None:
+    def forget_to_return(state: State) -> None:
         first(state)
 
     with connect_admin(port=server.port) as admin:
@@ -213,7 +214,7 @@ def test_a_forgotten_return_is_an_error_at_once_and_the_opponent_wins_at_once(se
         observation = admin.observe(room.room_id)
         server.add_player("first", reservation=room.reservations[1])
         with pytest.raises(NotAMoveError, match="is a return statement missing") as caught:
-            play_game(forgets, port=server.port, reservation_code=room.reservations[0])
+            play_game(forget_to_return, port=server.port, reservation_code=room.reservations[0])
         *_, last = observation
     assert caught.value.value is None
     assert isinstance(last, Result)
@@ -222,19 +223,19 @@ def test_a_forgotten_return_is_an_error_at_once_and_the_opponent_wins_at_once(se
 
 
 @pytest.mark.parametrize("kind", [LookupError, SystemExit])
-def test_what_the_function_raises_comes_out_as_it_is(kind: type[BaseException], server: BackgroundServer) -> None:
-    def fails(state: State) -> Move:
+def test_errors_of_the_strategy_are_raised_without_a_group(kind: type[BaseException], server: BackgroundServer) -> None:
+    def fail(state: State) -> Move:
         raise kind("no idea")
 
     server.add_player("first")
     with pytest.raises(kind, match="no idea"):
-        play_game(fails, port=server.port)
+        play_game(fail, port=server.port)
 
 
 # -- Ctrl-C ---------------------------------------------------------------------------------------------------------
 
 
-def interrupted(script: str, server: BackgroundServer, event: str) -> tuple[int, str, str]:
+def interrupt_script(script: str, server: BackgroundServer, event: str) -> tuple[int, str, str]:
     """Run a script and press Ctrl-C once the server has logged `event`: exit code, output and errors."""
     process = subprocess.Popen(
         [sys.executable, "-c", script.format(port=server.port)],
@@ -271,24 +272,24 @@ with connect_admin(port={{port}}) as admin:
 
 
 @pytest.mark.slow
-def test_ctrl_c_interrupts_a_call_and_the_connection_can_still_be_used(server: BackgroundServer) -> None:
-    assert interrupted(OBSERVING, server, "observer_joined") == (0, "1\n['Result']\n", "")
+def test_ctrl_c_interrupts_a_call_and_the_connection_remains_usable(server: BackgroundServer) -> None:
+    assert interrupt_script(OBSERVING, server, "observer_joined") == (0, "1\n['Result']\n", "")
 
 
 PLAYING = """\
 import time
 from spielleiter.client import play_game
-def thinks(state):
+def compute(state):
     print("waiting", flush=True)
     time.sleep(1000)
-play_game(thinks, port={port})
+play_game(compute, port={port})
 """
 
 
 @pytest.mark.slow
-def test_ctrl_c_ends_a_game_though_the_function_still_computes(server: BackgroundServer) -> None:
+def test_ctrl_c_ends_a_game_while_the_strategy_computes(server: BackgroundServer) -> None:
     server.add_player("first")
-    code, output, errors = interrupted(PLAYING, server, "game_started")
+    code, output, errors = interrupt_script(PLAYING, server, "game_started")
     assert (code, output) == (-signal.SIGINT, "")
     assert errors.endswith("\nKeyboardInterrupt\n")
     assert "ExceptionGroup" not in errors

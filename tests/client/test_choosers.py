@@ -1,10 +1,11 @@
+"""Choosers pick the moves that their strategies promise, in every game."""
+
 from __future__ import annotations
 
 import random
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -18,6 +19,7 @@ from spielleiter.game.blokus.rulesets import BLOKUS_2021
 from spielleiter.game.blokus.state import BlokusState
 from spielleiter.game.hase_und_igel.ruleset import HASE_UND_IGEL_2018
 from tests.client.fake import START
+from tests.documents import ROOT
 
 
 def _positions() -> Iterator[BlokusState]:
@@ -70,7 +72,7 @@ def test_illegal_breaks_a_rule_in_every_position() -> None:
         assert state.check(illegal_move(state, random.Random(0))) is not None
 
 
-def test_strategies_know_games_only_by_what_all_games_tell() -> None:
+def test_choosers_work_for_every_game() -> None:
     state = HASE_UND_IGEL_2018.new_state(random.Random(0))
     for choose in (first_move, random_move, greedy_move):
         assert state.check(choose(state, random.Random(0))) is None
@@ -96,11 +98,11 @@ class _LastMove(BlokusState):
 
 
 def test_a_request_without_a_possible_move_is_an_error() -> None:
-    with pytest.raises(StrategyError, match="no move is possible at turn 0"):
+    with pytest.raises(StrategyError, match="a move was requested at turn 0, but no move is possible"):
         first_move(_Stuck(START.rules, START.start_shape), random.Random(0))
 
 
-def test_illegal_waits_with_a_legal_move_where_no_illegal_one_is_found() -> None:
+def test_illegal_plays_a_legal_move_where_it_finds_no_illegal_one() -> None:
     state = _LastMove(START.rules, START.start_shape)
     assert illegal_move(state, random.Random(0)) == next(START.generate_legal_moves())
 
@@ -118,7 +120,7 @@ def test_greedy_wins_at_hase_und_igel() -> None:
     assert won >= 5
 
 
-def test_a_good_strategy_is_also_a_plain_function() -> None:
+def test_a_good_strategy_can_be_used_as_a_plain_function() -> None:
     state = BLOKUS_2021.new_state(random.Random(1))
     for name, kind in STRATEGIES.items():
         if kind.plays(BLOKUS_2021) and not kind.is_bad:
@@ -126,14 +128,14 @@ def test_a_good_strategy_is_also_a_plain_function() -> None:
             assert state.check(make_chooser(name, seed=1)(state)) is None
 
 
-def test_a_strategy_that_needs_a_connection_is_no_plain_function() -> None:
+def test_a_strategy_that_needs_a_connection_has_no_chooser() -> None:
     assert [name for name, kind in STRATEGIES.items() if kind.choose is None] == ["slow", "crash", "garbage", "silent"]
     with pytest.raises(KeyError, match="silent"):
         make_chooser("silent")
 
 
 @pytest.mark.slow
-def test_choosing_loads_no_event_loop() -> None:
-    """A process that thinks for built-in players is started for many a match."""
+def test_choosers_do_not_load_trio() -> None:
+    """Many matches start processes that compute the moves of built-in players."""
     code = "import sys, spielleiter.match.games.thinking_process; sys.exit('trio' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False, cwd=Path(__file__).parents[2]).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code], check=False, cwd=ROOT).returncode == 0

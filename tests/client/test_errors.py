@@ -1,3 +1,5 @@
+"""Errors of the client have one base class and a text that says what to do."""
+
 from __future__ import annotations
 
 import random
@@ -7,7 +9,7 @@ from spielleiter.game.hase_und_igel.ruleset import HASE_UND_IGEL_2018
 from spielleiter.protocol.messages import AuthenticateRequest, JoinRequest
 
 
-def test_a_refused_password_is_an_error_of_its_own() -> None:
+def test_a_refused_password_has_its_own_error() -> None:
     error = refusal("Failed to authenticate as administrator", AuthenticateRequest("wrong"))
     assert isinstance(error, AuthenticationError)
     assert str(error) == "Failed to authenticate as administrator"
@@ -21,7 +23,7 @@ def test_any_other_refusal_keeps_text_and_request() -> None:
         assert error.request == request
 
 
-def test_a_value_that_is_no_move_is_named_shortly() -> None:
+def test_a_long_value_that_is_no_move_is_shortened_in_the_message() -> None:
     error = NotAMoveError(["a move"] * 1000)
     assert str(error) == (
         "['a move', 'a move', 'a move', 'a move', 'a move', 'a move', ...] of type list "
@@ -30,7 +32,7 @@ def test_a_value_that_is_no_move_is_named_shortly() -> None:
     assert len(error.value) == 1000  # type: ignore[arg-type]
 
 
-def test_moves_that_are_possible_are_named_where_there_are_any() -> None:
+def test_the_message_names_the_type_of_a_possible_move() -> None:
     state = HASE_UND_IGEL_2018.new_state(random.Random(1))
     expected = "; expected a HaseUndIgelMove, such as those of state.generate_legal_moves()"
     assert str(NotAMoveError(None, state)).endswith(expected)

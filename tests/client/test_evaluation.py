@@ -1,3 +1,5 @@
+"""Evaluations of moves, by examples that can be counted by hand."""
+
 from __future__ import annotations
 
 import random
@@ -21,7 +23,7 @@ def test_a_piece_counts_its_cells_then_the_corners_it_opens() -> None:
     assert cells_and_corners(START, along_the_edge) == (5, 1)
 
 
-def test_cells_others_have_taken_are_no_corners() -> None:
+def test_occupied_cells_are_not_counted_as_corners() -> None:
     taken = 1 << (1 * 21 + 5)  # (5, 1), the one corner that the I along the edge would open
     state = BlokusState(RULES_2021, Shape.PENTO_I, cells=(0, taken, 0, 0))
     assert cells_and_corners(state, SetMove(Color.BLUE, Shape.PENTO_I, Rotation.RIGHT, False, 0, 0)) == (5, 0)
@@ -31,7 +33,7 @@ BOARD = Board.from_letters("SCCCCCCCCCLICCCICCCICCLCICCCCCICCCCCCICCCCLICCCCCCIC
 
 
 def hare(index: int, carrots: int, salads: int = 0) -> HaseUndIgelState:
-    """RED is on turn, and BLUE far away."""
+    """RED is to move, and BLUE is far away."""
     return HaseUndIgelState(BOARD, (Player(index, carrots, salads), Player(0)))
 
 
@@ -43,27 +45,27 @@ def test_a_hare_in_the_goal_is_best() -> None:
     assert rated(hare(63, 5), Advance(1)) == (True, 0)
 
 
-def test_a_hare_counts_the_turns_that_its_carrots_pay_for() -> None:
+def test_a_hare_counts_the_turns_that_its_carrots_allow() -> None:
     # six fields in two leaps cost 6 + 6 carrots, in three leaps 3 + 3 + 3
     assert rated(hare(57, 13), Advance(1)) == (False, -2)
     assert rated(hare(57, 12), Advance(1)) == (False, -3)
-    assert rated(hare(57, 6), Advance(1)) == (False, -7)  # not even single steps: one carrot is missing
+    assert rated(hare(57, 6), Advance(1)) == (False, -7)  # one carrot is missing even for single steps
 
 
-def test_carrots_that_nobody_may_bring_into_the_goal_cost_a_turn_for_each_ten() -> None:
-    # the last two fields burn three carrots at most, ten may be left
+def test_surplus_carrots_cost_a_turn_for_each_ten() -> None:
+    # the last two fields use up three carrots at most, and ten may be left
     assert rated(hare(61, 1 + 3 + 10), Advance(1)) == (False, -1)
     assert rated(hare(61, 1 + 3 + 10 + 11), Advance(1)) == (False, -3)
 
 
-def test_a_salad_about_to_be_eaten_is_nearly_gone() -> None:
+def test_reaching_a_salad_field_is_better_and_eating_there_is_best() -> None:
     before = rated(hare(8, 60, 1), Advance(1))
     at_it = rated(hare(9, 60, 1), Advance(1))
     eaten = rated(hare(10, 60, 1), EatSalad())
     assert before < at_it < eaten
 
 
-def test_a_game_without_an_evaluation_is_judged_by_its_points() -> None:
+def test_a_game_without_an_evaluation_is_evaluated_by_its_points() -> None:
     move = next(START.generate_legal_moves())
     assert points_after(START, move) == (SIZES[Shape.PENTO_I],)
 
@@ -75,7 +77,7 @@ def test_a_game_without_an_evaluation_is_judged_by_its_points() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_best_of_the_contenders_are_the_best_of_all(seed: int) -> None:
+def test_the_best_contenders_are_the_best_moves(seed: int) -> None:
     rng = random.Random(seed)
     state: State = START
     fewer = 0
@@ -91,7 +93,7 @@ def test_the_best_of_the_contenders_are_the_best_of_all(seed: int) -> None:
     assert fewer > 10
 
 
-def test_a_game_without_such_a_rule_has_all_moves_evaluated() -> None:
+def test_without_a_selection_all_moves_are_evaluated() -> None:
     state = hare(0, 68)
     moves = list(state.generate_legal_moves())
     assert contenders(state, moves) is moves

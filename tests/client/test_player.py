@@ -1,3 +1,5 @@
+"""A player takes a seat, plays a game with a scripted server, and reports how it ended."""
+
 from __future__ import annotations
 
 import pytest
@@ -25,7 +27,7 @@ from spielleiter.protocol.messages import (
     WelcomeMessage,
 )
 from tests.client.fake import DIALECT, ROOM, START, FakeServer, connected, result, together
-from tests.client.player_sessions import MOVE, PLAYS_FIRST, first, first_async, hears_move, play_against
+from tests.client.player_sessions import MOVE, PLAYS_FIRST, expect_move, first, first_async, play_against
 
 
 @pytest.mark.parametrize(
@@ -40,28 +42,28 @@ async def test_a_seat_is_taken_in_three_ways(method: str, argument: str, packet:
     transport, server = connected()
     player = Player(transport)
 
-    async def joins() -> None:
+    async def join() -> None:
         assert await getattr(player, method)(argument) == ROOM
         assert player.room_id == ROOM
 
-    async def serves() -> None:
-        await server.hears(f"<protocol>\n  {packet}")
-        await server.says(Joined(ROOM))
+    async def serve() -> None:
+        await server.expect(f"<protocol>\n  {packet}")
+        await server.send(Joined(ROOM))
 
-    await together(joins, serves)
+    await together(join, serve)
 
 
-async def test_a_refused_seat_is_an_error_with_the_servers_words() -> None:
+async def test_a_refused_seat_is_an_error_with_the_text_of_the_server() -> None:
     transport, server = connected()
-    await server.says(ErrorPacket("Room r is already full!", JoinRequest("swc")), CloseConnection())
+    await server.send(ErrorPacket("Room r is already full!", JoinRequest("swc")), CloseConnection())
     with pytest.raises(RequestRefusedError, match=r"^Room r is already full!$"):
         await Player(transport).join("swc")
 
 
-async def test_an_end_instead_of_a_seat_is_a_lost_connection() -> None:
+async def test_an_end_of_stream_instead_of_a_seat_is_a_lost_connection() -> None:
     transport, server = connected()
-    await server.says(CloseConnection())
-    await server.says_bytes(b"\n</protocol>")
+    await server.send(CloseConnection())
+    await server.send_bytes(b"\n</protocol>")
     with pytest.raises(ConnectionLostError, match="instead of giving a seat"):
         await Player(transport).join()
 
@@ -69,39 +71,39 @@ async def test_an_end_instead_of_a_seat_is_a_lost_connection() -> None:
 async def test_a_whole_game_is_reported() -> None:
     after = START.play(MOVE)
 
-    async def serves(server: FakeServer) -> None:
-        await server.asks(START)
-        await hears_move(server)
-        await server.says_in_room(Memento(after), result((0,)))
-        await server.says(Left(ROOM))
-        await server.hears_a_goodbye()
+    async def serve(server: FakeServer) -> None:
+        await server.request_move(START)
+        await expect_move(server)
+        await server.send_in_room(Memento(after), result((0,)))
+        await server.send(Left(ROOM))
+        await server.expect_goodbye()
 
-    report = await play_against(serves)
+    report = await play_against(serve)
     assert report == GameReport(GameEnd.RESULT, ROOM, 0, result((0,)), after, 1)
     assert (report.has_won, report.is_draw, report.cause) == (True, False, Cause.REGULAR)
 
 
-async def test_whoever_watches_is_told_of_everything_the_room_says() -> None:
+async def test_the_watch_callback_receives_everything_that_the_room_sends() -> None:
     transport, server = connected()
     player = Player(transport)
-    told: list[RoomData] = []
-    player.watch = told.append
+    received: list[RoomData] = []
+    player.watch = received.append
 
-    async def plays() -> None:
+    async def play() -> None:
         await player.join()
         await player.play_with(PLAYS_FIRST)
 
-    async def serves() -> None:
-        await server.hears("<protocol>\n  <join/>")
-        await server.says(Joined(ROOM))
-        await server.asks(START)
-        await hears_move(server)
-        await server.says(RoomMessage(ROOM, None))
-        await server.says_in_room(result((0,)))
-        await server.says(Left(ROOM))
+    async def serve() -> None:
+        await server.expect("<protocol>\n  <join/>")
+        await server.send(Joined(ROOM))
+        await server.request_move(START)
+        await expect_move(server)
+        await server.send(RoomMessage(ROOM, None))
+        await server.send_in_room(result((0,)))
+        await server.send(Left(ROOM))
 
-    await together(plays, serves)
-    assert told == [WelcomeMessage(0), Memento(START), MoveRequest(), result((0,))]
+    await together(play, serve)
+    assert received == [WelcomeMessage(0), Memento(START), MoveRequest(), result((0,))]
 
 
 async def test_a_game_can_be_lost_or_drawn() -> None:
@@ -120,162 +122,162 @@ async def test_a_game_can_be_lost_or_drawn() -> None:
     assert (unfinished.has_won, unfinished.is_draw, unfinished.cause) == (False, False, None)
 
 
-async def test_the_end_of_another_room_is_not_ours() -> None:
-    async def serves(server: FakeServer) -> None:
-        await server.asks(START)
-        await hears_move(server)
-        await server.says(Left("another"))
-        await server.says_in_room(Paused(is_paused=True))
-        await server.says(Left(ROOM))
-        await server.hears_a_goodbye()
+async def test_the_end_of_another_room_is_ignored() -> None:
+    async def serve(server: FakeServer) -> None:
+        await server.request_move(START)
+        await expect_move(server)
+        await server.send(Left("another"))
+        await server.send_in_room(Paused(is_paused=True))
+        await server.send(Left(ROOM))
+        await server.expect_goodbye()
 
-    assert (await play_against(serves)).end is GameEnd.LEFT
+    assert (await play_against(serve)).end is GameEnd.LEFT
 
 
 @pytest.mark.parametrize(
     ("last", "end"),
     [(b"", GameEnd.ENDED), (b"\n  <sc.protocol.CloseConnection/>", GameEnd.ENDED), (b"\n</protocol>", GameEnd.ENDED)],
 )
-async def test_an_end_without_a_word_is_reported(last: bytes, end: GameEnd) -> None:
-    async def serves(server: FakeServer) -> None:
-        await server.asks(START)
-        await hears_move(server)
-        await server.says_bytes(last)
+async def test_an_end_without_a_reason_is_reported(last: bytes, end: GameEnd) -> None:
+    async def serve(server: FakeServer) -> None:
+        await server.request_move(START)
+        await expect_move(server)
+        await server.send_bytes(last)
         await server.stream.aclose()
 
-    assert (await play_against(serves)).end is end
+    assert (await play_against(serve)).end is end
 
 
-async def test_a_refused_move_is_reported_with_the_servers_words() -> None:
-    async def serves(server: FakeServer) -> None:
-        await server.asks(START, seat=1)
-        await hears_move(server)
-        await server.says_in_room(ErrorMessage("not your turn"))
-        await server.says(ErrorPacket("It's not your turn yet"), CloseConnection())
-        await server.hears_a_goodbye()
+async def test_a_refused_move_is_reported_with_the_text_of_the_server() -> None:
+    async def serve(server: FakeServer) -> None:
+        await server.request_move(START, seat=1)
+        await expect_move(server)
+        await server.send_in_room(ErrorMessage("not your turn"))
+        await server.send(ErrorPacket("It's not your turn yet"), CloseConnection())
+        await server.expect_goodbye()
 
-    report = await play_against(serves)
+    report = await play_against(serve)
     assert (report.end, report.seat) == (GameEnd.REFUSED, 1)
     assert report.errors == ("not your turn", "It's not your turn yet")
 
 
-async def test_a_request_that_was_refused_need_not_end_the_game() -> None:
-    async def serves(server: FakeServer) -> None:
-        await server.asks(START)
-        await hears_move(server)
-        await server.says(ErrorPacket("not now"))
-        await server.says_in_room(result((1,)))
-        await server.says(Left(ROOM))
-        await server.hears_a_goodbye()
+async def test_a_game_can_go_on_after_a_refusal() -> None:
+    async def serve(server: FakeServer) -> None:
+        await server.request_move(START)
+        await expect_move(server)
+        await server.send(ErrorPacket("not now"))
+        await server.send_in_room(result((1,)))
+        await server.send(Left(ROOM))
+        await server.expect_goodbye()
 
-    report = await play_against(serves)
+    report = await play_against(serve)
     assert (report.end, report.errors) == (GameEnd.RESULT, ("not now",))
 
 
-async def test_whoever_is_sent_away_over_a_move_was_refused() -> None:
-    async def serves(server: FakeServer) -> None:
-        await server.asks(START)
-        await hears_move(server)
-        await server.says_in_room(ErrorMessage("illegal"))
-        await server.says(CloseConnection())
-        await server.hears_a_goodbye()
+async def test_a_goodbye_after_a_refused_move_is_reported_as_refused() -> None:
+    async def serve(server: FakeServer) -> None:
+        await server.request_move(START)
+        await expect_move(server)
+        await server.send_in_room(ErrorMessage("illegal"))
+        await server.send(CloseConnection())
+        await server.expect_goodbye()
 
-    report = await play_against(serves)
+    report = await play_against(serve)
     assert (report.end, report.errors) == (GameEnd.REFUSED, ("illegal",))
 
 
-async def test_a_result_counts_however_the_connection_ends() -> None:
-    async def serves(server: FakeServer) -> None:
-        await server.asks(START)
-        await hears_move(server)
-        await server.says_in_room(result((1,)))
+async def test_a_result_counts_even_if_the_connection_breaks() -> None:
+    async def serve(server: FakeServer) -> None:
+        await server.request_move(START)
+        await expect_move(server)
+        await server.send_in_room(result((1,)))
         await server.stream.aclose()
 
-    assert (await play_against(serves)).end is GameEnd.RESULT
+    assert (await play_against(serve)).end is GameEnd.RESULT
 
 
-async def test_the_end_of_the_game_stops_a_strategy_that_still_thinks(autojump_clock: MockClock) -> None:
-    async def serves(server: FakeServer) -> None:
-        await server.asks(START)
+async def test_the_end_of_the_game_cancels_a_strategy_that_is_computing(autojump_clock: MockClock) -> None:
+    async def serve(server: FakeServer) -> None:
+        await server.request_move(START)
         await trio.sleep(10)
-        await server.says_in_room(result((1,), causes=(Cause.HARD_TIMEOUT, Cause.REGULAR)))
-        await server.says(Left(ROOM))
-        await server.hears_a_goodbye()
+        await server.send_in_room(result((1,), causes=(Cause.HARD_TIMEOUT, Cause.REGULAR)))
+        await server.send(Left(ROOM))
+        await server.expect_goodbye()
 
-    report = await play_against(serves, make_responder("silent"))
+    report = await play_against(serve, make_responder("silent"))
     assert (report.end, report.cause, report.moves_played) == (GameEnd.RESULT, Cause.HARD_TIMEOUT, 0)
 
 
-async def test_a_second_request_while_an_answer_is_on_its_way_is_not_answered_twice(autojump_clock: MockClock) -> None:
-    async def serves(server: FakeServer) -> None:
-        await server.asks(START)
-        await server.says_in_room(MoveRequest())
-        await server.hears(f'\n  <room roomId="{ROOM}">')
+async def test_a_repeated_request_is_answered_once(autojump_clock: MockClock) -> None:
+    async def serve(server: FakeServer) -> None:
+        await server.request_move(START)
+        await server.send_in_room(MoveRequest())
+        await server.expect(f'\n  <room roomId="{ROOM}">')
         await trio.sleep(100)
         await server.stream.aclose()
 
-    assert (await play_against(serves, make_responder("slow", seed=1))).moves_played == 1
+    assert (await play_against(serve, make_responder("slow", seed=1))).moves_played == 1
 
 
-async def test_the_next_request_may_come_while_the_strategy_still_tidies_up() -> None:
-    async def lingers(player: Player, state: State) -> None:
+async def test_the_next_request_may_arrive_before_the_responder_returns() -> None:
+    async def linger(player: Player, state: State) -> None:
         await player.send_move(first(state))
         await trio.sleep_forever()
 
-    async def serves(server: FakeServer) -> None:
-        await server.asks(START)
-        await hears_move(server)
-        await server.says_in_room(Memento(START), MoveRequest())
-        await hears_move(server)
-        await server.says(Left(ROOM))
-        await server.hears_a_goodbye()
+    async def serve(server: FakeServer) -> None:
+        await server.request_move(START)
+        await expect_move(server)
+        await server.send_in_room(Memento(START), MoveRequest())
+        await expect_move(server)
+        await server.send(Left(ROOM))
+        await server.expect_goodbye()
 
-    assert (await play_against(serves, lingers)).moves_played == 2
+    assert (await play_against(serve, linger)).moves_played == 2
 
 
-async def test_a_player_that_vanishes_knows_it() -> None:
-    async def serves(server: FakeServer) -> None:
-        await server.asks(START)
-        await server.hears_the_end()
+async def test_an_aborted_game_is_reported_as_abandoned() -> None:
+    async def serve(server: FakeServer) -> None:
+        await server.request_move(START)
+        await server.expect_eof()
 
-    assert (await play_against(serves, make_responder("crash"))).end is GameEnd.ABANDONED
+    assert (await play_against(serve, make_responder("crash"))).end is GameEnd.ABANDONED
 
 
 async def test_a_connection_that_breaks_while_answering_is_lost() -> None:
-    async def breaks(player: Player, state: State) -> None:
-        await player._transport.abort()  # as if somebody had pulled the plug
+    async def break_connection(player: Player, state: State) -> None:
+        await player._transport.abort()  # as if the network had failed
         await player.send_move(MOVE)
 
-    async def serves(server: FakeServer) -> None:
-        await server.asks(START)
-        await server.hears_the_end()
+    async def serve(server: FakeServer) -> None:
+        await server.request_move(START)
+        await server.expect_eof()
 
-    assert (await play_against(serves, breaks)).end is GameEnd.LOST
+    assert (await play_against(serve, break_connection)).end is GameEnd.LOST
 
 
-async def test_an_answer_that_could_not_be_sent_leaves_the_verdict_to_the_server() -> None:
-    async def loses(player: Player, state: State) -> None:
+async def test_after_a_failed_send_the_result_of_the_server_still_counts() -> None:
+    async def fail_to_send(player: Player, state: State) -> None:
         raise ConnectionLostError("no way to send")
 
-    async def serves(server: FakeServer) -> None:
-        await server.asks(START)
+    async def serve(server: FakeServer) -> None:
+        await server.request_move(START)
         await trio.testing.wait_all_tasks_blocked()
-        await server.says_in_room(result((1,)))
-        await server.says(Left(ROOM))
-        await server.hears_a_goodbye()
+        await server.send_in_room(result((1,)))
+        await server.send(Left(ROOM))
+        await server.expect_goodbye()
 
-    assert (await play_against(serves, loses)).end is GameEnd.RESULT
+    assert (await play_against(serve, fail_to_send)).end is GameEnd.RESULT
 
 
-async def test_an_error_of_the_strategy_comes_out_as_it_is() -> None:
-    async def fails(player: Player, state: State) -> None:
+async def test_an_error_of_the_responder_is_not_wrapped_in_a_group() -> None:
+    async def fail(player: Player, state: State) -> None:
         raise LookupError("no idea")
 
-    async def serves(server: FakeServer) -> None:
-        await server.asks(START)
+    async def serve(server: FakeServer) -> None:
+        await server.request_move(START)
 
     with pytest.raises(ExceptionGroup) as group:  # the test's own nursery
-        await play_against(serves, fails)
+        await play_against(serve, fail)
     assert group.group_contains(LookupError, match="no idea", depth=1)
 
 
@@ -287,31 +289,31 @@ async def test_a_player_that_has_left_can_send_no_move() -> None:
         await player.send_move(MOVE)
 
 
-async def test_a_request_without_a_position_is_the_servers_fault() -> None:
+async def test_a_request_without_a_position_is_an_error_of_the_server() -> None:
     transport, server = connected()
-    await server.says(Joined(ROOM))
-    await server.says_in_room(MoveRequest())
+    await server.send(Joined(ROOM))
+    await server.send_in_room(MoveRequest())
     player = Player(transport)
     await player.join()
     with pytest.raises(ServerProtocolError, match="asked for a move before it had sent a position"):
         await player.play(first_async)
 
 
-async def test_connecting_says_goodbye_in_the_end() -> None:
+async def test_connect_says_goodbye_at_the_end() -> None:
     listener = (await trio.open_tcp_listeners(0, host="127.0.0.1"))[0]
     port = listener.socket.getsockname()[1]
 
-    async def plays() -> None:
+    async def play() -> None:
         async with Player.connect("127.0.0.1", port, dialect=DIALECT) as player:
             await player.join()
 
-    async def serves() -> None:
+    async def serve() -> None:
         stream = await listener.accept()
         server = FakeServer(stream)
-        await server.hears("<protocol>\n  <join/>")
-        await server.says(Joined(ROOM))
-        await server.hears_a_goodbye()
+        await server.expect("<protocol>\n  <join/>")
+        await server.send(Joined(ROOM))
+        await server.expect_goodbye()
         await stream.aclose()
 
     async with listener:
-        await together(plays, serves)
+        await together(play, serve)

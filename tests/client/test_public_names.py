@@ -1,4 +1,4 @@
-"""What `from client import ...` gives, and what `help` says about it."""
+"""The public names of `spielleiter.client`, and their documentation."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def imported_for_type_checkers() -> dict[str, str]:
     }
 
 
-def test_names_are_where_type_checkers_look_for_them() -> None:
+def test_type_checkers_see_the_names_that_are_imported_at_runtime() -> None:
     found = imported_for_type_checkers()
     assert sorted(found) == sorted(spielleiter.client.__all__)
     for name, module in found.items():
@@ -47,13 +47,13 @@ def test_every_error_is_public() -> None:
     assert [name for name in vars(errors) if name.endswith("Error") and name not in spielleiter.client.__all__] == []
 
 
-def test_a_name_that_is_not_there_is_told() -> None:
+def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match=r"^module 'spielleiter.client' has no attribute 'play'$"):
-        spielleiter.client.play  # noqa: B018 - not there
+        spielleiter.client.play  # noqa: B018 - raises
     assert set(spielleiter.client.__all__) <= set(dir(spielleiter.client))
 
 
-def test_importing_the_package_alone_imports_nothing_of_it() -> None:
+def test_importing_the_package_loads_none_of_its_modules() -> None:
     roots = ("spielleiter.client.", "trio", "lxml")
     code = f"import sys, spielleiter.client; print([name for name in sys.modules if name.startswith({roots})])"
     done = subprocess.run([sys.executable, "-c", code], cwd=FOLDER.parent, capture_output=True, text=True, check=True)
@@ -64,7 +64,7 @@ def test_importing_the_package_alone_imports_nothing_of_it() -> None:
 
 
 def _documented() -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Functions, and public methods of classes, each once; those that a class has from elsewhere are not ours."""
+    """The functions of the package and the public methods that its classes define themselves."""
     for name, value in OURS.items():
         if isinstance(value, types.FunctionType):
             yield name, value
@@ -76,7 +76,7 @@ def _documented() -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 DOCUMENTED = dict(_documented())
-TALKING = [name for name in DOCUMENTED if "Client" in name or "Player" in name]
+RAISING = [name for name in DOCUMENTED if "Client" in name or "Player" in name]
 
 
 @pytest.mark.parametrize("name", DOCUMENTED)
@@ -88,8 +88,8 @@ def test_the_docstring_names_every_parameter(name: str) -> None:
     assert [each for each in parameters if f"`{each}`" not in text] == []
 
 
-@pytest.mark.parametrize("name", TALKING)
-def test_the_docstring_of_whatever_talks_to_a_server_says_what_it_raises(name: str) -> None:
+@pytest.mark.parametrize("name", RAISING)
+def test_docstrings_of_functions_that_use_a_connection_say_what_they_raise(name: str) -> None:
     raised = set(re.findall(r"\b[A-Z]\w+Error\b", inspect.getdoc(DOCUMENTED[name]) or ""))
     assert raised or name in {"Player.abort", "AdminClient.running"}
     assert raised <= {*spielleiter.client.__all__, "TypeError", "KeyError"}
@@ -99,7 +99,7 @@ def test_the_docstring_of_whatever_talks_to_a_server_says_what_it_raises(name: s
 def test_classes_and_functions_have_docstrings_of_their_own(name: str) -> None:
     text = OURS[name].__doc__ or ""
     assert text
-    assert not text.startswith(f"{name}(")  # what dataclasses write
+    assert not text.startswith(f"{name}(")  # the docstring that dataclasses generate
 
 
 @pytest.mark.parametrize("name", ["AdminClient", "Player", "SyncAdminClient", "SyncObservation", "Observation"])
@@ -113,27 +113,34 @@ def test_the_help_shows_no_internals(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["AdminClient", "Player"])
-def test_connecting_shows_its_arguments_and_gives_a_context_manager(name: str) -> None:
+def test_connect_shows_its_arguments_and_returns_a_context_manager(name: str) -> None:
     signature = inspect.signature(PUBLIC[name].connect)
     assert list(signature.parameters)[:2] == ["host", "port"]
     assert signature.return_annotation == f"AbstractAsyncContextManager[{name}]"
 
 
-def test_examples_are_python_and_use_what_there_is() -> None:
-    """Indented blocks of docstrings; each attribute they ask a client for is there."""
-    examples = [
-        (name, inspect.cleandoc("\n" + block))
-        for name, value in OURS.items()
-        for block in re.findall(r"(?:^ {4}.+\n|^\n(?= {4}))+", (inspect.getdoc(value) or "") + "\n", re.MULTILINE)
-    ]
-    assert {"AdminClient", "Player", "SyncAdminClient", "play_game", "connect_admin"} <= {name for name, _ in examples}
-    asked = {
-        "admin": spielleiter.client.SyncAdminClient,
-        "player": spielleiter.client.Player,
-        "report": spielleiter.client.GameReport,
-    }
-    for _, text in examples:
-        for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in asked:
-                kind = asked[node.value.id]
-                assert hasattr(kind, node.attr) or node.attr in kind.__annotations__
+ASSIGNED_BY_EXAMPLES = {
+    "admin": spielleiter.client.SyncAdminClient,
+    "player": spielleiter.client.Player,
+    "report": spielleiter.client.GameReport,
+    "room": spielleiter.client.PreparedRoom,
+}
+"""The types of the variables that examples use without a definition."""
+
+WITH_EXAMPLES = [
+    name
+    for name, value in {**OURS, **DOCUMENTED}.items()
+    if not (isinstance(value, type) and issubclass(value, errors.ClientError)) or value is errors.ClientError
+]
+
+
+@pytest.mark.parametrize("name", WITH_EXAMPLES)
+def test_docstrings_have_an_example_that_is_python_and_uses_existing_attributes(name: str) -> None:
+    text = inspect.getdoc({**OURS, **DOCUMENTED}[name]) or ""
+    examples = re.findall(r"(?:^ {4}.+\n|^\n(?= {4}))+", text + "\n", re.MULTILINE)
+    assert examples
+    for example in examples:
+        for node in ast.walk(ast.parse(inspect.cleandoc("\n" + example))):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                kind = ASSIGNED_BY_EXAMPLES.get(node.value.id)
+                assert kind is None or hasattr(kind, node.attr) or node.attr in kind.__annotations__

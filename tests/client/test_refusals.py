@@ -1,3 +1,5 @@
+"""People see refusals without the names of Java classes, and otherwise unchanged."""
+
 from __future__ import annotations
 
 import random
@@ -16,7 +18,7 @@ from spielleiter.protocol.texts import Texts
 
 
 @pytest.mark.parametrize("texts", [DIALECT.texts, BLOKUS_2021_R3.texts])
-def test_no_sentence_of_a_server_names_a_class(texts: Texts) -> None:
+def test_no_refusal_of_this_projects_server_shows_a_class_name(texts: Texts) -> None:
     move: Move = SkipMove(Color.BLUE)
     state = BLOKUS_2027.new_state(random.Random(1))
     illegal = texts.illegal("Ada", BlokusMistake.SKIP_FIRST_TURN, move, state)
@@ -52,11 +54,11 @@ def test_no_sentence_of_a_server_names_a_class(texts: Texts) -> None:
         ),
         ("InvalidMoveException(mistake=Zu weit, move=Setze MONO[1,2])", "Zu weit (Setze MONO[1,2])"),
         ("Request Cancel(roomId=x) requires authentication", "This request requires authentication as administrator"),
-        # nothing of this is a class
+        # none of these names a class
         ("see example.org: there", "see example.org: there"),
         ("Zug: nein", "Zug: nein"),
         ("The server failed", "The server failed"),
     ],
 )
-def test_only_what_java_added_is_taken_away(message: str, text: str) -> None:
+def test_only_the_additions_of_java_are_removed(message: str, text: str) -> None:
     assert plain_text(message) == text

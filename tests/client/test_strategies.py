@@ -1,3 +1,5 @@
+"""The built-in strategies do on the wire what their names promise."""
+
 from __future__ import annotations
 
 import pytest
@@ -15,7 +17,7 @@ from spielleiter.game.hase_und_igel.ruleset import HASE_UND_IGEL_2018
 from tests.client.fake import START, connected, together
 
 
-def test_the_table_names_them_all_good_ones_first() -> None:
+def test_the_table_lists_the_good_strategies_first() -> None:
     good, bad = (
         ["first", "random", "greedy", "hui-random", "hui-greedy"],
         ["illegal", "slow", "crash", "garbage", "silent"],
@@ -33,17 +35,17 @@ FIRST_MOVE = (
 )
 
 
-async def test_a_good_one_answers_with_its_move() -> None:
+async def test_a_good_strategy_answers_with_its_move() -> None:
     transport, server = connected()
     player = Player(transport)
 
-    async def plays() -> None:
+    async def play() -> None:
         await make_responder("first")(player, START)
 
-    async def serves() -> None:
-        await server.hears("<protocol>" + FIRST_MOVE)
+    async def serve() -> None:
+        await server.expect("<protocol>" + FIRST_MOVE)
 
-    await together(plays, serves)
+    await together(play, serve)
     assert player.moves_played == 1
 
 
@@ -51,35 +53,35 @@ async def test_slow_answers_late(autojump_clock: MockClock) -> None:
     transport, server = connected()
     started = trio.current_time()
 
-    async def plays() -> None:
+    async def play() -> None:
         await make_responder("slow", seed=1, delay=3.5)(Player(transport), START)
 
-    async def serves() -> None:
-        await server.hears("<protocol>\n  <room>")
+    async def serve() -> None:
+        await server.expect("<protocol>\n  <room>")
         assert trio.current_time() - started == pytest.approx(3.5)
 
-    await together(plays, serves)
+    await together(play, serve)
 
 
-async def test_crash_is_gone_without_a_goodbye() -> None:
+async def test_crash_closes_the_connection_without_a_goodbye() -> None:
     transport, server = connected()
 
-    async def plays() -> None:
+    async def play() -> None:
         await make_responder("crash")(Player(transport), START)
 
-    await together(plays, server.hears_the_end)
+    await together(play, server.expect_eof)
 
 
-async def test_garbage_is_what_it_sends() -> None:
+async def test_garbage_sends_broken_xml() -> None:
     transport, server = connected()
 
-    async def plays() -> None:
+    async def play() -> None:
         await make_responder("garbage")(Player(transport), START)
 
-    async def serves() -> None:
-        await server.hears(GARBAGE)
+    async def serve() -> None:
+        await server.expect(GARBAGE)
 
-    await together(plays, serves)
+    await together(play, serve)
 
 
 async def test_silent_never_answers(autojump_clock: MockClock) -> None:
@@ -90,6 +92,6 @@ async def test_silent_never_answers(autojump_clock: MockClock) -> None:
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_a_strategy_plays_every_game_unless_it_is_made_for_one(name: str) -> None:
+def test_a_strategy_can_play_every_game_unless_it_is_made_for_one(name: str) -> None:
     assert STRATEGIES[name].plays(HASE_UND_IGEL_2018)
     assert STRATEGIES[name].plays(BLOKUS_2021) == (not name.startswith("hui-"))

@@ -1,3 +1,5 @@
+"""A transport sends and reads messages, and closes in every state of the connection."""
+
 from __future__ import annotations
 
 import errno
@@ -19,12 +21,12 @@ async def test_messages_go_out_as_packets() -> None:
     transport, server = connected()
     await transport.send(JoinRequest("swc_2021_blokus"))
     await transport.send(JoinRequest("swc_2021_blokus"))
-    await server.hears('<protocol>\n  <join gameType="swc_2021_blokus"/>\n  <join gameType="swc_2021_blokus"/>')
+    await server.expect('<protocol>\n  <join gameType="swc_2021_blokus"/>\n  <join gameType="swc_2021_blokus"/>')
 
 
 async def test_packets_come_in_as_messages_until_the_stream_ends() -> None:
     transport, server = connected()
-    await server.says_bytes(f'{JOINED}\n  <left roomId="{ROOM}"/>\n</protocol>'.encode())
+    await server.send_bytes(f'{JOINED}\n  <left roomId="{ROOM}"/>\n</protocol>'.encode())
     assert [message async for message in transport] == [Joined(ROOM), Left(ROOM)]
     assert transport.has_ended
     assert await transport.receive() is None
@@ -33,20 +35,20 @@ async def test_packets_come_in_as_messages_until_the_stream_ends() -> None:
 async def test_packets_may_come_byte_by_byte() -> None:
     transport, server = connected()
 
-    async def serves() -> None:
+    async def serve() -> None:
         for byte in JOINED.encode():
-            await server.says_bytes(bytes([byte]))
+            await server.send_bytes(bytes([byte]))
             await trio.testing.wait_all_tasks_blocked()
 
     async def reads() -> None:
         assert await transport.receive() == Joined(ROOM)
 
-    await together(serves, reads)
+    await together(serve, reads)
 
 
-async def test_an_end_without_an_end_tag_is_an_end() -> None:
+async def test_an_end_of_stream_without_the_end_tag_is_no_error() -> None:
     transport, server = connected()
-    await server.says_bytes(JOINED.encode())
+    await server.send_bytes(JOINED.encode())
     await server.stream.aclose()
     assert [message async for message in transport] == [Joined(ROOM)]
 
@@ -54,52 +56,52 @@ async def test_an_end_without_an_end_tag_is_an_end() -> None:
 async def test_the_tap_sees_every_byte() -> None:
     seen: list[bytes] = []
     transport, server = connected(seen.append)
-    await server.says_bytes(JOINED.encode())
+    await server.send_bytes(JOINED.encode())
     await transport.receive()
     assert b"".join(seen) == JOINED.encode()
 
 
-async def test_what_cannot_be_understood_ends_the_reading() -> None:
+async def test_unreadable_bytes_end_the_reading() -> None:
     transport, server = connected()
-    await server.says_bytes(b"<protocol><joined></left>")
-    with pytest.raises(ServerProtocolError, match="the server sent what cannot be understood: "):
+    await server.send_bytes(b"<protocol><joined></left>")
+    with pytest.raises(ServerProtocolError, match="the server sent something unreadable: "):
         await transport.receive()
     assert await transport.receive() is None
 
 
 async def test_a_broken_connection_is_lost_in_both_directions() -> None:
-    ours, theirs = memory_stream_pair()
-    transport = Transport(ours, DIALECT)
-    await theirs.aclose()
+    near, far = memory_stream_pair()
+    transport = Transport(near, DIALECT)
+    await far.aclose()
     with pytest.raises(ConnectionLostError):
         await transport.send(JoinRequest())
-    await ours.aclose()
+    await near.aclose()
     with pytest.raises(ConnectionLostError):
         await transport.receive()
     assert transport.has_ended
 
 
-async def test_closing_says_goodbye_once_and_drops_what_is_still_said() -> None:
+async def test_closing_says_goodbye_once_and_drops_further_messages() -> None:
     transport, server = connected()
     await transport.send(JoinRequest())
 
-    async def serves() -> None:
-        await server.hears("<protocol>\n  <join/>\n  <sc.protocol.CloseConnection/>\n</protocol>")
-        await server.says(Joined(ROOM), CloseConnection())
-        await server.ends()
-        await server.hears_the_end()
+    async def serve() -> None:
+        await server.expect("<protocol>\n  <join/>\n  <sc.protocol.CloseConnection/>\n</protocol>")
+        await server.send(Joined(ROOM), CloseConnection())
+        await server.end()
+        await server.expect_eof()
 
-    await together(transport.aclose, serves)
+    await together(transport.aclose, serve)
     await transport.say_goodbye()
 
 
 @pytest.mark.parametrize("is_gone", [True, False])
-async def test_closing_is_no_error_with_a_server_that_is_gone_or_mad(is_gone: bool) -> None:
+async def test_closing_is_no_error_if_the_server_is_gone_or_sends_garbage(is_gone: bool) -> None:
     transport, server = connected()
     if is_gone:
         await server.stream.aclose()
     else:
-        await server.says_bytes(b"<protocol><joined></left>")
+        await server.send_bytes(b"<protocol><joined></left>")
     await transport.aclose()
 
 
@@ -110,26 +112,26 @@ async def test_closing_does_not_wait_for_ever(autojump_clock: MockClock) -> None
     assert trio.current_time() - started == CLOSE_TIMEOUT
 
 
-async def test_connecting_where_nobody_listens_says_so() -> None:
+async def test_connecting_to_a_closed_port_is_an_error_with_the_reason() -> None:
     with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # bound and not listening: nobody else gets it, and connecting is refused
+        taken.bind(("127.0.0.1", 0))  # bound but not listening: no other process gets it, and connections are refused
         port = taken.getsockname()[1]
         with pytest.raises(CannotConnectError) as refused:
             await open_transport("127.0.0.1", port, DIALECT)
     assert str(refused.value) == f"cannot connect to 127.0.0.1:{port} (nobody listens there)"
 
 
-async def test_a_server_that_is_not_there_yet_is_waited_for(
+async def test_connecting_is_retried_until_the_timeout(
     autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ours, _ = memory_stream_pair()
+    near, _ = memory_stream_pair()
     attempts: list[float] = []
 
     async def open_tcp_stream(host: str, port: int) -> trio.abc.Stream:
         attempts.append(trio.current_time())
         if len(attempts) < 4:
             raise OSError("all attempts failed") from ExceptionGroup("", [OSError(errno.ECONNREFUSED, "refused")])
-        return ours
+        return near
 
     monkeypatch.setattr(trio, "open_tcp_stream", open_tcp_stream)
     await open_transport("127.0.0.1", 1, DIALECT, wait_timeout=10)
@@ -148,7 +150,7 @@ async def test_a_server_that_is_not_there_yet_is_waited_for(
         (OSError("no errno"), "Input/output error"),
     ],
 )
-async def test_the_reason_is_told(error: OSError, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_error_names_the_reason(error: OSError, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async def open_tcp_stream(host: str, port: int) -> trio.abc.Stream:
         raise error
 

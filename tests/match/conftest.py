@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from spielleiter.client.editions import DEFAULT_GAME_TYPE
 from spielleiter.game.api import State
+from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.messages import Memento
 from spielleiter.server.editions import choose_editions
 from spielleiter.server.record.replay import encode_replay

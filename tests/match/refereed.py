@@ -9,11 +9,11 @@ from typing import Any
 
 import trio
 
-from spielleiter.client.editions import DEFAULT_GAME_TYPE
 from spielleiter.match.games.referee import play_game
 from spielleiter.match.programs.processes import find_processes
 from spielleiter.match.records.game_record import GameRecord
 from spielleiter.match.setup import Entrant, MatchSetup, Patience
+from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.patience import PATIENCE
 
 NO_LIMITS = {"soft_timeout": PATIENCE, "hard_timeout": PATIENCE}

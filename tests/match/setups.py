@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from spielleiter.client.editions import DEFAULT_GAME_TYPE
 from spielleiter.match.setup import Entrant, MatchSetup, Patience
+from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.patience import PATIENCE
 
 

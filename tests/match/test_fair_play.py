@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 import trio
 
-from spielleiter.client.editions import DEFAULT_GAME_TYPE
 from spielleiter.match.games.referee import play_game
 from spielleiter.match.programs.output import OUTPUT_LIMIT
 from spielleiter.match.programs.processes import find_processes, living
 from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.match.setup import Entrant
+from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.documents import rows
 from tests.interpreter import PYTHON
 from tests.match.setups import lenient_setup

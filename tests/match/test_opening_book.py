@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.client.editions import DEFAULT_GAME_TYPE
 from spielleiter.match.errors import SetupError
 from spielleiter.match.opening_book import arrange, load_openings, read_book
 from spielleiter.match.plan import RANDOM, SEQUENTIAL, Opening
+from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 
 
 def test_a_replay_is_an_opening(replay: bytes, tmp_path: Path) -> None:

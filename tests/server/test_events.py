@@ -1,4 +1,4 @@
-"""Whoever listens hears everything in order, whatever others among them do."""
+"""Subscribers receive their events in order, whatever other subscribers do."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from spielleiter.server.errors import Fault
 from spielleiter.server.events import ConnectionOpened, EventStream, InternalError, RoomClosed, ServerEvent
 
 
-def test_every_subscriber_hears_every_event_in_order_and_each_is_counted() -> None:
+def test_subscribers_receive_events_in_order_and_events_are_counted() -> None:
     stream = EventStream()
     first: list[ServerEvent] = []
     second: list[ServerEvent] = []
@@ -23,19 +23,31 @@ def test_every_subscriber_hears_every_event_in_order_and_each_is_counted() -> No
     assert stream.counters == {"RoomClosed": 2, "ConnectionOpened": 1}
 
 
-def test_whoever_wants_to_hear_of_some_kinds_hears_of_no_others() -> None:
+def test_a_subscriber_to_some_kinds_receives_no_others() -> None:
     stream = EventStream()
-    heard: list[ServerEvent] = []
+    received: list[ServerEvent] = []
     everything: list[ServerEvent] = []
-    stream.publish(RoomClosed("nobody listened"))
-    stream.subscribe(heard.append, [RoomClosed])
+    stream.publish(RoomClosed("no subscriber yet"))
+    stream.subscribe(received.append, [RoomClosed])
     stream.publish(ConnectionOpened("c1", "host:1"))
     stream.publish(RoomClosed("a"))
     stream.subscribe(everything.append)
     stream.publish(RoomClosed("b"))
-    assert heard == [RoomClosed("a"), RoomClosed("b")]
+    assert received == [RoomClosed("a"), RoomClosed("b")]
     assert everything == [RoomClosed("b")]
     assert stream.counters == {"RoomClosed": 3, "ConnectionOpened": 1}
+
+
+def test_a_callback_for_one_kind_receives_events_of_that_type() -> None:
+    stream = EventStream()
+    rooms: list[str] = []
+    connections: list[str] = []
+    stream.on(RoomClosed, lambda closed: rooms.append(closed.room))
+    stream.on(ConnectionOpened, lambda opened: connections.append(opened.address))
+    stream.on(RoomClosed, lambda closed: rooms.append(closed.room * 2))
+    stream.publish(ConnectionOpened("c1", "host:1"))
+    stream.publish(RoomClosed("a"))
+    assert (rooms, connections) == (["a", "aa"], ["host:1"])
 
 
 @pytest.mark.parametrize(
@@ -50,29 +62,29 @@ def test_whoever_wants_to_hear_of_some_kinds_hears_of_no_others() -> None:
         (events.ReservationExpired("room"), "reservation_timeout"),
     ],
 )
-def test_whoever_is_refused_something_is_counted_by_the_reason(event: ServerEvent, reason: str) -> None:
+def test_refusals_are_counted_by_reason(event: ServerEvent, reason: str) -> None:
     stream = EventStream()
     for each in (event, RoomClosed("a"), event):
         stream.publish(each)
     assert stream.refusals == {(type(event).__name__, reason): 2}
 
 
-def test_a_subscriber_that_raises_keeps_nobody_from_hearing_and_is_told_to_the_others() -> None:
+def test_a_failing_subscriber_is_reported_to_the_others_which_receive_the_event_too() -> None:
     stream = EventStream()
-    heard: list[ServerEvent] = []
+    received: list[ServerEvent] = []
 
     def full_disk(_: ServerEvent) -> None:
         raise OSError("No space left on device")
 
     stream.subscribe(full_disk)
-    stream.subscribe(heard.append)
+    stream.subscribe(received.append)
     stream.subscribe(full_disk)
     stream.publish(RoomClosed("a"))
-    assert [type(each) for each in heard] == [InternalError, RoomClosed, InternalError]
+    assert [type(each) for each in received] == [InternalError, RoomClosed, InternalError]
     assert stream.counters == {"RoomClosed": 1, "InternalError": 2}
 
 
-def test_a_bug_says_where_it_was() -> None:
+def test_an_internal_error_has_the_traceback() -> None:
     with pytest.raises(KeyError) as caught:
         _ = {"y": 1}["x"]
     bug = InternalError.of(caught.value, "c1")
@@ -83,7 +95,7 @@ def test_a_bug_says_where_it_was() -> None:
 
 
 @pytest.mark.parametrize("kind", sorted(events.KINDS, key=repr))
-def test_events_are_values_that_nobody_can_change(kind: type[ServerEvent]) -> None:
+def test_events_are_immutable_and_carry_no_password(kind: type[ServerEvent]) -> None:
     assert kind.__struct_config__.frozen
     assert not hasattr(kind, "__dict__") or "__dict__" not in kind.__dict__
     assert not any("password" in name for name in kind.__struct_fields__)

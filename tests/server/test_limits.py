@@ -15,8 +15,9 @@ import pytest
 import trio
 from trio.testing import memory_stream_pair, wait_all_tasks_blocked
 
+from spielleiter.protocol.defaults import DEFAULT_PASSWORD
 from spielleiter.server.app import Server, _lobby_settings
-from spielleiter.server.config.config import DEFAULT_PASSWORD, SETTINGS, Config
+from spielleiter.server.config.config import SETTINGS, Config
 from spielleiter.server.events import REFUSALS
 from tests.server.harness import GAME_TYPE, PASSWORD, Caller, ServerHarness, open_harness
 from tests.server.wires import ThrottledWire
@@ -293,7 +294,9 @@ async def test_beyond_a_limit(row: Row, autojump_clock: object) -> None:
         kind, reason = row.reason
         assert dict(harness.server.stream.refusals) == {(kind, reason): 1}
         told = [
-            each for each in harness.server_events if type(each) in REFUSALS and REFUSALS[type(each)](each) == reason
+            each
+            for each in harness.server_events
+            if type(each) in REFUSALS and REFUSALS[type(each)].reason_of(each) == reason
         ]
         assert [type(each).__name__ for each in told] == [kind]
         assert harness.happened(type(told[0])) == told

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 import trio
 
-from spielleiter.client.editions import DEFAULT_GAME_TYPE
 from spielleiter.game.api import Outcome
 from spielleiter.game.blokus.state import BlokusState
 from spielleiter.match.checking.check import (
@@ -26,6 +25,7 @@ from spielleiter.match.checking.trials import FirstGame, Trials
 from spielleiter.match.errors import SetupError
 from spielleiter.match.programs.processes import MARK, find_processes
 from spielleiter.match.setup import Patience
+from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.messages import JoinPreparedRequest
 from spielleiter.server.editions import EDITIONS
 from spielleiter.server.text.counting import count_text

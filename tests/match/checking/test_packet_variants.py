@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from spielleiter.client.editions import DEFAULT_GAME_TYPE
 from spielleiter.match.checking.packet_variants import in_fragments, in_one_piece, with_unknown_elements
 from spielleiter.protocol.connection import Connection, Role
+from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.messages import Memento, RoomMessage
 from spielleiter.server.editions import choose_editions
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 import trio
 
-from spielleiter.client.editions import DEFAULT_GAME_TYPE
 from spielleiter.match.checking.scripted_server import ScriptedServer, open_scripted_server
 from spielleiter.match.checking.surprise import SpoiltError, SurpriseError
 from spielleiter.match.games.stopwatch import Stopwatch
 from spielleiter.match.programs.processes import find_processes
 from spielleiter.match.programs.program import Command
+from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.messages import MoveData
 from spielleiter.server.editions import choose_editions
 from tests.patience import PATIENCE

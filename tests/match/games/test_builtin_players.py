@@ -9,7 +9,6 @@ from typing import cast
 import pytest
 import trio
 
-from spielleiter.client.editions import DEFAULT_GAME_TYPE
 from spielleiter.game.api import State
 from spielleiter.match.errors import MachineError
 from spielleiter.match.games.builtin_players import Thinker, builtin_strategy, open_workers
@@ -18,6 +17,7 @@ from spielleiter.match.games.referee import play_game
 from spielleiter.match.records.game_record import Verdict
 from spielleiter.match.records.traces import REPLAY
 from spielleiter.match.setup import Entrant
+from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.server.editions import choose_editions
 from tests.interpreter import PYTHON
 from tests.match.setups import lenient_setup

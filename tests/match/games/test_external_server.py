@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 import trio
 
-from spielleiter.client.editions import DEFAULT_GAME_TYPE
 from spielleiter.client.player import Player
 from spielleiter.client.strategies import make_responder
 from spielleiter.game.api import State
@@ -16,6 +15,7 @@ from spielleiter.match.games.external_server import ends_by_any_options, open_ex
 from spielleiter.match.plan import PlannedGame
 from spielleiter.match.records.wire_log import WIRE_LOG, WireLog
 from spielleiter.match.setup import Entrant, MatchSetup
+from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.messages import Memento, Result
 from spielleiter.server.editions import choose_editions
 from tests.cli.background import background_server

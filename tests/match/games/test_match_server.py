@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 import trio
 
-from spielleiter.client.editions import DEFAULT_GAME_TYPE
 from spielleiter.client.errors import ClientError
 from spielleiter.client.player import Player
 from spielleiter.client.strategies import make_responder
@@ -27,6 +26,7 @@ from spielleiter.match.records.game_log import SERVER_LOG
 from spielleiter.match.records.traces import Traces
 from spielleiter.match.records.wire_log import WIRE_LOG
 from spielleiter.match.setup import Entrant, MatchSetup
+from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.server import events
 from spielleiter.server.core.room import Phase
 from tests.patience import PATIENCE

@@ -12,7 +12,6 @@ import trio
 
 import spielleiter.match.games.referee
 from spielleiter.client.admin import AdminClient
-from spielleiter.client.editions import DEFAULT_GAME_TYPE
 from spielleiter.match.errors import MachineError
 from spielleiter.match.games.referee import VERDICT, play_game
 from spielleiter.match.programs.processes import Usage
@@ -21,6 +20,7 @@ from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.match.records.traces import REPLAY
 from spielleiter.match.records.wire_log import WIRE_LOG
 from spielleiter.match.setup import Entrant
+from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.server.editions import choose_editions
 from spielleiter.server.record.replay import load_starting_states
 from tests.cli.background import background_server

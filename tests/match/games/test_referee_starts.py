@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.client.editions import DEFAULT_GAME_TYPE
 from spielleiter.match.records.game_record import FAILED_AS_WELL, Verdict
 from spielleiter.match.setup import Patience
+from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.interpreter import PYTHON
 from tests.match.players import LIGHT
 from tests.match.refereed import ENDLESS, REST, play, shell

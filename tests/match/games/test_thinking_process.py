@@ -5,8 +5,8 @@ import pickle
 import random
 from typing import Any
 
-from spielleiter.client.editions import DEFAULT_GAME_TYPE
 from spielleiter.match.games.thinking_process import serve
+from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.server.editions import choose_editions
 
 STATE = choose_editions({}, {})[DEFAULT_GAME_TYPE].game.new_state(random.Random(1))

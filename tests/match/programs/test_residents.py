@@ -10,7 +10,6 @@ import pytest
 import trio
 
 import spielleiter.match.programs.program
-from spielleiter.client.editions import DEFAULT_GAME_TYPE
 from spielleiter.match.games.match_server import open_match_server
 from spielleiter.match.games.referee import play_game
 from spielleiter.match.programs.kept_process import Start
@@ -19,6 +18,7 @@ from spielleiter.match.programs.program import Program
 from spielleiter.match.programs.residents import Residents, open_residents
 from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.match.setup import Entrant, MatchSetup, Patience
+from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.interpreter import PYTHON
 from tests.patience import PATIENCE
 

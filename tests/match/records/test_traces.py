@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 import trio
 
-from spielleiter.client.editions import DEFAULT_GAME_TYPE
 from spielleiter.match.games.match_server import open_match_server
 from spielleiter.match.games.referee import VERDICT, play_game
 from spielleiter.match.records.game_log import SERVER_LOG
@@ -13,6 +12,7 @@ from spielleiter.match.records.game_record import Verdict
 from spielleiter.match.records.traces import REPLAY, Keep, write_replay
 from spielleiter.match.records.wire_log import WIRE_LOG
 from spielleiter.match.setup import Entrant, MatchSetup, Patience
+from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.server.editions import choose_editions
 from spielleiter.server.record.replay import load_starting_states
 from tests.match.sample_records import fault, game

@@ -1,3 +1,5 @@
+"""A configuration takes each value from the source of the highest precedence, and refuses what is wrong."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -6,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
 from spielleiter.server.config.config import (
-    DEFAULT_PASSWORD,
     SETTINGS,
     Config,
     Options,
@@ -16,8 +18,6 @@ from spielleiter.server.config.config import (
 )
 from spielleiter.server.config.properties import ConfigError
 from spielleiter.server.errors import StartError
-
-ROOT = Path(__file__).parents[3]
 
 
 def _load(
@@ -34,47 +34,15 @@ def _load(
     return load_config(options or {}, environ or {}, directory)
 
 
-def test_nothing_given_means_the_defaults(tmp_path: Path) -> None:
+def test_without_any_source_the_defaults_apply(tmp_path: Path) -> None:
     config = _load(tmp_path)
     assert config == Config()
-    assert (config.host, config.port, config.password) == ("127.0.0.1", 13050, DEFAULT_PASSWORD)
+    assert (config.host, config.port, config.password) == (DEFAULT_HOST, DEFAULT_PORT, DEFAULT_PASSWORD)
     assert (config.soft_timeout, config.hard_timeout, config.has_timeouts) == (2.0, 10.0, True)
     assert config.properties_file is None
 
 
-LIMITS = {
-    "packetBytesBefore": 8 * 1024,
-    "packetBytesPlayer": 16 * 1024,
-    "packetBytes": 64 * 1024,
-    "packetDepth": 32,
-    "packetAttributes": 64,
-    "packetChildren": 4096,
-    "packetChildrenPlayer": 64,
-    "connectionShare": 0.1,
-    "strangersShare": 0.25,
-    "firstPacketTimeout": 30,
-    "packetTimeout": 10,
-    "outboxBytes": 4 * 1024 * 1024,
-    "outboxTimeout": 10,
-    "deliveryTimeout": 1,
-    "closeTimeout": 5,
-    "connections": 4096,
-    "connectionsPerAddress": 256,
-    "passwordAttempts": 5,
-    "passwordWindow": 60,
-    "passwordDelay": 30,
-    "roomsWaiting": 1024,
-    "seatsPerConnection": 3,
-    "reservationTimeout": 600,
-    "observersPerRoom": 64,
-}
-
-
-def test_every_limit_is_a_setting_with_its_documented_default() -> None:
-    assert {each.name: each.default for each in SETTINGS if each.group == "Limits"} == LIMITS
-
-
-def test_the_strongest_place_wins(tmp_path: Path) -> None:
+def test_the_source_of_the_highest_precedence_wins(tmp_path: Path) -> None:
     properties = "port = 1\nsoftTimeout = 100\npaused: true\nseed 5\n"
     environ = {"SPIELLEITER_PORT": "2", "SPIELLEITER_SOFT_TIMEOUT": "200", "HOME": "/", "SPIELLEITER_SHARED": "/x"}
     config = _load(tmp_path, properties=properties, environ=environ, options={"port": "3", "host": None})
@@ -82,7 +50,7 @@ def test_the_strongest_place_wins(tmp_path: Path) -> None:
     assert config.properties_file == tmp_path / "server.properties"
 
 
-def test_a_named_file_is_read_instead(tmp_path: Path) -> None:
+def test_a_named_file_is_read_instead_of_the_default_one(tmp_path: Path) -> None:
     other, third = tmp_path / "other.properties", tmp_path / "third.properties"
     other.write_text("port = 7\n")
     third.write_text("port = 8\n")
@@ -91,13 +59,13 @@ def test_a_named_file_is_read_instead(tmp_path: Path) -> None:
     assert _load(tmp_path, environ=environ).port == 8
 
 
-def test_without_a_directory_the_current_one_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_file_is_looked_for_in_the_current_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "server.properties").write_text("port = 9\n")
     monkeypatch.chdir(tmp_path)
     assert load_config({}, {}).port == 9
 
 
-def test_the_releases_own_files_are_understood(tmp_path: Path) -> None:
+def test_properties_of_the_official_releases_are_read(tmp_path: Path) -> None:
     config = _load(
         tmp_path,
         properties="password = geheim \npaused = false\nlocal = false\nplugins = ./plugins\nsaveReplay=true\n"
@@ -118,7 +86,7 @@ def test_the_option_for_plugins_is_accepted_without_effect(tmp_path: Path) -> No
     assert dataclasses.replace(config, ignored=()) == Config()
 
 
-def test_editions_of_several_places_are_joined(tmp_path: Path) -> None:
+def test_editions_of_several_sources_are_merged(tmp_path: Path) -> None:
     config = _load(
         tmp_path,
         properties="edition.one = a\nedition.two = b \n",
@@ -145,20 +113,17 @@ def test_editions_of_several_places_are_joined(tmp_path: Path) -> None:
             "",
             {},
             {"editions": ("one=a,two=c", "one=b")},
-            "--edition: one is to be played in a already, expected one edition for each gameType",
+            "--edition: one is already played in a, expected one edition for each gameType",
         ),
         (
             "edition.one = a\nedition.one = b\n",
             {},
             {"editions": ("one=c",)},
-            (
-                "server.properties:2: edition.one: one is to be played in a already, "
-                "expected one edition for each gameType"
-            ),
+            ("server.properties:2: edition.one: one is already played in a, expected one edition for each gameType"),
         ),
     ],
 )
-def test_one_place_chooses_one_edition_for_each_game(
+def test_one_source_chooses_only_one_edition_of_a_game(
     properties: str, environ: Mapping[str, str], options: Options, line: str, tmp_path: Path
 ) -> None:
     with pytest.raises(ConfigError) as refused:
@@ -172,7 +137,7 @@ def test_an_empty_variable_names_no_file(tmp_path: Path) -> None:
     assert _load(tmp_path, properties="port = 7", environ=environ).port == 7
 
 
-def test_game_options_are_those_that_are_set(tmp_path: Path) -> None:
+def test_game_options_are_the_ones_that_are_set(tmp_path: Path) -> None:
     assert Config().game_options == {}
     config = _load(tmp_path, options={"game_end": "noMovesLeft", "start_piece": "PENTO_V"})
     assert config.game_options == {"gameEnd": "noMovesLeft", "startPiece": "PENTO_V"}
@@ -192,7 +157,7 @@ def test_game_options_are_those_that_are_set(tmp_path: Path) -> None:
         ("host = 192.0.2.1\nlocal = false", {}, {}, "192.0.2.1"),
     ],
 )
-def test_host_and_local_are_one_question(
+def test_host_and_local_set_the_same_value(
     tmp_path: Path, properties: str, environ: Mapping[str, str], options: Options, host: str
 ) -> None:
     assert _load(tmp_path, properties=properties, environ=environ, options=options).host == host
@@ -210,7 +175,7 @@ def test_host_and_local_are_one_question(
         ("example.org", False),
     ],
 )
-def test_loopback_is_known_by_its_address(host: str, expected: bool) -> None:
+def test_loopback_addresses_are_recognized(host: str, expected: bool) -> None:
     assert is_loopback(host) is expected
 
 
@@ -236,7 +201,7 @@ def test_loopback_is_known_by_its_address(host: str, expected: bool) -> None:
         ("a = \\u00zz", "1: '\\\\u00zz' is not an escape, expected \\u and four digits"),
     ],
 )
-def test_a_mistake_in_the_file_is_named_with_its_line(tmp_path: Path, properties: str, line: str) -> None:
+def test_a_mistake_in_the_file_is_reported_with_its_line(tmp_path: Path, properties: str, line: str) -> None:
     with pytest.raises(ConfigError) as refused:
         _load(tmp_path, properties=properties)
     assert str(refused.value) == f"{tmp_path / 'server.properties'}:{line}"
@@ -281,7 +246,7 @@ def test_a_mistake_in_the_file_is_named_with_its_line(tmp_path: Path, properties
         ),
     ],
 )
-def test_a_mistake_elsewhere_is_named_with_its_place(
+def test_a_mistake_elsewhere_is_reported_with_its_source(
     tmp_path: Path, environ: Mapping[str, str], options: Options, line: str
 ) -> None:
     with pytest.raises(ConfigError) as refused:
@@ -294,17 +259,17 @@ def test_a_mistake_elsewhere_is_named_with_its_place(
     ("options", "limits"),
     [
         ({"soft_timeout": "20000", "hard_timeout": "20000"}, (20.0, 20.0)),
-        ({"soft_timeout": "20000", "has_timeouts": "false"}, (20.0, 10.0)),  # nobody is held to either
+        ({"soft_timeout": "20000", "has_timeouts": "false"}, (20.0, 10.0)),  # neither limit applies
     ],
 )
-def test_limits_may_be_equal_and_do_not_matter_where_they_are_off(
+def test_limits_may_be_equal_and_are_not_compared_where_they_are_off(
     tmp_path: Path, options: Options, limits: tuple[float, float]
 ) -> None:
     config = _load(tmp_path, options=options)
     assert (config.soft_timeout, config.hard_timeout) == limits
 
 
-def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_reported_with_its_name(tmp_path: Path) -> None:
     missing = tmp_path / "missing.properties"
     with pytest.raises(ConfigError) as refused:
         _load(tmp_path, options={"config": str(missing)})
@@ -316,7 +281,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     )
 
 
-def test_a_file_may_begin_with_a_byte_order_mark_and_hold_any_letters(tmp_path: Path) -> None:
+def test_a_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
     assert _load(tmp_path, properties="\ufeffpassword = Schlüssel\\u00fc").password == "Schlüsselü"
 
 
@@ -324,7 +289,7 @@ def test_the_password_is_never_shown() -> None:
     assert "geheim" not in repr(Config(password="geheim"))
 
 
-def test_names_are_unique_in_every_place() -> None:
+def test_names_are_unique_in_every_source() -> None:
     for names in (
         [each.variable for each in SETTINGS],
         [name for each in SETTINGS for name in (each.name, *each.other_names)],

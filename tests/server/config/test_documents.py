@@ -1,4 +1,4 @@
-"""The documents that are made from the settings are complete, and what they show can be used."""
+"""The generated documents list every setting, and their values can be read back."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from pathlib import Path
 
 from spielleiter.server.config.config import SETTINGS, Config, load_config
 from spielleiter.server.config.documents import render_properties, render_table
-
-ROOT = Path(__file__).parents[3]
+from tests.documents import ROOT
 
 
 def with_properties(directory: Path, text: str) -> Path:
@@ -16,18 +15,18 @@ def with_properties(directory: Path, text: str) -> Path:
     return directory
 
 
-def test_the_shipped_file_is_made_from_the_settings_and_changes_nothing(tmp_path: Path) -> None:
-    shipped = (ROOT / "server.properties").read_text(encoding="utf-8")
-    assert shipped == render_properties()
-    config = load_config({}, {}, with_properties(tmp_path, shipped))
+def test_the_default_file_is_generated_and_changes_no_default(tmp_path: Path) -> None:
+    written = (ROOT / "server.properties").read_text(encoding="utf-8")
+    assert written == render_properties()
+    config = load_config({}, {}, with_properties(tmp_path, written))
     assert dataclasses.replace(config, properties_file=None) == Config()
 
 
-def test_every_line_of_the_shipped_file_can_be_used(tmp_path: Path) -> None:
+def test_every_commented_line_of_the_default_file_is_valid(tmp_path: Path) -> None:
     lines = [line[1:] for line in render_properties().splitlines() if line.startswith("#") and line[1:2].isalpha()]
     assert len(lines) == len(SETTINGS)
-    usable = "\n".join(line for line in lines if "<gameType>" not in line)
-    config = load_config({}, {}, with_properties(tmp_path, usable))
+    uncommented = "\n".join(line for line in lines if "<gameType>" not in line)
+    config = load_config({}, {}, with_properties(tmp_path, uncommented))
     assert dataclasses.replace(config, properties_file=None) == Config()
 
 

@@ -1,3 +1,5 @@
+"""Settings parse their texts, show their values, and explain what they refuse."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -57,7 +59,7 @@ from spielleiter.server.config.setting import (
         (address(), "[::1]:9100", ("::1", 9100)),
     ],
 )
-def test_a_text_is_understood(kind: Kind[Any], written: str, value: object) -> None:
+def test_a_valid_text_is_parsed(kind: Kind[Any], written: str, value: object) -> None:
     assert kind.parse(written) == value
 
 
@@ -101,13 +103,13 @@ def test_a_text_is_understood(kind: Kind[Any], written: str, value: object) -> N
         (optional(whole_number(0)), "x"),
     ],
 )
-def test_a_text_is_refused(kind: Kind[Any], written: str) -> None:
+def test_an_invalid_text_is_refused(kind: Kind[Any], written: str) -> None:
     with pytest.raises(ValueError):
         kind.parse(written)
 
 
 @given(st.integers(1, 10**9))
-def test_what_is_shown_is_read_back(number: int) -> None:
+def test_a_shown_value_is_parsed_to_the_same_value(number: int) -> None:
     cases: tuple[tuple[Kind[Any], object], ...] = (
         (whole_number(1), number),
         (milliseconds(), number / 1000),
@@ -123,7 +125,7 @@ def _setting(kind: Kind[Any], *, is_secret: bool = False) -> Setting:
     return Setting("soft_timeout", "softTimeout", kind, 2.0, "Games", "How long.", "-s", is_secret=is_secret)
 
 
-def test_names_are_made_from_the_property() -> None:
+def test_the_names_in_every_source_are_derived_from_the_property() -> None:
     known = Setting(
         "turn", "startFromTurn", whole_number(0), 0, "Games", "Which.", "-t", other_options=("--startFromTurn",)
     )
@@ -133,7 +135,7 @@ def test_names_are_made_from_the_property() -> None:
     assert known.default_text == "0"
 
 
-def test_blanks_around_a_value_do_not_matter_unless_they_are_part_of_it() -> None:
+def test_spaces_around_a_value_are_ignored_unless_they_are_part_of_it() -> None:
     assert _setting(milliseconds()).read(" 20 ", "here") == 0.02
     assert _setting(text(keeps_spaces=True)).read(" secret ", "here") == " secret "
     assert _setting(optional(text(keeps_spaces=True))).read(" ", "here") == " "
@@ -171,7 +173,7 @@ def test_blanks_around_a_value_do_not_matter_unless_they_are_part_of_it() -> Non
         (path(), "\n", "x:3: n: '' cannot be used, expected a path"),
     ],
 )
-def test_a_refusal_names_place_value_and_what_is_allowed(kind: Kind[Any], written: str, line: str | None) -> None:
+def test_a_refusal_names_source_value_and_what_is_allowed(kind: Kind[Any], written: str, line: str | None) -> None:
     if line is None:
         assert _setting(kind).read(written, "x:3: n") is None
         return
@@ -180,18 +182,18 @@ def test_a_refusal_names_place_value_and_what_is_allowed(kind: Kind[Any], writte
     assert str(refused.value) == line
 
 
-def test_a_secret_is_not_repeated_in_a_refusal() -> None:
+def test_a_refusal_does_not_show_a_secret() -> None:
     with pytest.raises(ValueError) as refused:
         _setting(choice("a", "b"), is_secret=True).read("hush", "P")
     assert str(refused.value) == "P: cannot be used, expected a or b"
 
 
-def test_a_suggestion_is_the_nearest_known_word_or_nothing() -> None:
+def test_a_suggestion_is_the_most_similar_known_word_or_empty() -> None:
     assert suggestion("Softtimout", ("softTimeout", "hardTimeout")) == " (did you mean 'softTimeout'?)"
     assert suggestion("xyz", ("softTimeout", "hardTimeout")) == ""
 
 
-def test_a_dataclass_tells_its_settings_in_order() -> None:
+def test_the_settings_of_a_dataclass_are_found_in_order() -> None:
     @dataclass(frozen=True)
     class Two:
         round_limit: int = setting(25, whole_number(1), "A", "Help.")

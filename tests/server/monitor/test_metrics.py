@@ -10,7 +10,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from spielleiter.protocol.messages import Cause, Result
 from spielleiter.server import events
 from spielleiter.server.errors import Fault
-from spielleiter.server.monitor.metrics import LAG_INTERVAL, REFUSED, Metrics
+from spielleiter.server.monitor.metrics import LAG_INTERVAL, Metrics
 from spielleiter.server.monitor.status import Snapshot
 from spielleiter.server.runtime.garbage import PauseMeter
 from spielleiter.server.think_stats import ThinkStats
@@ -120,10 +120,6 @@ def test_refusals_are_told_by_what_was_refused_and_why() -> None:
         f"{name} password_guessing password": 1,
         f"{name} reservation_timeout reservation": 1,
     }
-
-
-def test_whatever_is_counted_as_a_refusal_has_a_label() -> None:
-    assert set(REFUSED) == set(events.REFUSALS)
 
 
 def test_the_registry_is_the_servers_own() -> None:

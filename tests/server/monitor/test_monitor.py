@@ -6,7 +6,6 @@ import io
 import socket
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import trio
@@ -18,11 +17,10 @@ from spielleiter.server.errors import StartError
 from spielleiter.server.monitor.monitor import Monitor
 from spielleiter.server.monitor.status import Snapshot
 from spielleiter.server.runtime.garbage import PauseMeter
+from tests.documents import ROOT
 from tests.patience import PATIENCE
 from tests.server.harness import GAME_TYPE
 from tests.server.serving import Serving, read_all, serving
-
-ROOT = Path(__file__).parents[3]
 
 
 async def get(harness: Serving, path: str) -> tuple[int, str]:

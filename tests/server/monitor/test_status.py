@@ -44,8 +44,7 @@ class Desk:
         self.lines: list[Line] = []
         self.stream = events.EventStream()
         self._looks = 0
-        self.board = StatusBoard(self.harness.lobby.rooms, self.lines, self.stream.refusals, self._now)
-        self.stream.subscribe(self.board.note)
+        self.board = StatusBoard(self.harness.lobby.rooms, self.lines, self.stream, self._now)
 
     def _now(self) -> datetime:
         self._looks += 1

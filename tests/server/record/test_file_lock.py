@@ -14,8 +14,7 @@ import pytest
 
 from spielleiter.server.record import file_lock
 from spielleiter.server.record.file_lock import LOCK_NAME, FolderLock, LockedError, is_at, lock_file
-
-ROOT = Path(__file__).parents[3]
+from tests.documents import ROOT
 
 
 def test_a_folder_is_locked_until_it_is_given_free(tmp_path: Path) -> None:
