@@ -27,12 +27,12 @@ from spielleiter.protocol.messages import (
     UnreadableData,
 )
 from spielleiter.protocol.plain_form import PlainForm
-from spielleiter.protocol.reading import Element, Reading, UnreadableError, allowed, quote
+from spielleiter.protocol.reading import Element, UnreadableError, allowed, quote
 from spielleiter.protocol.texts import Texts
 from spielleiter.protocol.writer import Body, element
 
-Reader: TypeAlias = Callable[[Element, Reading], Message]
-DataReader: TypeAlias = Callable[[Element, Reading], RoomData]
+Reader: TypeAlias = Callable[[Element, "Reading"], Message]
+DataReader: TypeAlias = Callable[[Element, "Reading"], RoomData]
 Writer: TypeAlias = Callable[[Any, "Dialect", str], Body]
 """Message (of the type it stands for in the table), dialect, indent of children → body."""
 
@@ -225,3 +225,40 @@ class Dialect:
         if writer is None:
             raise LocalProtocolError(f"{self.name} has no way to write {type(message).__name__}")
         return writer(message, self, indent)
+
+
+class Reading:
+    """The reading of one packet: its dialect, and where to note what was skipped."""
+
+    __slots__ = ("_note", "dialect")
+
+    def __init__(self, dialect: Dialect, note: Callable[[str], None]) -> None:
+        self.dialect = dialect
+        self._note = note
+
+    def in_dialect(self, dialect: Dialect) -> Reading:
+        """The reading of the same packet in another dialect."""
+        return Reading(dialect, self._note)
+
+    def skip(self, child: Element, parent: Element) -> None:
+        """Pass over a child that means nothing here. Raises UnreadableError in a strict dialect."""
+        text = f"<{quote(child.tag)}> in <{quote(parent.tag)}>"
+        if self.dialect.is_strict:
+            raise UnreadableError(f"unbekanntes Element {text}")
+        self._note(text)
+
+    def skip_children(self, element: Element) -> None:
+        """Pass over all children of an element that should have none."""
+        for child in element:
+            self.skip(child, element)
+
+    def children(self, element: Element, *tags: str) -> dict[str, Element]:
+        """The first child of each of these names; all others are skipped."""
+        found: dict[str, Element] = {}
+        for child in element:
+            tag = child.tag
+            if tag in tags and tag not in found:
+                found[tag] = child
+            else:
+                self.skip(child, element)
+        return found

@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar, overload
+from typing import Final, Protocol, TypeVar, overload
 
 from spielleiter.protocol.messages import Message
-
-if TYPE_CHECKING:
-    from spielleiter.protocol.dialect import Dialect
 
 _E = TypeVar("_E", bound=enum.Enum)
 
@@ -55,43 +52,6 @@ class UnreadableError(Exception):
         super().__init__(problem)
         self.problem = problem
         self.original = original
-
-
-class Reading:
-    """The reading of one packet: its dialect, and where to note what was skipped."""
-
-    __slots__ = ("_note", "dialect")
-
-    def __init__(self, dialect: Dialect, note: Callable[[str], None]) -> None:
-        self.dialect = dialect
-        self._note = note
-
-    def in_dialect(self, dialect: Dialect) -> Reading:
-        """The reading of the same packet in another dialect."""
-        return Reading(dialect, self._note)
-
-    def skip(self, child: Element, parent: Element) -> None:
-        """Pass over a child that means nothing here. Raises UnreadableError in a strict dialect."""
-        text = f"<{quote(child.tag)}> in <{quote(parent.tag)}>"
-        if self.dialect.is_strict:
-            raise UnreadableError(f"unbekanntes Element {text}")
-        self._note(text)
-
-    def skip_children(self, element: Element) -> None:
-        """Pass over all children of an element that should have none."""
-        for child in element:
-            self.skip(child, element)
-
-    def children(self, element: Element, *tags: str) -> dict[str, Element]:
-        """The first child of each of these names; all others are skipped."""
-        found: dict[str, Element] = {}
-        for child in element:
-            tag = child.tag
-            if tag in tags and tag not in found:
-                found[tag] = child
-            else:
-                self.skip(child, element)
-        return found
 
 
 def quote(text: str) -> str:

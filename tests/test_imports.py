@@ -65,6 +65,7 @@ def cycle_in(graph: Graph) -> list[str]:
     return []
 
 
+@pytest.mark.slow
 def test_there_is_no_import_cycle() -> None:
     graph = import_graph(SOURCE)
     assert "spielleiter.server.core.lobby" in graph["spielleiter.server.core.dispatch"], "the graph is complete"

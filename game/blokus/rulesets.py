@@ -11,29 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from spielleiter.game.api import GameError, GameOptionError, State
-from spielleiter.game.blokus.bitboard import BORDER, CORNERS, Bitboard
+from spielleiter.game.blokus.bitboard import BORDER, CORNERS
 from spielleiter.game.blokus.move import BlokusMistake
 from spielleiter.game.blokus.polyomino import PENTOMINOES, Shape
+from spielleiter.game.blokus.ruleset import Ruleset
 from spielleiter.game.blokus.state import BlokusState
 
 _T = TypeVar("_T")
-
-
-@dataclass(frozen=True, slots=True)
-class Ruleset:
-    """One edition's rules, as far as editions differ."""
-
-    name: str
-    start_shapes: tuple[Shape, ...]
-    """The pieces one of which is drawn to be everybody's first."""
-    first_piece_mask: Bitboard
-    """A colour's first piece covers at least one of these cells,"""
-    first_piece_mistake: BlokusMistake
-    """or this is what it did wrong."""
-    round_limit: int
-    """Rounds of four turns after which the game is over."""
-    ends_with_finished_color: bool
-    """Over at the end of the round in which a colour has placed its last piece; else the others play on."""
 
 
 RULES_2021: Final = Ruleset(

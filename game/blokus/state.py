@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from spielleiter.game.api import IllegalMoveError, Move, Outcome, Seat
 from spielleiter.game.blokus.bitboard import EMPTY, SIZE, STRIDE, Bitboard, bit, scan
 from spielleiter.game.blokus.move import BlokusMistake, SetMove, SkipMove
 from spielleiter.game.blokus.movegen import attach_cells, find_fault, free_cells, generate_placements, has_placement
 from spielleiter.game.blokus.polyomino import ALL_SHAPES_MASK, SIZES, Color, Shape, orientation
-
-if TYPE_CHECKING:
-    from spielleiter.game.blokus.rulesets import Ruleset
+from spielleiter.game.blokus.ruleset import Ruleset
 
 SEAT_OF_COLOR: Final[tuple[Seat, Seat, Seat, Seat]] = (0, 1, 0, 1)
 """Seat 0 owns BLUE and RED, seat 1 YELLOW and GREEN."""

@@ -10,14 +10,13 @@ from typing import Final
 from spielleiter.game.blokus.bitboard import SIZE, bit
 from spielleiter.game.blokus.move import SetMove, SkipMove
 from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
-from spielleiter.game.blokus.rulesets import Ruleset
+from spielleiter.game.blokus.ruleset import Ruleset
 from spielleiter.game.blokus.state import BlokusState
-from spielleiter.protocol.dialect import DataReader, Dialect, Writer
+from spielleiter.protocol.dialect import DataReader, Dialect, Reading, Writer
 from spielleiter.protocol.errors import LocalProtocolError
 from spielleiter.protocol.messages import Memento, MoveData, UnreadableData
 from spielleiter.protocol.reading import (
     Element,
-    Reading,
     UnreadableError,
     allowed,
     is_true,

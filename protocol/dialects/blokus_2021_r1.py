@@ -13,11 +13,11 @@ from typing import Final
 from spielleiter.game.blokus.polyomino import Color
 from spielleiter.game.blokus.rulesets import RULES_2021
 from spielleiter.game.blokus.state import BlokusState
-from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.dialect import Dialect, Reading
 from spielleiter.protocol.dialects import blokus, blokus_position
 from spielleiter.protocol.dialects.blokus_2021_r2 import BLOKUS_2021_R2, MAP_CLASS, SET_CLASS
 from spielleiter.protocol.messages import Memento
-from spielleiter.protocol.reading import Element, Reading, UnreadableError, read_enum_text, read_integer
+from spielleiter.protocol.reading import Element, UnreadableError, read_enum_text, read_integer
 from spielleiter.protocol.writer import leaf
 
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from spielleiter.protocol.dialect import Reading
 from spielleiter.protocol.messages import Aggregation, Fragment
-from spielleiter.protocol.reading import Element, Reading, UnreadableError, allowed, is_true, read_enum_text, read_text
+from spielleiter.protocol.reading import Element, UnreadableError, allowed, is_true, read_enum_text, read_text
 from spielleiter.protocol.writer import attribute, boolean, element, leaf
 
 AGGREGATIONS: Final = {aggregation.value: aggregation for aggregation in Aggregation}

@@ -24,12 +24,11 @@ from spielleiter.game.hase_und_igel.action import (
 from spielleiter.game.hase_und_igel.board import Board, FieldType
 from spielleiter.game.hase_und_igel.player import Player, PlayerColor
 from spielleiter.game.hase_und_igel.state import HaseUndIgelState
-from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.dialect import Dialect, Reading
 from spielleiter.protocol.errors import LocalProtocolError
 from spielleiter.protocol.messages import Memento, MoveData
 from spielleiter.protocol.reading import (
     Element,
-    Reading,
     UnreadableError,
     allowed,
     quote,

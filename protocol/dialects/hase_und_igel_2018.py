@@ -11,7 +11,7 @@ from typing import Final
 from spielleiter.game.api import State
 from spielleiter.game.hase_und_igel.player import Player, PlayerColor
 from spielleiter.game.hase_und_igel.state import HaseUndIgelState
-from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.dialect import Dialect, Reading
 from spielleiter.protocol.dialects import hase_und_igel, lobby, player_score, room
 from spielleiter.protocol.dialects.fragment import fragment
 from spielleiter.protocol.dialects.hase_und_igel_texts import TEXTS
@@ -34,7 +34,7 @@ from spielleiter.protocol.messages import (
     Score,
     TimeoutRequest,
 )
-from spielleiter.protocol.reading import Element, Reading, read_boolean, read_integer
+from spielleiter.protocol.reading import Element, read_boolean, read_integer
 from spielleiter.protocol.writer import Body, attribute, boolean, element, leaf
 
 # -- requests ---------------------------------------------------------------------------------------------------------

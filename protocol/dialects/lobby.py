@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from spielleiter.protocol.dialect import Dialect, Reader, Writer
+from spielleiter.protocol.dialect import Dialect, Reader, Reading, Writer
 from spielleiter.protocol.dialects.player_score import read_player_score, write_player_score
 from spielleiter.protocol.messages import (
     AuthenticateRequest,
@@ -41,15 +41,7 @@ from spielleiter.protocol.messages import (
     UnknownPacket,
     UnreadableData,
 )
-from spielleiter.protocol.reading import (
-    Element,
-    Reading,
-    UnreadableError,
-    is_true,
-    read_boolean,
-    read_integer,
-    read_text,
-)
+from spielleiter.protocol.reading import Element, UnreadableError, is_true, read_boolean, read_integer, read_text
 from spielleiter.protocol.writer import Body, attribute, boolean, element, escape_text, leaf, typed_element
 
 # -- one attribute, no children ---------------------------------------------------------------------------------------

@@ -5,10 +5,10 @@ Law: what is written is read back the same. Source: release 21.4.0.
 
 from __future__ import annotations
 
-from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.dialect import Dialect, Reading
 from spielleiter.protocol.dialects.fragment import fragment, read_fragment
 from spielleiter.protocol.messages import PlayerScore
-from spielleiter.protocol.reading import Element, Reading, UnreadableError, read_decimal_text, read_integer
+from spielleiter.protocol.reading import Element, UnreadableError, read_decimal_text, read_integer
 from spielleiter.protocol.writer import Body, attribute, element, leaf
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from spielleiter.protocol.dialect import DataReader, Dialect, Writer
+from spielleiter.protocol.dialect import DataReader, Dialect, Reading, Writer
 from spielleiter.protocol.dialects.fragment import fragment, read_fragment
 from spielleiter.protocol.messages import (
     Cause,
@@ -25,7 +25,6 @@ from spielleiter.protocol.messages import (
 )
 from spielleiter.protocol.reading import (
     Element,
-    Reading,
     UnreadableError,
     allowed,
     quote,

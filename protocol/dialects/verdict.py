@@ -12,11 +12,11 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from spielleiter.game.api import Seat
-from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.dialect import Dialect, Reading
 from spielleiter.protocol.dialects.fragment import fragment
 from spielleiter.protocol.dialects.room import read_definition, seat_named
 from spielleiter.protocol.messages import Cause, Result, Score
-from spielleiter.protocol.reading import Element, Reading, UnreadableError, is_true, read_integer_text
+from spielleiter.protocol.reading import Element, UnreadableError, is_true, read_integer_text
 from spielleiter.protocol.writer import Body, attribute, boolean, element, leaf
 
 LEFT_START: Final = "hat das Spiel verlassen"

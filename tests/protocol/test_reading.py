@@ -9,11 +9,11 @@ from typing import cast
 import pytest
 from lxml import etree
 
+from spielleiter.protocol.dialect import Reading
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
 from spielleiter.protocol.messages import Aggregation, UnknownPacket
 from spielleiter.protocol.reading import (
     Element,
-    Reading,
     UnreadableError,
     quote,
     read_boolean,

@@ -13,7 +13,8 @@ from spielleiter.game.api import IllegalMoveError, Outcome, State
 from spielleiter.game.blokus.bitboard import BOARD, bit, scan
 from spielleiter.game.blokus.move import BlokusMistake, SetMove, SkipMove
 from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
-from spielleiter.game.blokus.rulesets import BLOKUS_2021, BLOKUS_2027, BlokusGame, Ruleset
+from spielleiter.game.blokus.ruleset import Ruleset
+from spielleiter.game.blokus.rulesets import BLOKUS_2021, BLOKUS_2027, BlokusGame
 from spielleiter.game.blokus.state import SEAT_OF_COLOR, BlokusState
 
 PLAYS_ON = BLOKUS_2021.with_options({"gameEnd": "noMovesLeft"}).rules

@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 from lxml import etree
 
+from spielleiter.protocol.dialect import Reading
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from spielleiter.protocol.dialects.fragment import fragment, read_fragment
 from spielleiter.protocol.messages import Aggregation, Fragment
-from spielleiter.protocol.reading import Reading, UnreadableError
+from spielleiter.protocol.reading import UnreadableError
 
 READING = Reading(BLOKUS_2021_R3, lambda _: None)
 
