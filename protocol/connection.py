@@ -1,8 +1,19 @@
-"""One connection's stream in both directions: bytes in, events out; messages in, bytes out.
+"""The protocol on one connection, without I/O: bytes in, events out; messages in, bytes out.
 
-Invariants: no sockets, no clock, nothing waits. What arrives is only understood when `next_event` is called, packet by
-packet, so the dialect may be replaced between two packets. Reading raises nothing but RemoteProtocolError, whatever the
-reader or the dialect raised. The caller sends the bytes that it is given, each value in one write.
+Invariants: nothing here uses a socket or a clock, or waits. Bytes are parsed only when `next_event` is called, packet
+by packet, so the dialect may be replaced between two packets. Reading raises nothing but RemoteProtocolError, whatever
+the reader or the dialect has raised. The caller sends the bytes that it is given, each value in one write.
+
+A client that joins a game, without its socket::
+
+    connection = Connection(Role.CLIENT, dialect)
+    sock.sendall(connection.send(JoinRequest()))
+    while True:
+        connection.receive_data(sock.recv(4096))
+        while (event := connection.next_event()) is not None:
+            if isinstance(event, ConnectionClosed):
+                return
+            handle(event)
 """
 
 from __future__ import annotations
@@ -11,6 +22,14 @@ import enum
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from spielleiter.protocol.connection_phase import (
+    INPUT_TRANSITIONS,
+    OUTPUT_TRANSITIONS,
+    InputPhase,
+    InputTrigger,
+    OutputPhase,
+    OutputTrigger,
+)
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
 from spielleiter.protocol.limits import BEFORE_JOIN, FROM_SERVER, Limits
@@ -18,8 +37,12 @@ from spielleiter.protocol.messages import Message
 from spielleiter.protocol.reader import PacketReader
 
 _ROOT: Final = b"<protocol>"
-_END: Final = b"\n</protocol>"
-_NOTHING: Final = b"<protocol/>"
+_CLOSING: Final = {
+    OutputPhase.IDLE: b"<protocol/>",
+    OutputPhase.OPEN: b"\n</protocol>",
+    OutputPhase.CLOSED: b"",
+}
+"""The bytes that end our stream, by the phase in which it ends."""
 _MOST_IGNORED: Final = 32
 _BUG: Final = "This packet could not be read because of a bug in the program that reads it"
 
@@ -36,39 +59,49 @@ _LIMITS: Final = {Role.SERVER: BEFORE_JOIN, Role.CLIENT: FROM_SERVER}
 
 @dataclass(frozen=True, slots=True)
 class StreamEnd:
-    """The peer's end tag has come: it will send nothing more."""
+    """The peer has sent its end tag and will send nothing more."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionClosed:
-    """The input is over, with or without an end tag."""
+    """The input is over, with or without an end tag, and everything in it has been read."""
 
 
 Event: TypeAlias = Message | StreamEnd | ConnectionClosed
 
 
 class Connection:
-    """The protocol's state on one connection.
-
-    `limits` default to those of a peer that has not joined yet (server) or to what a server may send (client).
-    """
+    """The state of the protocol on one connection."""
 
     def __init__(self, role: Role, dialect: Dialect, limits: Limits | None = None) -> None:
+        """Start a connection on which nothing has been sent or received.
+
+        `role` is our end of the connection. `dialect` reads and writes the packets. `limits` bound what the peer may
+        send; by default, a server allows what a peer may send before it has joined, and a client what a server may
+        send.
+        """
         self.role = role
         self.dialect = dialect
-        """May be replaced at any time; holds for the next packet."""
+        """May be replaced at any time; applies from the next packet on."""
         self.ignored: tuple[str, ...] = ()
-        """The unknown children met so far, each once (the first 32), for one line in a log."""
+        """Descriptions of the unknown elements found so far, each once, and no more than 32."""
         self._reader = PacketReader(limits or _LIMITS[role])
-        self._is_input_over = False
-        self._is_broken = False
-        self._is_stream_end_told = False
-        self._has_sent = False
-        self._is_closed = False
+        self._input_phase = InputPhase.READING
+        self._output_phase = OutputPhase.IDLE
+
+    @property
+    def input_phase(self) -> InputPhase:
+        """How far the peer's stream has been read."""
+        return self._input_phase
+
+    @property
+    def output_phase(self) -> OutputPhase:
+        """How far our stream has been written."""
+        return self._output_phase
 
     @property
     def limits(self) -> Limits:
-        """What the peer may send; may be replaced at any time."""
+        """The bounds of what the peer may send; may be replaced at any time."""
         return self._reader.limits
 
     @limits.setter
@@ -77,40 +110,51 @@ class Connection:
 
     @property
     def has_partial_packet(self) -> bool:
-        """The peer has begun a packet and not ended it yet; of interest once `next_event` has returned None."""
+        """Whether the peer has begun a packet and not ended it. Meaningful after `next_event` has returned None."""
         return self._reader.has_partial_packet
 
-    # -- in ---------------------------------------------------------------------------------------------------------
+    # -- input ------------------------------------------------------------------------------------------------------
 
     def receive_data(self, data: bytes) -> None:
-        """Take what has arrived; `b""` means that nothing more will. Understanding it is left to `next_event`."""
+        """Take bytes that have arrived; `next_event` parses them.
+
+        `b""` means that nothing more will arrive. Bytes after that, after the end tag or after an error are ignored.
+        Never raises.
+        """
         if not data:
-            self._is_input_over = True
-        elif not (self._is_broken or self._reader.is_ended):
+            self._advance_input(InputTrigger.END_OF_INPUT)
+        elif self._input_phase is InputPhase.READING:
             self._reader.receive(data)
 
     def next_event(self) -> Event | None:
-        """What the peer said next. None: call again after more data.
+        """Return the peer's next message, or the end of its stream; None: call again after more data.
 
-        After the end of input, ConnectionClosed, however often it is called. Raises RemoteProtocolError; after that
-        nothing more is understood of this peer. If reading fails by a bug of this program, the refusal is BUG, the
-        cause what was raised, and `data` what could not be read.
+        After the end of input, it returns ConnectionClosed, however often it is called. Raises RemoteProtocolError for
+        input that cannot be understood; nothing more is read from this peer after that. If reading fails because of a
+        bug of this program, the refusal is BUG, the cause is the original exception, and `data` holds the bytes that
+        could not be read.
         """
-        if not self._is_broken:
+        phase = self._input_phase
+        if phase is InputPhase.READING or phase is InputPhase.DRAINING:
             try:
                 message = self._next_message()
-                if message is not None:
-                    return message
             except RemoteProtocolError:
-                self._is_broken = True
+                self._advance_input(InputTrigger.ERROR)
                 raise
             except Exception as error:
-                self._is_broken = True
+                self._advance_input(InputTrigger.ERROR)
                 raise RemoteProtocolError(Refusal.BUG, _BUG, data=self._reader.remembered) from error
-            if self._reader.is_ended and not self._is_stream_end_told:
-                self._is_stream_end_told = True
+            if message is not None:
+                return message
+            if self._reader.is_ended:
+                self._advance_input(InputTrigger.END_TAG)
                 return StreamEnd()
-        return ConnectionClosed() if self._is_input_over else None
+            if phase is InputPhase.DRAINING:
+                self._advance_input(InputTrigger.EXHAUSTED)
+        return ConnectionClosed() if self._input_phase is InputPhase.CLOSED else None
+
+    def _advance_input(self, trigger: InputTrigger) -> None:
+        self._input_phase = INPUT_TRANSITIONS.get((self._input_phase, trigger), self._input_phase)
 
     def _next_message(self) -> Message | None:
         reader = self._reader
@@ -130,24 +174,33 @@ class Connection:
         if text not in self.ignored and len(self.ignored) < _MOST_IGNORED:
             self.ignored += (text,)
 
-    # -- out --------------------------------------------------------------------------------------------------------
+    # -- output -----------------------------------------------------------------------------------------------------
 
     def send(self, message: Message) -> bytes:
-        """The bytes of one packet. Raises LocalProtocolError after `close`, or if the dialect has no such packet."""
+        """Return the bytes that send `message`.
+
+        Raises LocalProtocolError after `close`, or if the dialect has no such packet.
+        """
         return self.send_encoded(self.dialect.encode(message))
 
     def send_encoded(self, packet: bytes) -> bytes:
-        """A packet that `Dialect.encode` made, ready to be sent; the first one has the root's start tag before it."""
-        if self._is_closed:
-            raise LocalProtocolError("a packet was sent after the end of the stream")
-        if self._has_sent:
+        """Return the bytes that send a packet made by `Dialect.encode`; the root's start tag precedes the first one.
+
+        Raises LocalProtocolError after `close`.
+        """
+        phase = self._output_phase
+        if phase is OutputPhase.OPEN:
             return packet
-        self._has_sent = True
+        if phase is OutputPhase.CLOSED:
+            raise LocalProtocolError("a packet was sent after the end of the stream")
+        self._advance_output(OutputTrigger.PACKET)
         return _ROOT + packet
 
     def close(self) -> bytes:
-        """The end of our stream; nothing the second time."""
-        if self._is_closed:
-            return b""
-        self._is_closed = True
-        return _END if self._has_sent else _NOTHING
+        """Return the bytes that end our stream; none if it has ended already."""
+        phase = self._output_phase
+        self._advance_output(OutputTrigger.CLOSE)
+        return _CLOSING[phase]
+
+    def _advance_output(self, trigger: OutputTrigger) -> None:
+        self._output_phase = OUTPUT_TRANSITIONS.get((self._output_phase, trigger), self._output_phase)

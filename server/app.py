@@ -27,12 +27,12 @@ from spielleiter.server import events
 from spielleiter.server.config.config import Config, is_loopback
 from spielleiter.server.config.setting import shown_address
 from spielleiter.server.core.clock import TimeLimits
+from spielleiter.server.core.dedicated_port import DedicatedPort
 from spielleiter.server.core.lobby import Lobby
 from spielleiter.server.core.lobby_settings import NO_ADMINS, LobbySettings
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.core.random_sources import id_source, start_source
 from spielleiter.server.core.scores import ScoreSheet
-from spielleiter.server.core.seat_port import SeatPort
 from spielleiter.server.editions import choose_default, choose_editions
 from spielleiter.server.errors import StartError
 from spielleiter.server.monitor.status import StatusBoard
@@ -173,18 +173,19 @@ class Server:
         self.stream.publish(events.ServerStarted(tuple(shown_address(each) for each in addresses)))
 
     async def serve_wire(
-        self, wire: Wire, address: str, *, label: str | None = None, seat_port: SeatPort | None = None
+        self, wire: Wire, address: str, *, label: str | None = None, dedicated_port: DedicatedPort | None = None
     ) -> None:
         """Serve one connection, whatever it is made of.
 
-        `label` is its name in the log (None: the next number), `seat_port` the one seat it is for (None: everything).
+        `label` is its name in the log (None: the next number); `dedicated_port` is the port it was accepted on, if that
+        serves a single seat.
         """
         self._connection_count += 1
         label = label or f"c{self._connection_count}"
         budget = ProcessorBudget(self._fair_queue, self.config.connection_share, self._processor_time)
         with budget:
             session = Session(
-                label, address, wire, self.lobby, self.stream, self.config, self._guard, budget, seat_port
+                label, address, wire, self.lobby, self.stream, self.config, self._guard, budget, dedicated_port
             )
         self._sessions[session] = None
         if self._is_winding_up:  # accepted in the last moment

@@ -6,10 +6,18 @@ Invariants: games are let through in the order in which they came, and no more t
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from spielleiter.bench.load.driver import Game, Seat
+
+class Game(Protocol):
+    """A game whose moves go through the gate; of its seats, the gate only asks whether they are the present ones."""
+
+    @property
+    def seats(self) -> tuple[Any, ...]: ...
+
+    def answer(self, seat: Any) -> None:
+        """Send the move that is due for `seat`."""
+        ...
 
 
 class Gate:
@@ -22,10 +30,10 @@ class Gate:
     __slots__ = ("_on_the_way", "_waiting")
 
     def __init__(self) -> None:
-        self._waiting: deque[tuple[Game, Seat]] = deque()
+        self._waiting: deque[tuple[Game, Any]] = deque()
         self._on_the_way: set[Game] = set()
 
-    def arrive(self, game: Game, seat: Seat) -> None:
+    def arrive(self, game: Game, seat: Any) -> None:
         """A move of this game is due."""
         self._on_the_way.discard(game)
         self._waiting.append((game, seat))

@@ -8,12 +8,10 @@ from __future__ import annotations
 import re
 import socket
 from collections import deque
-from typing import TYPE_CHECKING, Final, Protocol
+from collections.abc import MutableMapping
+from typing import Final, Protocol
 
-from spielleiter.bench.load.plan import PASSWORD
-
-if TYPE_CHECKING:
-    from spielleiter.bench.load.driver import Driver, Game
+from spielleiter.bench.load.plan import PASSWORD, Plan
 
 RESERVATION: Final = rb"\s*<reservation>(.*?)</reservation>"
 PREPARED: Final = re.compile(rb'<prepared roomId="([^"]*)">' + RESERVATION + RESERVATION)
@@ -24,6 +22,36 @@ class Reader(Protocol):
     """Whoever is read when something has come."""
 
     def receive(self) -> None: ...
+
+
+class Driver(Protocol):
+    """What a connection needs from the driver that owns it."""
+
+    @property
+    def address(self) -> tuple[str, int]: ...
+
+    @property
+    def plan(self) -> Plan: ...
+
+    @property
+    def readers(self) -> MutableMapping[int, Reader]:
+        """The connections that are read when something has come, by file descriptor."""
+        ...
+
+    def register(self, fd: int) -> None:
+        """Have the driver notice when something has come for `fd`."""
+        ...
+
+
+class Game(Protocol):
+    """A game that waits for a room."""
+
+    @property
+    def script_number(self) -> int: ...
+
+    def sit_down(self, room: bytes, codes: tuple[bytes, bytes]) -> None:
+        """Take the seats of the room that was prepared."""
+        ...
 
 
 class Peer:

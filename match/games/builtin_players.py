@@ -26,6 +26,7 @@ from spielleiter.protocol.messages import MoveData, RoomMessage
 from spielleiter.server.app import Server
 from spielleiter.server.core.clock import Arrival
 from spielleiter.server.core.dispatch import dispatch
+from spielleiter.server.core.member import Member
 from spielleiter.server.core.peer import Peer, SentCallback
 from spielleiter.server.core.room import Room
 from spielleiter.server.errors import RequestError
@@ -190,39 +191,40 @@ class BuiltinPlayer:
         self._seat = seat
         self._thinker = thinker
         self._peer = Peer(label, self, room.edition)
-        self._peer.reads = False
+        self._peer.reads_packets = False
         self._send, self._asked = trio.open_memory_channel[float](1)
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Take the seat and play until the room is over."""
+        member = self._server.lobby.connect(self._peer)
         try:
             task_status.started()
-            self._server.lobby.redeem(self._peer, self._room, self._room.player_slots[self._seat])
+            self._server.lobby.take_reserved_slot(member, self._room, self._room.player_slots[self._seat])
             async for asked_at in self._asked:
                 thought = await self._thinker.think(self._room.state)
                 self.cpu_seconds += thought.cpu_seconds
-                self._answer(thought, asked_at)
+                self._answer(member, thought, asked_at)
                 if self.problem:
                     break
         finally:
-            self._server.lobby.drop(self._peer)
+            self._server.lobby.drop(member)
             self._thinker.close()
             self.exited.set()
             self.gone.set()
 
-    def _answer(self, thought: Thought, asked_at: float) -> None:
+    def _answer(self, member: Member, thought: Thought, asked_at: float) -> None:
         now = trio.current_time()
-        if self._room.id not in self._peer.rooms:  # over meanwhile
+        if self._room.id not in member.rooms:  # over meanwhile
             return
         if thought.move is None:
             self.problem, self.returncode = thought.problem, 1  # as a process of its own would end
-            self._server.lobby.drop(self._peer)
+            self._server.lobby.drop(member)
             return
         message = RoomMessage(self._room.id, MoveData(thought.move))
         try:
-            dispatch(self._server.lobby, self._peer, message, Arrival(min(now, asked_at + thought.seconds)), now)
+            dispatch(self._server.lobby, member, message, Arrival(min(now, asked_at + thought.seconds)), now)
         except RequestError:  # the room has told everybody
-            self._server.lobby.drop(self._peer)
+            self._server.lobby.drop(member)
 
     @property
     def seconds_spent(self) -> float:

@@ -30,10 +30,10 @@ from spielleiter.server import events
 from spielleiter.server.app import Server
 from spielleiter.server.config.config import Config
 from spielleiter.server.core.clock import TimeLimits
+from spielleiter.server.core.dedicated_port import DedicatedPort
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.core.random_sources import start_source
 from spielleiter.server.core.room import Phase, Room
-from spielleiter.server.core.seat_port import SeatPort
 from spielleiter.server.net.accepting import accept
 from spielleiter.server.net.sockets import notice_vanished
 from spielleiter.server.net.wire import SocketWire, stamp_arrivals
@@ -155,7 +155,7 @@ class MatchServer:
     async def _accept(self, server: Server, own: InternalRoom, program: int, game: int, nursery: trio.Nursery) -> None:
         """Serve whoever comes to the port of this program, as long as it keeps within its bounds."""
         listening = own.sockets[program]
-        port = SeatPort(own.room, own.seats.index(program))
+        port = DedicatedPort(own.room, own.seats.index(program))
         open_count = 0
 
         async def serve(sock: socket.socket, label: str, address: str) -> None:
@@ -163,7 +163,7 @@ class MatchServer:
             try:
                 notice_vanished(sock)
                 wire = LoggedWire(SocketWire(sock), own.traces.wire, f"program {program + 1}")
-                await server.serve_wire(wire, address, label=label, seat_port=port)
+                await server.serve_wire(wire, address, label=label, dedicated_port=port)
             finally:
                 open_count -= 1
                 del self._callers[label]

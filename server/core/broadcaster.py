@@ -1,8 +1,8 @@
-"""Who sits and stands around one room's table, and what they are told in which order.
+"""Sends a room's packets to its players and observers, in the order that the edition prescribes.
 
-Law: a packet is encoded once and everybody gets the same bytes; nothing is encoded for nobody. Positions go to
-observers before players; what ends a game goes to players before observers. Source: the section Order of the edition's
-specification, and the recordings.
+Invariants: a packet is encoded once, and every recipient gets the same bytes; nothing is encoded if nobody reads it.
+Observers get a position before the players; players get what ends a game before the observers. Source: the section
+Order of the edition's specification, and the recordings.
 """
 
 from __future__ import annotations
@@ -17,77 +17,77 @@ from spielleiter.server.core.player_slot import PlayerSlot
 
 
 class Broadcaster:
-    """The player slots of a room, in the order of seats, and its observers, in the order of coming."""
+    """Knows a room's player slots, in seat order, and its observers, in the order in which they arrived."""
 
-    __slots__ = ("_request", "_room_id", "_writer", "observers", "player_slots")
+    __slots__ = ("_encoded_request", "_room_id", "_writer", "observers", "player_slots")
 
     def __init__(self, room_id: str, dialect: Dialect, player_slots: Sequence[PlayerSlot]) -> None:
         self._room_id = room_id
         self._writer = RoomWriter(dialect, room_id)
-        self._request: bytes | None = None
+        self._encoded_request: bytes | None = None
         self.player_slots = tuple(player_slots)
         self.observers: dict[Peer, None] = {}
 
     @property
     def players(self) -> list[Peer]:
-        """Those who sit, in the order of seats."""
+        """The peers that occupy a player slot, in seat order."""
         return [player_slot.peer for player_slot in self.player_slots if player_slot.peer is not None]
 
-    def tell(self, peer: Peer, data: RoomData, on_sent: SentCallback | None = None) -> None:
-        """A word of the room for one alone."""
+    def send(self, peer: Peer, data: RoomData, on_sent: SentCallback | None = None) -> None:
+        """Send a room packet to one peer."""
         peer.send(self._writer.encode(data), on_sent)
 
-    def tell_observers(self, data: RoomData) -> None:
-        """A word of the room for the observers, if this edition has a packet for it."""
+    def send_to_observers(self, data: RoomData) -> None:
+        """Send a room packet to the observers, if this edition has a packet for it."""
         if self._writer.dialect.has_packet(type(data)):
-            self._say(self.observers, data)
+            self._send_data(self.observers, data)
 
-    def confirm_seats(self) -> None:
-        """Tell every player that it has joined, where that is told to all at once."""
-        self._tell(self.players, Joined(self._room_id))
+    def send_joined(self) -> None:
+        """Tell all players that they have joined, for editions that confirm both joins together."""
+        self._send_message(self.players, Joined(self._room_id))
 
-    def welcome(self) -> None:
+    def send_welcome(self) -> None:
         """Tell each player its seat."""
         for player_slot in self.player_slots:
             if player_slot.peer is not None:
-                self.tell(player_slot.peer, WelcomeMessage(player_slot.seat))
+                self.send(player_slot.peer, WelcomeMessage(player_slot.seat))
 
-    def show(self, position: Memento, *, to_players: bool) -> None:
-        """A position for the observers and, unless the game is paused, for the players."""
+    def send_position(self, position: Memento, *, to_players: bool) -> None:
+        """Send a position to the observers and, if `to_players`, then to the players."""
         players = self.players if to_players else []
-        self._say((*self.observers, *players), position)
+        self._send_data((*self.observers, *players), position)
 
-    def ask(self, asked: Peer, position: Memento, on_sent: SentCallback) -> None:
-        """A position for everybody, and for `asked`, who hears it last, the request for a move in the same write.
+    def request_move(self, player: Peer, position: Memento, on_sent: SentCallback) -> None:
+        """Send the position to everybody, and to `player`, who gets it last, the move request in the same write.
 
-        A write is what costs most of a move, here and where it wakes somebody up. The request's bytes are always the
-        same.
+        Writes dominate the cost of a move, both here and at the receiver, which is woken up by each. The bytes of the
+        request are always the same, so they are encoded once.
         """
-        if self._request is None:
-            self._request = self._writer.encode(MoveRequest())
-        everybody = (*self.observers, *self.players)
-        packet = self._writer.encode(position) if any(peer.reads for peer in everybody) else b""
-        for peer in everybody:
-            if peer is not asked:
+        if self._encoded_request is None:
+            self._encoded_request = self._writer.encode(MoveRequest())
+        recipients = (*self.observers, *self.players)
+        packet = self._writer.encode(position) if any(peer.reads_packets for peer in recipients) else b""
+        for peer in recipients:
+            if peer is not player:
                 peer.send(packet)
-        asked.send(packet + self._request, on_sent)
+        player.send(packet + self._encoded_request, on_sent)
 
-    def dismiss(self, result: Result | None, uninformed: Peer | None = None) -> None:
-        """The room's last words, to all but `uninformed`: the result, where there is one, and that it is over."""
-        everybody = [peer for peer in (*self.players, *self.observers) if peer is not uninformed]
+    def send_end(self, result: Result | None, excluded: Peer | None = None) -> None:
+        """Send the room's last packets to everybody except `excluded`: the result, if there is one, and `left`."""
+        recipients = [peer for peer in (*self.players, *self.observers) if peer is not excluded]
         if result is not None:
-            self._say(everybody, result)
-        self._tell(everybody, Left(self._room_id))
+            self._send_data(recipients, result)
+        self._send_message(recipients, Left(self._room_id))
 
-    def _say(self, peers: Collection[Peer], data: RoomData) -> None:
-        if any(peer.reads for peer in peers):
-            _send(peers, self._writer.encode(data))
+    def _send_data(self, peers: Collection[Peer], data: RoomData) -> None:
+        if any(peer.reads_packets for peer in peers):
+            _send_to_all(peers, self._writer.encode(data))
 
-    def _tell(self, peers: Collection[Peer], message: Message) -> None:
+    def _send_message(self, peers: Collection[Peer], message: Message) -> None:
         if peers:
-            _send(peers, self._writer.dialect.encode(message))
+            _send_to_all(peers, self._writer.dialect.encode(message))
 
 
-def _send(peers: Iterable[Peer], packet: bytes) -> None:
+def _send_to_all(peers: Iterable[Peer], packet: bytes) -> None:
     for peer in peers:
         peer.send(packet)

@@ -1,9 +1,9 @@
-"""How long a player thought, and whether that was too long.
+"""Measures how long a player thinks, and compares that with its time limits.
 
 Invariants: a clock never reads the time itself; every instant is an argument, in seconds of one monotonic clock. It
 runs from the moment a request was handed to the kernel (or should have been: `spielleiter.server.core.pending_request`)
-to the moment the answer's last byte reached this machine. The soft limit is judged when an answer is there, the hard
-limit when none came.
+to the moment the answer's last byte reached this machine. The soft limit is checked when an answer has arrived, the
+hard limit when none has.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from spielleiter.server.errors import ClockError
 
 
 class StampSource(enum.Enum):
-    """How the instant of an arrival was taken."""
+    """How the instant of an arrival was measured."""
 
     KERNEL = "kernel"  # the kernel's receive time stamp
     MONOTONIC = "monotonic"  # the monotonic clock, right after the read
 
 
 class Arrival(NamedTuple):
-    """When bytes reached this machine: `instant` in seconds, and how we know."""
+    """When bytes reached this machine: `instant` in seconds, and how it was measured."""
 
     instant: float
     source: StampSource = StampSource.MONOTONIC
@@ -41,9 +41,9 @@ UNLIMITED = TimeLimits(None, None)
 
 
 class MoveClock:
-    """Measures one player's moves, one after the other, and keeps what it measured.
+    """Measures one player's moves, one after the other, and keeps their think times.
 
-    Raises ClockError if it is stopped while it stands, or started while it runs: a bug of the caller.
+    Stopping a clock that is not running and starting one that is running are bugs of the caller: ClockError.
     """
 
     __slots__ = ("_limits", "_started", "next_limits", "think_times")
@@ -51,10 +51,10 @@ class MoveClock:
     def __init__(self, limits: TimeLimits) -> None:
         self._limits = limits
         self.next_limits = limits
-        """The limits that hold from the next start on."""
+        """The limits that apply from the next start on."""
         self._started: float | None = None
         self.think_times: list[float] = []
-        """Seconds of every answered request, in order."""
+        """The think time of every answered request in seconds, in order."""
 
     @property
     def limits(self) -> TimeLimits:
@@ -66,45 +66,45 @@ class MoveClock:
 
     @property
     def soft_deadline(self) -> float | None:
-        """The instant after which an answer is too late; None while budget or without a limit."""
+        """The instant after which an answer is too late; None if the clock is stopped or there is no limit."""
         if self._started is None or self._limits.soft_timeout is None:
             return None
         return self._started + self._limits.soft_timeout
 
     @property
     def hard_deadline(self) -> float | None:
-        """The instant at which the game ends without an answer; None while budget or without a limit."""
+        """The instant at which a missing answer ends the game; None if the clock is stopped or there is no limit."""
         if self._started is None or self._limits.hard_timeout is None:
             return None
         return self._started + self._limits.hard_timeout
 
     def start(self, now: float) -> None:
-        """The request was handed to the kernel at `now`, or counts as delivered from then on."""
+        """Start at `now`, the instant at which the request was handed to the kernel or counts as delivered."""
         if self._started is not None:
-            raise ClockError("the clock runs already")
+            raise ClockError("the clock is already running")
         self._limits = self.next_limits
         self._started = now
 
     def stop(self, at: float) -> float:
-        """The answer arrived `at`; returns the think time in seconds, never below 0."""
+        """Stop at the arrival of the answer; return and keep the think time in seconds, never below 0."""
         think_time = self.elapsed(at)
         self._started = None
         self.think_times.append(think_time)
         return think_time
 
-    def answer_at_once(self) -> float:
-        """The answer was there before the request had left this machine: a think time of 0."""
+    def record_instant_answer(self) -> float:
+        """Keep and return a think time of 0, for an answer that came before the request had left this machine."""
         self.think_times.append(0.0)
         return 0.0
 
     def abandon(self) -> None:
-        """There will be no answer any more; forget the request. Does nothing if the clock stands."""
+        """Stop without an answer and without a think time. Does nothing if the clock is stopped."""
         self._started = None
 
     def elapsed(self, at: float) -> float:
-        """Seconds from the start to `at`, never below 0."""
+        """Return the seconds from the start to `at`, never below 0."""
         if self._started is None:
-            raise ClockError("the clock does not run")
+            raise ClockError("the clock is not running")
         return max(0.0, at - self._started)
 
     def is_over_soft_limit(self, think_time: float) -> bool:

@@ -1,7 +1,7 @@
-"""Which part of the lobby answers which packet.
+"""Dispatches packets to the request handlers.
 
-Invariants: one table, one row a packet; rows marked so are for administrators only. A packet that only a server sends
-is refused by name. On a port that is for one seat only there is a table of its own: administration does not exist.
+Invariants: the tables have one entry for each packet that a client may send, by who may send it; other packets are
+refused by name. Peers of a dedicated port have a table of their own: there, administration does not exist.
 """
 
 from __future__ import annotations
@@ -26,14 +26,15 @@ from spielleiter.protocol.messages import (
     TestModeRequest,
     TimeoutRequest,
 )
+from spielleiter.server.core import admin_requests
 from spielleiter.server.core.clock import Arrival
+from spielleiter.server.core.dedicated_port_requests import refuse_password, take_dedicated_seat
 from spielleiter.server.core.error_packets import shortened
 from spielleiter.server.core.lobby import Lobby
-from spielleiter.server.core.peer import Peer
-from spielleiter.server.core.seat_port import refuse_password, take_own_seat
+from spielleiter.server.core.member import Member
 from spielleiter.server.errors import Fault, RequestError
 
-Handler: TypeAlias = Callable[[Lobby, Peer, Any], None]
+Handler: TypeAlias = Callable[[Lobby, Member, Any], None]
 
 FOR_ANYONE: dict[type, Handler] = {
     JoinRequest: Lobby.join,
@@ -42,39 +43,42 @@ FOR_ANYONE: dict[type, Handler] = {
     AuthenticateRequest: Lobby.authenticate,
 }
 
-AT_SEAT_PORT: dict[type, Handler] = {
-    JoinRequest: take_own_seat,
-    JoinRoomRequest: take_own_seat,
-    JoinPreparedRequest: take_own_seat,
+AT_DEDICATED_PORT: dict[type, Handler] = {
+    JoinRequest: take_dedicated_seat,
+    JoinRoomRequest: take_dedicated_seat,
+    JoinPreparedRequest: take_dedicated_seat,
     AuthenticateRequest: refuse_password,
 }
 
 FOR_ADMINS: dict[type, Handler] = {
-    PrepareRequest: Lobby.prepare,
-    ObserveRequest: Lobby.observe,
-    PauseRequest: Lobby.pause,
-    StepRequest: Lobby.step,
-    CancelRequest: Lobby.cancel,
-    TimeoutRequest: Lobby.set_timeout,
-    TestModeRequest: Lobby.set_test_mode,
-    ScoreForPlayerRequest: Lobby.score_for_player,
-    StatusRequest: Lobby.status,
+    PrepareRequest: admin_requests.prepare,
+    ObserveRequest: admin_requests.observe,
+    PauseRequest: admin_requests.pause,
+    StepRequest: admin_requests.step,
+    CancelRequest: admin_requests.cancel,
+    TimeoutRequest: admin_requests.set_timeout,
+    TestModeRequest: admin_requests.set_test_mode,
+    ScoreForPlayerRequest: admin_requests.send_score,
+    StatusRequest: admin_requests.send_status,
 }
 
 
-def dispatch(lobby: Lobby, peer: Peer, message: Message, arrival: Arrival, now: float) -> None:
-    """Have `message` answered. Raises RequestError where it cannot be granted."""
+def dispatch(lobby: Lobby, member: Member, message: Message, arrival: Arrival, now: float) -> None:
+    """Handle `message`, which arrived at `arrival`; `now` is the present instant.
+
+    Raises RequestError if the request cannot be granted.
+    """
     if isinstance(message, RoomMessage):  # nearly every packet is a move
-        lobby.room_message(peer, message, arrival, now)
+        lobby.room_message(member, message, arrival, now)
         return
     kind = type(message)
-    handler = (FOR_ANYONE if peer.seat_port is None else AT_SEAT_PORT).get(kind)
+    handler = (FOR_ANYONE if member.dedicated_port is None else AT_DEDICATED_PORT).get(kind)
     if handler is None:
         handler = FOR_ADMINS.get(kind)
-        texts = peer.edition.dialect.texts
+        texts = member.peer.edition.dialect.texts
         if handler is None:
             raise RequestError(Fault.SERVER_PACKET, texts.server_packet(shortened(message)))
-        if not peer.is_admin:
-            fault = Fault.UNAUTHENTICATED if peer.seat_port is None else Fault.FORBIDDEN_HERE
+        if not member.is_admin:
+            fault = Fault.UNAUTHENTICATED if member.dedicated_port is None else Fault.FORBIDDEN_HERE
             raise RequestError(fault, texts.unauthenticated(shortened(message)))
-    handler(lobby, peer, message)
+    handler(lobby, member, message)

@@ -1,4 +1,4 @@
-"""A seat of a room and who sits on it."""
+"""A player slot of a room: its seat, its display name, its clock and the peer that occupies it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from spielleiter.server.core.peer import Peer
 
 @dataclass(slots=True)
 class PlayerSlot:
-    """One of two. `reservation` is the code still open, None where anyone may sit down; `clock` this player's."""
+    """One of the two player slots of a room.
+
+    `reservation` is the code that has not been used yet; None: anyone may take the slot, or it is occupied. `clock`
+    measures this player's moves. `peer` is None while nobody occupies the slot.
+    """
 
     seat: Seat
     name: str

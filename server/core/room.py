@@ -1,7 +1,7 @@
-"""One game from the first seat taken to the result.
+"""A room: one game, from the first player that joins to the result.
 
-Invariants: everything is decided at once and in one place, without waiting. A move is asked for once: while a request
-is pending, neither resume nor step asks again. A room that is over sends nothing more, and none of its clocks runs.
+Invariants: every decision is made synchronously, within one call. At most one move request is pending: while it is,
+neither resuming nor stepping requests another move. A room that is over sends nothing more, and its clocks are stopped.
 Source: the sections Order, Time and Faults of the edition's specification, and the recordings.
 """
 
@@ -32,25 +32,27 @@ from spielleiter.server.core.broadcaster import Broadcaster
 from spielleiter.server.core.clock import Arrival
 from spielleiter.server.core.ending import Ending, leaders
 from spielleiter.server.core.error_packets import shortened
-from spielleiter.server.core.host import RoomHost
 from spielleiter.server.core.peer import Peer
-from spielleiter.server.core.pending_request import PendingMove
+from spielleiter.server.core.pending_request import PendingRequest
 from spielleiter.server.core.player_slot import PlayerSlot
 from spielleiter.server.core.policy import Edition, TimeoutWinner
+from spielleiter.server.core.room_host import RoomHost
 from spielleiter.server.errors import Fault, RequestError
 from spielleiter.server.think_stats import ThinkStats
 
 
 class Phase(enum.Enum):
-    OPEN = "open"
+    """How far a game has come. A room starts as OPEN, and OVER is final."""
+
+    OPEN = "open"  # a player is missing
     RUNNING = "running"
     OVER = "over"
 
 
 class Room:
-    """A game, its two player slots and its observers.
+    """A game with its two player slots and its observers.
 
-    Methods raise RequestError for what is the sender's fault; by then everybody else has been told.
+    Methods raise RequestError for faults of the sender. By then, everybody else has been sent what concerns them.
     """
 
     def __init__(
@@ -76,11 +78,11 @@ class Room:
         self.ply = 0
         self._texts = edition.dialect.texts
         self.record: list[RoomData] = []
-        """What a replay holds: every position once, errors, the result."""
+        """The contents of the replay: every position once, errors, and the result."""
         self._host = host
-        self._pending: PendingMove | None = None
+        self._pending: PendingRequest | None = None
 
-    # -- who is here ------------------------------------------------------------------------------------------------
+    # -- players and observers --------------------------------------------------------------------------------------
 
     @property
     def names(self) -> tuple[str, str]:
@@ -91,13 +93,14 @@ class Room:
         return sum(player_slot.peer is not None for player_slot in self.player_slots)
 
     def slot_of(self, peer: Peer) -> PlayerSlot | None:
+        """Return the slot that `peer` occupies, if any."""
         for player_slot in self.player_slots:
             if player_slot.peer is peer:
                 return player_slot
         return None
 
     def free_slot(self) -> PlayerSlot | None:
-        """A player slot that anyone may take; only while the room is open."""
+        """Return a slot that anyone may take; there is none unless the room is open."""
         if self.phase is not Phase.OPEN:
             return None
         return next(
@@ -109,42 +112,44 @@ class Room:
             None,
         )
 
-    def seat(self, peer: Peer, player_slot: PlayerSlot) -> None:
-        """`peer` sits down; the game begins when that was the last free player slot."""
+    def add_player(self, peer: Peer, player_slot: PlayerSlot) -> None:
+        """Let `peer` occupy `player_slot`; the game starts when no slot is free any more."""
         player_slot.peer = peer
         player_slot.reservation = None
-        peer.rooms[self.id] = self
         self._publish(events.PlayerJoined(self.id, peer.label, player_slot.seat, player_slot.name))
         is_complete = self.player_count == len(self.player_slots)
         if not (self.is_prepared and self.edition.policy.joins_reserved_together):
             peer.send(self.edition.dialect.encode(Joined(self.id)))
         elif is_complete:
-            self._broadcaster.confirm_seats()
+            self._broadcaster.send_joined()
         if is_complete:
-            self._begin()
+            self._start()
 
-    def observe(self, peer: Peer) -> None:
-        """`peer` watches from now on; asking twice changes nothing."""
+    def add_observer(self, peer: Peer) -> None:
+        """Let `peer` observe from now on; repeating this has no effect but a second confirmation."""
         is_new = peer not in self.observers
         self.observers[peer] = None
-        peer.observed[self.id] = self
         peer.send(self.edition.dialect.encode(Observed(self.id)))
         if not is_new:
             return
         self._publish(events.ObserverJoined(self.id, peer.label))
         if self.phase is Phase.RUNNING and self.edition.policy.observing_sends_state:
-            self._broadcaster.tell(peer, self._position())
+            self._broadcaster.send(peer, self._position())
 
-    # -- the course of the game -------------------------------------------------------------------------------------
+    # -- playing ----------------------------------------------------------------------------------------------------
 
-    def _begin(self) -> None:
+    def _start(self) -> None:
         self.phase = Phase.RUNNING
         self._publish(events.GameStarted(self.id, self.names, self.is_paused, self.state.turn))
-        self._broadcaster.welcome()
-        self._go_on(self._record_position())
+        self._broadcaster.send_welcome()
+        self._continue(self._record_position())
 
     def move(self, peer: Peer, message: RoomMessage, arrival: Arrival, now: float) -> None:
-        """A room packet of a player: plays it, or ends the game over it."""
+        """Handle a room packet of a player: play the move, or end the game because of it.
+
+        Raises RequestError if the sender is no player of this room, if the packet is not a move, and for moves after
+        which the edition ends the sender's stream.
+        """
         player_slot = self.slot_of(peer)
         if player_slot is None:
             raise RequestError(Fault.NOT_A_MEMBER, self._texts.not_member(self.id))
@@ -155,7 +160,7 @@ class Room:
         if pending is None or pending.seat != player_slot.seat:
             self._refuse_out_of_turn(peer, player_slot, shortened(data))
         elif self._is_too_slow(pending, player_slot, arrival, now):
-            pass  # the game is over, whatever the move
+            pass  # the game is over, whatever the move was
         elif isinstance(data, UnreadableData):
             self._refuse(
                 peer, player_slot, Fault.UNREADABLE_MOVE, self._texts.unreadable(player_slot.name, shortened(data))
@@ -180,30 +185,30 @@ class Room:
         position = self._record_position(data.hints)
         outcome = self.state.outcome()
         if outcome is not None:
-            self._broadcaster.show(position, to_players=True)
+            self._broadcaster.send_position(position, to_players=True)
             self._end(Ending.by_rules(outcome, self._texts.regular_reason(outcome)))
         else:
-            self._go_on(position)
+            self._continue(position)
 
-    def _go_on(self, position: Memento) -> None:
-        """Show where the game stands; unless it is paused, the next move is asked for."""
+    def _continue(self, position: Memento) -> None:
+        """Send the position and request the next move; a paused game shows the position to observers only."""
         if self.is_paused:
-            self._broadcaster.show(position, to_players=False)
+            self._broadcaster.send_position(position, to_players=False)
         else:
             self._request_move(position)
 
     def _request_move(self, position: Memento) -> None:
-        """Show everybody the position, and ask who is on turn."""
+        """Send everybody the position, and the move request to the side to move."""
         player_slot = self.player_slots[self.state.seat_on_turn]
-        assert player_slot.peer is not None, "whoever leaves ends the game"
-        self._pending = pending = PendingMove(self._host, player_slot, partial(self._hard_limit_passed, player_slot))
-        self._broadcaster.ask(player_slot.peer, position, pending.start_clock)
-        pending.await_delivery()
+        assert player_slot.peer is not None, "a player that leaves ends the game"
+        self._pending = pending = PendingRequest(self._host, player_slot, partial(self._hard_limit_passed, player_slot))
+        self._broadcaster.request_move(player_slot.peer, position, pending.start_clock)
+        pending.start_delivery_timeout()
 
-    # -- time -------------------------------------------------------------------------------------------------------
+    # -- time limits ------------------------------------------------------------------------------------------------
 
-    def _is_too_slow(self, pending: PendingMove, player_slot: PlayerSlot, arrival: Arrival, now: float) -> bool:
-        """Stop the clock of the pending request and judge the answer's time; ends the game if it was too slow."""
+    def _is_too_slow(self, pending: PendingRequest, player_slot: PlayerSlot, arrival: Arrival, now: float) -> bool:
+        """Stop the clock of the pending request; end the game and return True if the answer was too slow."""
         self._pending = None
         clock = player_slot.clock
         think_time = pending.stop_clock(arrival)
@@ -231,40 +236,41 @@ class Room:
         winners = (1 - player_slot.seat,) if policy.timeout_winner is TimeoutWinner.OPPONENT else leaders(self.state)
         self._end(Ending.against(player_slot.seat, cause, reason, winners))
 
-    def _forget_request(self) -> None:
+    def _cancel_request(self) -> None:
         if self._pending is not None:
-            self._pending.forget()
+            self._pending.cancel()
             self._pending = None
 
-    # -- what players do wrong --------------------------------------------------------------------------------------
+    # -- faults of players ------------------------------------------------------------------------------------------
 
     def _refuse_out_of_turn(self, peer: Peer, player_slot: PlayerSlot, data: MoveData | UnreadableData) -> None:
-        """Tell the sender; then it is sent away, or has lost, as the edition has it."""
+        """Send the error; then, depending on the edition, disconnect the sender or let it lose the game."""
         requested = None if self._pending is None else self._pending.seat
         refusal = self._texts.out_of_turn(requested, self.state.seat_on_turn, player_slot.seat, self.names, data)
         self._publish_refused(player_slot, Fault.NOT_YOUR_TURN, "not on turn")
-        self._broadcaster.tell(peer, ErrorMessage(refusal.error, refusal.shown))
+        self._broadcaster.send(peer, ErrorMessage(refusal.error, refusal.shown))
         cause = self.edition.policy.out_of_turn_cause
         if cause is not Cause.LEFT:
             self._end(Ending.against(player_slot.seat, cause, refusal.reason, (1 - player_slot.seat,)))
         else:
-            self._send_away(Fault.NOT_YOUR_TURN, refusal)
+            self._disconnect(Fault.NOT_YOUR_TURN, refusal)
 
     def _refuse(self, peer: Peer, player_slot: PlayerSlot, fault: Fault, refusal: MoveRefusal) -> None:
-        """Tell the sender and the observers what was wrong with the move, and end the game over it."""
+        """Send the sender and the observers an error about the move, and end the game because of it."""
         self._publish_refused(player_slot, fault, refusal.reason)
-        self._broadcaster.tell(peer, ErrorMessage(refusal.error, refusal.shown))
+        self._broadcaster.send(peer, ErrorMessage(refusal.error, refusal.shown))
         for_observers = ErrorMessage(refusal.observer_error, refusal.shown)
         self.record.append(for_observers)
-        self._broadcaster.tell_observers(for_observers)
+        self._broadcaster.send_to_observers(for_observers)
         ending = Ending.against(player_slot.seat, Cause.RULE_VIOLATION, refusal.reason, (1 - player_slot.seat,))
         if self.edition.policy.keeps_violators:
             self._end(ending)
             return
         self._end(ending, offender=peer)
-        self._send_away(fault, refusal)
+        self._disconnect(fault, refusal)
 
-    def _send_away(self, fault: Fault, refusal: MoveRefusal) -> NoReturn:
+    def _disconnect(self, fault: Fault, refusal: MoveRefusal) -> NoReturn:
+        """Raise the error for which the session ends the sender's stream."""
         raise RequestError(fault, refusal.packet or refusal.reason, is_answered=refusal.packet is not None)
 
     def _publish_refused(self, player_slot: PlayerSlot, fault: Fault, text: str) -> None:
@@ -272,57 +278,56 @@ class Room:
             events.MoveRefused(self.id, player_slot.seat, player_slot.name, self.ply, self.state.turn, fault, text)
         )
 
-    # -- what administrators do -------------------------------------------------------------------------------------
+    # -- commands of administrators ---------------------------------------------------------------------------------
 
     def pause(self, peer: Peer, *, is_paused: bool) -> None:
-        """Stop asking for moves, or go on; a request that is pending stays so."""
+        """Stop or resume requesting moves; a pending request is not affected."""
         if is_paused == self.is_paused:
-            self._ignore(peer, "pause", "the game is paused already" if is_paused else "the game is not paused")
+            why = "the game is paused already" if is_paused else "the game is not paused"
+            self._publish_ignored(peer, "pause", why)
             return
         self.is_paused = is_paused
         self._publish(events.PauseChanged(self.id, is_paused))
-        tells_first = self.edition.policy.tells_resuming_first
-        if tells_first:
-            self._broadcaster.tell_observers(Paused(is_paused))
+        sends_first = self.edition.policy.tells_resuming_first
+        if sends_first:
+            self._broadcaster.send_to_observers(Paused(is_paused))
         if not is_paused and self.phase is Phase.RUNNING and self._pending is None:
             self._request_move(self._position())
-        if not tells_first:
-            self._broadcaster.tell_observers(Paused(is_paused))
+        if not sends_first:
+            self._broadcaster.send_to_observers(Paused(is_paused))
 
     def step(self, peer: Peer) -> None:
-        """Ask for one move of a paused game."""
+        """Request one move of a paused game."""
         if self.phase is not Phase.RUNNING:
-            self._ignore(peer, "step", "not all players are in")
+            self._publish_ignored(peer, "step", "not all players are in")
         elif not self.is_paused:
-            self._ignore(peer, "step", "the game is not paused")
+            self._publish_ignored(peer, "step", "the game is not paused")
         elif self._pending is not None:
-            self._ignore(peer, "step", "a move has been asked for and not been answered")
+            self._publish_ignored(peer, "step", "a move has been asked for and not been answered")
         else:
             self._publish(events.GameStepped(self.id))
             self._request_move(self._position())
 
     def cancel(self) -> None:
-        """End the game, or the waiting for it, without anybody's fault."""
+        """End the game, started or not, without a fault of any player."""
         if self.phase is Phase.OPEN:
             self._end(self._called_off({}))
         else:
             self._end(Ending.by_command(self.edition.policy.cancel_winner, self.state))
 
-    def _ignore(self, peer: Peer, command: str, why: str) -> None:
+    def _publish_ignored(self, peer: Peer, command: str, why: str) -> None:
         self._publish(events.CommandIgnored(peer.label, self.id, command, why))
 
-    # -- leaving and the end ----------------------------------------------------------------------------------------
+    # -- the end ----------------------------------------------------------------------------------------------------
 
     def leave(self, peer: Peer, departure: Departure = Departure.UNKNOWN) -> None:
-        """`peer` is gone, or has done what counts as leaving."""
-        if peer in self.observers:
-            del self.observers[peer], peer.observed[self.id]
+        """Remove `peer`, which has left or has done what counts as leaving; a missing player ends the game."""
+        self.observers.pop(peer, None)
         player_slot = self.slot_of(peer)
         if player_slot is None:
             return
         self._publish(events.PlayerLeft(self.id, player_slot.seat, player_slot.name))
         player_slot.peer = None
-        del peer.rooms[self.id]
         if self.phase is Phase.OPEN and self.edition.policy.absent_players_left:
             self._end(self._called_off({player_slot.seat: departure}))
             return
@@ -330,7 +335,7 @@ class Room:
         self._end(Ending.against(player_slot.seat, Cause.LEFT, reason, (1 - player_slot.seat,)))
 
     def _called_off(self, departures: dict[Seat, Departure]) -> Ending:
-        """It ended before it began; whoever is not there has left, where the edition sees it so."""
+        """Return the ending of a game that has not started; in some editions absent players count as having left."""
         if not self.edition.policy.absent_players_left:
             return Ending.cancelled(())
         absent = {
@@ -339,15 +344,15 @@ class Room:
         return Ending.called_off({seat: self._texts.departure_reason(why) for seat, why in absent.items()})
 
     def _end(self, ending: Ending, offender: Peer | None = None) -> None:
-        has_begun = self.phase is Phase.RUNNING
+        has_started = self.phase is Phase.RUNNING
         self.phase = Phase.OVER
-        self._forget_request()
+        self._cancel_request()
         for player_slot in self.player_slots:
             player_slot.clock.abandon()
         policy, dialect = self.edition.policy, self.edition.dialect
         points = ending.points(self.state, zeroes_offenders=policy.zeroes_offenders)
         result = ending.result(dialect.score_definition, points, self.names, dialect.player_details(self.state))
-        if has_begun:  # told first of all, so that no result is known that is not kept
+        if has_started:  # published before the result is sent, so that every known result is also recorded
             think_times = tuple(self.player_slots[0].clock.think_times), tuple(self.player_slots[1].clock.think_times)
             self.record.append(result)
             self._publish(
@@ -366,19 +371,19 @@ class Room:
                     self.record,
                 )
             )
-        is_told = has_begun or policy.sends_result_before_start
-        uninformed = None if policy.tells_violators_the_result else offender
-        self._broadcaster.dismiss(result if is_told else None, uninformed)
+        is_sent = has_started or policy.sends_result_before_start
+        excluded = None if policy.tells_violators_the_result else offender
+        self._broadcaster.send_end(result if is_sent else None, excluded)
         self._publish(events.RoomClosed(self.id))
-        self._host.room_over(self, offender)
+        self._host.room_closed(self.id, offender)
 
-    # -- telling people ---------------------------------------------------------------------------------------------
+    # -- positions and events ---------------------------------------------------------------------------------------
 
     def _position(self) -> Memento:
         return Memento(self.state, self.names)
 
     def _record_position(self, hints: tuple[str, ...] = ()) -> Memento:
-        """Keep it with the move's hints; returns it without them, as it is shown."""
+        """Record the position with the move's hints; return it without them, as it is sent."""
         position = self._position()
         self.record.append(Memento(self.state, self.names, hints) if hints else position)
         return position

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Any, Final, Protocol
 
 from spielleiter.server import events
-from spielleiter.server.core.peer import Peer
+from spielleiter.server.core.member import Member
 from spielleiter.server.core.room import Phase, Room
 
 CLOSED: Final = 1000
@@ -36,7 +36,7 @@ class LiveConnection(Protocol):
     def address(self) -> str: ...
 
     @property
-    def peer(self) -> Peer: ...
+    def member(self) -> Member: ...
 
     @property
     def queued_bytes(self) -> int: ...
@@ -119,7 +119,7 @@ class StatusBoard:
         queues, administrators = [0], 0
         for connection in self._connections:
             queues.append(connection.queued_bytes)
-            administrators += connection.peer.is_admin
+            administrators += connection.member.is_admin
         return Snapshot(rooms, len(queues) - 1, administrators, sum(queues), max(queues))
 
     def report(self) -> dict[str, Any]:
@@ -147,17 +147,17 @@ class StatusBoard:
         }
 
     def _connection(self, connection: LiveConnection) -> dict[str, Any]:
-        peer = connection.peer
+        member = connection.member
         return {
             "connection": connection.label,
             "address": connection.address,
             "openedAt": self._open.get(connection.label, ("", ""))[1],
-            "edition": peer.edition.name if peer.is_edition_chosen else None,
-            "isAdmin": peer.is_admin,
-            "packets": peer.heard,
+            "edition": member.peer.edition.name if member.is_edition_chosen else None,
+            "isAdmin": member.is_admin,
+            "packets": member.packets_received,
             "queuedBytes": connection.queued_bytes,
-            "seats": len(peer.rooms),
-            "observes": len(peer.observed),
+            "seats": len(member.rooms),
+            "observes": len(member.observed),
         }
 
 

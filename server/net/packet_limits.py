@@ -1,30 +1,30 @@
-"""What a connection may send, by what it is: a stranger, a player, an administrator.
+"""The size limits for what a connection may send, by its role: stranger, player or administrator.
 
-Invariants: limits only grow: who has joined a game keeps a player's limits, who has authenticated an administrator's.
-A player needs room for a move with its hints; only administrators send longer packets.
+Invariants: limits only grow. A peer that has joined a game keeps a player's limits, and one that has authenticated
+keeps an administrator's. A player needs room for a move with its hints; only administrators send longer packets.
 """
 
 from __future__ import annotations
 
 from spielleiter.protocol.limits import Limits
 from spielleiter.server.config.config import Config
-from spielleiter.server.core.peer import Peer
+from spielleiter.server.core.member import Member
 
 
 def stranger_limits(config: Config) -> Limits:
-    """Of a connection that has neither joined nor authenticated."""
+    """Return the limits for a connection that has neither joined a game nor authenticated."""
     return _limits(config, config.packet_bytes_before, config.packet_children_player)
 
 
-def limits_of(peer: Peer, config: Config) -> Limits:
-    """Of a player, or of an administrator."""
-    if peer.is_admin:
+def limits_of(member: Member, config: Config) -> Limits:
+    """Return the limits for a player or an administrator."""
+    if member.is_admin:
         return _limits(config, config.packet_bytes, config.packet_children)
     return player_limits(config)
 
 
 def player_limits(config: Config) -> Limits:
-    """Of somebody who plays."""
+    """Return the limits for a player."""
     return _limits(config, config.packet_bytes_player, config.packet_children_player)
 
 

@@ -53,7 +53,7 @@ class PasswordGuard:
         """So many answers wait that no further one may."""
         return self._waiting.total() >= AT_ONCE
 
-    def admits(self, address: str, now: float) -> bool:
+    def admit(self, address: str, now: float) -> bool:
         """Whether the next password from `address` is looked at; a look counts."""
         if self._waiting[address] >= EACH_AT_ONCE:
             return False
@@ -64,7 +64,7 @@ class PasswordGuard:
         self._newcomers.take(1.0, now)
         return True
 
-    def has_failed(self, address: str, now: float) -> None:
+    def note_failure(self, address: str, now: float) -> None:
         """A wrong password came from `address`."""
         failures = self._failures.setdefault(address, deque(maxlen=self._attempts + int(self._longest_delay) + 1))
         failures.append(now)

@@ -50,33 +50,6 @@ class Wire(Protocol):
     async def aclose(self) -> None: ...
 
 
-class StreamWire:
-    """Any trio stream: memory streams in tests, or a platform without time stamps."""
-
-    def __init__(self, stream: trio.abc.HalfCloseableStream) -> None:
-        self._stream = stream
-
-    async def receive(self) -> tuple[bytes, Arrival]:
-        data = await self._stream.receive_some(RECEIVE_BYTES)
-        return bytes(data), Arrival(trio.current_time())
-
-    def try_send(self, data: bytes | memoryview) -> int:  # noqa: ARG002 - a stream cannot say what it takes without waiting
-        return 0
-
-    async def send_some(self, data: memoryview) -> int:
-        await self._stream.send_all(data)
-        return len(data)
-
-    async def send_eof(self) -> None:
-        await self._stream.send_eof()
-
-    def has_unread_input(self) -> bool:
-        return False
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-
 def stamp_arrivals(sock: socket.socket) -> bool:
     """Have the kernel stamp what arrives; whether it does.
 

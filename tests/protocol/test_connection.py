@@ -1,4 +1,4 @@
-"""A connection: bytes in, events out; messages in, bytes out; whose fault it was."""
+"""A connection turns bytes into events and messages into bytes, and says whose fault an error is."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def server() -> Connection:
     return Connection(Role.SERVER, BLOKUS_2021_R3)
 
 
-# -- in ---------------------------------------------------------------------------------------------------------------
+# -- input ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("cut", CUTS)
-def test_events_in_their_order(cut: Cut) -> None:
+def test_events_come_in_order(cut: Cut) -> None:
     stream = b'<protocol><join/><step roomId="r"/>\n<close/></protocol> and more'
     assert all_events(server(), cut(stream)) == [
         JoinRequest(),
@@ -46,15 +46,16 @@ def test_input_may_be_over_at_any_time(stream: bytes) -> None:
     assert len(events) == 1 + stream.count(b"/>")
 
 
-def test_the_end_of_input_is_told_as_often_as_it_is_asked_for() -> None:
+def test_the_end_of_input_is_reported_by_every_call() -> None:
     connection = server()
     assert connection.next_event() is None
     connection.receive_data(b"")
+    connection.receive_data(b"<protocol><join/>")
     connection.receive_data(b"")
     assert [connection.next_event() for _ in range(3)] == [ConnectionClosed()] * 3
 
 
-def test_what_came_before_the_end_of_input_is_told_first() -> None:
+def test_packets_before_the_end_of_input_come_first() -> None:
     connection = server()
     connection.receive_data(b"<protocol><join/><join/></protocol>")
     connection.receive_data(b"")
@@ -67,7 +68,7 @@ def test_what_came_before_the_end_of_input_is_told_first() -> None:
     ]
 
 
-def test_nothing_is_understood_after_the_end_of_the_stream() -> None:
+def test_nothing_is_read_after_the_end_tag() -> None:
     connection = server()
     connection.receive_data(b"<protocol></protocol>")
     assert connection.next_event() == StreamEnd()
@@ -86,7 +87,7 @@ def test_nothing_is_understood_after_the_end_of_the_stream() -> None:
     ],
 )
 @pytest.mark.parametrize("cut", CUTS)
-def test_nothing_is_understood_after_an_error(stream: bytes, refusal: Refusal, cut: Cut) -> None:
+def test_nothing_is_read_after_an_error(stream: bytes, refusal: Refusal, cut: Cut) -> None:
     connection = server()
     events: list[object] = []
     for piece in cut(stream):
@@ -107,6 +108,14 @@ def test_nothing_is_understood_after_an_error(stream: bytes, refusal: Refusal, c
     assert connection.next_event() == ConnectionClosed()
 
 
+def test_bytes_after_the_end_of_input_are_ignored() -> None:
+    connection = server()
+    connection.receive_data(b"<protocol><join/>")
+    connection.receive_data(b"")
+    connection.receive_data(b"<join/>")
+    assert [connection.next_event() for _ in range(2)] == [JoinRequest(), ConnectionClosed()]
+
+
 def test_receiving_never_raises() -> None:
     connection = server()
     connection.receive_data(b"\0" * 100_000)
@@ -125,7 +134,7 @@ def test_the_dialect_may_change_between_two_packets() -> None:
         connection.next_event()
 
 
-def test_the_limits_are_those_of_the_role_until_they_are_replaced() -> None:
+def test_the_limits_default_to_those_of_the_role() -> None:
     assert server().limits == BEFORE_JOIN
     assert Connection(Role.CLIENT, BLOKUS_2021_R3).limits == FROM_SERVER
     assert Connection(Role.SERVER, BLOKUS_2021_R3, AFTER_JOIN).limits == AFTER_JOIN
@@ -143,7 +152,7 @@ def test_the_limits_may_change_between_two_packets() -> None:
         connection.next_event()
 
 
-def test_whether_the_peer_is_in_the_middle_of_a_packet() -> None:
+def test_a_partial_packet_is_noticed() -> None:
     connection = server()
     connection.receive_data(b"<protocol><join>")
     assert connection.next_event() is None
@@ -153,14 +162,14 @@ def test_whether_the_peer_is_in_the_middle_of_a_packet() -> None:
     assert not connection.has_partial_packet
 
 
-def test_unknown_children_are_told_once() -> None:
+def test_unknown_children_are_recorded_once() -> None:
     connection = server()
     assert not connection.ignored
     all_events(connection, whole(b"<protocol>" + b"<join><a/><a/><b/></join>" * 3))
     assert connection.ignored == ("<a> in <join>", "<b> in <join>")
 
 
-def test_what_is_ignored_does_not_fill_the_memory() -> None:
+def test_the_record_of_unknown_children_is_bounded() -> None:
     connection = server()
     children = b"".join(b"<a%d/>" % number for number in range(100))
     all_events(connection, whole(b"<protocol><join>" + children + b"</join>"))
@@ -175,7 +184,7 @@ def test_a_client_reads_what_a_server_sends(cut: Cut) -> None:
     assert events[-2:] == [StreamEnd(), ConnectionClosed()]
 
 
-# -- our own bugs -----------------------------------------------------------------------------------------------------
+# -- bugs of this program ----------------------------------------------------------------------------------------------
 
 
 def fail(*_: object) -> NoReturn:
@@ -191,7 +200,7 @@ BROKEN_FORM: Final = PlainForm(re.compile(rb'<join gameType="b"/>'), fail, 2, 1,
     [(Dialect, "decode"), (PacketReader, "next_packet"), (TreeBuilder, "end"), (TreeBuilder, "take")],
     ids=["dialect", "reader", "handler", "end"],
 )
-def test_a_bug_is_told_as_an_error_with_its_cause_and_the_bytes(
+def test_a_bug_is_reported_with_its_cause_and_the_bytes(
     monkeypatch: pytest.MonkeyPatch, place: type, name: str
 ) -> None:
     with monkeypatch.context() as patch:
@@ -205,12 +214,12 @@ def test_a_bug_is_told_as_an_error_with_its_cause_and_the_bytes(
     assert error.value.refusal is Refusal.BUG
     assert isinstance(error.value.__cause__, ValueError)
     assert b'<join gameType="a"/>' in error.value.data or name == "take"
-    assert connection.next_event() is None, "nothing more is understood"
+    assert connection.next_event() is None, "nothing more is read"
     connection.receive_data(b"")
     assert connection.next_event() == ConnectionClosed()
 
 
-def test_a_bug_in_a_plain_form_comes_with_the_bytes() -> None:
+def test_a_bug_in_a_plain_form_is_reported_with_the_bytes() -> None:
     connection = Connection(Role.SERVER, BLOKUS_2021_R3.evolve(plain_forms=(BROKEN_FORM,)))
     connection.receive_data(PACKETS)
     assert connection.next_event() == JoinRequest("a")
@@ -233,10 +242,10 @@ def test_only_the_beginning_of_a_long_packet_is_kept(monkeypatch: pytest.MonkeyP
     assert error.value.data == (b"<protocol>" + packet)[:4096]
 
 
-# -- out --------------------------------------------------------------------------------------------------------------
+# -- output -----------------------------------------------------------------------------------------------------------
 
 
-def test_the_first_packet_has_the_root_before_it() -> None:
+def test_the_first_packet_follows_the_root_s_start_tag() -> None:
     connection = server()
     assert connection.send(Joined("r")) == b'<protocol>\n  <joined roomId="r"/>'
     assert connection.send(Left("r")) == b'\n  <left roomId="r"/>'
@@ -244,7 +253,7 @@ def test_the_first_packet_has_the_root_before_it() -> None:
     assert connection.close() == b""
 
 
-def test_packets_that_are_already_bytes() -> None:
+def test_encoded_packets_are_sent_without_a_copy() -> None:
     connection = server()
     packet = BLOKUS_2021_R3.encode(Left("r"))
     assert connection.send_encoded(packet) == b"<protocol>" + packet
@@ -257,7 +266,7 @@ def test_a_stream_without_packets() -> None:
     assert connection.close() == b""
 
 
-def test_nothing_can_be_sent_after_the_end() -> None:
+def test_sending_after_the_end_is_an_error() -> None:
     connection = server()
     connection.close()
     with pytest.raises(LocalProtocolError, match="after the end of the stream"):
@@ -266,7 +275,7 @@ def test_nothing_can_be_sent_after_the_end() -> None:
         connection.send_encoded(b"\n  <left/>")
 
 
-def test_what_one_end_sends_the_other_understands() -> None:
+def test_each_end_reads_what_the_other_sends() -> None:
     client, peer = Connection(Role.CLIENT, BLOKUS_2021_R3), server()
     stream = client.send(JoinRequest("swc_2021_blokus")) + client.send(CloseConnection()) + client.close()
     assert all_events(peer, byte_by_byte(stream)) == [

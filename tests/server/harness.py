@@ -24,9 +24,10 @@ from spielleiter.server.app import Server
 from spielleiter.server.config.config import Config
 from spielleiter.server.core.room import Room
 from spielleiter.server.editions import EDITIONS, choose_editions
-from spielleiter.server.net.wire import StreamWire, Wire
+from spielleiter.server.net.wire import Wire
 from tests.protocol.streams import LATEST
 from tests.server.room_harness import first_move
+from tests.server.wires import StreamWire
 
 _H = TypeVar("_H", bound=events.ServerEvent)
 

@@ -107,8 +107,8 @@ class RoomHarness:
     def fake_peer(self, name: str, *, is_admin: bool = False) -> FakePeer:
         fake_peer = FakePeer(self, name)
         if is_admin:
-            fake_peer.peer.is_admin = True
-            self.lobby.admins[fake_peer.peer] = None
+            fake_peer.member.is_admin = True
+            self.lobby.admins[fake_peer.member] = None
         return fake_peer
 
     def prepare(self, admin: FakePeer, *slots: Slot, is_paused: bool = False) -> tuple[str, list[str]]:
@@ -139,7 +139,7 @@ class RoomHarness:
         two.says(JoinRequest(GAME_TYPE))
         one.hears()
         two.hears()
-        (room,) = one.peer.rooms.values()
+        (room,) = one.member.rooms.values()
         return room, one, two
 
     def happened(self, kind: type[events.ServerEvent]) -> list[Any]:
@@ -156,6 +156,7 @@ class FakePeer:
         self.is_ended = False
         self.last_message: Message | None = None
         self.peer = Peer(name, self, harness.lobby.default_edition)
+        self.member = harness.lobby.connect(self.peer)
         self._writing = Connection(Role.SERVER, harness.edition.dialect)
         self._reading = Connection(Role.CLIENT, harness.edition.dialect)
         self._heard: list[str] = []
@@ -200,10 +201,10 @@ class FakePeer:
         self.harness.advance(after)
         now = self.harness.now
         try:
-            dispatch(self.harness.lobby, self.peer, message, Arrival(now), now)
+            dispatch(self.harness.lobby, self.member, message, Arrival(now), now)
         except RequestError as error:
             self.end_nowait()
-            self.harness.lobby.drop(self.peer)
+            self.harness.lobby.drop(self.member)
             return error
         return None
 
@@ -211,7 +212,7 @@ class FakePeer:
         return self.says(RoomMessage(room.id, MoveData(move, hints)), after=after)
 
     def leaves(self) -> None:
-        self.harness.lobby.drop(self.peer)
+        self.harness.lobby.drop(self.member)
 
     def hears(self) -> list[str]:
         """Everything since the last time."""

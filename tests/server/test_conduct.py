@@ -141,7 +141,7 @@ def test_absent_players_left_whoever_never_came(who_left: bool, result: str) -> 
     if who_left:
         one = harness.fake_peer("one")
         one.says(JoinPreparedRequest(codes[0]))
-        harness.lobby.drop(one.peer, Departure.LOST_CONNECTION)
+        harness.lobby.drop(one.member, Departure.LOST_CONNECTION)
     else:
         harness.lobby.rooms[room_id].cancel()
     assert admin.hears() == [result, "left"]
@@ -175,7 +175,7 @@ def test_idle_timeout_spares_who_has_said_something_since_and_who_plays_again() 
     room, _, one, two = harness.game()
     one.moves(room, SKIP)
     two.says(JoinRequest(GAME_TYPE))  # sits in a room again
-    one.peer.heard += 1
+    one.member.packets_received += 1
     harness.advance(61.0)
     assert not one.is_ended
     assert not two.is_ended

@@ -24,12 +24,12 @@ from spielleiter.server.core.player_slot import PlayerSlot
 from spielleiter.server.core.room import Room
 from spielleiter.server.net.outbox import Outbox
 from spielleiter.server.net.session import Session
-from spielleiter.server.net.wire import SocketWire, StreamWire
+from spielleiter.server.net.wire import SocketWire
 from tests.patience import PATIENCE
 from tests.server.all_games import open_all_games, playing
 from tests.server.harness import PASSWORD, ServerHarness, open_harness
 from tests.server.serving import serving
-from tests.server.wires import ThrottledWire
+from tests.server.wires import StreamWire, ThrottledWire
 
 TRANSIENT = (
     Session,

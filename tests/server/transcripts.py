@@ -18,7 +18,7 @@ from pathlib import Path
 import trio
 
 from spielleiter.server.app import Server
-from spielleiter.server.net.wire import StreamWire
+from tests.server.wires import StreamWire
 
 _LINE = re.compile(r"\s*([0-9.]+)\s+(\S+)\s+(->|<-)\s{1,2}(.*)", re.DOTALL)
 _UUID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")

@@ -1,4 +1,4 @@
-"""A connection to a peer that takes as much as the test says."""
+"""Wires for tests: one on memory streams, and one whose peer takes as much as the test says."""
 
 from __future__ import annotations
 
@@ -7,6 +7,34 @@ import math
 import trio
 
 from spielleiter.server.core.clock import Arrival
+from spielleiter.server.net.wire import RECEIVE_BYTES
+
+
+class StreamWire:
+    """A wire on a trio stream. It never takes bytes without waiting, and does not see unread input."""
+
+    def __init__(self, stream: trio.abc.HalfCloseableStream) -> None:
+        self._stream = stream
+
+    async def receive(self) -> tuple[bytes, Arrival]:
+        data = await self._stream.receive_some(RECEIVE_BYTES)
+        return bytes(data), Arrival(trio.current_time())
+
+    def try_send(self, _data: bytes | memoryview) -> int:
+        return 0
+
+    async def send_some(self, data: memoryview) -> int:
+        await self._stream.send_all(data)
+        return len(data)
+
+    async def send_eof(self) -> None:
+        await self._stream.send_eof()
+
+    def has_unread_input(self) -> bool:
+        return False
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
 
 
 class ThrottledWire:

@@ -226,7 +226,7 @@ def test_few_moves_at_a_time_go_through_a_gate() -> None:
             self.moves += 1
 
     def arrive(game: Playing) -> None:
-        gate.arrive(game, game.seats[0])  # type: ignore[arg-type]
+        gate.arrive(game, game.seats[0])
 
     gate = Gate()
     games = [Playing(number) for number in range(4)]
@@ -239,7 +239,7 @@ def test_few_moves_at_a_time_go_through_a_gate() -> None:
     arrive(games[1])
     gate.let_through(2)
     assert [game.moves for game in games] == [1, 1, 1, 0]
-    gate.forget(games[0])  # type: ignore[arg-type]
+    gate.forget(games[0])
     games[3].seats = ()  # it has ended since
     gate.let_through(4)
     assert [game.moves for game in games] == [1, 2, 1, 0]

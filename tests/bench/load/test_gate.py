@@ -29,10 +29,10 @@ def test_so_many_moves_are_on_the_way_and_the_first_come_first() -> None:
     (first, second, third), gate = games(3)
     gate.let_through(2)
     assert [game.answered for game in (first, second, third)] == [[0], [0], []]
-    gate.arrive(second, 1)  # type: ignore[arg-type]
+    gate.arrive(second, 1)
     gate.let_through(2)
     assert [game.answered for game in (first, second, third)] == [[0], [0], [0]]
-    gate.arrive(first, 1)  # type: ignore[arg-type]
+    gate.arrive(first, 1)
     gate.let_through(2)
     assert second.answered == [0, 1]
 

@@ -8,7 +8,7 @@ from trio.testing import memory_stream_pair
 
 import spielleiter.match.records.wire_log
 from spielleiter.match.records.wire_log import LoggedWire, WireLog
-from spielleiter.server.net.wire import StreamWire
+from tests.server.wires import StreamWire
 
 
 async def test_pieces_stand_in_order_behind_who_and_how_many(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Everybody is told the same bytes, in the documented order, and nothing is encoded for nobody."""
+"""A broadcaster sends the same bytes to everybody, in the documented order, and encodes only what is read."""
 
 from __future__ import annotations
 
@@ -21,31 +21,33 @@ POSITION = Memento(BLOKUS_2021.new_state(random.Random(1)))
 RESULT = Result(BLOKUS_2021_R3.score_definition, (Score(Cause.REGULAR, "", (1, 0)),) * 2, (0, 1))
 
 
-class Hall:
-    """Two players and two observers; who hears what is written down in the order of hearing."""
+class RecordingRoom:
+    """Two players and two observers; `received` lists who got which packet, in order."""
 
-    def __init__(self, is_second_in: bool = True) -> None:
-        self.heard: list[tuple[str, str]] = []
+    def __init__(self, has_second_player: bool = True) -> None:
+        self.received: list[tuple[str, str]] = []
         self.packets: list[bytes] = []
         self.callbacks: list[SentCallback | None] = []
-        self.peers = {name: Peer(name, _Ear(self, name), EDITIONS["blokus-2021-r3"]) for name in ("1", "2", "a", "b")}
-        seated = [self.peers["1"], self.peers["2"] if is_second_in else None]
+        self.peers = {
+            name: Peer(name, _RecordingSink(self, name), EDITIONS["blokus-2021-r3"]) for name in ("1", "2", "a", "b")
+        }
+        seated = [self.peers["1"], self.peers["2"] if has_second_player else None]
         player_slots = [PlayerSlot(seat, "", None, MoveClock(UNLIMITED), peer) for seat, peer in enumerate(seated)]
         self.broadcaster = Broadcaster(ROOM, BLOKUS_2021_R3, player_slots)
         self.broadcaster.observers.update({self.peers["a"]: None, self.peers["b"]: None})
 
 
-class _Ear:
-    def __init__(self, hall: Hall, name: str) -> None:
-        self._hall = hall
+class _RecordingSink:
+    def __init__(self, room: RecordingRoom, name: str) -> None:
+        self._room = room
         self._name = name
 
     def send_nowait(self, packet: bytes, on_sent: SentCallback | None = None) -> None:
-        words = ("memento", "MoveRequest", "welcomeMessage", "paused", "result", "left")
-        word = next(word for word in words if word.encode() in packet)
-        self._hall.heard.append((self._name, word))
-        self._hall.packets.append(packet)
-        self._hall.callbacks.append(on_sent)
+        names = ("memento", "MoveRequest", "welcomeMessage", "paused", "result", "left")
+        found = next(each for each in names if each.encode() in packet)
+        self._room.received.append((self._name, found))
+        self._room.packets.append(packet)
+        self._room.callbacks.append(on_sent)
 
     def end_nowait(self, *, with_end_tag: bool = True) -> None:
         raise AssertionError(with_end_tag)
@@ -56,78 +58,78 @@ class _Ear:
 
 @pytest.fixture
 def encoded(monkeypatch: pytest.MonkeyPatch) -> list[RoomData]:
-    """What has been encoded."""
-    said: list[RoomData] = []
+    """The packets that have been encoded."""
+    packets: list[RoomData] = []
     encode = RoomWriter.encode
 
     def count(writer: RoomWriter, data: RoomData) -> bytes:
-        said.append(data)
+        packets.append(data)
         return encode(writer, data)
 
     monkeypatch.setattr(RoomWriter, "encode", count)
-    return said
+    return packets
 
 
 def test_a_position_goes_to_observers_before_players(encoded: list[RoomData]) -> None:
-    hall = Hall()
-    hall.broadcaster.show(POSITION, to_players=True)
-    assert hall.heard == [(name, "memento") for name in "ab12"]
+    room = RecordingRoom()
+    room.broadcaster.send_position(POSITION, to_players=True)
+    assert room.received == [(name, "memento") for name in "ab12"]
     assert len(encoded) == 1
-    assert all(packet is hall.packets[0] for packet in hall.packets)
+    assert all(packet is room.packets[0] for packet in room.packets)
 
 
 def test_a_position_of_a_paused_game_goes_to_observers_only() -> None:
-    hall = Hall()
-    hall.broadcaster.show(POSITION, to_players=False)
-    assert hall.heard == [("a", "memento"), ("b", "memento")]
+    room = RecordingRoom()
+    room.broadcaster.send_position(POSITION, to_players=False)
+    assert room.received == [("a", "memento"), ("b", "memento")]
 
 
-def test_who_is_asked_hears_the_position_last_and_the_request_in_the_same_write(encoded: list[RoomData]) -> None:
-    hall = Hall()
+def test_the_side_to_move_gets_the_position_last_and_the_request_in_the_same_write(encoded: list[RoomData]) -> None:
+    room = RecordingRoom()
     for _ in range(2):
-        hall.broadcaster.ask(hall.peers["1"], POSITION, print)
-    assert hall.heard == [(name, "memento") for name in "ab21"] * 2
-    assert hall.callbacks == [None, None, None, print] * 2
-    assert hall.packets[3] == hall.packets[0] + BLOKUS_2021_R3.encode(RoomMessage(ROOM, MoveRequest()))
-    assert encoded == [MoveRequest(), POSITION, POSITION], "the request is written once"
+        room.broadcaster.request_move(room.peers["1"], POSITION, print)
+    assert room.received == [(name, "memento") for name in "ab21"] * 2
+    assert room.callbacks == [None, None, None, print] * 2
+    assert room.packets[3] == room.packets[0] + BLOKUS_2021_R3.encode(RoomMessage(ROOM, MoveRequest()))
+    assert encoded == [MoveRequest(), POSITION, POSITION], "the request is encoded once"
 
 
-def test_nothing_is_encoded_for_nobody(encoded: list[RoomData]) -> None:
-    hall = Hall()
-    hall.broadcaster.observers.clear()
-    hall.broadcaster.show(POSITION, to_players=False)
-    hall.broadcaster.tell_observers(Paused(True))
-    assert (hall.heard, encoded) == ([], [])
+def test_nothing_is_encoded_without_recipients(encoded: list[RoomData]) -> None:
+    room = RecordingRoom()
+    room.broadcaster.observers.clear()
+    room.broadcaster.send_position(POSITION, to_players=False)
+    room.broadcaster.send_to_observers(Paused(True))
+    assert (room.received, encoded) == ([], [])
 
 
 def test_what_ends_a_game_goes_to_players_before_observers() -> None:
-    hall = Hall()
-    hall.broadcaster.dismiss(RESULT)
-    assert hall.heard == [(name, word) for word in ("result", "left") for name in "12ab"]
-    hall.heard.clear()
-    hall.broadcaster.dismiss(None)
-    assert hall.heard == [(name, "left") for name in "12ab"]
+    room = RecordingRoom()
+    room.broadcaster.send_end(RESULT)
+    assert room.received == [(name, packet) for packet in ("result", "left") for name in "12ab"]
+    room.received.clear()
+    room.broadcaster.send_end(None)
+    assert room.received == [(name, "left") for name in "12ab"]
 
 
-def test_each_player_is_welcomed_to_its_own_seat() -> None:
-    hall = Hall()
-    hall.broadcaster.welcome()
-    assert hall.heard == [("1", "welcomeMessage"), ("2", "welcomeMessage")]
-    assert [b'color="ONE"' in packet for packet in hall.packets] == [True, False]
+def test_each_player_is_sent_its_own_seat() -> None:
+    room = RecordingRoom()
+    room.broadcaster.send_welcome()
+    assert room.received == [("1", "welcomeMessage"), ("2", "welcomeMessage")]
+    assert [b'color="ONE"' in packet for packet in room.packets] == [True, False]
 
 
-def test_a_chair_nobody_sits_on_is_told_nothing() -> None:
-    hall = Hall(is_second_in=False)
-    assert hall.broadcaster.players == [hall.peers["1"]]
-    hall.broadcaster.welcome()
-    hall.broadcaster.dismiss(None)
-    assert hall.heard == [("1", "welcomeMessage"), ("1", "left"), ("a", "left"), ("b", "left")]
+def test_a_free_slot_is_sent_nothing() -> None:
+    room = RecordingRoom(has_second_player=False)
+    assert room.broadcaster.players == [room.peers["1"]]
+    room.broadcaster.send_welcome()
+    room.broadcaster.send_end(None)
+    assert room.received == [("1", "welcomeMessage"), ("1", "left"), ("a", "left"), ("b", "left")]
 
 
-def test_one_may_be_told_alone_and_the_observers_among_themselves() -> None:
-    hall = Hall()
-    hall.broadcaster.tell(hall.peers["2"], MoveRequest(), print)
-    assert (hall.heard, hall.callbacks) == ([("2", "MoveRequest")], [print])
-    hall.heard.clear()
-    hall.broadcaster.tell_observers(Paused(True))
-    assert hall.heard == [("a", "paused"), ("b", "paused")]
+def test_packets_for_one_peer_and_packets_for_observers_only() -> None:
+    room = RecordingRoom()
+    room.broadcaster.send(room.peers["2"], MoveRequest(), print)
+    assert (room.received, room.callbacks) == ([("2", "MoveRequest")], [print])
+    room.received.clear()
+    room.broadcaster.send_to_observers(Paused(True))
+    assert room.received == [("a", "paused"), ("b", "paused")]

@@ -45,13 +45,13 @@ def test_two_who_join_play_each_other_and_a_third_waits(harness: RoomHarness) ->
         assert fake_peer.says(JoinRequest(GAME_TYPE)) is None
     assert len(harness.lobby.rooms) == 2
     assert list(harness.lobby.waiting) == ["id-2"]
-    assert fake_peers[0].peer.rooms == fake_peers[1].peer.rooms != fake_peers[2].peer.rooms
+    assert fake_peers[0].member.rooms == fake_peers[1].member.rooms != fake_peers[2].member.rooms
 
 
 def test_a_join_without_game_type_means_the_default_game(harness: RoomHarness) -> None:
     fake_peer = harness.fake_peer("one")
     assert fake_peer.says(JoinRequest(None)) is None
-    assert next(iter(fake_peer.peer.rooms.values())).edition.game_type == GAME_TYPE
+    assert next(iter(fake_peer.member.rooms.values())).edition.game_type == GAME_TYPE
 
 
 def test_administrators_hear_of_every_join_after_the_packets_of_the_start(harness: RoomHarness) -> None:
@@ -76,7 +76,7 @@ def test_nobody_plays_against_himself(harness: RoomHarness) -> None:
     fake_peer = harness.fake_peer("one")
     fake_peer.says(JoinRequest(GAME_TYPE))
     fake_peer.says(JoinRequest(GAME_TYPE))
-    assert len(fake_peer.peer.rooms) == 2
+    assert len(fake_peer.member.rooms) == 2
 
 
 def test_who_plays_several_games_stays_until_the_last_is_over(harness: RoomHarness) -> None:
@@ -107,7 +107,7 @@ def test_reserved_seats_are_not_for_those_who_come_by(harness: RoomHarness) -> N
     room_id, _ = harness.prepare(admin)
     assert fault_of(one.says(JoinRoomRequest(room_id))) is Fault.ROOM_FULL
     two.says(JoinRequest(GAME_TYPE))
-    assert room_id not in two.peer.rooms
+    assert room_id not in two.member.rooms
 
 
 def test_a_reservation_is_redeemed_once(harness: RoomHarness) -> None:
@@ -144,7 +144,7 @@ def test_the_right_password_makes_an_administrator_and_is_not_answered(harness: 
     fake_peer = harness.fake_peer("admin")
     assert fake_peer.says(AuthenticateRequest("secret")) is None
     assert fake_peer.says(AuthenticateRequest("secret")) is None
-    assert fake_peer.peer.is_admin
+    assert fake_peer.member.is_admin
     assert fake_peer.hears() == []
     assert len(harness.happened(events.AdminAuthenticated)) == 1
 
@@ -153,7 +153,7 @@ def test_the_right_password_makes_an_administrator_and_is_not_answered(harness: 
 def test_a_wrong_password_is_refused(harness: RoomHarness, password: str | None) -> None:
     fake_peer = harness.fake_peer("admin")
     assert fault_of(fake_peer.says(AuthenticateRequest(password))) is Fault.WRONG_PASSWORD
-    assert not fake_peer.peer.is_admin
+    assert not fake_peer.member.is_admin
 
 
 @pytest.mark.parametrize("password", ["", "examplepassword"])
@@ -162,7 +162,7 @@ def test_without_a_password_of_its_own_nobody_becomes_an_administrator_and_is_to
     error = fake_peer.says(AuthenticateRequest(password))
     assert fault_of(error) is Fault.WRONG_PASSWORD
     assert str(error).endswith("has the well-known password: choose another one (--password)")
-    assert not fake_peer.peer.is_admin
+    assert not fake_peer.member.is_admin
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_the_release_opens_the_second_seat_of_a_single_slot_to_anyone() -> None:
     room_id, codes = harness.prepare(admin, Slot("Eins"))
     one.says(JoinPreparedRequest(codes[0]))
     two.says(JoinRequest(GAME_TYPE))
-    assert two.peer.rooms.keys() == {room_id}
+    assert two.member.rooms.keys() == {room_id}
 
 
 def test_a_prepared_game_nobody_comes_to_is_given_up(harness: RoomHarness) -> None:
@@ -259,7 +259,7 @@ def test_no_connection_has_more_seats_than_allowed_but_an_administrator_s(kind: 
     admin, greedy = harness.fake_peer("admin", is_admin=True), harness.fake_peer("greedy")
     for _ in range(5):
         assert admin.says(JoinRequest(GAME_TYPE)) is None  # it may prepare as many rooms as it likes, anyway
-    assert len(admin.peer.rooms) == 5
+    assert len(admin.member.rooms) == 5
     for _ in range(2):
         assert greedy.says(JoinRequest(GAME_TYPE)) is None
     room_id, (code,) = harness.prepare(admin, Slot("Eins"), Slot("Zwei", is_reserved=False))
@@ -268,7 +268,7 @@ def test_no_connection_has_more_seats_than_allowed_but_an_administrator_s(kind: 
         JoinRoomRequest: JoinRoomRequest(room_id),
         JoinPreparedRequest: JoinPreparedRequest(code),
     }
-    rooms = set(harness.lobby.rooms) - set(greedy.peer.rooms)
+    rooms = set(harness.lobby.rooms) - set(greedy.member.rooms)
     assert fault_of(greedy.says(requests[kind])) is Fault.SEATS_PER_CONNECTION
     assert set(harness.lobby.rooms) == rooms
     assert set(harness.lobby.reservations) == {code}

@@ -128,13 +128,13 @@ class LobbyMachine(RuleBasedStateMachine):
             assert room.phase is Phase.RUNNING or room.player_count < 2
             assert room.is_prepared or room.player_count > 0
             for player_slot in room.player_slots:
-                assert player_slot.peer is None or player_slot.peer.rooms[room.id] is room
+                assert player_slot.peer is None or lobby.members[player_slot.peer].rooms[room.id] is room
         for fake_peer in self.fake_peers:
-            for room in fake_peer.peer.rooms.values():
+            for room in fake_peer.member.rooms.values():
                 assert lobby.rooms[room.id].slot_of(fake_peer.peer) is not None
-            for room in fake_peer.peer.observed.values():
+            for room in fake_peer.member.observed.values():
                 assert fake_peer.peer in lobby.rooms[room.id].observers
-        assert all(not admin.sink.is_ended for admin in lobby.admins)  # type: ignore[attr-defined]
+        assert all(not admin.peer.sink.is_ended for admin in lobby.admins)  # type: ignore[attr-defined]
 
     @invariant()
     def one_clock_runs_for_each_pending_request(self) -> None:
@@ -148,7 +148,7 @@ class LobbyMachine(RuleBasedStateMachine):
             fake_peer.leaves()
         self.harness.advance(700.0)
         lobby = self.harness.lobby
-        assert (lobby.rooms, lobby.waiting, lobby.reservations, lobby.admins) == ({}, {}, {}, {})
+        assert (lobby.rooms, lobby.waiting, lobby.reservations, lobby.admins, lobby.members) == ({}, {}, {}, {}, {})
         assert self.harness.pending_alarms == 0
 
 

@@ -1,4 +1,4 @@
-"""What the operator sets is what lobby and rooms go by, and the password is not shown."""
+"""The operator's settings reach the lobby, and the password is not shown."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from spielleiter.server.config.config import Config
         ("observers_per_room", 5),
     ],
 )
-def test_each_has_its_setting(field: str, value: float) -> None:
+def test_each_value_comes_from_its_setting(field: str, value: float) -> None:
     settings = _lobby_settings(Config(**{field: value}))  # type: ignore[arg-type]
     assert getattr(settings, field) == value
     assert getattr(_lobby_settings(Config()), field) == getattr(Config(), field)

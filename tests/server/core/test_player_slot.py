@@ -1,4 +1,4 @@
-"""A player slot is free until somebody sits on it; a reservation says for whom it is kept."""
+"""A player slot is free until a peer occupies it; a reservation keeps it for whoever has the code."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from spielleiter.server.core.player_slot import PlayerSlot
 from tests.server.room_harness import GAME_TYPE, RoomHarness
 
 
-def test_a_new_chair_is_empty() -> None:
+def test_a_new_slot_is_free() -> None:
     player_slot = PlayerSlot(1, "Zwei", "code", MoveClock(UNLIMITED))
     assert (player_slot.seat, player_slot.name, player_slot.reservation, player_slot.peer) == (1, "Zwei", "code", None)
     assert not player_slot.clock.is_running
 
 
-def test_each_chair_has_a_clock_of_its_own() -> None:
+def test_each_slot_has_its_own_clock() -> None:
     harness = RoomHarness()
     admin = harness.fake_peer("admin", is_admin=True)
     room_id, codes = harness.prepare(admin, Slot("Eins", can_timeout=False), Slot("Zwei", is_reserved=False))
@@ -25,10 +25,10 @@ def test_each_chair_has_a_clock_of_its_own() -> None:
     assert (one.reservation, two.reservation) == (codes[0], None)
 
 
-def test_a_chair_that_is_taken_is_kept_for_nobody_else() -> None:
+def test_an_occupied_slot_is_not_free() -> None:
     harness = RoomHarness()
     fake_peer = harness.fake_peer("one")
     fake_peer.says(JoinRequest(GAME_TYPE))
-    (room,) = fake_peer.peer.rooms.values()
+    (room,) = fake_peer.member.rooms.values()
     assert room.player_slots[0].peer is fake_peer.peer
     assert room.free_slot() is room.player_slots[1]

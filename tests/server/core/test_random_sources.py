@@ -8,7 +8,7 @@ from spielleiter.server.core.random_sources import id_source, secret_id, start_s
 
 
 @pytest.mark.parametrize(("seed", "seeds_ids"), [(None, True), (5, False)])
-def test_ids_cannot_be_guessed_unless_the_operator_wants_it(seed: int | None, seeds_ids: bool) -> None:
+def test_ids_are_secret_unless_the_operator_seeds_them(seed: int | None, seeds_ids: bool) -> None:
     assert id_source(seed, seeds_ids=seeds_ids) is secret_id
     first, second = secret_id(), secret_id()
     assert first != second
@@ -21,7 +21,7 @@ def test_ids_from_a_seed_are_the_same_in_every_run() -> None:
     assert new_id() != new_id()
 
 
-def test_starts_are_the_same_for_the_same_seed_only() -> None:
+def test_starting_positions_follow_from_the_seed() -> None:
     new_rng, same_rng = start_source(5), start_source(5)
     draws = [new_rng().random() for _ in range(3)]
     assert draws == [same_rng().random() for _ in range(3)]

@@ -18,7 +18,7 @@ from spielleiter.protocol.messages import (
 from spielleiter.server import events
 from spielleiter.server.core.clock import Arrival, StampSource
 from spielleiter.server.core.dispatch import dispatch
-from spielleiter.server.core.pending_request import SECOND_LOOK
+from spielleiter.server.core.pending_request import RECHECK_INTERVAL
 from spielleiter.server.core.room import Phase, Room
 from spielleiter.server.errors import Fault
 from tests.server.room_harness import LIMITS, RoomHarness, first_move
@@ -132,7 +132,7 @@ def test_the_release_calls_it_a_soft_timeout_and_names_the_leader() -> None:
 def test_bytes_that_arrived_before_the_hard_limit_are_read_before_a_verdict(harness: RoomHarness) -> None:
     room, _, one, two = harness.game()
     one.has_unread = True
-    harness.advance(10.0 + SECOND_LOOK / 2)
+    harness.advance(10.0 + RECHECK_INTERVAL / 2)
     assert room.phase is Phase.RUNNING
     one.has_unread = False
     assert one.moves(room, first_move(room)) is None  # judged by its own arrival: too late for the soft limit
@@ -146,7 +146,7 @@ def test_a_server_that_sleeps_through_the_hard_limit_looks_before_it_judges(harn
     assert room.phase is Phase.RUNNING
     one.has_unread = False
     move = RoomMessage(room.id, MoveData(first_move(room)))
-    dispatch(harness.lobby, one.peer, move, Arrival(1.9, StampSource.KERNEL), harness.now)
+    dispatch(harness.lobby, one.member, move, Arrival(1.9, StampSource.KERNEL), harness.now)
     assert harness.happened(events.MovePlayed)[-1].think_time == pytest.approx(1.9)
     assert two.hears()[-1] == "request"
 

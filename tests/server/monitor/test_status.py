@@ -15,7 +15,7 @@ from spielleiter.protocol.limits import REPORT_FROM_SERVER
 from spielleiter.protocol.messages import PauseRequest, Slot, Status
 from spielleiter.server import events
 from spielleiter.server.config.config import Config
-from spielleiter.server.core.peer import Peer
+from spielleiter.server.core.member import Member
 from spielleiter.server.errors import Fault
 from spielleiter.server.monitor import status
 from spielleiter.server.monitor.status import CLOSED, TEXT, Snapshot, StatusBoard
@@ -31,7 +31,7 @@ class Line:
     """A connection that shows what it is told to."""
 
     label: str
-    peer: Peer
+    member: Member
     queued_bytes: int = 0
     address: str = "host:1"
 
@@ -62,7 +62,7 @@ def test_rooms_are_counted_by_phase_and_connections_by_what_they_have_not_taken(
     assert desk.board.snapshot() == Snapshot({"open": 0, "running": 0, "paused": 0}, 0, 0, 0, 0)
     room, admin, one, _ = desk.harness.game()
     desk.harness.prepare(admin)
-    desk.lines += [Line("c1", admin.peer, 700), Line("c2", one.peer, 20)]
+    desk.lines += [Line("c1", admin.member, 700), Line("c2", one.member, 20)]
     assert desk.board.snapshot() == Snapshot({"open": 1, "running": 1, "paused": 0}, 2, 1, 720, 700)
     admin.says(PauseRequest(room.id, is_paused=True))
     assert desk.board.snapshot().rooms == {"open": 1, "running": 0, "paused": 1}
@@ -109,7 +109,7 @@ def test_long_lists_have_an_end_and_the_numbers_do_not(monkeypatch: pytest.Monke
     admin = desk.harness.fake_peer("admin", is_admin=True)
     for _ in range(2):
         desk.harness.prepare(admin)
-    desk.lines += [Line("c1", admin.peer), Line("c2", admin.peer)]
+    desk.lines += [Line("c1", admin.member), Line("c2", admin.member)]
     report = desk.board.report()
     assert (len(report["rooms"]), report["roomCounts"]["open"]) == (1, 2)
     assert (len(report["connections"]), report["connectionCount"]) == (1, 2)
@@ -182,7 +182,7 @@ async def test_a_full_house_fits_into_one_packet() -> None:
         desk.harness.prepare(admin, *[Slot("&" * 100, is_reserved=False)] * 2)
         desk.connect(f"c{number}")
         desk.close(f"c{number}", "\N{EM DASH}" * 100)
-    desk.lines += [Line(f"c{number}", admin.peer) for number in range(4096)]
+    desk.lines += [Line(f"c{number}", admin.member) for number in range(4096)]
     packet = BLOKUS_2021_R3.encode(Status(json.dumps(desk.board.report(), ensure_ascii=False, separators=(",", ":"))))
     assert len(packet) < min(Config().outbox_bytes, REPORT_FROM_SERVER.packet_bytes)
     client = Connection(Role.CLIENT, BLOKUS_2021_R3, REPORT_FROM_SERVER)
@@ -193,7 +193,7 @@ async def test_a_full_house_fits_into_one_packet() -> None:
 def test_every_field_is_in_the_readme() -> None:
     desk = Desk()
     _, admin, *_ = desk.harness.game()
-    desk.lines.append(Line("c1", admin.peer))
+    desk.lines.append(Line("c1", admin.member))
     desk.connect("c2")
     desk.close("c2")
     report = desk.board.report()

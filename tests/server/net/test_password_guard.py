@@ -23,15 +23,15 @@ def test_a_few_mistakes_are_free_then_each_answer_waits_a_second_more_up_to_the_
     delays = []
     for _ in range(9):
         delays.append(guard.delay("a", 0.0))
-        guard.has_failed("a", 0.0)
+        guard.note_failure("a", 0.0)
     assert delays == [0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 4.0, 4.0, 4.0]
     assert guard.delay("b", 0.0) == 0.0
 
 
 def test_mistakes_are_forgotten_when_their_window_has_passed() -> None:
     guard = PasswordGuard(attempts=1, window=60.0, longest_delay=30.0)
-    guard.has_failed("a", 0.0)
-    guard.has_failed("a", 30.0)
+    guard.note_failure("a", 0.0)
+    guard.note_failure("a", 30.0)
     assert guard.delay("a", 59.9) == 2.0
     assert guard.delay("a", 60.0) == 1.0
     assert guard.delay("a", 90.0) == 0.0
@@ -41,14 +41,14 @@ def test_mistakes_are_forgotten_when_their_window_has_passed() -> None:
 def test_no_more_addresses_are_remembered_than_allowed() -> None:
     guard = PasswordGuard(attempts=ADDRESSES, window=1e9, longest_delay=30.0)
     for number in range(ADDRESSES + 1):
-        guard.has_failed(str(number), float(number))
+        guard.note_failure(str(number), float(number))
     assert "0" not in guard._failures
     assert len(guard._failures) == ADDRESSES
 
 
 def test_answers_that_wait_count_as_long_as_they_do() -> None:
     guard = PasswordGuard(attempts=1, window=60.0, longest_delay=30.0)
-    guard.has_failed("a", 0.0)
+    guard.note_failure("a", 0.0)
     with guard.waiting("a"):
         with guard.waiting("a"), guard.waiting("b"):
             assert (guard.delay("a", 1.0), guard.delay("b", 1.0)) == (3.0, 1.0)
@@ -61,7 +61,7 @@ def test_all_addresses_together_are_free_a_few_times_then_each_wrong_answer_wait
     guard = PasswordGuard(attempts=2, window=60.0, longest_delay=30.0)
     for number in range(2 * EVERYBODY):
         assert guard.delay(str(number), 0.0) == 0.0
-        guard.has_failed(str(number), 0.0)
+        guard.note_failure(str(number), 0.0)
     assert guard.delay("another", 59.9) == 30.0
     assert guard.delay("another", 60.0) == 0.0
 
@@ -84,25 +84,25 @@ def test_while_too_many_answers_to_one_address_wait_nobody_else_is_concerned() -
     guard = PasswordGuard(attempts=2, window=60.0, longest_delay=30.0)
     with ExitStack() as stack:
         for _ in range(EACH_AT_ONCE):
-            assert guard.admits("a", 0.0)
+            assert guard.admit("a", 0.0)
             stack.enter_context(guard.waiting("a"))
-        assert [guard.admits(address, 0.0) for address in "ab"] == [False, True]
-    assert guard.admits("a", 0.0)
+        assert [guard.admit(address, 0.0) for address in "ab"] == [False, True]
+    assert guard.admit("a", 0.0)
 
 
 def test_while_too_many_answers_wait_addresses_without_a_mistake_are_admitted_at_a_bounded_rate() -> None:
     guard = PasswordGuard(attempts=2, window=60.0, longest_delay=30.0)
-    guard.has_failed("was wrong", 0.0)
+    guard.note_failure("was wrong", 0.0)
     burst, rate = int(NEWCOMERS_BURST), int(NEWCOMERS_RATE)
     with ExitStack() as stack:
         for number in range(AT_ONCE):
             stack.enter_context(guard.waiting(str(number)))
-        assert not guard.admits("was wrong", 59.9)
-        assert guard.admits("right", 0.0)
-        assert not guard.admits("1", 60.0)
-        assert burst <= sum(guard.admits(f"new {number}", 60.0) for number in range(2 * burst)) <= burst + 1
-        assert rate - 1 <= sum(guard.admits(f"new {number}", 61.0) for number in range(2 * burst)) <= rate + 1
-        assert guard.admits("was wrong", 62.0)
+        assert not guard.admit("was wrong", 59.9)
+        assert guard.admit("right", 0.0)
+        assert not guard.admit("1", 60.0)
+        assert burst <= sum(guard.admit(f"new {number}", 60.0) for number in range(2 * burst)) <= burst + 1
+        assert rate - 1 <= sum(guard.admit(f"new {number}", 61.0) for number in range(2 * burst)) <= rate + 1
+        assert guard.admit("was wrong", 62.0)
 
 
 def guesses(guard: PasswordGuard, addresses: int, connections: int, seconds: float) -> int:
@@ -117,8 +117,8 @@ def guesses(guard: PasswordGuard, addresses: int, connections: int, seconds: flo
         now, number, address = callers[0]
         if number in waits:
             waits.pop(number).close()
-            guard.has_failed(address, now)
-        if not guard.admits(address, now):
+            guard.note_failure(address, now)
+        if not guard.admit(address, now):
             heapq.heapreplace(callers, (now + 5.0, number, address))
             continue
         looked_at += 1
@@ -127,7 +127,7 @@ def guesses(guard: PasswordGuard, addresses: int, connections: int, seconds: flo
             waits[number] = ExitStack()
             waits[number].enter_context(guard.waiting(address))
         else:
-            guard.has_failed(address, now)
+            guard.note_failure(address, now)
         heapq.heapreplace(callers, (now + delay + 0.001, number, address))
     return looked_at
 

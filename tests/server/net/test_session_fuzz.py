@@ -91,11 +91,11 @@ COMMANDS = [
 ]
 
 
-class Crowd:
+class RandomCallers:
     """Callers who do as they like."""
 
     def __init__(self, harness: ServerHarness, chance: random.Random) -> None:
-        self._house = harness
+        self._harness = harness
         self._chance = chance
         self._callers: list[Caller] = []
 
@@ -103,7 +103,7 @@ class Crowd:
         chance = self._chance
         kind = chance.random()
         if kind < 0.12 or not self._callers:
-            caller = await self._house.call()
+            caller = await self._harness.call()
             await caller.says("<protocol>")
             self._callers.append(caller)
             if chance.random() < 0.4:
@@ -121,7 +121,7 @@ class Crowd:
             await self._say(chance.choice(self._callers), chance.choice(REQUESTS))
 
     async def _say(self, caller: Caller, text: str) -> None:
-        lobby = self._house.server.lobby
+        lobby = self._harness.server.lobby
         for word, known in (("ROOM", list(lobby.rooms)), ("CODE", list(lobby.reservations))):
             text = text.replace(word, self._chance.choice(known) if known else NOWHERE)
         try:
@@ -131,7 +131,7 @@ class Crowd:
 
     async def _play_on(self) -> None:
         """Somebody joins a game, or whoever is on turn in one makes a legal move."""
-        lobby, chance = self._house.server.lobby, self._chance
+        lobby, chance = self._harness.server.lobby, self._chance
         running = [room for room in lobby.rooms.values() if room.phase is Phase.RUNNING]
         if not running or chance.random() < 0.3:
             wanted = ['<joinPrepared reservationCode="CODE"/>' if lobby.reservations else "<join/>"]
@@ -148,7 +148,7 @@ class Crowd:
 
     async def _administer(self) -> None:
         """An administrator does something to a game."""
-        admins = {peer.label for peer in self._house.server.lobby.admins}
+        admins = {member.peer.label for member in self._harness.server.lobby.admins}
         for caller in self._callers:
             if caller.label in admins:
                 await self._say(caller, self._chance.choice(COMMANDS))
@@ -167,7 +167,7 @@ def in_virtual_time(main: Callable[[], object]) -> None:
     trio.run(main, clock=MockClock(autojump_threshold=0))  # type: ignore[arg-type]
 
 
-async def run_crowd(edition: str, seed: int, steps: int) -> None:
+async def run_callers(edition: str, seed: int, steps: int) -> None:
     chosen = EDITIONS[edition]
     async with trio.open_nursery() as nursery:
         settings = {"default_game": chosen.game_type, "rooms_waiting": 6, "observers_per_room": 2, "connections": 20}
@@ -175,15 +175,15 @@ async def run_crowd(edition: str, seed: int, steps: int) -> None:
         harness.server = Server(harness.config, io.StringIO(), processor_time=lambda: 0.0)  # of all seasons
         harness.server.stream.subscribe(harness.server_events.append)
         nursery.start_soon(harness.server.timers.run)
-        crowd = Crowd(harness, random.Random(seed))
+        callers = RandomCallers(harness, random.Random(seed))
         for _ in range(steps):
-            await crowd.act()
-        await crowd.all_hang_up()
-        await trio.sleep(1000.0)  # reservations nobody takes are given up
+            await callers.act()
+        await callers.all_hang_up()
+        await trio.sleep(1000.0)  # reservations that nobody takes expire
         await wait_all_tasks_blocked()
         assert [bug.error for bug in harness.happened(events.InternalError)] == []
         lobby = harness.server.lobby
-        assert (lobby.rooms, lobby.waiting, lobby.reservations, lobby.admins) == ({}, {}, {}, {})
+        assert (lobby.rooms, lobby.waiting, lobby.reservations, lobby.admins, lobby.members) == ({}, {}, {}, {}, {})
         opened, closed = harness.happened(events.ConnectionOpened), harness.happened(events.ConnectionClosed)
         assert len(opened) == len(closed)
         assert harness.server._sessions == {}
@@ -194,8 +194,8 @@ async def run_crowd(edition: str, seed: int, steps: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("seed", range(examples(4)))
-def test_a_crowd_that_does_as_it_likes(edition: str, seed: int) -> None:
-    in_virtual_time(lambda: run_crowd(edition, seed, 400))
+def test_callers_that_act_at_random(edition: str, seed: int) -> None:
+    in_virtual_time(lambda: run_callers(edition, seed, 400))
 
 
 @pytest.mark.slow

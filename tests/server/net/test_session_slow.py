@@ -11,11 +11,11 @@ from trio.testing import memory_stream_pair, wait_all_tasks_blocked
 from spielleiter.server import events
 from spielleiter.server.core.clock import Arrival
 from spielleiter.server.core.room import Phase
-from spielleiter.server.net.session import DROPPED_AT_ONCE
-from spielleiter.server.net.wire import RECEIVE_BYTES, StreamWire
+from spielleiter.server.net.session import DISCARDED_AT_ONCE
+from spielleiter.server.net.wire import RECEIVE_BYTES
 from tests.server.answers import Bystanders
 from tests.server.harness import PATIENT, Caller, ServerHarness, open_harness
-from tests.server.wires import ThrottledWire
+from tests.server.wires import StreamWire, ThrottledWire
 
 # -- receivers that do not read ---------------------------------------------------------------------------------------
 
@@ -129,7 +129,7 @@ class CountingWire(StreamWire):
         return data
 
 
-@pytest.mark.parametrize(("size", "taken"), [(DROPPED_AT_ONCE, 1.0), (1_000_000, 0.05)])
+@pytest.mark.parametrize(("size", "taken"), [(DISCARDED_AT_ONCE, 1.0), (1_000_000, 0.05)])
 async def test_what_comes_after_a_refusal_is_taken_unless_it_is_a_flood(
     size: int, taken: float, autojump_clock: object
 ) -> None:

@@ -12,11 +12,11 @@ from contextlib import asynccontextmanager
 
 import pytest
 import trio
-from trio.testing import memory_stream_pair, wait_all_tasks_blocked
+from trio.testing import wait_all_tasks_blocked
 
 from spielleiter.server.core.clock import StampSource
 from spielleiter.server.net import wire as module
-from spielleiter.server.net.wire import RECEIVE_BYTES, SO_TIMESTAMPNS, SocketWire, StreamWire, stamp_arrivals
+from spielleiter.server.net.wire import RECEIVE_BYTES, SO_TIMESTAMPNS, SocketWire, stamp_arrivals
 from tests.patience import PATIENCE
 
 LATE = 0.02  # seconds
@@ -305,21 +305,3 @@ async def test_packets_are_not_held_back_to_be_sent_together() -> None:
     async with wired() as (_, _, far):
         assert far.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
         assert not far.getblocking()
-
-
-async def test_any_stream_of_trio_s_will_do(autojump_clock: object) -> None:
-    near, far = memory_stream_pair()
-    wire = StreamWire(far)
-    assert not wire.has_unread_input()
-    assert wire.try_send(b"hello") == 0
-    assert await wire.send_some(memoryview(b"hello")) == 5
-    assert await near.receive_some() == b"hello"
-    await trio.sleep(3)
-    await near.send_all(b"you")
-    data, arrival = await wire.receive()
-    assert (data, arrival.instant, arrival.source) == (b"you", trio.current_time(), StampSource.MONOTONIC)
-    await wire.send_eof()
-    assert await near.receive_some() == b""
-    await wire.aclose()
-    with pytest.raises(trio.BrokenResourceError):
-        await near.send_all(b"x")

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
-from spielleiter.server.core.host import RoomHost
+from spielleiter.server.core.room_host import RoomHost
 from tests.server.room_harness import RoomHarness
 
 
-def test_a_lobby_is_a_host_and_hears_the_last_word_of_its_rooms() -> None:
+def test_a_lobby_is_a_room_host_and_forgets_closed_rooms() -> None:
     harness = RoomHarness()
     host: RoomHost = harness.lobby
     room, _, _, _ = harness.game()
     assert room.id in harness.lobby.rooms
-    host.room_over(room, None)
+    host.room_closed(room.id, None)
     assert harness.lobby.rooms == {}
+    assert all(not member.rooms and not member.observed for member in harness.lobby.members.values())

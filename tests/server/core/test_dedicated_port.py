@@ -10,13 +10,13 @@ from trio.testing import memory_stream_pair, wait_all_tasks_blocked
 
 from spielleiter.protocol.messages import Slot
 from spielleiter.server import events
+from spielleiter.server.core.dedicated_port import DedicatedPort
 from spielleiter.server.core.room import Phase, Room
-from spielleiter.server.core.seat_port import SeatPort
 from spielleiter.server.core.token_bucket import TokenBucket
 from spielleiter.server.errors import Fault
-from spielleiter.server.net.wire import StreamWire
 from tests.server.answers import text_of
 from tests.server.harness import GAME_TYPE, NOWHERE, PATIENT, Caller, ServerHarness, legal_move, open_harness
+from tests.server.wires import StreamWire
 
 
 @dataclass
@@ -30,7 +30,7 @@ class Arena:
         near, far = memory_stream_pair()
         self.calls += 1
         caller = Caller(f"call {self.calls}", near)
-        port = SeatPort(self.room, seat)
+        port = DedicatedPort(self.room, seat)
         self.harness.nursery.start_soon(caller.listen)
         self.harness.nursery.start_soon(self._serve, StreamWire(far), caller.label, port)
         await wait_all_tasks_blocked()
@@ -43,8 +43,8 @@ class Arena:
             await caller.says("<protocol><join/>")
         return callers[self.room.state.seat_on_turn]
 
-    async def _serve(self, wire: StreamWire, label: str, port: SeatPort) -> None:
-        await self.harness.server.serve_wire(wire, "host:1", label=label, seat_port=port)
+    async def _serve(self, wire: StreamWire, label: str, port: DedicatedPort) -> None:
+        await self.harness.server.serve_wire(wire, "host:1", label=label, dedicated_port=port)
 
     def faults(self, label: str) -> list[Fault]:
         return [each.fault for each in self.harness.happened(events.RequestRefused, label)]
@@ -169,14 +169,14 @@ async def test_who_sends_too_much_waits(autojump_clock: object) -> None:
         near, far = memory_stream_pair()
         edition = next(iter(harness.server.editions.values()))
         room = harness.server.lobby.open_prepared(edition, (Slot("Eins"), Slot("Zwei")))
-        port = SeatPort(room, 0, packets=TokenBucket(10, 5), received=TokenBucket(1000, 500))
+        port = DedicatedPort(room, 0, packets=TokenBucket(10, 5), received=TokenBucket(1000, 500))
         started = trio.current_time()
         async with trio.open_nursery() as nursery:
             serving = trio.CancelScope()
 
             async def serve() -> None:
                 with serving:
-                    await harness.server.serve_wire(StreamWire(far), "host:1", label="x", seat_port=port)
+                    await harness.server.serve_wire(StreamWire(far), "host:1", label="x", dedicated_port=port)
 
             nursery.start_soon(serve)
             await near.send_all(b"<protocol>" + b"<status/>" * 25)
