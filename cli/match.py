@@ -30,7 +30,7 @@ from spielleiter.server.text.width import text_width
 if TYPE_CHECKING:
     from spielleiter.match.records.game_record import GameRecord
     from spielleiter.match.records.journal import Journal
-    from spielleiter.match.runner import Conditions, End
+    from spielleiter.match.runner import Conditions, EndReason
     from spielleiter.match.setup import MatchSetup
     from spielleiter.match.summary import Summary
 
@@ -59,7 +59,7 @@ def match_command(context: click.Context, /, resume: Path | None, **options: Any
     from spielleiter.cli.resume import refuse_other_plan
     from spielleiter.match.errors import JournalError, MatchError, SetupError
     from spielleiter.match.records.journal import load_setup, save_setup
-    from spielleiter.match.runner import Conditions, places
+    from spielleiter.match.runner import Conditions, allocate_cores
     from spielleiter.match.setup import MatchSetup
 
     fail_on = fault_kinds(options["fail_on"])
@@ -74,7 +74,7 @@ def match_command(context: click.Context, /, resume: Path | None, **options: Any
     if resume is not None and context.default_map:
         raise click.UsageError("expected a FILE, or --resume DIR, and not both")
     try:
-        places(conditions)
+        allocate_cores(conditions)
         if resume is not None:
             folder = resume
             setup = MatchSetup.from_json(load_setup(folder), options["password"])
@@ -102,10 +102,10 @@ def match_command(context: click.Context, /, resume: Path | None, **options: Any
 
 def _play(
     setup: MatchSetup, folder: Path, conditions: Conditions, report_every: int | None
-) -> tuple[End, tuple[GameRecord, ...], Summary]:
+) -> tuple[EndReason, tuple[GameRecord, ...], Summary]:
     from spielleiter.cli.progress import Interim, showing_progress
     from spielleiter.match.reports import write_reports
-    from spielleiter.match.runner import End, count_cores, play_match
+    from spielleiter.match.runner import EndReason, count_cores, play_games
     from spielleiter.match.season import season_text
     from spielleiter.match.stopping import sprt_of, stop_rule
     from spielleiter.match.summary import summarise
@@ -127,13 +127,13 @@ def _play(
         try:
             interim = Interim(sprt_of(setup), report_every)
             with showing_progress(setup.games, tuple(journal.records.values()), interim=interim) as progress:
-                end = run_async(lambda: play_match(setup, folder, journal, progress, conditions, stop_rule(setup)))
+                end = run_async(lambda: play_games(setup, folder, journal, progress, conditions, stop_rule(setup)))
         finally:
             records = tuple(journal.records.values())
             summary = summarise(records, setup.names, setup.games, sprt_of(setup), setup.significance, season)
             write_reports(folder, summary, records)
     _show(summary, folder, end)
-    if end is End.UNFIT:
+    if end is EndReason.UNFIT:
         show_unfit(setup, folder, records)
     return end, records, summary
 
@@ -157,7 +157,7 @@ def show_unfit(setup: MatchSetup, folder: Path, records: Sequence[GameRecord]) -
             tell(line, err=True)
 
 
-def _show(summary: Summary, folder: Path, end: End) -> None:
+def _show(summary: Summary, folder: Path, end: EndReason) -> None:
     from spielleiter.match.reports.words import (
         both_elo_text,
         estimate_text,
@@ -168,12 +168,12 @@ def _show(summary: Summary, folder: Path, end: End) -> None:
         significance_text,
         sprt_text,
     )
-    from spielleiter.match.runner import End
+    from spielleiter.match.runner import EndReason
 
     tell()
-    if end is End.DECIDED:
+    if end is EndReason.DECIDED:
         tell(end.value)
-    elif end is not End.DONE:
+    elif end is not EndReason.COMPLETED:
         tell(f"{end.value}; --resume {folder} goes on")
     tell(headline(summary))
     tell(games_text(summary))

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 def setup_of(context: click.Context, options: dict[str, Any]) -> MatchSetup:
     """What the options of `match` ask for, by their names. Raises SetupError and UsageError."""
-    from spielleiter.match.opening_book import arrange, load_openings
+    from spielleiter.match.opening_book import load_openings, order_openings
     from spielleiter.match.programs.program import Command
     from spielleiter.match.programs.program_names import names_of
-    from spielleiter.match.setup import MatchSetup, Patience
+    from spielleiter.match.setup import MatchSetup, ProgramTimeouts
 
     for name in ("player1", "player2"):
         if options[name] is None:
@@ -69,12 +69,12 @@ def setup_of(context: click.Context, options: dict[str, Any]) -> MatchSetup:
         games=options["games"],
         seed=seed,
         run_id=secrets.token_hex(8),
-        openings=arrange(openings, options["order"], seed),
+        openings=order_openings(openings, options["order"], seed),
         opening_order=options["order"],
         server=server,
         password=options["password"],
         server_options=chosen,
-        patience=Patience(options["start_timeout"], options["exit_timeout"], options["game_timeout"]),
+        timeouts=ProgramTimeouts(options["start_timeout"], options["exit_timeout"], options["game_timeout"]),
         sprt=options["sprt"],
         significance=options["significance"],
         min_games=options["min_tests"] if options["significance"] is not None else 0,
@@ -106,7 +106,7 @@ def check_setup(setup: MatchSetup) -> None:
         problem = limits_problem(limits.soft_timeout, limits.hard_timeout)
         known = setup.entrants[program]
         if problem and known.can_timeout:
-            raise SetupError(f"{known.name}: {problem}" if known.is_unlike else problem)
+            raise SetupError(f"{known.name}: {problem}" if known.has_own_limits else problem)
     edition = choose_editions(setup.editions, {})[setup.game_type]
     for name, value in config.game_options.items():
         if problem := why_without_effect(edition, name, value):
@@ -130,17 +130,17 @@ def _check_program(setup: MatchSetup, program: int) -> None:
     require_startable(Command.parse(known.command, cwd), cwd)
     if known.memory is not None and sys.platform != "linux":
         raise SetupError(f"{known.name}: memory can be limited on Linux only")
-    if setup.server is not None and known.is_unlike:
+    if setup.server is not None and known.has_own_limits:
         raise SetupError(f"{known.name}: time limits are that server's own affair, expected none for a program")
 
 
 def check_requirement(setup: MatchSetup, require: str) -> None:
     """Refuse what could not be found out, whatever happens in the games. Raises SetupError."""
     from spielleiter.match.errors import SetupError
-    from spielleiter.match.stats.significance import FEWEST_PAIRS
+    from spielleiter.match.stats.significance import MIN_PAIRS
 
-    if setup.games < 2 * FEWEST_PAIRS:
+    if setup.games < 2 * MIN_PAIRS:
         raise SetupError(
             f"--require {require}: from {setup.games} games it cannot be told which program is better, "
-            f"expected at least -n {2 * FEWEST_PAIRS}"
+            f"expected at least -n {2 * MIN_PAIRS}"
         )

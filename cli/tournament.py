@@ -37,8 +37,8 @@ from spielleiter.cli.options import (
 
 if TYPE_CHECKING:
     from spielleiter.match.records.game_record import GameRecord
-    from spielleiter.match.runner import Conditions, End
-    from spielleiter.match.tournaments.rounds import Bout, Course
+    from spielleiter.match.runner import Conditions, EndReason
+    from spielleiter.match.tournaments.progress import ScheduledMatch, TournamentProgress
     from spielleiter.match.tournaments.tournament import Tournament
 
 _COPY = "tournament.toml"
@@ -104,7 +104,7 @@ def tournament(
     The folder holds table.md, report.html, table.json, tournament.json, and a folder for each match as of `match`.
     """  # noqa: D301 - click's sign for text that is not to be wrapped
     from spielleiter.match.errors import MatchError, SetupError
-    from spielleiter.match.runner import Conditions, places
+    from spielleiter.match.runner import Conditions, allocate_cores
     from spielleiter.match.tournaments.tournament import read_tournament, with_openings
 
     if (file is None) == (resume is None):
@@ -128,7 +128,7 @@ def tournament(
             cores_per_game=cores_per_game or described.cores_per_game,
             **conditions_of({name: options[name] if is_given(context, name) else None for name in options}, described),
         )
-        places(conditions)
+        allocate_cores(conditions)
         described = with_openings(described)
         at_end = on_end or described_on_end(described.on_end)
         for pairing in described.pairings():
@@ -190,84 +190,86 @@ def _keep(file: Path, folder: Path, described: Tournament) -> None:
 
 def _play(
     described: Tournament, folder: Path, conditions: Conditions, report_every: int | None
-) -> tuple[End, list[GameRecord]]:
+) -> tuple[EndReason, list[GameRecord]]:
     from spielleiter.cli.match import fair_conditions
     from spielleiter.match.reports.tournament import render_table, write_tournament
-    from spielleiter.match.runner import End
-    from spielleiter.match.tournaments.rounds import Course
+    from spielleiter.match.runner import EndReason
+    from spielleiter.match.tournaments.progress import TournamentProgress
 
-    course = Course(described)
-    end, unfit, played = End.DONE, False, 0
+    progress = TournamentProgress(described)
+    end, unfit, played = EndReason.COMPLETED, False, 0
     conditions = fair_conditions(conditions)
     try:
-        for bout in course.bouts():
-            end = _play_bout(course, bout, folder, conditions, report_every)
-            if end is End.UNFIT:  # the others can still play each other
+        for match in progress.schedule():
+            end = _play_match(progress, match, folder, conditions, report_every)
+            if end is EndReason.UNFIT:  # the others can still play each other
                 unfit = True
-            elif end not in {End.DONE, End.DECIDED}:
+            elif end not in {EndReason.COMPLETED, EndReason.DECIDED}:
                 tell(f"{end.value}; --resume {folder} goes on")
                 break
             played += 1
             if played % len(described.entrants) == 0:
-                write_tournament(folder, course)
+                write_tournament(folder, progress)
     finally:
-        if course.matches:
-            write_tournament(folder, course)
+        if progress.games_by_pairing:
+            write_tournament(folder, progress)
     tell()
-    click.echo(render_table(course), nl=False)
-    if unfit and end in {End.DONE, End.DECIDED, End.UNFIT}:
-        end = End.UNFIT
-    return end, [record for records in course.matches.values() for record in records]
+    click.echo(render_table(progress), nl=False)
+    if unfit and end in {EndReason.COMPLETED, EndReason.DECIDED, EndReason.UNFIT}:
+        end = EndReason.UNFIT
+    return end, [record for records in progress.games_by_pairing.values() for record in records]
 
 
-def _play_bout(course: Course, bout: Bout, folder: Path, conditions: Conditions, report_every: int | None) -> End:
-    """Play what is missing of a match, and hand its records to the course."""
+def _play_match(
+    progress: TournamentProgress, match: ScheduledMatch, folder: Path, conditions: Conditions, report_every: int | None
+) -> EndReason:
+    """Play what is missing of a match, and hand its records to the progress."""
     from spielleiter.cli.match import show_unfit
     from spielleiter.cli.progress import Interim, showing_progress
     from spielleiter.match.records.journal import SETUP, load_setup, save_setup
     from spielleiter.match.reports import write_reports
-    from spielleiter.match.runner import End, play_match
+    from spielleiter.match.runner import EndReason, play_games
     from spielleiter.match.season import season_text
     from spielleiter.match.setup import MatchSetup
     from spielleiter.match.stopping import sprt_of, stop_rule
     from spielleiter.match.summary import summarise
     from spielleiter.match.tournaments.encounters import absent_programs
-    from spielleiter.match.tournaments.rounds import is_over
+    from spielleiter.match.tournaments.progress import is_over
 
-    place = folder / bout.folder
+    place = folder / match.folder
     if (place / SETUP).exists():
         setup = MatchSetup.from_json(load_setup(place))
     else:
-        setup = course.setup_of(bout, secrets.token_hex(8))
+        setup = progress.setup_of(match, secrets.token_hex(8))
         save_setup(place, setup.to_json())
-    test, end = sprt_of(setup), End.DONE
+    test, end = sprt_of(setup), EndReason.COMPLETED
     with usable_journal(place) as journal:
         known = tuple(journal.records.values())
         try:
             if not is_over(setup, known):
-                tell(course.title_of(bout))
-                with showing_progress(setup.games, known, interim=Interim(test, report_every)) as progress:
-                    play = partial(play_match, setup, place, journal, progress, conditions, stop_rule(setup))
+                tell(progress.title_of(match))
+                with showing_progress(setup.games, known, interim=Interim(test, report_every)) as display:
+                    play = partial(play_games, setup, place, journal, display, conditions, stop_rule(setup))
                     end = run_async(play)
             elif absent_programs(known):
-                end = End.UNFIT
+                end = EndReason.UNFIT
         finally:
             records = tuple(journal.records.values())
-            course.finish(bout, records)
+            progress.finish(match, records)
             season = season_text(setup.game_type, setup.edition)
             write_reports(place, summarise(records, setup.names, setup.games, test, season=season), records)
-    if end is End.UNFIT:
+    if end is EndReason.UNFIT:
         show_unfit(setup, place, records)
     return end
 
 
-def _exit_code(end: End, records: Sequence[GameRecord], kinds: frozenset[str]) -> int:
+def _exit_code(end: EndReason, records: Sequence[GameRecord], kinds: frozenset[str]) -> int:
     from spielleiter.match.records.game_record import Verdict
-    from spielleiter.match.runner import End
+    from spielleiter.match.runner import EndReason
 
-    if end is End.INTERRUPTED:
+    if end is EndReason.INTERRUPTED:
         return EXIT_INTERRUPTED
-    if end in {End.MACHINE, End.UNFIT} or not any(record.is_counted for record in records):
+    if end in {EndReason.MACHINE_FAILURE, EndReason.UNFIT} or not any(record.is_counted for record in records):
         return EXIT_MACHINE
     if any(record.verdict == Verdict.SERVER_FAILED for record in records):
         return EXIT_MACHINE

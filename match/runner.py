@@ -24,9 +24,9 @@ from spielleiter.match.games.referee import play_game
 from spielleiter.match.plan import PlannedGame
 from spielleiter.match.programs.processes import find_processes, kill_processes
 from spielleiter.match.programs.residents import Residents, open_residents
+from spielleiter.match.records.game_files import KeepPolicy
 from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.match.records.journal import Journal
-from spielleiter.match.records.traces import Keep
 from spielleiter.match.setup import MatchSetup
 from spielleiter.server.runtime.signals import HANGUP, stop_signals
 from spielleiter.server.text.counting import count_text
@@ -37,14 +37,14 @@ GAMES_PER_CORE: Final = 4
 """With more games at a time, programs wait for a processor for longer than they think."""
 
 
-class End(enum.Enum):
+class EndReason(enum.Enum):
     """Why no more games are played."""
 
-    DONE = "all games are played"
+    COMPLETED = "all games are played"
     DECIDED = "decided before all games were played"
     FAULT = "a program failed"
     INTERRUPTED = "interrupted"
-    MACHINE = "server or machine failed"
+    MACHINE_FAILURE = "server or machine failed"
     UNFIT = "a program cannot play"
 
 
@@ -52,7 +52,7 @@ Cores: TypeAlias = tuple[int, ...] | None
 """The processor cores that a program may use; None: any."""
 
 
-class Progress(Protocol):
+class ProgressListener(Protocol):
     """Is told how a match goes on; must return at once."""
 
     def game_started(self, planned: PlannedGame) -> None: ...
@@ -75,13 +75,13 @@ class Conditions:
     """Each program has processor cores of its own: one, or its half of the game's."""
     cores_per_game: int | None = None
     """Each game has so many processor cores of its own; None: it may use all."""
-    keep: Keep = Keep.ALL
+    keep: KeepPolicy = KeepPolicy.ALL
     """Which games keep their folders."""
     is_restarting: bool = True
     """Programs are started anew for each game; else those that can play on are kept running."""
 
 
-def never(_records: Sequence[GameRecord]) -> bool:
+def play_to_the_end(_records: Sequence[GameRecord]) -> bool:
     """The match is never decided before its last game."""
     return False
 
@@ -113,7 +113,7 @@ def fair_concurrency(wanted: int, cores_per_game: int | None = None) -> tuple[in
     )
 
 
-def places(conditions: Conditions) -> list[tuple[Cores, Cores]]:
+def allocate_cores(conditions: Conditions) -> list[tuple[Cores, Cores]]:
     """For each game at a time, the cores of its programs. Raises SetupError if there are not enough."""
     count, size = conditions.concurrency, conditions.cores_per_game
     if size is None and not conditions.is_pinned:
@@ -136,14 +136,14 @@ def places(conditions: Conditions) -> list[tuple[Cores, Cores]]:
     return [(each[:half] or each, each[half:]) for each in own]
 
 
-async def play_match(
+async def play_games(
     setup: MatchSetup,
     folder: Path,
     journal: Journal,
-    progress: Progress,
+    progress: ProgressListener,
     conditions: Conditions = Conditions(),
-    is_decided: Callable[[Sequence[GameRecord]], bool] = never,
-) -> End:
+    is_decided: Callable[[Sequence[GameRecord]], bool] = play_to_the_end,
+) -> EndReason:
     """Play every game of the plan that is not in the journal yet. Raises MatchError.
 
     `is_decided` is asked after each game, with all records in the order of finishing.
@@ -167,7 +167,7 @@ class _Runner:
         setup: MatchSetup,
         folder: Path,
         journal: Journal,
-        progress: Progress,
+        progress: ProgressListener,
         conditions: Conditions,
         is_decided: Callable[[Sequence[GameRecord]], bool],
     ) -> None:
@@ -177,22 +177,22 @@ class _Runner:
         self._progress = progress
         self._conditions = conditions
         self._is_decided = is_decided
-        self._end: End | None = None
+        self._end: EndReason | None = None
         self._failures = 0
         self._unable: set[int] = set()
         """Programs that cannot play several games in a row."""
 
-    async def run(self) -> End:
+    async def run(self) -> EndReason:
         if self._is_decided(tuple(self._journal.records.values())):
-            return End.DECIDED
+            return EndReason.DECIDED
         games = iter([each for each in self._setup.plan() if each.game not in self._journal.records])
         async with trio.open_nursery() as nursery:
             await nursery.start(self._watch_signals, nursery.cancel_scope)
             async with open_match_server(self._setup) as match_server, trio.open_nursery() as workers:
-                for cores in places(self._conditions):
+                for cores in allocate_cores(self._conditions):
                     workers.start_soon(self._work, games, cores, match_server, nursery.cancel_scope)
             nursery.cancel_scope.cancel()
-        return self._end or End.DONE
+        return self._end or EndReason.COMPLETED
 
     async def _work(
         self,
@@ -213,20 +213,20 @@ class _Runner:
     def _open_residents(self) -> AbstractAsyncContextManager[Residents | None]:
         if self._conditions.is_restarting:
             return nullcontext()
-        return open_residents(self._unable, self._setup.patience.exit)
+        return open_residents(self._unable, self._setup.timeouts.exit)
 
     def _consider(self, record: GameRecord, scope: trio.CancelScope) -> None:
         """Whether the match goes on after this game."""
         self._failures = self._failures + 1 if record.verdict == Verdict.SERVER_FAILED else 0
         if self._is_decided(tuple(self._journal.records.values())):
-            self._end = End.DECIDED
+            self._end = EndReason.DECIDED
             scope.cancel()
         elif self._failures >= MACHINE_FAILURES:
-            self._end = End.MACHINE
+            self._end = EndReason.MACHINE_FAILURE
         elif unfit_programs(self._journal.records.values()):
-            self._end = self._end or End.UNFIT
+            self._end = self._end or EndReason.UNFIT
         elif self._conditions.is_fail_fast and record.offender is not None:
-            self._end = self._end or End.FAULT
+            self._end = self._end or EndReason.FAULT
 
     async def _watch_signals(
         self, scope: trio.CancelScope, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
@@ -234,8 +234,8 @@ class _Runner:
         with trio.open_signal_receiver(*stop_signals()) as signals:
             task_status.started()
             async for number in signals:
-                if self._end is not End.INTERRUPTED:
-                    self._end = End.INTERRUPTED
+                if self._end is not EndReason.INTERRUPTED:
+                    self._end = EndReason.INTERRUPTED
                     self._progress.stopping()
                 elif number != HANGUP:
                     scope.cancel()

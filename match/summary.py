@@ -38,9 +38,9 @@ from spielleiter.match.stats.counts import (
 )
 from spielleiter.match.stats.intervals import better_program, estimate_elo, estimate_normalized_elo
 from spielleiter.match.stats.significance import (
-    FEWEST_PAIRS,
+    MIN_PAIRS,
     PairCounts,
-    better_by_evidence,
+    better_program_by_evidence,
     likelihood_of_superiority,
     log_evidence,
 )
@@ -183,10 +183,10 @@ class Summary:
     @property
     def has_enough_pairs(self) -> bool:
         """False: too few pairs to call anybody better, however they ended."""
-        return sum(self.pairs) >= FEWEST_PAIRS
+        return sum(self.pairs) >= MIN_PAIRS
 
     @property
-    def suspects(self) -> tuple[ProgramSummary, ...]:
+    def often_overloaded(self) -> tuple[ProgramSummary, ...]:
         """The programs that were too slow on an overloaded machine in more than a few games."""
         few = max(FEW_OVERLOADS, OVERLOAD_SHARE * self.played)
         return tuple(program for program in self.programs if program.overloads > few)
@@ -238,7 +238,7 @@ def summarise(
         significance=None
         if significance is None
         else SignificanceSummary(significance, log_evidence(pairs), -math.log(significance)),
-        better=better_program(pairs) if significance is None else better_by_evidence(pairs, significance),
+        better=better_program(pairs) if significance is None else better_program_by_evidence(pairs, significance),
         programs=(_of_program(games, 0, names), _of_program(games, 1, names)),
         verdicts=tuple((kind, kinds[kind]) for kind in VERDICTS if kinds[kind]),
         starts=_of_starts(games),

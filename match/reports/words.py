@@ -11,17 +11,17 @@ from typing import Final
 
 from spielleiter.match.records.game_record import GameRecord
 from spielleiter.match.stats.counts import Estimate
-from spielleiter.match.stats.significance import FEWEST_PAIRS
+from spielleiter.match.stats.significance import MIN_PAIRS
 from spielleiter.match.summary import ProgramSummary, Summary
 from spielleiter.server.text.counting import count_text
 
-NOTHING: Final = "–"
+NO_VALUE: Final = "–"
 FAULT_COLUMNS: Final = ("Crashes", "Timeouts", "Illegal moves", "Bad messages", "Left running")
 
 
 def headline(summary: Summary) -> str:
     """The answer in one sentence, and another one if it rests on games that a program may have voided."""
-    return ". ".join([_answer(summary), *map(partial(_overload_text, summary), summary.suspects)])
+    return ". ".join([_answer(summary), *map(partial(_overload_text, summary), summary.often_overloaded)])
 
 
 def _overload_text(summary: Summary, program: ProgramSummary) -> str:
@@ -43,7 +43,7 @@ def _answer(summary: Summary) -> str:
     if summary.better is not None:
         return f"{summary.names[summary.better]} is better than {summary.names[1 - summary.better]}"
     if not summary.has_enough_pairs:
-        complete = f"{count_text(pairs, 'complete pair')}, at least {FEWEST_PAIRS} are needed"
+        complete = f"{count_text(pairs, 'complete pair')}, at least {MIN_PAIRS} are needed"
         return f"{first} against {second}: too few pairs to tell ({complete})"
     return f"Not decided between {first} and {second}: more games are needed"
 
@@ -56,7 +56,7 @@ def title(summary: Summary) -> str:
 def elo_text(elo: Estimate | None) -> str:
     """``+55.6 [+27.9, +83.4]``: value and 95 % interval."""
     if elo is None:
-        return NOTHING
+        return NO_VALUE
     return f"{_signed(elo.value)} [{_signed(elo.low)}, {_signed(elo.high)}]"
 
 
@@ -75,14 +75,14 @@ def both_elo_text(summary: Summary) -> str:
 def estimate_text(estimate: Estimate | None) -> str:
     """``81.7 [79.2, 84.1]``."""
     if estimate is None:
-        return NOTHING
+        return NO_VALUE
     return f"{estimate.value:z.1f} [{estimate.low:z.1f}, {estimate.high:z.1f}]".replace("-", "−")
 
 
 def percent_text(share: float | None) -> str:
     """``97.7 %``; 0 and 100 only where nothing was rounded."""
     if share is None:
-        return NOTHING
+        return NO_VALUE
     if 0.9999 <= share < 1:
         return "> 99.99 %"
     if 0 < share <= 0.0001:
@@ -105,7 +105,7 @@ def likelihood_text(likelihood: float | None) -> str:
 def seconds_text(seconds: float | None) -> str:
     """Three digits, in seconds or milliseconds."""
     if seconds is None:
-        return NOTHING
+        return NO_VALUE
     return (
         f"{1000 * seconds:.3g} ms"
         if seconds < 0.9995

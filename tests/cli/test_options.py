@@ -15,7 +15,7 @@ from spielleiter.cli.match import match_command
 from spielleiter.cli.options import TIMEOUTS, chosen_edition, is_given, timeout_options, why_without_effect
 from spielleiter.cli.tournament import tournament
 from spielleiter.match.checking.check import CheckSetup
-from spielleiter.match.setup import Patience
+from spielleiter.match.setup import ProgramTimeouts
 from spielleiter.server.config.config import Config
 from spielleiter.server.editions import choose_editions
 
@@ -41,7 +41,7 @@ def run(*arguments: str, has_to_exit: bool = True) -> tuple[dict[str, Any], set[
 
 
 def test_defaults_are_those_of_the_server_and_of_matches() -> None:
-    config, patience, setup = Config(), Patience(), CheckSetup("bot", "chess")
+    config, patience, setup = Config(), ProgramTimeouts(), CheckSetup("bot", "chess")
     assert TIMEOUTS["soft"] / 1000 == config.soft_timeout == setup.soft_timeout
     assert TIMEOUTS["hard"] / 1000 == config.hard_timeout == setup.hard_timeout
     assert (TIMEOUTS["start"], TIMEOUTS["exit"], TIMEOUTS["game"]) == (patience.start, patience.exit, patience.game)

@@ -20,12 +20,12 @@ from spielleiter.match.runner import (
     MACHINE_FAILURES,
     Conditions,
     Cores,
-    End,
+    EndReason,
+    allocate_cores,
     count_cores,
     fair_concurrency,
-    never,
-    places,
-    play_match,
+    play_games,
+    play_to_the_end,
 )
 from spielleiter.match.setup import Entrant, MatchSetup
 from tests.match.sample_records import fault, game
@@ -92,10 +92,10 @@ class RunnerHarness:
     async def play(
         self,
         conditions: Conditions | None = None,
-        is_decided: Callable[[Sequence[GameRecord]], bool] = never,
-    ) -> End:
+        is_decided: Callable[[Sequence[GameRecord]], bool] = play_to_the_end,
+    ) -> EndReason:
         with open_journal(self.folder) as journal, trio.fail_after(PATIENCE):
-            return await play_match(SETUP, self.folder, journal, self.told, conditions or Conditions(), is_decided)
+            return await play_games(SETUP, self.folder, journal, self.told, conditions or Conditions(), is_decided)
 
     @property
     def journal(self) -> list[int]:
@@ -112,7 +112,7 @@ ALL = list(range(1, 11))
 
 
 async def test_every_game_is_played_and_kept(harness: RunnerHarness) -> None:
-    assert await harness.play() is End.DONE
+    assert await harness.play() is EndReason.COMPLETED
     assert harness.journal == harness.told.started == harness.told.finished == ALL
     assert harness.most_at_a_time == 1
 
@@ -124,7 +124,7 @@ async def test_a_game_is_kept_before_anybody_hears_of_it(
         assert (harness.folder / "games.jsonl").read_text().count("\n") == record.game
 
     monkeypatch.setattr(harness.told, "game_finished", hear)
-    assert await harness.play() is End.DONE
+    assert await harness.play() is EndReason.COMPLETED
 
 
 @pytest.mark.parametrize("concurrency", [1, 3, 10, 20])
@@ -134,7 +134,7 @@ async def test_so_many_games_are_played_at_a_time(concurrency: int, harness: Run
         return game(planned.game)
 
     harness.act = rest
-    assert await harness.play(Conditions(concurrency)) is End.DONE
+    assert await harness.play(Conditions(concurrency)) is EndReason.COMPLETED
     assert sorted(harness.journal) == ALL
     assert harness.most_at_a_time == min(concurrency, 10)
 
@@ -143,9 +143,9 @@ async def test_what_is_in_the_journal_is_not_played_again(harness: RunnerHarness
     with open_journal(harness.folder) as journal:
         for number in (2, 5):
             journal.append(game(number))
-    assert await harness.play() is End.DONE
+    assert await harness.play() is EndReason.COMPLETED
     assert harness.told.started == [1, 3, 4, 6, 7, 8, 9, 10]
-    assert await harness.play() is End.DONE
+    assert await harness.play() is EndReason.COMPLETED
     assert sorted(harness.journal) == ALL
 
 
@@ -156,16 +156,18 @@ async def test_a_decision_ends_the_match_and_cuts_off_what_is_played(harness: Ru
         return game(planned.game)
 
     harness.act = first_alone
-    assert await harness.play(Conditions(4), lambda records: len(records) == 1) is End.DECIDED
+    assert await harness.play(Conditions(4), lambda records: len(records) == 1) is EndReason.DECIDED
     assert harness.journal == [1]
     assert harness.at_a_time == 0
-    assert await harness.play(is_decided=lambda records: len(records) == 1) is End.DECIDED
+    assert await harness.play(is_decided=lambda records: len(records) == 1) is EndReason.DECIDED
     assert harness.told.finished == [1]
 
 
-@pytest.mark.parametrize(("is_fail_fast", "end", "played"), [(True, End.FAULT, 3), (False, End.DONE, 10)])
+@pytest.mark.parametrize(
+    ("is_fail_fast", "end", "played"), [(True, EndReason.FAULT, 3), (False, EndReason.COMPLETED, 10)]
+)
 async def test_the_first_fault_ends_a_match_that_is_to_fail_fast(
-    is_fail_fast: bool, end: End, played: int, harness: RunnerHarness
+    is_fail_fast: bool, end: EndReason, played: int, harness: RunnerHarness
 ) -> None:
     async def third_crashes(planned: PlannedGame) -> GameRecord:
         await trio.lowlevel.checkpoint()
@@ -184,7 +186,7 @@ async def test_a_machine_that_fails_again_and_again_ends_the_match(harness: Runn
         return game(planned.game, None, verdict=Verdict.SERVER_FAILED, is_counted=False)
 
     harness.act = fail_but_second
-    assert await harness.play() is End.MACHINE
+    assert await harness.play() is EndReason.MACHINE_FAILURE
     assert harness.journal == ALL[: 2 + MACHINE_FAILURES]
 
 
@@ -218,7 +220,7 @@ async def test_the_first_signal_lets_running_games_finish(number: signal.Signals
         return game(planned.game)
 
     harness.act = interrupt_third
-    assert await harness.play() is End.INTERRUPTED
+    assert await harness.play() is EndReason.INTERRUPTED
     assert harness.journal == [1, 2, 3]
     assert harness.told.stops == 1
 
@@ -233,11 +235,11 @@ async def test_the_second_signal_cuts_them_off(harness: RunnerHarness) -> None:
         raise AssertionError(planned)
 
     harness.act = never_end
-    assert await harness.play() is End.INTERRUPTED
+    assert await harness.play() is EndReason.INTERRUPTED
     assert harness.journal == []
     assert harness.at_a_time == 0
     harness.act = harness.won
-    assert await harness.play() is End.DONE
+    assert await harness.play() is EndReason.COMPLETED
     assert harness.journal == ALL
 
 
@@ -249,23 +251,23 @@ async def test_pinned_programs_have_cores_of_their_own(harness: RunnerHarness, m
         return game(planned.game)
 
     harness.act = rest
-    assert await harness.play(Conditions(2, is_pinned=True)) is End.DONE
+    assert await harness.play(Conditions(2, is_pinned=True)) is EndReason.COMPLETED
     assert set(harness.cores) == {((0,), (2,)), ((4,), (6,))}
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system binds no process to cores")
 def test_games_have_cores_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spielleiter.match.runner, "usable_cores", lambda: [0, 2, 4, 6, 8])
-    assert places(Conditions(2, cores_per_game=2)) == [((0, 2), (0, 2)), ((4, 6), (4, 6))]
-    assert places(Conditions(1, is_pinned=True, cores_per_game=4)) == [((0, 2), (4, 6))]
-    assert len(places(Conditions(9, cores_per_game=1))) == 5
+    assert allocate_cores(Conditions(2, cores_per_game=2)) == [((0, 2), (0, 2)), ((4, 6), (4, 6))]
+    assert allocate_cores(Conditions(1, is_pinned=True, cores_per_game=4)) == [((0, 2), (4, 6))]
+    assert len(allocate_cores(Conditions(9, cores_per_game=1))) == 5
     with pytest.raises(SetupError, match="3 cores for each game cannot be halved for its programs"):
-        places(Conditions(1, is_pinned=True, cores_per_game=3))
+        allocate_cores(Conditions(1, is_pinned=True, cores_per_game=3))
     with pytest.raises(SetupError, match="6 cores for each game cannot be had, there are 5"):
-        places(Conditions(1, cores_per_game=6))
+        allocate_cores(Conditions(1, cores_per_game=6))
     monkeypatch.delattr(os, "sched_setaffinity")
     with pytest.raises(SetupError, match="this system binds no program to processor cores"):
-        places(Conditions(1, cores_per_game=1))
+        allocate_cores(Conditions(1, cores_per_game=1))
 
 
 def test_no_more_games_are_played_at_a_time_than_have_cores(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -278,7 +280,7 @@ async def test_there_must_be_enough_cores(harness: RunnerHarness, monkeypatch: p
     monkeypatch.setattr(spielleiter.match.runner, "usable_cores", lambda: [0, 1, 2])
     with pytest.raises(SetupError, match="2 games at a time with a core for each program need 4 cores, there are 3"):
         await harness.play(Conditions(2, is_pinned=True))
-    assert await harness.play(Conditions(1, is_pinned=True)) is End.DONE
+    assert await harness.play(Conditions(1, is_pinned=True)) is EndReason.COMPLETED
 
 
 async def test_unpinned_programs_run_anywhere(harness: RunnerHarness) -> None:
@@ -297,7 +299,7 @@ async def test_a_program_that_cannot_play_ends_the_match(missing: int, harness: 
         return fault(planned.game, missing, Verdict.NO_START, is_counted=False)
 
     harness.act = nobody_comes
-    assert await harness.play() is End.UNFIT
+    assert await harness.play() is EndReason.UNFIT
     assert harness.journal == [1, 2]
 
 

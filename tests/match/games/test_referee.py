@@ -16,9 +16,9 @@ from spielleiter.client.editions import DEFAULT_GAME_TYPE
 from spielleiter.match.errors import MachineError
 from spielleiter.match.games.referee import VERDICT, play_game
 from spielleiter.match.programs.processes import Usage
+from spielleiter.match.records.game_files import REPLAY
 from spielleiter.match.records.game_log import SERVER_LOG
 from spielleiter.match.records.game_record import GameRecord, Verdict
-from spielleiter.match.records.traces import REPLAY
 from spielleiter.match.records.wire_log import WIRE_LOG
 from spielleiter.match.setup import Entrant
 from spielleiter.server.editions import choose_editions
