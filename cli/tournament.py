@@ -10,7 +10,7 @@ import codecs
 import json
 import secrets
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -23,8 +23,7 @@ from spielleiter.cli.commands import EXIT_INTERRUPTED, Misuse, run_async, tell
 from spielleiter.cli.conditions import condition_options, conditions_of
 from spielleiter.cli.exit_codes import EXIT_FAULT, EXIT_MACHINE, fault_kinds
 from spielleiter.cli.match import usable_journal
-from spielleiter.cli.match_setup import check_setup
-from spielleiter.cli.numbers import WholeNumber
+from spielleiter.cli.numbers import Number, WholeNumber
 from spielleiter.cli.on_end import described_on_end, on_end_option, run_on_end
 from spielleiter.cli.options import (
     MAX_CONCURRENCY,
@@ -57,6 +56,20 @@ _COPY = "tournament.toml"
 @core_options[0]
 @core_options[1]
 @click.option(
+    "--significance",
+    type=Number(0, 0.5, min_open=True),
+    metavar="P",
+    help="End each match as soon as one program is better, as `match` does.",
+)
+@click.option(
+    "--min-tests",
+    type=WholeNumber(1),
+    metavar="N",
+    help="With --significance: play at least this many games of each match.  [default: 20]",
+)
+@click.option("--no-timeout", is_flag=True, help="No program is held to the time limits.")
+@click.option("--fail-fast", is_flag=True, help="Stop at the first game in which a program fails; --resume continues.")
+@click.option(
     "--fail-on", multiple=True, metavar="KIND", help=f"Exit with {EXIT_FAULT} if this happened, as of `match`."
 )
 @click.option(
@@ -79,6 +92,10 @@ def tournament(
     edition: str | None,
     pin: bool,
     cores_per_game: int | None,
+    significance: float | None,
+    min_tests: int | None,
+    no_timeout: bool,
+    fail_fast: bool,
     fail_on: tuple[str, ...],
     on_end: list[str] | None,
     report_every: int | None,
@@ -104,6 +121,7 @@ def tournament(
     The folder holds table.md, report.html, table.json, tournament.json, and a folder for each match as of `match`.
     """  # noqa: D301 - click's sign for text that is not to be wrapped
     from spielleiter.match.errors import MatchError, SetupError
+    from spielleiter.match.preparation import require_playable
     from spielleiter.match.runner import Conditions, allocate_cores
     from spielleiter.match.tournaments.tournament import read_tournament, with_openings
 
@@ -115,8 +133,17 @@ def tournament(
         kinds = fault_kinds(fail_on or described.fail_on)
         new = Path(described.out or f"tournament-{datetime.now().astimezone():%Y-%m-%d_%H-%M-%S}")
         folder = resume or out or new
+        asked = {
+            "game": game,
+            "edition": edition,
+            "significance": significance,
+            "min_tests": min_tests,
+            "no_timeout": no_timeout or None,
+        }
         if resume is not None:
-            _refuse_other_game(folder, described, game, edition)
+            _refuse_other_plan(folder, described, asked)
+        else:
+            described = _with_options(file, described, asked)
         edition = described.edition or edition
         chosen = chosen_edition(described.game_type or None, edition)
         described = replace(
@@ -124,6 +151,7 @@ def tournament(
         )
         conditions = Conditions(
             concurrency or described.concurrency,
+            is_fail_fast=fail_fast or described.is_fail_fast,
             is_pinned=pin or described.is_pinned,
             cores_per_game=cores_per_game or described.cores_per_game,
             **conditions_of({name: options[name] if is_given(context, name) else None for name in options}, described),
@@ -132,7 +160,7 @@ def tournament(
         described = with_openings(described)
         at_end = on_end or described_on_end(described.on_end)
         for pairing in described.pairings():
-            check_setup(described.match_of(pairing, ""))
+            require_playable(described.match_of(pairing, ""))
         if file is not None:
             _keep(file, folder, described)
     except SetupError as error:
@@ -147,16 +175,47 @@ def tournament(
     raise click.exceptions.Exit(code)
 
 
-def _refuse_other_game(folder: Path, begun: Tournament, game: str | None, edition: str | None) -> None:
-    """Raises Misuse if the tournament in `folder` is not of this game or edition; None: nothing was asked for."""
-    asked = (("game", game, begun.game_type), ("edition", edition, begun.edition))
-    for name, value, kept in asked:
+def _planned(described: Tournament) -> dict[str, Any]:
+    """What the tournament says about the options that belong to its plan; None: nothing."""
+    return {
+        "game": described.game_type or None,
+        "edition": described.edition,
+        "significance": described.significance,
+        "min_tests": described.min_games,
+        "no_timeout": None if described.has_time_limits else True,
+    }
+
+
+def _refuse_other_plan(folder: Path, begun: Tournament, asked: Mapping[str, Any]) -> None:
+    """Raises Misuse if an option contradicts the tournament in `folder`; a value of None means it was not given."""
+    for name, kept in _planned(begun).items():
+        value = asked[name]
         if value not in {None, kept}:
             raise Misuse(
-                f"--resume {folder}: the tournament was begun otherwise: --{name} {value} "
+                f"--resume {folder}: the tournament was begun otherwise: {_spelled(name, value)} "
                 f"({f'begun with {kept}' if kept else 'begun without'}); "
                 "leave that option out to go on with it, or begin another tournament in another folder"
             )
+
+
+def _with_options(file: Path | None, described: Tournament, asked: Mapping[str, Any]) -> Tournament:
+    """The tournament with the tests and limits of the options. Raises Misuse if its file contradicts one of them."""
+    for name, said in _planned(described).items():
+        value = asked[name]
+        if name not in {"game", "edition"} and None not in {value, said} and value != said:
+            raise Misuse(f"{_spelled(name, value)}: {file} says {name} = {said}; leave one of them out")
+    significance = asked["significance"] or described.significance
+    return replace(
+        described,
+        significance=significance,
+        min_games=asked["min_tests"] or described.min_games,
+        has_time_limits=described.has_time_limits and not asked["no_timeout"],
+    )
+
+
+def _spelled(name: str, value: object) -> str:
+    option = f"--{name.replace('_', '-')}"
+    return option if value is True else f"{option} {value}"
 
 
 def _keep(file: Path, folder: Path, described: Tournament) -> None:
@@ -171,8 +230,7 @@ def _keep(file: Path, folder: Path, described: Tournament) -> None:
         content = file.read_bytes().removeprefix(codecs.BOM_UTF8)  # it would stand behind what is put before
         named = tomllib.loads(content.decode())
         kept = {
-            "game": described.game_type,
-            "edition": described.edition,
+            **_planned(described),
             "cwd": described.cwd,
             BASE: str(file.absolute().parent),
         }
@@ -226,13 +284,11 @@ def _play_match(
     """Play what is missing of a match, and hand its records to the progress."""
     from spielleiter.cli.match import show_unfit
     from spielleiter.cli.progress import Interim, showing_progress
+    from spielleiter.match.playing import play_and_report, write_match_reports
     from spielleiter.match.records.journal import SETUP, load_setup, save_setup
-    from spielleiter.match.reports import write_reports
-    from spielleiter.match.runner import EndReason, play_games
-    from spielleiter.match.season import season_text
+    from spielleiter.match.runner import EndReason
     from spielleiter.match.setup import MatchSetup
-    from spielleiter.match.stopping import sprt_of, stop_rule
-    from spielleiter.match.summary import summarise
+    from spielleiter.match.stopping import sprt_of
     from spielleiter.match.tournaments.encounters import absent_programs
     from spielleiter.match.tournaments.progress import is_over
 
@@ -249,15 +305,14 @@ def _play_match(
             if not is_over(setup, known):
                 tell(progress.title_of(match))
                 with showing_progress(setup.games, known, interim=Interim(test, report_every)) as display:
-                    play = partial(play_games, setup, place, journal, display, conditions, stop_rule(setup))
-                    end = run_async(play)
-            elif absent_programs(known):
-                end = EndReason.UNFIT
+                    end = run_async(partial(play_and_report, setup, place, journal, display, conditions)).end
+            else:
+                write_match_reports(setup, place, journal)
+                if absent_programs(known):
+                    end = EndReason.UNFIT
         finally:
             records = tuple(journal.records.values())
             progress.finish(match, records)
-            season = season_text(setup.game_type, setup.edition)
-            write_reports(place, summarise(records, setup.names, setup.games, test, season=season), records)
     if end is EndReason.UNFIT:
         show_unfit(setup, place, records)
     return end

@@ -124,7 +124,7 @@ class MatchSetup:
         return plan_games(self.games, self.seed, self.openings)
 
     def to_json(self) -> dict[str, Any]:
-        """What `spielleiter.match.json` holds: everything except the password."""
+        """What `match.json` holds: everything except the password."""
         value = dataclasses.asdict(self)
         del value["password"]
         value[_TIMEOUTS_KEY] = value.pop("timeouts")

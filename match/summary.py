@@ -213,10 +213,11 @@ def summarise(
     significance: float | None = None,
     season: str | None = None,
 ) -> Summary:
-    """The summary of one match's records, in any order.
+    """Compute the numbers of one match from its `records`, which may come in any order.
 
-    `names` are needed only where there may be no record. `sprt` and `significance` are the tests of the match. Without
-    `season` (`season_text`), reports name the gameType alone.
+    `names` are the programs' names; they are needed only if there may be no record. `planned` is the number of games
+    that the match was to have, None if it is unknown. `sprt` and `significance` are the tests of the match. `season` is
+    the text of `season_text`; without it, reports name the gameType alone.
     """
     games = sorted(records, key=lambda record: record.game)
     names = names or (games[0].names if games else ("player1", "player2"))

@@ -16,10 +16,11 @@ from spielleiter.match.reports.bracket import bracket_plot, ratings_plot
 from spielleiter.match.reports.escaping import escape_html, escape_markdown
 from spielleiter.match.reports.files import write_text
 from spielleiter.match.reports.page import link, page, table
-from spielleiter.match.reports.words import NO_VALUE, elo_text, ratio_text
+from spielleiter.match.reports.words import NO_VALUE, elo_text, evidence_text, ratio_text
 from spielleiter.match.stats.counts import count_pairs
 from spielleiter.match.stats.intervals import estimate_elo
 from spielleiter.match.stats.ratings import RatedProgram, rate_programs
+from spielleiter.match.stats.significance import better_program_by_evidence, log_evidence
 from spielleiter.match.stats.sprt import Sprt
 from spielleiter.match.tournaments.encounters import Outcome, Reason, score_of
 from spielleiter.match.tournaments.knockout import standings as knockout_standings
@@ -33,7 +34,7 @@ SCHEMA: Final = "spielleiter-tournament-1"
 TOURNAMENT_REPORTS: Final = ("table.md", "table.json", "tournament.json", "report.html")
 """The files' names."""
 
-_TEXTS: Final = frozenset({"program", "against", "round", "match", "winner", "by", "reached", "SPRT"})
+_TEXTS: Final = frozenset({"program", "against", "round", "match", "winner", "by", "reached", "SPRT", "significance"})
 _KINDS: Final = {
     Kind.ROUND_ROBIN: "round robin",
     Kind.GAUNTLET: "gauntlet",
@@ -95,9 +96,9 @@ def ratings_of(progress: TournamentProgress) -> tuple[RatedProgram, ...]:
 
 def sections(progress: TournamentProgress, ratings: Sequence[RatedProgram], *, is_short: bool) -> list[Section]:
     """The tables, the most important first; `is_short` leaves the matches of a round robin out."""
-    has_matches = (
-        not is_short or progress.tournament.kind is not Kind.ROUND_ROBIN or progress.tournament.sprt is not None
-    )
+    tournament = progress.tournament
+    has_test = tournament.sprt is not None or tournament.significance is not None
+    has_matches = not is_short or tournament.kind is not Kind.ROUND_ROBIN or has_test
     found = [
         *([_standings(progress)] if progress.tournament.kind.has_rounds else []),
         _ratings(ratings),
@@ -180,6 +181,7 @@ def _matches(progress: TournamentProgress) -> Section:
     played = {each.encounter.number: each for each in progress.played}
     head = ("round",) * has_rounds + ("match", "score", "Elo, 95 %")
     head += ("winner", "by") * has_rounds + ("SPRT",) * (test is not None)
+    head += ("significance",) * (described.significance is not None)
     rows: list[tuple[str | int | Linked, ...]] = []
     for each in progress.rounds:
         for encounter in each.encounters:
@@ -198,6 +200,9 @@ def _matches(progress: TournamentProgress) -> Section:
                 decision = test.decide(pairs)
                 state = "undecided" if decision is None else f"{decision.value} accepted"
                 row += (f"{ratio_text(test.log_likelihood_ratio(pairs), test.lower, test.upper)}: {state}",)
+            if (risk := described.significance) is not None:
+                better = better_program_by_evidence(pairs, risk)
+                row += (evidence_text(log_evidence(pairs), risk, (first, second), better),)
             rows.append(row)
         rows += [(each.title, names[program], "bye", *(NO_VALUE for _ in head[3:])) for program in each.byes]
     return Section("Matches", head, tuple(rows))

@@ -6,6 +6,7 @@ Law: plain text, nothing escaped; what is not known is a dash.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
@@ -131,13 +132,16 @@ def ratio_text(ratio: float, lower: float, upper: float) -> str:
 
 
 def significance_text(summary: Summary) -> str | None:
-    """``evidence 3.2 of 20 (--significance 0.05): undecided``; None without a test."""
+    """``evidence 3.2 of 20, risk 0.05: undecided``; None without a test."""
     test = summary.significance
-    if test is None:
-        return None
-    evidence = math.exp(min(test.log_evidence, 700.0))
-    state = "undecided" if summary.better is None else f"{summary.names[summary.better]} is better"
-    return f"evidence {evidence:.3g} of {1 / test.risk:.3g}, risk {test.risk:g}: {state}"
+    return None if test is None else evidence_text(test.log_evidence, test.risk, summary.names, summary.better)
+
+
+def evidence_text(log_evidence: float, risk: float, names: Sequence[str], better: int | None) -> str:
+    """``evidence 24.1 of 20, risk 0.05: new is better``; `better` is an index of `names`, None if undecided."""
+    evidence = math.exp(min(log_evidence, 700.0))  # a larger exponent may overflow
+    state = "undecided" if better is None else f"{names[better]} is better"
+    return f"evidence {evidence:.3g} of {1 / risk:.3g}, risk {risk:g}: {state}"
 
 
 def games_text(summary: Summary) -> str:

@@ -160,4 +160,4 @@ def is_over(setup: MatchSetup, records: Sequence[GameRecord]) -> bool:
     if len(records) >= setup.games or absent_programs(records):
         return True
     is_decided = stop_rule(setup)
-    return setup.sprt is not None and any(is_decided(records[:count]) for count in range(1, len(records) + 1))
+    return any(is_decided(records[:count]) for count in range(1, len(records) + 1))

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from spielleiter.match.errors import SetupError
 from spielleiter.match.opening_book import load_openings, order_openings
-from spielleiter.match.plan import SEED_BITS, Opening
+from spielleiter.match.plan import DEFAULT_MIN_GAMES, SEED_BITS, Opening
 from spielleiter.match.records.game_files import KeepPolicy
 from spielleiter.match.season import season_text
 from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
@@ -69,7 +69,15 @@ class Tournament:
     server_options: Mapping[str, Any] = field(default_factory=dict)
     timeouts: ProgramTimeouts = field(default_factory=ProgramTimeouts)
     sprt: str | None = None
-    """The sequential test that ends each pairing, written as the option of a match."""
+    """The sequential test that ends each match, written as the option of a match."""
+    significance: float | None = None
+    """Each match ends once one program is better; this is the highest accepted probability of error."""
+    min_games: int | None = None
+    """The number of counted games before which `significance` ends no match; None: that of `match`."""
+    has_time_limits: bool = True
+    """Whether the time limits are enforced for those programs whose tables do not say otherwise."""
+    is_fail_fast: bool = False
+    """Whether the tournament is interrupted after the first game in which a program is at fault."""
     cwd: str = ""
     """The directory that programs are started in; empty: the current one."""
     edition: str | None = None
@@ -91,6 +99,8 @@ class Tournament:
 
     def __post_init__(self) -> None:
         names = [entrant.name for entrant in self.entrants]
+        if self.min_games is not None and self.significance is None:
+            raise SetupError("min_tests: has no effect without significance")
         if len(names) < 2:
             raise SetupError(f"expected at least 2 programs, found {len(names)}")
         self.kind_options.check(self.kind.value, len(names))
@@ -129,7 +139,7 @@ class Tournament:
             seed = random.Random(f"{seed} meeting {meeting} play-off {play_off}").getrandbits(SEED_BITS)
         begin = passed % len(self.openings) if self.openings else 0
         return MatchSetup(
-            entrants=(self.entrants[pairing[0]], self.entrants[pairing[1]]),
+            entrants=(self._entrant(pairing[0]), self._entrant(pairing[1])),
             game_type=self.game_type,
             games=2 if play_off else self.games,
             seed=seed,
@@ -139,9 +149,15 @@ class Tournament:
             server_options=self.server_options,
             timeouts=self.timeouts,
             sprt=None if play_off else self.sprt,
+            significance=None if play_off else self.significance,
+            min_games=0 if play_off or self.significance is None else self.min_games or DEFAULT_MIN_GAMES,
             cwd=self.cwd,
             edition=self.edition,
         )
+
+    def _entrant(self, index: int) -> Entrant:
+        entrant = self.entrants[index]
+        return entrant if self.has_time_limits else replace(entrant, can_timeout=False)
 
     def folder_of(self, number: int, pairing: tuple[int, int], play_off: int = 0) -> str:
         """The folder of the match with this number, relative to the tournament's."""
@@ -167,6 +183,7 @@ RESTARTS: Final = ("always", "never")
 BASE: Final = "base"
 """The key of the folder that relative paths begin at, where that is not the folder of the file."""
 _RULES: Final = ("start_piece", "game_end")
+_TESTS: Final = ("sprt", "significance", "min_tests")
 
 
 def read_tournament(file: Path, game_type: str, *, is_copy: bool = False) -> Tournament:
@@ -193,8 +210,8 @@ def read_tournament(file: Path, game_type: str, *, is_copy: bool = False) -> Tou
 
 
 def _tournament(value: dict[str, Any], game_type: str) -> Tournament:
-    plain = ("kind", "games", "game", "edition", "seed", "concurrency", "sprt", "cwd", BASE, *_MACHINE, *KEYS)
-    require_known(value, (*plain, "openings", "program", *_SECONDS, *MILLISECONDS, *_RULES))
+    plain = ("kind", "games", "game", "edition", "seed", "concurrency", *_TESTS, "no_timeout", "fail_fast", "cwd", BASE)
+    require_known(value, (*plain, *_MACHINE, *KEYS, "openings", "program", *_SECONDS, *MILLISECONDS, *_RULES))
     kinds = [kind.value for kind in Kind]
     if take(value, "kind", str, "round-robin") not in kinds:
         raise SetupError(f"kind {value['kind']!r}: expected {', '.join(kinds[:-1])} or {kinds[-1]}")
@@ -212,6 +229,10 @@ def _tournament(value: dict[str, Any], game_type: str) -> Tournament:
         server_options={**limits, **rules},
         timeouts=ProgramTimeouts(**times),
         sprt=take(value, "sprt", str, None),
+        significance=take(value, "significance", (int, float), None),
+        min_games=take_positive(value, "min_tests", int, None),
+        has_time_limits=not take(value, "no_timeout", bool, False),
+        is_fail_fast=take(value, "fail_fast", bool, False),
         cwd=take_folder(value, "cwd"),
         edition=take(value, "edition", str, None),
         is_pinned=take(value, "pin", bool, False),

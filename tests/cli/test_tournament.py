@@ -350,4 +350,4 @@ def test_programs_of_a_tournament_have_settings_and_games_cores(
     assert (last["time_factor"], last["soft_timeout"]) == (2.0, 0.7)
     refused = run("tournament", file, "--out", str(tmp_path / "other"), "--cores-per-game", "4")
     assert refused.exit_code == 2
-    assert "4 cores for each game cannot be had, there are 3" in refused.stderr
+    assert "each game needs 4 cores, there are 3" in refused.stderr
