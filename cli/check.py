@@ -77,13 +77,13 @@ def check(
     from spielleiter.match.programs.program import Command
     from spielleiter.match.programs.startable import require_startable
     from spielleiter.match.season import season_text
-    from spielleiter.match.setup import Patience
+    from spielleiter.match.setup import ProgramTimeouts
     from spielleiter.server.errors import os_error_text
 
     require_sensible_limits(soft_timeout, hard_timeout)
     chosen = chosen_edition(game, edition)
     _require_writable(out, junit)
-    patience = Patience(start=start_timeout, exit=exit_timeout)
+    patience = ProgramTimeouts(start=start_timeout, exit=exit_timeout)
     setup = CheckSetup(
         command, chosen.game_type, soft_timeout / 1000, hard_timeout / 1000, pause, patience, chosen.name
     )

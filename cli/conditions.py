@@ -45,10 +45,10 @@ def conditions_of(options: Mapping[str, Any], described: Tournament | None = Non
 
     `options` has None for what was not asked for; then what `described` says holds.
     """
-    from spielleiter.match.records.traces import Keep
+    from spielleiter.match.records.game_files import KeepPolicy
 
     keep, restart = options["keep"], options["restart"]
     if described is not None:
         keep = keep or described.keep.value
         restart = restart or ("always" if described.is_restarting else "never")
-    return {"keep": Keep(keep), "is_restarting": restart == "always"}
+    return {"keep": KeepPolicy(keep), "is_restarting": restart == "always"}

@@ -14,7 +14,7 @@ from spielleiter.cli.commands import EXIT_FAILURE, EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
     from spielleiter.match.records.game_record import GameRecord
-    from spielleiter.match.runner import End
+    from spielleiter.match.runner import EndReason
     from spielleiter.match.summary import Summary
 
 EXIT_FAULT = 3
@@ -24,15 +24,17 @@ FAULTS = ("crash", "timeout", "illegal", "message", "exit", "any")
 
 
 def exit_code(
-    end: End, records: tuple[GameRecord, ...], summary: Summary, fail_on: frozenset[str], require: str | None
+    end: EndReason, records: tuple[GameRecord, ...], summary: Summary, fail_on: frozenset[str], require: str | None
 ) -> int:
     """What a script is told; the first that holds of interrupted, machine, fault, worse, done."""
     from spielleiter.match.records.game_record import Verdict
-    from spielleiter.match.runner import End
+    from spielleiter.match.runner import EndReason
 
-    if end is End.INTERRUPTED:
+    if end is EndReason.INTERRUPTED:
         return EXIT_INTERRUPTED
-    if end in {End.MACHINE, End.UNFIT} or any(record.verdict == Verdict.SERVER_FAILED for record in records):
+    if end in {EndReason.MACHINE_FAILURE, EndReason.UNFIT} or any(
+        record.verdict == Verdict.SERVER_FAILED for record in records
+    ):
         return EXIT_MACHINE
     if not any(record.is_counted for record in records):
         return EXIT_MACHINE  # nothing was found out

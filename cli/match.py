@@ -20,7 +20,7 @@ from spielleiter.cli.commands import Misuse, run_async, tell
 from spielleiter.cli.conditions import conditions_of
 from spielleiter.cli.exit_codes import EXIT_MACHINE, exit_code, fault_kinds
 from spielleiter.cli.match_options import match_options
-from spielleiter.cli.match_setup import check_requirement, check_setup, setup_of
+from spielleiter.cli.match_setup import setup_of
 from spielleiter.cli.on_end import run_on_end
 from spielleiter.cli.options import chosen_edition, is_given
 from spielleiter.server.text.counting import count_text
@@ -28,9 +28,10 @@ from spielleiter.server.text.escaping import escaped
 from spielleiter.server.text.width import text_width
 
 if TYPE_CHECKING:
+    from spielleiter.match.playing import MatchResult
     from spielleiter.match.records.game_record import GameRecord
     from spielleiter.match.records.journal import Journal
-    from spielleiter.match.runner import Conditions, End
+    from spielleiter.match.runner import Conditions, EndReason
     from spielleiter.match.setup import MatchSetup
     from spielleiter.match.summary import Summary
 
@@ -58,9 +59,9 @@ def match_command(context: click.Context, /, resume: Path | None, **options: Any
     """
     from spielleiter.cli.resume import refuse_other_plan
     from spielleiter.match.errors import JournalError, MatchError, SetupError
-    from spielleiter.match.records.journal import load_setup, save_setup
-    from spielleiter.match.runner import Conditions, places
-    from spielleiter.match.setup import MatchSetup
+    from spielleiter.match.preparation import load_match, require_enough_games
+    from spielleiter.match.records.journal import save_setup
+    from spielleiter.match.runner import Conditions, allocate_cores
 
     fail_on = fault_kinds(options["fail_on"])
     chosen = chosen_edition(options["game"], options["edition"])
@@ -74,41 +75,37 @@ def match_command(context: click.Context, /, resume: Path | None, **options: Any
     if resume is not None and context.default_map:
         raise click.UsageError("expected a FILE, or --resume DIR, and not both")
     try:
-        places(conditions)
+        allocate_cores(conditions)
         if resume is not None:
             folder = resume
-            setup = MatchSetup.from_json(load_setup(folder), options["password"])
+            setup = load_match(folder, options["password"])
             refuse_other_plan(folder, setup, {name: options[name] for name in options if is_given(context, name)})
         else:
             setup = setup_of(context, {**options, "game": chosen.game_type})
             folder = options["out"] or Path(f"match-{datetime.now().astimezone():%Y-%m-%d_%H-%M-%S}")
-        check_setup(setup)
         if options["require"] is not None:
-            check_requirement(setup, options["require"])
+            require_enough_games(setup, f"--require {options['require']}")
         if resume is None:
             save_setup(folder, setup.to_json())
     except (SetupError, JournalError) as error:
         raise Misuse(str(error)) from None
     try:
-        end, records, summary = _play(setup, folder, conditions, options["report_every"])
+        result = _play(setup, folder, conditions, options["report_every"])
     except MatchError as error:
         tell(f"spielleiter match: {error}", err=True)
         run_on_end(options["on_end"], folder, folder / "summary.json", EXIT_MACHINE)
         raise click.exceptions.Exit(EXIT_MACHINE) from None
-    code = exit_code(end, records, summary, fail_on, options["require"])
+    code = exit_code(result.end, result.records, result.summary, fail_on, options["require"])
     run_on_end(options["on_end"], folder, folder / "summary.json", code)
     raise click.exceptions.Exit(code)
 
 
-def _play(
-    setup: MatchSetup, folder: Path, conditions: Conditions, report_every: int | None
-) -> tuple[End, tuple[GameRecord, ...], Summary]:
+def _play(setup: MatchSetup, folder: Path, conditions: Conditions, report_every: int | None) -> MatchResult:
     from spielleiter.cli.progress import Interim, showing_progress
-    from spielleiter.match.reports import write_reports
-    from spielleiter.match.runner import End, count_cores, play_match
+    from spielleiter.match.playing import play_and_report
+    from spielleiter.match.runner import EndReason, count_cores
     from spielleiter.match.season import season_text
-    from spielleiter.match.stopping import sprt_of, stop_rule
-    from spielleiter.match.summary import summarise
+    from spielleiter.match.stopping import sprt_of
 
     conditions = fair_conditions(conditions)
     cores = count_cores()
@@ -124,18 +121,13 @@ def _play(
     season = season_text(setup.game_type, setup.edition)
     tell(f"{season}: {setup.names[0]} against {setup.names[1]}, {games}, seed {setup.seed}, into {folder}")
     with usable_journal(folder) as journal:
-        try:
-            interim = Interim(sprt_of(setup), report_every)
-            with showing_progress(setup.games, tuple(journal.records.values()), interim=interim) as progress:
-                end = run_async(lambda: play_match(setup, folder, journal, progress, conditions, stop_rule(setup)))
-        finally:
-            records = tuple(journal.records.values())
-            summary = summarise(records, setup.names, setup.games, sprt_of(setup), setup.significance, season)
-            write_reports(folder, summary, records)
-    _show(summary, folder, end)
-    if end is End.UNFIT:
-        show_unfit(setup, folder, records)
-    return end, records, summary
+        interim = Interim(sprt_of(setup), report_every)
+        with showing_progress(setup.games, tuple(journal.records.values()), interim=interim) as progress:
+            result = run_async(lambda: play_and_report(setup, folder, journal, progress, conditions))
+    _show(result.summary, folder, result.end)
+    if result.end is EndReason.UNFIT:
+        show_unfit(setup, folder, result.records)
+    return result
 
 
 def fair_conditions(wanted: Conditions) -> Conditions:
@@ -157,7 +149,7 @@ def show_unfit(setup: MatchSetup, folder: Path, records: Sequence[GameRecord]) -
             tell(line, err=True)
 
 
-def _show(summary: Summary, folder: Path, end: End) -> None:
+def _show(summary: Summary, folder: Path, end: EndReason) -> None:
     from spielleiter.match.reports.words import (
         both_elo_text,
         estimate_text,
@@ -168,12 +160,12 @@ def _show(summary: Summary, folder: Path, end: End) -> None:
         significance_text,
         sprt_text,
     )
-    from spielleiter.match.runner import End
+    from spielleiter.match.runner import EndReason
 
     tell()
-    if end is End.DECIDED:
+    if end is EndReason.DECIDED:
         tell(end.value)
-    elif end is not End.DONE:
+    elif end is not EndReason.COMPLETED:
         tell(f"{end.value}; --resume {folder} goes on")
     tell(headline(summary))
     tell(games_text(summary))

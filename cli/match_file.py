@@ -41,13 +41,13 @@ def _read(context: click.Context, _parameter: click.Parameter, file: Path | None
 def _values(context: click.Context, file: Path) -> dict[str, Any]:
     """The options' values by name that the file gives. Raises SetupError."""
     from spielleiter.match.errors import SetupError
-    from spielleiter.match.toml_files import place_paths, read_entrant, read_toml, require_known, take, take_folder
+    from spielleiter.match.toml_files import read_entrant, read_toml, require_known, resolve_paths, take, take_folder
 
     value = read_toml(file)
     names = [str(each.name) for each in context.command.params]
     of_programs = {name for name in names if name[-1:] in {"1", "2"}}
     try:
-        place_paths(value, file.parent)
+        resolve_paths(value, file.parent)
         require_known(value, ("program", "cwd", *(each for each in names if each not in of_programs | _NOT_IN_FILES)))
         programs = take(value, "program", list, [])
         entrants = [read_entrant(program, has_name=False) for program in programs]

@@ -28,11 +28,9 @@ from spielleiter.cli.options import (
     timeout_options,
 )
 from spielleiter.cli.program_options import program_options
-from spielleiter.match.plan import ORDERS
+from spielleiter.match.plan import DEFAULT_GAMES, DEFAULT_MIN_GAMES, ORDERS
 from spielleiter.protocol.defaults import DEFAULT_PASSWORD
 from spielleiter.server.config.setting import MAX_WHOLE_NUMBER
-
-_MIN_TESTS: Final = 20
 
 
 def match_options(command: Decorated) -> Decorated:
@@ -66,7 +64,7 @@ _OPTIONS: Final = (
         "--tests",
         "games",
         type=WholeNumber(1),
-        default=100,
+        default=DEFAULT_GAMES,
         show_default=True,
         metavar="N",
         help="How many games; they come in pairs with the sides swapped.",
@@ -160,7 +158,7 @@ _OPTIONS: Final = (
     click.option(
         "--min-tests",
         type=WholeNumber(1),
-        default=_MIN_TESTS,
+        default=DEFAULT_MIN_GAMES,
         show_default=True,
         metavar="N",
         help="With --significance: play at least so many games.",

@@ -299,19 +299,6 @@ def board_option(command: Decorated) -> Decorated:
     )(command)
 
 
-def why_without_effect(edition: Edition, name: str, value: str) -> str | None:
-    """Why the game option `name` changes nothing in this game; None if it does."""
-    from spielleiter.game.api import GameOptionError
-
-    if name not in edition.game.option_names:
-        return f"{edition.game_type} has no option {name}"
-    try:
-        edition.game.with_options({name: value})
-    except GameOptionError as error:
-        return f"{error} ({edition.game_type})"
-    return None
-
-
 def json_option(command: Decorated) -> Decorated:
     """For scripts: `as_json`."""
     return click.option("--json", "as_json", is_flag=True, help="Write JSON, one value a line, for scripts.")(command)

@@ -21,7 +21,7 @@ import click
 from spielleiter.cli.commands import fitted
 from spielleiter.match.plan import PlannedGame
 from spielleiter.match.records.game_record import GameRecord, Verdict
-from spielleiter.match.runner import Progress
+from spielleiter.match.runner import ProgressListener
 from spielleiter.match.stats.counts import count_pairs, count_results
 from spielleiter.match.stats.intervals import estimate_elo
 from spielleiter.match.stats.sprt import Sprt
@@ -50,7 +50,7 @@ def game_line(record: GameRecord) -> str:
     return text
 
 
-def standing(records: Sequence[GameRecord], sprt: Sprt | None = None) -> str:
+def score_line(records: Sequence[GameRecord], sprt: Sprt | None = None) -> str:
     """``+57 =3 -40  LLR +1.20 (-2.94, +2.94)  Elo +59.6 [+10.2, +109.0]``; LLR with its bounds only with a test."""
     from spielleiter.match.reports.words import elo_text, ratio_text
 
@@ -77,7 +77,7 @@ class Interim:
         """The line after these games, ``after 40 games: …``; empty where none is due."""
         if self.every is None or len(records) % self.every:
             return ""
-        return f"after {len(records)} game{'' if len(records) == 1 else 's'}: {standing(records, self.sprt)}"
+        return f"after {len(records)} game{'' if len(records) == 1 else 's'}: {score_line(records, self.sprt)}"
 
 
 class PlainProgress:
@@ -159,7 +159,7 @@ class LiveProgress:
 
     def _draw(self, *lines_above: str) -> None:
         """Draw the bar anew, which is always another one where there are lines above it."""
-        text = "  ".join(filter(None, (self._time(), standing(self._records, self._interim.sprt))))
+        text = "  ".join(filter(None, (self._time(), score_line(self._records, self._interim.sprt))))
         before = f"{self._bar.label}[]  {self._bar.format_pos()}  "
         self._text = text[: max(0, shutil.get_terminal_size().columns - len(before))]
         with suppress(OSError):
@@ -178,7 +178,7 @@ class LiveProgress:
 @contextmanager
 def showing_progress(
     planned: int, records: Sequence[GameRecord], screen: TextIO | None = None, interim: Interim = Interim()
-) -> Iterator[Progress]:
+) -> Iterator[ProgressListener]:
     """The display for `planned` games of which `records` are finished already, on `screen` or standard error."""
     screen = sys.stderr if screen is None else screen
     if not screen.isatty() or os.environ.get("TERM") == "dumb":  # which has no way back to the start of a line

@@ -17,7 +17,6 @@ import click
 
 from spielleiter.cli.commands import EXIT_INTERRUPTED, Misuse, run_async
 from spielleiter.cli.completion import completing, editions_of_games, game_option_values, game_types
-from spielleiter.cli.options import why_without_effect
 from spielleiter.server.config.config import IGNORED, PROPERTIES_FILE, SETTINGS, Config, load_config
 from spielleiter.server.config.setting import Setting
 from spielleiter.server.errors import StartError
@@ -91,9 +90,10 @@ def _with_ignored(config: Config) -> Config:
     if not config.game_options:
         return config
     from spielleiter.server.editions import choose_default, choose_editions
+    from spielleiter.server.game_options import game_option_problem
 
     edition = choose_default(config.default_game, choose_editions(config.editions, {}))
-    whys = {(name, value): why_without_effect(edition, name, value) for name, value in config.game_options.items()}
+    whys = {(name, value): game_option_problem(edition, name, value) for name, value in config.game_options.items()}
     told = tuple(
         f"{name}={value} (where no game is named: {why})" for (name, value), why in whys.items() if why is not None
     )

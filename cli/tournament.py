@@ -10,7 +10,7 @@ import codecs
 import json
 import secrets
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -23,8 +23,7 @@ from spielleiter.cli.commands import EXIT_INTERRUPTED, Misuse, run_async, tell
 from spielleiter.cli.conditions import condition_options, conditions_of
 from spielleiter.cli.exit_codes import EXIT_FAULT, EXIT_MACHINE, fault_kinds
 from spielleiter.cli.match import usable_journal
-from spielleiter.cli.match_setup import check_setup
-from spielleiter.cli.numbers import WholeNumber
+from spielleiter.cli.numbers import Number, WholeNumber
 from spielleiter.cli.on_end import described_on_end, on_end_option, run_on_end
 from spielleiter.cli.options import (
     MAX_CONCURRENCY,
@@ -37,8 +36,8 @@ from spielleiter.cli.options import (
 
 if TYPE_CHECKING:
     from spielleiter.match.records.game_record import GameRecord
-    from spielleiter.match.runner import Conditions, End
-    from spielleiter.match.tournaments.rounds import Bout, Course
+    from spielleiter.match.runner import Conditions, EndReason
+    from spielleiter.match.tournaments.progress import ScheduledMatch, TournamentProgress
     from spielleiter.match.tournaments.tournament import Tournament
 
 _COPY = "tournament.toml"
@@ -56,6 +55,20 @@ _COPY = "tournament.toml"
 @edition_options
 @core_options[0]
 @core_options[1]
+@click.option(
+    "--significance",
+    type=Number(0, 0.5, min_open=True),
+    metavar="P",
+    help="End each match as soon as one program is better, as `match` does.",
+)
+@click.option(
+    "--min-tests",
+    type=WholeNumber(1),
+    metavar="N",
+    help="With --significance: play at least this many games of each match.  [default: 20]",
+)
+@click.option("--no-timeout", is_flag=True, help="No program is held to the time limits.")
+@click.option("--fail-fast", is_flag=True, help="Stop at the first game in which a program fails; --resume continues.")
 @click.option(
     "--fail-on", multiple=True, metavar="KIND", help=f"Exit with {EXIT_FAULT} if this happened, as of `match`."
 )
@@ -79,6 +92,10 @@ def tournament(
     edition: str | None,
     pin: bool,
     cores_per_game: int | None,
+    significance: float | None,
+    min_tests: int | None,
+    no_timeout: bool,
+    fail_fast: bool,
     fail_on: tuple[str, ...],
     on_end: list[str] | None,
     report_every: int | None,
@@ -104,7 +121,8 @@ def tournament(
     The folder holds table.md, report.html, table.json, tournament.json, and a folder for each match as of `match`.
     """  # noqa: D301 - click's sign for text that is not to be wrapped
     from spielleiter.match.errors import MatchError, SetupError
-    from spielleiter.match.runner import Conditions, places
+    from spielleiter.match.preparation import require_playable
+    from spielleiter.match.runner import Conditions, allocate_cores
     from spielleiter.match.tournaments.tournament import read_tournament, with_openings
 
     if (file is None) == (resume is None):
@@ -115,8 +133,17 @@ def tournament(
         kinds = fault_kinds(fail_on or described.fail_on)
         new = Path(described.out or f"tournament-{datetime.now().astimezone():%Y-%m-%d_%H-%M-%S}")
         folder = resume or out or new
+        asked = {
+            "game": game,
+            "edition": edition,
+            "significance": significance,
+            "min_tests": min_tests,
+            "no_timeout": no_timeout or None,
+        }
         if resume is not None:
-            _refuse_other_game(folder, described, game, edition)
+            _refuse_other_plan(folder, described, asked)
+        else:
+            described = _with_options(file, described, asked)
         edition = described.edition or edition
         chosen = chosen_edition(described.game_type or None, edition)
         described = replace(
@@ -124,15 +151,16 @@ def tournament(
         )
         conditions = Conditions(
             concurrency or described.concurrency,
+            is_fail_fast=fail_fast or described.is_fail_fast,
             is_pinned=pin or described.is_pinned,
             cores_per_game=cores_per_game or described.cores_per_game,
             **conditions_of({name: options[name] if is_given(context, name) else None for name in options}, described),
         )
-        places(conditions)
+        allocate_cores(conditions)
         described = with_openings(described)
         at_end = on_end or described_on_end(described.on_end)
         for pairing in described.pairings():
-            check_setup(described.match_of(pairing, ""))
+            require_playable(described.match_of(pairing, ""))
         if file is not None:
             _keep(file, folder, described)
     except SetupError as error:
@@ -147,16 +175,47 @@ def tournament(
     raise click.exceptions.Exit(code)
 
 
-def _refuse_other_game(folder: Path, begun: Tournament, game: str | None, edition: str | None) -> None:
-    """Raises Misuse if the tournament in `folder` is not of this game or edition; None: nothing was asked for."""
-    asked = (("game", game, begun.game_type), ("edition", edition, begun.edition))
-    for name, value, kept in asked:
+def _planned(described: Tournament) -> dict[str, Any]:
+    """What the tournament says about the options that belong to its plan; None: nothing."""
+    return {
+        "game": described.game_type or None,
+        "edition": described.edition,
+        "significance": described.significance,
+        "min_tests": described.min_games,
+        "no_timeout": None if described.has_time_limits else True,
+    }
+
+
+def _refuse_other_plan(folder: Path, begun: Tournament, asked: Mapping[str, Any]) -> None:
+    """Raises Misuse if an option contradicts the tournament in `folder`; a value of None means it was not given."""
+    for name, kept in _planned(begun).items():
+        value = asked[name]
         if value not in {None, kept}:
             raise Misuse(
-                f"--resume {folder}: the tournament was begun otherwise: --{name} {value} "
+                f"--resume {folder}: the tournament was begun otherwise: {_spelled(name, value)} "
                 f"({f'begun with {kept}' if kept else 'begun without'}); "
                 "leave that option out to go on with it, or begin another tournament in another folder"
             )
+
+
+def _with_options(file: Path | None, described: Tournament, asked: Mapping[str, Any]) -> Tournament:
+    """The tournament with the tests and limits of the options. Raises Misuse if its file contradicts one of them."""
+    for name, said in _planned(described).items():
+        value = asked[name]
+        if name not in {"game", "edition"} and None not in {value, said} and value != said:
+            raise Misuse(f"{_spelled(name, value)}: {file} says {name} = {said}; leave one of them out")
+    significance = asked["significance"] or described.significance
+    return replace(
+        described,
+        significance=significance,
+        min_games=asked["min_tests"] or described.min_games,
+        has_time_limits=described.has_time_limits and not asked["no_timeout"],
+    )
+
+
+def _spelled(name: str, value: object) -> str:
+    option = f"--{name.replace('_', '-')}"
+    return option if value is True else f"{option} {value}"
 
 
 def _keep(file: Path, folder: Path, described: Tournament) -> None:
@@ -171,8 +230,7 @@ def _keep(file: Path, folder: Path, described: Tournament) -> None:
         content = file.read_bytes().removeprefix(codecs.BOM_UTF8)  # it would stand behind what is put before
         named = tomllib.loads(content.decode())
         kept = {
-            "game": described.game_type,
-            "edition": described.edition,
+            **_planned(described),
             "cwd": described.cwd,
             BASE: str(file.absolute().parent),
         }
@@ -190,84 +248,83 @@ def _keep(file: Path, folder: Path, described: Tournament) -> None:
 
 def _play(
     described: Tournament, folder: Path, conditions: Conditions, report_every: int | None
-) -> tuple[End, list[GameRecord]]:
+) -> tuple[EndReason, list[GameRecord]]:
     from spielleiter.cli.match import fair_conditions
     from spielleiter.match.reports.tournament import render_table, write_tournament
-    from spielleiter.match.runner import End
-    from spielleiter.match.tournaments.rounds import Course
+    from spielleiter.match.runner import EndReason
+    from spielleiter.match.tournaments.progress import TournamentProgress
 
-    course = Course(described)
-    end, unfit, played = End.DONE, False, 0
+    progress = TournamentProgress(described)
+    end, unfit, played = EndReason.COMPLETED, False, 0
     conditions = fair_conditions(conditions)
     try:
-        for bout in course.bouts():
-            end = _play_bout(course, bout, folder, conditions, report_every)
-            if end is End.UNFIT:  # the others can still play each other
+        for match in progress.schedule():
+            end = _play_match(progress, match, folder, conditions, report_every)
+            if end is EndReason.UNFIT:  # the others can still play each other
                 unfit = True
-            elif end not in {End.DONE, End.DECIDED}:
+            elif end not in {EndReason.COMPLETED, EndReason.DECIDED}:
                 tell(f"{end.value}; --resume {folder} goes on")
                 break
             played += 1
             if played % len(described.entrants) == 0:
-                write_tournament(folder, course)
+                write_tournament(folder, progress)
     finally:
-        if course.matches:
-            write_tournament(folder, course)
+        if progress.games_by_pairing:
+            write_tournament(folder, progress)
     tell()
-    click.echo(render_table(course), nl=False)
-    if unfit and end in {End.DONE, End.DECIDED, End.UNFIT}:
-        end = End.UNFIT
-    return end, [record for records in course.matches.values() for record in records]
+    click.echo(render_table(progress), nl=False)
+    if unfit and end in {EndReason.COMPLETED, EndReason.DECIDED, EndReason.UNFIT}:
+        end = EndReason.UNFIT
+    return end, [record for records in progress.games_by_pairing.values() for record in records]
 
 
-def _play_bout(course: Course, bout: Bout, folder: Path, conditions: Conditions, report_every: int | None) -> End:
-    """Play what is missing of a match, and hand its records to the course."""
+def _play_match(
+    progress: TournamentProgress, match: ScheduledMatch, folder: Path, conditions: Conditions, report_every: int | None
+) -> EndReason:
+    """Play what is missing of a match, and hand its records to the progress."""
     from spielleiter.cli.match import show_unfit
     from spielleiter.cli.progress import Interim, showing_progress
+    from spielleiter.match.playing import play_and_report, write_match_reports
     from spielleiter.match.records.journal import SETUP, load_setup, save_setup
-    from spielleiter.match.reports import write_reports
-    from spielleiter.match.runner import End, play_match
-    from spielleiter.match.season import season_text
+    from spielleiter.match.runner import EndReason
     from spielleiter.match.setup import MatchSetup
-    from spielleiter.match.stopping import sprt_of, stop_rule
-    from spielleiter.match.summary import summarise
+    from spielleiter.match.stopping import sprt_of
     from spielleiter.match.tournaments.encounters import absent_programs
-    from spielleiter.match.tournaments.rounds import is_over
+    from spielleiter.match.tournaments.progress import is_over
 
-    place = folder / bout.folder
+    place = folder / match.folder
     if (place / SETUP).exists():
         setup = MatchSetup.from_json(load_setup(place))
     else:
-        setup = course.setup_of(bout, secrets.token_hex(8))
+        setup = progress.setup_of(match, secrets.token_hex(8))
         save_setup(place, setup.to_json())
-    test, end = sprt_of(setup), End.DONE
+    test, end = sprt_of(setup), EndReason.COMPLETED
     with usable_journal(place) as journal:
         known = tuple(journal.records.values())
         try:
             if not is_over(setup, known):
-                tell(course.title_of(bout))
-                with showing_progress(setup.games, known, interim=Interim(test, report_every)) as progress:
-                    play = partial(play_match, setup, place, journal, progress, conditions, stop_rule(setup))
-                    end = run_async(play)
-            elif absent_programs(known):
-                end = End.UNFIT
+                tell(progress.title_of(match))
+                with showing_progress(setup.games, known, interim=Interim(test, report_every)) as display:
+                    end = run_async(partial(play_and_report, setup, place, journal, display, conditions)).end
+            else:
+                write_match_reports(setup, place, journal)
+                if absent_programs(known):
+                    end = EndReason.UNFIT
         finally:
             records = tuple(journal.records.values())
-            course.finish(bout, records)
-            season = season_text(setup.game_type, setup.edition)
-            write_reports(place, summarise(records, setup.names, setup.games, test, season=season), records)
-    if end is End.UNFIT:
+            progress.finish(match, records)
+    if end is EndReason.UNFIT:
         show_unfit(setup, place, records)
     return end
 
 
-def _exit_code(end: End, records: Sequence[GameRecord], kinds: frozenset[str]) -> int:
+def _exit_code(end: EndReason, records: Sequence[GameRecord], kinds: frozenset[str]) -> int:
     from spielleiter.match.records.game_record import Verdict
-    from spielleiter.match.runner import End
+    from spielleiter.match.runner import EndReason
 
-    if end is End.INTERRUPTED:
+    if end is EndReason.INTERRUPTED:
         return EXIT_INTERRUPTED
-    if end in {End.MACHINE, End.UNFIT} or not any(record.is_counted for record in records):
+    if end in {EndReason.MACHINE_FAILURE, EndReason.UNFIT} or not any(record.is_counted for record in records):
         return EXIT_MACHINE
     if any(record.verdict == Verdict.SERVER_FAILED for record in records):
         return EXIT_MACHINE

@@ -1,1 +1,97 @@
-"""Matches between programs: plan of games, processes, verdicts, statistics, reports."""
+"""Matches between programs: many games, and the answer to which program is better.
+
+In a plain script or at Python's prompt:
+
+    from spielleiter.match import play_match, prepare_match
+
+    setup = prepare_match("./new", "builtin:greedy", games=20)
+    result = play_match(setup, "result")
+    print(result.headline, result.elo, result.faults, result.report)
+
+- `prepare_match` describes the match, and refuses one that cannot be played.
+- `play_match` plays it and writes the reports into a folder; in a program that runs trio, `run_match` does.
+- `load_match` reads the setup of an interrupted match, to play the remaining games.
+- `read_journal` and `summarise` read the games of a match and compute its numbers again.
+
+Every error that concerns the match is a `MatchError`. A program that misbehaves raises nothing: that is a verdict in
+the record of its game.
+
+Invariant: a name is imported from its module when it is first used, so that ``import spielleiter.match`` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from spielleiter.match.errors import (
+        JournalError,
+        KeeperError,
+        MachineError,
+        MatchError,
+        NotStartedError,
+        SetupError,
+    )
+    from spielleiter.match.playing import MatchResult, play_match, run_match
+    from spielleiter.match.preparation import load_match, prepare_match
+    from spielleiter.match.records.game_files import KeepPolicy
+    from spielleiter.match.records.game_record import GameRecord, Verdict
+    from spielleiter.match.records.journal import read_journal
+    from spielleiter.match.runner import Conditions, EndReason
+    from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
+    from spielleiter.match.stats.counts import Estimate, Tally
+    from spielleiter.match.summary import ProgramSummary, Summary, summarise
+
+__all__ = [
+    "Conditions",
+    "EndReason",
+    "Entrant",
+    "Estimate",
+    "GameRecord",
+    "JournalError",
+    "KeepPolicy",
+    "KeeperError",
+    "MachineError",
+    "MatchError",
+    "MatchResult",
+    "MatchSetup",
+    "NotStartedError",
+    "ProgramSummary",
+    "ProgramTimeouts",
+    "SetupError",
+    "Summary",
+    "Tally",
+    "Verdict",
+    "load_match",
+    "play_match",
+    "prepare_match",
+    "read_journal",
+    "run_match",
+    "summarise",
+]
+
+_MODULES = {
+    "spielleiter.match.playing": ("MatchResult", "play_match", "run_match"),
+    "spielleiter.match.preparation": ("load_match", "prepare_match"),
+    "spielleiter.match.records.game_files": ("KeepPolicy",),
+    "spielleiter.match.records.game_record": ("GameRecord", "Verdict"),
+    "spielleiter.match.records.journal": ("read_journal",),
+    "spielleiter.match.runner": ("Conditions", "EndReason"),
+    "spielleiter.match.setup": ("Entrant", "MatchSetup", "ProgramTimeouts"),
+    "spielleiter.match.stats.counts": ("Estimate", "Tally"),
+    "spielleiter.match.summary": ("ProgramSummary", "Summary", "summarise"),
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+_MODULE_OF |= {name: "spielleiter.match.errors" for name in __all__ if name.endswith("Error")}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_MODULE_OF[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -107,7 +107,7 @@ def _read_list(file: Path, turn: int) -> tuple[Opening, ...]:
     return tuple(openings)
 
 
-def arrange(openings: Sequence[Opening], order: str, seed: int) -> tuple[Opening, ...]:
+def order_openings(openings: Sequence[Opening], order: str, seed: int) -> tuple[Opening, ...]:
     """The openings in the order in which pairs of games begin from them; each comes once before any comes again."""
     arranged = list(openings)
     if order == RANDOM:

@@ -11,7 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-SEED_BITS = 32
+SEED_BITS: Final = 32
+
+DEFAULT_GAMES: Final = 100
+DEFAULT_MIN_GAMES: Final = 20
+"""The number of counted games before which a test of significance does not end a match."""
 
 SEQUENTIAL: Final = "sequential"
 RANDOM: Final = "random"

@@ -1,8 +1,8 @@
-"""Plays the games of a match, several at a time, until all are played or something ends it before.
+"""Plays the games of a match, several at a time, until all are played or something ends it early.
 
-Law: a finished game is in the journal before anybody hears of it; one that is cut off is not, and is played anew when
-the match is resumed. The first signal to stop lets running games finish, the second one cuts them off. Whatever
-happens, no process is left.
+Invariants: a finished game is in the journal before the listener is told of it; a game that is cut off is not in the
+journal, and is played again when the match is resumed. The first signal to stop lets running games finish, the second
+one cuts them off. However the match ends, no process is left running.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from spielleiter.match.games.referee import play_game
 from spielleiter.match.plan import PlannedGame
 from spielleiter.match.programs.processes import find_processes, kill_processes
 from spielleiter.match.programs.residents import Residents, open_residents
+from spielleiter.match.records.game_files import KeepPolicy
 from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.match.records.journal import Journal
-from spielleiter.match.records.traces import Keep
 from spielleiter.match.setup import MatchSetup
 from spielleiter.server.runtime.signals import HANGUP, stop_signals
 from spielleiter.server.text.counting import count_text
 
 MACHINE_FAILURES: Final = 3
-"""So many games in a row that server or machine spoilt end the match."""
+"""The match ends after this many games in a row in which the server or the machine failed."""
 GAMES_PER_CORE: Final = 4
-"""With more games at a time, programs wait for a processor for longer than they think."""
+"""With more concurrent games per processor core, programs would spend more time waiting than thinking."""
 
 
-class End(enum.Enum):
-    """Why no more games are played."""
+class EndReason(enum.Enum):
+    """Why a match has ended or was interrupted; the values are texts for people."""
 
-    DONE = "all games are played"
+    COMPLETED = "all games are played"
     DECIDED = "decided before all games were played"
     FAULT = "a program failed"
     INTERRUPTED = "interrupted"
-    MACHINE = "server or machine failed"
+    MACHINE_FAILURE = "server or machine failed"
     UNFIT = "a program cannot play"
 
 
@@ -53,53 +53,55 @@ Cores: TypeAlias = tuple[int, ...] | None
 """The processor cores that a program may use; None: any."""
 
 
-class Progress(Protocol):
-    """Is told how a match goes on; must return at once."""
+class ProgressListener(Protocol):
+    """Gets notified of a match's progress. Its methods are called in the event loop, so they must return quickly."""
 
     def game_started(self, planned: PlannedGame) -> None: ...
 
     def game_finished(self, record: GameRecord) -> None: ...
 
     def stopping(self) -> None:
-        """The first signal has come: running games are finished."""
+        """The first signal has arrived: running games are finished, and no new ones are started."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """How a match is played, which changes nothing in its games."""
+    """How games are played; this is no part of a match's plan, so a match can be resumed under other conditions."""
 
     concurrency: int = 1
+    """How many games are played at a time."""
     is_fail_fast: bool = False
-    """The first game in which a program fails is the last one."""
+    """Whether the match ends after the first game in which a program is at fault."""
     is_pinned: bool = False
-    """Each program has processor cores of its own: one, or its half of the game's."""
+    """Whether each program has processor cores of its own: one, or half of its game's cores."""
     cores_per_game: int | None = None
-    """Each game has so many processor cores of its own; None: it may use all."""
-    keep: Keep = Keep.ALL
-    """Which games keep their folders."""
+    """How many processor cores each game has for itself; None: all games share all cores."""
+    keep: KeepPolicy = KeepPolicy.ALL
+    """Which games' folders are kept."""
     is_restarting: bool = True
-    """Programs are started anew for each game; else those that can play on are kept running."""
+    """Whether programs are started anew for each game; otherwise programs that can play several games keep running."""
 
 
-def never(_records: Sequence[GameRecord]) -> bool:
-    """The match is never decided before its last game."""
+def play_to_the_end(_records: Sequence[GameRecord]) -> bool:
+    """The rule of a match without a test: nothing decides it before its last game."""
     return False
 
 
 def count_cores() -> int:
-    """The processor cores this program may use."""
+    """The number of processor cores that this process may use."""
     return len(usable_cores())
 
 
 def usable_cores() -> list[int]:
+    """The processor cores that this process may use, sorted by number."""
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
 
 
 def fair_concurrency(wanted: int, cores_per_game: int | None = None) -> tuple[int, str | None]:
-    """How many games at a time can be judged fairly, `wanted` at most; and why that is fewer, if it is.
+    """The number of concurrent games, `wanted` at most, at which time limits are fair, and the reason if it is lower.
 
-    `cores_per_game`: each has so many processor cores of its own; None: all games share all of them.
+    `cores_per_game` is the number of processor cores that each game has for itself; None: all games share all cores.
     """
     cores = count_cores()
     most = GAMES_PER_CORE * cores if cores_per_game is None else max(1, cores // cores_per_game)
@@ -114,8 +116,8 @@ def fair_concurrency(wanted: int, cores_per_game: int | None = None) -> tuple[in
     )
 
 
-def places(conditions: Conditions) -> list[tuple[Cores, Cores]]:
-    """For each game at a time, the cores of its programs. Raises SetupError if there are not enough."""
+def allocate_cores(conditions: Conditions) -> list[tuple[Cores, Cores]]:
+    """The cores of both programs, for each of the concurrent games. Raises SetupError if there are too few cores."""
     count, size = conditions.concurrency, conditions.cores_per_game
     if size is None and not conditions.is_pinned:
         return [(None, None)] * count
@@ -126,40 +128,45 @@ def places(conditions: Conditions) -> list[tuple[Cores, Cores]]:
             games = f"{count_text(count, 'game')} at a time with a core for each program"
             raise SetupError(f"{games} need {2 * count} cores, there are {len(cores)}")
     if len(cores) < size:
-        raise SetupError(f"{count_text(size, 'core')} for each game cannot be had, there are {len(cores)}")
+        raise SetupError(f"each game needs {count_text(size, 'core')}, there are {len(cores)}")
     if conditions.is_pinned and size % 2:
-        raise SetupError(f"{size} cores for each game cannot be halved for its programs, expected an even number")
+        raise SetupError(f"{size} cores for each game cannot be divided between two programs, expected an even number")
     if not hasattr(os, "sched_setaffinity"):
-        raise SetupError("this system binds no program to processor cores, expected none for each game or program")
+        raise SetupError(
+            "this system cannot bind programs to processor cores, so games and programs cannot have their own"
+        )
     most = min(count, len(cores) // size)
-    own = [tuple(cores[size * place : size * (place + 1)]) for place in range(most)]
+    own = [tuple(cores[size * index : size * (index + 1)]) for index in range(most)]
     half = size // 2 if conditions.is_pinned else 0
     return [(each[:half] or each, each[half:]) for each in own]
 
 
-async def play_match(
+async def play_games(
     setup: MatchSetup,
     folder: Path,
     journal: Journal,
-    progress: Progress,
+    listener: ProgressListener,
     conditions: Conditions = Conditions(),
-    is_decided: Callable[[Sequence[GameRecord]], bool] = never,
-) -> End:
+    is_decided: Callable[[Sequence[GameRecord]], bool] = play_to_the_end,
+    *,
+    handles_signals: bool = True,
+) -> EndReason:
     """Play every game of the plan that is not in the journal yet. Raises MatchError.
 
-    `is_decided` is asked after each game, with all records in the order of finishing.
+    `is_decided` is called after each game, with all records in the order of finishing. With `handles_signals`, the
+    signals to stop (Ctrl-C, SIGTERM, SIGHUP) end the match in good order, which is possible in the main thread only.
     """
-    kill_processes(find_processes(f"{setup.run_id}/"))  # of a run that was cut off
-    runner = _Runner(setup, folder, journal, progress, conditions, is_decided)
+    kill_processes(find_processes(f"{setup.run_id}/"))  # left by a run that was cut off
+    runner = _Runner(setup, folder, journal, listener, conditions, is_decided)
     try:
-        return await runner.run()
+        return await runner.run(handles_signals=handles_signals)
     except BaseExceptionGroup as group:
         ours, others = group.split(MatchError)
         if ours is None or others is not None:
             raise
         raise first_error(ours) from None
     finally:
-        kill_processes(find_processes(f"{setup.run_id}/"))  # what was becoming another program when it was looked for
+        kill_processes(find_processes(f"{setup.run_id}/"))  # a process may have been hidden while it was calling exec
 
 
 class _Runner:
@@ -168,32 +175,33 @@ class _Runner:
         setup: MatchSetup,
         folder: Path,
         journal: Journal,
-        progress: Progress,
+        listener: ProgressListener,
         conditions: Conditions,
         is_decided: Callable[[Sequence[GameRecord]], bool],
     ) -> None:
         self._setup = setup
         self._folder = folder
         self._journal = journal
-        self._progress = progress
+        self._listener = listener
         self._conditions = conditions
         self._is_decided = is_decided
-        self._end: End | None = None
+        self._end: EndReason | None = None
         self._failures = 0
         self._unable: set[int] = set()
-        """Programs that cannot play several games in a row."""
+        """Programs (0, 1) that turned out to be unable to play several games in a row."""
 
-    async def run(self) -> End:
+    async def run(self, *, handles_signals: bool) -> EndReason:
         if self._is_decided(tuple(self._journal.records.values())):
-            return End.DECIDED
+            return EndReason.DECIDED
         games = iter([each for each in self._setup.plan() if each.game not in self._journal.records])
         async with trio.open_nursery() as nursery:
-            await nursery.start(self._watch_signals, nursery.cancel_scope)
+            if handles_signals:
+                await nursery.start(self._watch_signals, nursery.cancel_scope)
             async with open_match_server(self._setup) as match_server, trio.open_nursery() as workers:
-                for cores in places(self._conditions):
+                for cores in allocate_cores(self._conditions):
                     workers.start_soon(self._work, games, cores, match_server, nursery.cancel_scope)
             nursery.cancel_scope.cancel()
-        return self._end or End.DONE
+        return self._end or EndReason.COMPLETED
 
     async def _work(
         self,
@@ -204,30 +212,30 @@ class _Runner:
     ) -> None:
         async with self._open_residents() as residents:
             while self._end is None and (planned := next(games, None)) is not None:
-                self._progress.game_started(planned)
+                self._listener.game_started(planned)
                 keep = self._conditions.keep
                 record = await play_game(self._setup, planned, self._folder, cores, match_server, keep, residents)
                 self._journal.append(record)
-                self._progress.game_finished(record)
-                self._consider(record, scope)
+                self._listener.game_finished(record)
+                self._check_end(record, scope)
 
     def _open_residents(self) -> AbstractAsyncContextManager[Residents | None]:
         if self._conditions.is_restarting:
             return nullcontext()
-        return open_residents(self._unable, self._setup.patience.exit)
+        return open_residents(self._unable, self._setup.timeouts.exit)
 
-    def _consider(self, record: GameRecord, scope: trio.CancelScope) -> None:
-        """Whether the match goes on after this game."""
+    def _check_end(self, record: GameRecord, scope: trio.CancelScope) -> None:
+        """Set the reason to end if the match must not continue after this game."""
         self._failures = self._failures + 1 if record.verdict == Verdict.SERVER_FAILED else 0
         if self._is_decided(tuple(self._journal.records.values())):
-            self._end = End.DECIDED
+            self._end = EndReason.DECIDED
             scope.cancel()
         elif self._failures >= MACHINE_FAILURES:
-            self._end = End.MACHINE
+            self._end = EndReason.MACHINE_FAILURE
         elif unfit_programs(self._journal.records.values()):
-            self._end = self._end or End.UNFIT
+            self._end = self._end or EndReason.UNFIT
         elif self._conditions.is_fail_fast and record.offender is not None:
-            self._end = self._end or End.FAULT
+            self._end = self._end or EndReason.FAULT
 
     async def _watch_signals(
         self, scope: trio.CancelScope, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
@@ -235,8 +243,8 @@ class _Runner:
         with trio.open_signal_receiver(*stop_signals()) as signals:
             task_status.started()
             async for number in signals:
-                if self._end is not End.INTERRUPTED:
-                    self._end = End.INTERRUPTED
-                    self._progress.stopping()
+                if self._end is not EndReason.INTERRUPTED:
+                    self._end = EndReason.INTERRUPTED
+                    self._listener.stopping()
                 elif number != HANGUP:
                     scope.cancel()

@@ -1,7 +1,7 @@
 """Everything that is decided before a match begins.
 
-Law: a `MatchSetup` is made once and never changes; `from_json(setup.to_json())` is the setup, so that an interrupted
-match goes on as it began, whatever options are given then. Times are seconds.
+Invariants: a `MatchSetup` is immutable, and `from_json(setup.to_json())` equals it except for the password, so that an
+interrupted match continues as it began, whatever options are given then. Times are seconds.
 """
 
 from __future__ import annotations
@@ -20,77 +20,83 @@ from spielleiter.server.text.counting import count_text
 MAX_GAMES: Final = 1_000_000
 """The most games that a match can have; its plan is kept in memory."""
 
+_TIMEOUTS_KEY: Final = "patience"
+"""The key of the timeouts in the file of a match, which keeps its format."""
+
 
 @dataclass(frozen=True, slots=True)
 class Entrant:
-    """A program that takes part, and what holds for it alone."""
+    """A program that takes part, and the settings that apply to it alone."""
 
     name: str
     command: str
     can_timeout: bool = True
-    """Whether it is held to the time limits."""
+    """Whether the time limits are enforced."""
     cwd: str = ""
     """The directory that it is started in, relative to that of the match; empty: that one."""
     environment: Mapping[str, str] = field(default_factory=dict)
-    """Variables that it has besides those of this process, or instead of them."""
+    """Environment variables, added to those of this process or replacing them."""
     soft_timeout: float | None = None
     """Its own limit for a move; None: that of the match."""
     hard_timeout: float | None = None
     """Its own limit until a game ends without a move; None: that of the match."""
     time_factor: float = 1.0
-    """Its limits are multiplied by this, for a program that runs on something slower."""
+    """A factor for its limits, for a program that runs on a slower machine."""
     memory: int | None = None
-    """Mebibytes of data that each of its processes may have; None: not limited."""
+    """Mebibytes of data that each of its processes may have; None: unlimited."""
 
     @property
-    def is_unlike(self) -> bool:
-        """Whether it is timed otherwise than the match says."""
+    def has_own_limits(self) -> bool:
+        """Whether its time limits may differ from those of the match."""
         return self.time_factor != 1 or not self.soft_timeout is self.hard_timeout is None
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """How long programs are waited for."""
+class ProgramTimeouts:
+    """How long the match waits for programs, in seconds."""
 
     start: float = 30.0
     """From the start of the process until it has taken its seat."""
     exit: float = 5.0
-    """From the end of the game until the process has ended itself."""
+    """From the end of the game until the process has exited."""
     game: float = 600.0
-    """For a whole game: whoever is on turn then hangs."""
+    """For a whole game; the program whose turn it is then gets the verdict "hangs"."""
 
 
 @dataclass(frozen=True, slots=True)
 class MatchSetup:
-    """Two programs and what they play."""
+    """Two programs, the game they play, and the rules of the match.
+
+    Raises SetupError if the number of games is out of range or a command line cannot be parsed.
+    """
 
     entrants: tuple[Entrant, Entrant]
     game_type: str
     games: int
     seed: int
     run_id: str
-    """Names this run in the environment of its processes."""
+    """Identifies this match in the environment of its processes."""
     openings: tuple[Opening, ...] = ()
     """In the order in which pairs of games begin from them."""
     server: tuple[str, int] | None = None
-    """Where the server is; None: one of our own, anew for each game."""
+    """Host and port of the server; None: the match starts a server of its own."""
     password: str = field(default="", repr=False)
-    """The administrators' password at that server; not kept in the folder."""
+    """The administrators' password at that server; it is not saved in the folder."""
     server_options: Mapping[str, Any] = field(default_factory=dict)
-    """Settings of our own server by the field's name in its configuration."""
-    patience: Patience = Patience()
+    """Settings of the match's own server by their field names in the server's `Config`."""
+    timeouts: ProgramTimeouts = ProgramTimeouts()
     sprt: str | None = None
-    """The sequential test that ends the match, as its option is written."""
+    """The sequential test that ends the match, as the option `--sprt` writes it."""
     significance: float | None = None
-    """The match ends once one program is better with this probability of error at most."""
+    """The match ends once one program is better; this is the highest accepted probability of error."""
     min_games: int = 0
-    """But not before so many games."""
+    """The number of counted games before which neither test ends the match."""
     edition: str | None = None
-    """The form in which the server speaks; None: the usual one of that game."""
+    """The edition that the server speaks; None: the default one of that game."""
     cwd: str = ""
     """The directory that the match was begun in and its programs are started in; empty: the current one."""
     opening_order: str = SEQUENTIAL
-    """How the openings were put in their order."""
+    """The order that the openings were put into, one of `plan.ORDERS`."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.games <= MAX_GAMES:
@@ -99,42 +105,46 @@ class MatchSetup:
             Command.parse(entrant.command, self.cwd_of(program))
 
     def cwd_of(self, program: int) -> str:
-        """The directory that a program is started in; empty: the current one."""
+        """The directory that a program (0 or 1) is started in; empty: the current one."""
         own = self.entrants[program].cwd
         return str(Path(self.cwd, own)) if own else self.cwd
 
     @property
     def names(self) -> tuple[str, str]:
-        """By program."""
+        """The programs' names."""
         return self.entrants[0].name, self.entrants[1].name
 
     @property
     def editions(self) -> dict[str, str]:
-        """The edition by gameType, if it is not the usual one."""
+        """The edition by gameType; empty if it is the default one."""
         return {} if self.edition is None else {self.game_type: self.edition}
 
     def plan(self) -> tuple[PlannedGame, ...]:
+        """All games of the match, in the order in which they are started."""
         return plan_games(self.games, self.seed, self.openings)
 
     def to_json(self) -> dict[str, Any]:
+        """What `match.json` holds: everything except the password."""
         value = dataclasses.asdict(self)
         del value["password"]
-        return {**value, "server_options": dict(self.server_options)}
+        value[_TIMEOUTS_KEY] = value.pop("timeouts")
+        value["server_options"] = dict(self.server_options)
+        return value
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any], password: str = "") -> MatchSetup:
-        """Raises SetupError."""
+        """The setup that `to_json` wrote as `value`, with the administrators' `password`. Raises SetupError."""
+        known = dict(value)
         try:
-            first, second = (Entrant(**entrant) for entrant in value["entrants"])
+            first, second = (Entrant(**entrant) for entrant in known.pop("entrants"))
+            server = known.pop("server")
             return cls(
-                **{
-                    **value,
-                    "entrants": (first, second),
-                    "openings": tuple(Opening(**opening) for opening in value["openings"]),
-                    "server": None if value["server"] is None else (value["server"][0], value["server"][1]),
-                    "patience": Patience(**value["patience"]),
-                    "password": password,
-                }
+                entrants=(first, second),
+                openings=tuple(Opening(**opening) for opening in known.pop("openings")),
+                server=None if server is None else (server[0], server[1]),
+                timeouts=ProgramTimeouts(**known.pop(_TIMEOUTS_KEY)),
+                password=password,
+                **known,
             )
         except (LookupError, TypeError, ValueError) as error:
             raise SetupError(f"not the setup of a match: {error}") from None

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 
 from spielleiter.match.errors import SetupError
 from spielleiter.match.records.game_record import GameRecord
-from spielleiter.match.runner import never
+from spielleiter.match.runner import play_to_the_end
 from spielleiter.match.setup import MatchSetup
 from spielleiter.match.stats.counts import half_points
-from spielleiter.match.stats.significance import PairCounts, better_by_evidence
+from spielleiter.match.stats.significance import PairCounts, better_program_by_evidence
 from spielleiter.match.stats.sprt import Sprt, SprtError
 
 
@@ -30,7 +30,7 @@ def stop_rule(setup: MatchSetup) -> Callable[[Sequence[GameRecord]], bool]:
     sprt = sprt_of(setup)
     significance, min_games = setup.significance, setup.min_games
     if sprt is None and significance is None:
-        return never
+        return play_to_the_end
 
     so_far = _SoFar()
 
@@ -40,7 +40,7 @@ def stop_rule(setup: MatchSetup) -> Callable[[Sequence[GameRecord]], bool]:
             return False
         if sprt is not None and sprt.decide(so_far.pairs) is not None:
             return True
-        return significance is not None and better_by_evidence(so_far.pairs, significance) is not None
+        return significance is not None and better_program_by_evidence(so_far.pairs, significance) is not None
 
     return is_decided
 

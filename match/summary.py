@@ -38,9 +38,9 @@ from spielleiter.match.stats.counts import (
 )
 from spielleiter.match.stats.intervals import better_program, estimate_elo, estimate_normalized_elo
 from spielleiter.match.stats.significance import (
-    FEWEST_PAIRS,
+    MIN_PAIRS,
     PairCounts,
-    better_by_evidence,
+    better_program_by_evidence,
     likelihood_of_superiority,
     log_evidence,
 )
@@ -183,10 +183,10 @@ class Summary:
     @property
     def has_enough_pairs(self) -> bool:
         """False: too few pairs to call anybody better, however they ended."""
-        return sum(self.pairs) >= FEWEST_PAIRS
+        return sum(self.pairs) >= MIN_PAIRS
 
     @property
-    def suspects(self) -> tuple[ProgramSummary, ...]:
+    def often_overloaded(self) -> tuple[ProgramSummary, ...]:
         """The programs that were too slow on an overloaded machine in more than a few games."""
         few = max(FEW_OVERLOADS, OVERLOAD_SHARE * self.played)
         return tuple(program for program in self.programs if program.overloads > few)
@@ -213,10 +213,11 @@ def summarise(
     significance: float | None = None,
     season: str | None = None,
 ) -> Summary:
-    """The summary of one match's records, in any order.
+    """Compute the numbers of one match from its `records`, which may come in any order.
 
-    `names` are needed only where there may be no record. `sprt` and `significance` are the tests of the match. Without
-    `season` (`season_text`), reports name the gameType alone.
+    `names` are the programs' names; they are needed only if there may be no record. `planned` is the number of games
+    that the match was to have, None if it is unknown. `sprt` and `significance` are the tests of the match. `season` is
+    the text of `season_text`; without it, reports name the gameType alone.
     """
     games = sorted(records, key=lambda record: record.game)
     names = names or (games[0].names if games else ("player1", "player2"))
@@ -238,7 +239,7 @@ def summarise(
         significance=None
         if significance is None
         else SignificanceSummary(significance, log_evidence(pairs), -math.log(significance)),
-        better=better_program(pairs) if significance is None else better_by_evidence(pairs, significance),
+        better=better_program(pairs) if significance is None else better_program_by_evidence(pairs, significance),
         programs=(_of_program(games, 0, names), _of_program(games, 1, names)),
         verdicts=tuple((kind, kinds[kind]) for kind in VERDICTS if kinds[kind]),
         starts=_of_starts(games),

@@ -83,7 +83,7 @@ def read_entrant(value: Any, *, has_name: bool = True) -> Entrant:
     )
 
 
-def place_paths(value: dict[str, Any], folder: Path) -> None:
+def resolve_paths(value: dict[str, Any], folder: Path) -> None:
     """Let the paths that a file names begin at `folder`, where it lies: the book, then called `openings`, and `out`.
 
     Raises SetupError, also if the book is named by both of its names.

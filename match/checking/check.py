@@ -22,7 +22,7 @@ from spielleiter.match.checking.scripted_server import ScriptedServer
 from spielleiter.match.checking.surprise import SpoiltError, SurpriseError
 from spielleiter.match.checking.trials import FirstGame, LooseSeatError, Trials
 from spielleiter.match.programs.program import Command
-from spielleiter.match.setup import Patience
+from spielleiter.match.setup import ProgramTimeouts
 from spielleiter.server.editions import choose_editions
 
 ATTEMPTS: Final = 3
@@ -78,7 +78,7 @@ class CheckSetup:
     soft_timeout: float = 2.0
     hard_timeout: float = 10.0
     pause: float = 3.0
-    patience: Patience = field(default_factory=Patience)
+    patience: ProgramTimeouts = field(default_factory=ProgramTimeouts)
     edition: str | None = None
 
 

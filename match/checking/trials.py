@@ -21,7 +21,7 @@ from spielleiter.match.plan import plan_games
 from spielleiter.match.programs.program import Command
 from spielleiter.match.programs.program_names import distinct_names, name_of
 from spielleiter.match.records.game_record import UNCOUNTED_VERDICTS, Verdict
-from spielleiter.match.setup import Entrant, MatchSetup, Patience
+from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
 from spielleiter.protocol.messages import Cause, MoveData
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.text.counting import count_text
@@ -45,7 +45,7 @@ class Trials:
         *,
         soft_timeout: float,
         hard_timeout: float,
-        patience: Patience,
+        patience: ProgramTimeouts,
     ) -> None:
         self.folder = folder
         """Where what is tried now keeps its files."""
@@ -160,7 +160,7 @@ class Trials:
             seed=1,
             run_id=self._run_id,
             server_options={"soft_timeout": self.soft_timeout, "hard_timeout": self.hard_timeout},
-            patience=self.patience,
+            timeouts=self.patience,
             edition=self._edition.name,
         )
         planned = plan_games(setup.games, setup.seed)[game - 1]

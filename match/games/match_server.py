@@ -21,7 +21,7 @@ from spielleiter.game.api import State
 from spielleiter.match.games.builtin_players import BuiltinPlayer, Workers, open_workers
 from spielleiter.match.plan import PlannedGame
 from spielleiter.match.programs.socket_owners import has_socket, inode_of_peer
-from spielleiter.match.records.traces import Traces
+from spielleiter.match.records.game_files import GameLogs
 from spielleiter.match.records.wire_log import LoggedWire
 from spielleiter.match.setup import MatchSetup
 from spielleiter.protocol.dialect import Dialect
@@ -64,7 +64,7 @@ def own_config(setup: MatchSetup) -> Config:
         default_game=setup.game_type,
         log_format="json",
         log_level="error",
-        reservation_timeout=setup.patience.start + _SPARE,
+        reservation_timeout=setup.timeouts.start + _SPARE,
         editions=setup.editions,
         **setup.server_options,
     )
@@ -92,7 +92,9 @@ class MatchServer:
         """By a connection's label: its game, and its program."""
 
     @asynccontextmanager
-    async def open_room(self, planned: PlannedGame, traces: Traces, listener: Listener) -> AsyncIterator[InternalRoom]:
+    async def open_room(
+        self, planned: PlannedGame, traces: GameLogs, listener: Listener
+    ) -> AsyncIterator[InternalRoom]:
         """A room for `planned`; leaving closes it and ends all connections. Raises OSError and StartError.
 
         `traces` are told what happens in the room, and are the caller's to save.
@@ -245,7 +247,7 @@ class InternalRoom:
         room: Room,
         seats: tuple[int, int],
         sockets: tuple[socket.socket, socket.socket],
-        traces: Traces,
+        traces: GameLogs,
         listener: Listener,
     ) -> None:
         self.room = room
@@ -280,7 +282,7 @@ class InternalRoom:
         self.hear(events.ConnectionRefused(address, "connections", reason), program)
 
     def hear(self, event: events.ServerEvent, program: int | None) -> None:
-        self.traces.log.hear(event)
+        self.traces.log.add(event)
         self._listener(event, program)
 
 

@@ -32,8 +32,8 @@ from spielleiter.match.programs.machine_delay import WaitingMeter
 from spielleiter.match.programs.program import Program
 from spielleiter.match.programs.residents import Residents
 from spielleiter.match.programs.starter import MEBIBYTE, Starter, output_files
+from spielleiter.match.records.game_files import GameLogs, KeepPolicy, write_replay
 from spielleiter.match.records.game_record import FAILED_AS_WELL, GameRecord
-from spielleiter.match.records.traces import Keep, Traces, write_replay
 from spielleiter.match.setup import MatchSetup
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.messages import Cause
@@ -54,7 +54,7 @@ async def play_game(
     folder: Path,
     cores: tuple[tuple[int, ...] | None, tuple[int, ...] | None] = (None, None),
     match_server: MatchServer | None = None,
-    keep: Keep = Keep.ALL,
+    keep: KeepPolicy = KeepPolicy.ALL,
     residents: Residents | None = None,
 ) -> GameRecord:
     """Play `planned` in a folder of its own below `folder`; `cores` by program, None: any. Raises MachineError.
@@ -101,7 +101,7 @@ class _Referee:
         self._evidence.start = planned.opening.name if planned.opening else None
         self._facts = self._evidence.facts
         self._starter = Starter(setup, planned, folder, cores, self._residents, self._evidence)
-        self.traces = Traces(folder)
+        self.traces = GameLogs(folder)
         self._dialect: Dialect | None = None
         """What the replay is written in, once there is a room."""
         self._programs: list[Program | BuiltinPlayer | None] = [None, None]
@@ -158,11 +158,11 @@ class _Referee:
             for program in (0, 1):
                 await self._start_program(program, room, nursery)
             nursery.start_soon(self._meter.run, self._programs)
-            with trio.move_on_after(self._setup.patience.start):
+            with trio.move_on_after(self._setup.timeouts.start):
                 await evidence.until(self._is_settled)
             self._facts.is_start_over = not self._is_settled()
             if self._facts.has_begun:
-                with trio.move_on_after(self._setup.patience.game) as game_time:
+                with trio.move_on_after(self._setup.timeouts.game) as game_time:
                     await evidence.until(lambda: evidence.is_over)
                 self._facts.is_game_over = game_time.cancelled_caught
             else:
@@ -240,7 +240,7 @@ class _Referee:
         if is_patient and self._stays(index, program):
             self._staying.add(index)
             return
-        patience = self._setup.patience.exit if is_patient else 0.0
+        patience = self._setup.timeouts.exit if is_patient else 0.0
         await program.end(patience)
         if program.was_ended:
             known.last_words = self._last_words(index)

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from spielleiter.match.records.trace_file import TraceFile
+from spielleiter.match.records.buffered_file import BufferedFile
 from spielleiter.server import events
 from spielleiter.server.record.log import json_line
 
@@ -24,13 +24,13 @@ HELD: Final = 2000
 """Events that are held before they become text; most games have a hundred."""
 
 
-class GameLog(TraceFile[tuple[float, events.ServerEvent]]):
+class GameLog(BufferedFile[tuple[float, events.ServerEvent]]):
     """Collects the events of a game for the file `path`, which `close` completes."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, LOG_LIMIT)
 
-    def hear(self, event: events.ServerEvent) -> None:
+    def add(self, event: events.ServerEvent) -> None:
         """Add an event. Raises OSError."""
         if self._left > 0:
             self._held.append((time.time(), event))

@@ -57,17 +57,22 @@ class Journal:
 
 @contextlib.contextmanager
 def open_journal(folder: Path) -> Iterator[Journal]:
-    """The journal of the match in `folder`, empty or begun; nobody else can open it meanwhile. Raises JournalError."""
+    """Open the journal of the match in `folder`; it is created if there is none.
+
+    While it is open, no other process can open it. Raises JournalError if it cannot be opened, or holds something else.
+    """
     path = folder / JOURNAL
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with _locked(folder), path.open("ab+", buffering=0) as file:
+    with contextlib.ExitStack() as stack:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(_locked(folder))
+            file = stack.enter_context(path.open("ab+", buffering=0))
             file.seek(0)
             records, length = _read(path, file.readall())
             file.truncate(length)
-            yield Journal(file, records, length)
-    except OSError as error:
-        raise JournalError(f"{path}: cannot be opened ({error.strerror or error})") from None
+        except OSError as error:
+            raise JournalError(f"{path}: cannot be opened ({error.strerror or error})") from None
+        yield Journal(file, records, length)
 
 
 def read_journal(folder: Path) -> tuple[GameRecord, ...]:

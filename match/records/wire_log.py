@@ -14,7 +14,7 @@ from typing import Final
 
 import trio
 
-from spielleiter.match.records.trace_file import TraceFile
+from spielleiter.match.records.buffered_file import BufferedFile
 from spielleiter.server.core.clock import Arrival
 from spielleiter.server.net.wire import Wire
 
@@ -30,7 +30,7 @@ HELD: Final = 2 * 1024 * 1024
 """Bytes that are held before they are compressed; most games have less."""
 
 
-class WireLog(TraceFile[bytes | memoryview]):
+class WireLog(BufferedFile[bytes | memoryview]):
     """Collects the bytes of all connections of a game for the file `path`, which `close` completes."""
 
     def __init__(self, path: Path) -> None:

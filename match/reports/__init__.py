@@ -21,7 +21,8 @@ from spielleiter.match.reports.junit import render_junit
 from spielleiter.match.reports.markdown import render_markdown
 from spielleiter.match.summary import Summary
 
-REPORTS: Final = ("summary.json", "games.csv", "junit.xml", "summary.md", "report.html")
+PAGE: Final = "report.html"
+REPORTS: Final = ("summary.json", "games.csv", "junit.xml", "summary.md", PAGE)
 """The files' names, in the order they are written."""
 
 _TAIL: Final = 4096  # bytes of each program's standard error in junit.xml

@@ -11,10 +11,10 @@ from typing import Final
 
 from spielleiter.match.reports.escaping import escape_html as escape
 from spielleiter.match.reports.svg import BOTTOM, RIGHT, TOP, WIDTH, drawing, line, ticks, word
-from spielleiter.match.stats.ratings import Rank
+from spielleiter.match.stats.ratings import RatedProgram
 from spielleiter.match.tournaments.encounters import Encounter, score_of
 from spielleiter.match.tournaments.knockout import THIRD_PLACE, bracket
-from spielleiter.match.tournaments.rounds import Course
+from spielleiter.match.tournaments.progress import TournamentProgress
 from spielleiter.server.text.width import shortened
 
 _ROW: Final = 24
@@ -27,10 +27,10 @@ _MARGIN: Final = 28
 _LETTERS: Final = 7.0  # the width of one, a little too much for most
 
 
-def ratings_plot(ranks: Sequence[Rank]) -> str:
+def ratings_plot(ratings: Sequence[RatedProgram]) -> str:
     """A line for each program: a dot at its rating, and its interval."""
-    height = TOP + _ROW * len(ranks) + BOTTOM
-    x_ticks = ticks(min(each.rating.low for each in ranks), max(each.rating.high for each in ranks))
+    height = TOP + _ROW * len(ratings) + BOTTOM
+    x_ticks = ticks(min(each.rating.low for each in ratings), max(each.rating.high for each in ratings))
     span = (WIDTH - _LEFT - _MARGIN) / (x_ticks[-1] - x_ticks[0])
 
     def x_of(value: float) -> float:
@@ -40,7 +40,7 @@ def ratings_plot(ranks: Sequence[Rank]) -> str:
     for tick in x_ticks:
         parts.append(line("zero" if tick == 0 else "grid", x_of(tick), TOP, x_of(tick), height - BOTTOM))
         parts.append(word(x_of(tick), height - BOTTOM + 16, f"{tick:g}"))
-    for index, each in enumerate(ranks):
+    for index, each in enumerate(ratings):
         y, rating = TOP + _ROW * (index + 0.5), each.rating
         parts.append(word(_LEFT - 8, y + 4, shorten(each.name, _LEFT - 8), "end"))
         words = f"{each.name}: {rating.value:+z.0f} [{rating.low:+z.0f}, {rating.high:+z.0f}]"
@@ -52,17 +52,17 @@ def ratings_plot(ranks: Sequence[Rank]) -> str:
     return drawing("ratings", parts, height)
 
 
-def bracket_plot(course: Course) -> str:
+def bracket_plot(progress: TournamentProgress) -> str:
     """A column for each round, each match between those that its programs come from."""
-    size = 1 << (len(course.seeding) - 1).bit_length()
+    size = 1 << (len(progress.seeding) - 1).bit_length()
     columns = size.bit_length() - 1
-    slots = {course.seeding[place]: slot for slot, place in enumerate(bracket(size)) if place < len(course.seeding)}
+    slots = {progress.seeding[place]: slot for slot, place in enumerate(bracket(size)) if place < len(progress.seeding)}
     height = TOP + size // 2 * (_BOX + _GAP) + 8
     width = (WIDTH - RIGHT) / columns
     parts: list[str] = []
     column = 0
     third: Encounter | None = None
-    for each in course.rounds:
+    for each in progress.rounds:
         if each.title == THIRD_PLACE:
             third = each.encounters[0]
             continue
@@ -70,20 +70,20 @@ def bracket_plot(course: Course) -> str:
         left = width * (column - 1)
         for encounter in each.encounters:
             y = _middle(slots[encounter.pairing[0]] >> column, column)
-            parts.append(_box(course, encounter, left, y, width - 24))
+            parts.append(_box(progress, encounter, left, y, width - 24))
             if column < columns:
                 parts.append(
                     _lead(left + width - 24, y, _middle(slots[encounter.pairing[0]] >> column + 1, column + 1))
                 )
         for program in each.byes:
             y = _middle(slots[program] >> column, column)
-            name = course.described.entrants[program].name
+            name = progress.tournament.entrants[program].name
             parts.append(word(left + 6, y + 4, f"{shorten(name, width - 70)} (bye)", "start"))
             parts.append(_lead(left + width - 24, y, _middle(slots[program] >> column + 1, column + 1)))
     if third is not None:
         height += _BOX + 2 * _GAP + 16
         parts.append(word(width * (columns - 1) + 6, height - _BOX - 14, THIRD_PLACE, "start"))
-        parts.append(_box(course, third, width * (columns - 1), height - _BOX / 2 - 8, width - 24))
+        parts.append(_box(progress, third, width * (columns - 1), height - _BOX / 2 - 8, width - 24))
     return drawing("bracket", parts, height)
 
 
@@ -96,27 +96,27 @@ def _lead(x: float, y: float, to: float) -> str:
     return line("grid", x, y, x + 12, y) + line("grid", x + 12, y, x + 12, to) + line("grid", x + 12, to, x + 24, to)
 
 
-def _box(course: Course, encounter: Encounter, left: float, middle: float, width: float) -> str:
-    outcome = course.outcomes.get(encounter.number)
+def _box(progress: TournamentProgress, encounter: Encounter, left: float, middle: float, width: float) -> str:
+    outcome = progress.outcomes.get(encounter.number)
     top = middle - _BOX / 2
-    names = [course.described.entrants[index].name for index in encounter.pairing]
+    names = [progress.tournament.entrants[index].name for index in encounter.pairing]
     parts = [f'<rect class="box" x="{left:.2f}" y="{top:.2f}" width="{width:.2f}" height="{_BOX}"/>']
     for index, name in enumerate(names):
         y = top + 15 + index * 19
         is_winner = outcome is not None and outcome.winner == encounter.pairing[index]
         text = word(left + 6, y, shorten(name, width - 60), "start")
         if outcome is not None:
-            text += word(left + width - 6, y, _score(course, encounter, index), "end")
+            text += word(left + width - 6, y, _score(progress, encounter, index), "end")
         parts.append(f'<g class="won">{text}</g>' if is_winner else text)
     decided = "still open" if outcome is None else outcome.reason.value
     parts.append(f"<title>{escape(' – '.join(names))}: {escape(decided)}</title>")
     return f"<g>{''.join(parts)}</g>"
 
 
-def _score(course: Course, encounter: Encounter, index: int) -> str:
+def _score(progress: TournamentProgress, encounter: Encounter, index: int) -> str:
     """One side's score, and in brackets that in the play-offs."""
-    (played,) = [each for each in course.played if each.encounter == encounter]
-    own, *play_offs = [score_of(records)[index] for _, records in played.bouts]
+    (played,) = [each for each in progress.played if each.encounter == encounter]
+    own, *play_offs = [score_of(records)[index] for _, records in played.matches]
     return f"{own:g} ({sum(play_offs):g})" if play_offs else f"{own:g}"
 
 

@@ -14,10 +14,10 @@ from typing import Final
 from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.match.reports.escaping import escape_html as escape
 from spielleiter.match.reports.page import link, page, table
-from spielleiter.match.reports.svg import Band, Bar, Dot, Step, course, histogram, scatter, stacked_bars
+from spielleiter.match.reports.svg import Band, Bar, CurvePoint, Dot, histogram, line_chart, scatter, stacked_bars
 from spielleiter.match.reports.words import (
     FAULT_COLUMNS,
-    NOTHING,
+    NO_VALUE,
     elo_text,
     estimate_text,
     fault_counts,
@@ -33,7 +33,7 @@ from spielleiter.match.reports.words import (
     title,
 )
 from spielleiter.match.stats.counts import PLAYED_OUT
-from spielleiter.match.stats.progression import CoursePoint, course_of
+from spielleiter.match.stats.progression import ProgressionPoint, progression_of
 from spielleiter.match.stats.sprt import Sprt
 from spielleiter.match.summary import HISTOGRAM_EDGES, Summary
 from spielleiter.server.text.width import shortened
@@ -139,12 +139,12 @@ def _games(records: Sequence[GameRecord]) -> str:
     lines = [f'<details><summary>All {len(records)} games</summary><div class="wide"><table><thead><tr>']
     lines += ["".join(f"<th>{cell}</th>" for cell in head), "</tr></thead>"]
     for record in records:
-        points = " : ".join(NOTHING if each is None else str(each) for each in record.points)
+        points = " : ".join(NO_VALUE if each is None else str(each) for each in record.points)
         verdict = record.verdict if record.verdict == Verdict.REGULAR else f"{record.verdict}: {record.reason}"
         replay = "" if record.replay is None else link(f"{record.folder}/{record.replay}", "replay")
         cells = [
             f"<td>{_folder_link(record, str(record.game))}</td>",
-            f'<td class="text">{escape(record.start or NOTHING)}</td>',
+            f'<td class="text">{escape(record.start or NO_VALUE)}</td>',
             f'<td class="text">{escape(record.names[record.seats[0]])}</td>',
             f'<td class="text">{escape(result_text(record))}</td>',
             f'<td class="text">{escape(verdict)}</td>',
@@ -162,7 +162,7 @@ def _folder_link(record: GameRecord, text: str) -> str:
 
 
 def _figures(summary: Summary, records: Sequence[GameRecord]) -> list[str]:
-    points = course_of(records, _test_of(summary))
+    points = progression_of(records, _test_of(summary))
     figures = [
         ("Elo by game, with 95 % interval", _elo_course(points)),
         ("Log-likelihood ratio by game; at a dashed line the test decides", _ratio_course(summary, points)),
@@ -179,27 +179,29 @@ def _test_of(summary: Summary) -> Sprt | None:
     return None if test is None else Sprt(test.elo0, test.elo1, test.alpha, test.beta, test.model)
 
 
-def _elo_course(points: Sequence[CoursePoint]) -> str | None:
+def _elo_course(points: Sequence[ProgressionPoint]) -> str | None:
     if len(points) < 2:
         return None
     steps = [
-        Step(each.games, each.elo.value, each.elo.low, each.elo.high, f"After {each.games} games: {elo_text(each.elo)}")
+        CurvePoint(
+            each.games, each.elo.value, each.elo.low, each.elo.high, f"After {each.games} games: {elo_text(each.elo)}"
+        )
         for each in points
     ]
     # the first intervals are so wide that nothing else would be seen
     late = steps[len(steps) // 4 :]
     shown = [end for step in late for end in (step.low, step.value, step.high) if abs(end) <= _WIDEST]
-    return course(steps, "games", "Elo", (min(shown, default=-_WIDEST), max(shown, default=_WIDEST)))
+    return line_chart(steps, "games", "Elo", (min(shown, default=-_WIDEST), max(shown, default=_WIDEST)))
 
 
-def _ratio_course(summary: Summary, points: Sequence[CoursePoint]) -> str | None:
+def _ratio_course(summary: Summary, points: Sequence[ProgressionPoint]) -> str | None:
     test = summary.sprt
     ratios = [(each.games, each.log_likelihood_ratio) for each in points if each.log_likelihood_ratio is not None]
     if test is None or len(ratios) < 2:
         return None
-    steps = [Step(games, ratio, ratio, ratio, f"After {games} games: {ratio:+z.2f}") for games, ratio in ratios]
+    steps = [CurvePoint(games, ratio, ratio, ratio, f"After {games} games: {ratio:+z.2f}") for games, ratio in ratios]
     heights = [test.lower, test.upper, *(ratio for _, ratio in ratios)]
-    return course(steps, "games", "LLR", (min(heights), max(heights)), (test.lower, test.upper))
+    return line_chart(steps, "games", "LLR", (min(heights), max(heights)), (test.lower, test.upper))
 
 
 def _points(summary: Summary, records: Sequence[GameRecord]) -> str | None:

@@ -50,7 +50,7 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CurvePoint:
     """One point of a course: a value, the ends of its interval (they may be infinite), and words for it."""
 
     x: float
@@ -60,8 +60,8 @@ class Step:
     title: str
 
 
-def course(
-    steps: Sequence[Step], x_label: str, y_label: str, limits: tuple[float, float], bounds: Sequence[float] = ()
+def line_chart(
+    steps: Sequence[CurvePoint], x_label: str, y_label: str, limits: tuple[float, float], bounds: Sequence[float] = ()
 ) -> str:
     """A line with the band of its intervals around it, cut off at the limits, and dashed lines at the bounds.
 

@@ -1,6 +1,6 @@
 """A tournament's results: table.md and report.html for people, table.json and tournament.json for programs.
 
-Invariants: all of them are pure functions of the tournament's course, whether it has ended or not, and say the same.
+Invariants: all of them are pure functions of the tournament's progress, whether it has ended or not, and say the same.
 Names of programs are escaped for the form they stand in. Links lead into the matches' folders beside the page.
 """
 
@@ -16,15 +16,16 @@ from spielleiter.match.reports.bracket import bracket_plot, ratings_plot
 from spielleiter.match.reports.escaping import escape_html, escape_markdown
 from spielleiter.match.reports.files import write_text
 from spielleiter.match.reports.page import link, page, table
-from spielleiter.match.reports.words import NOTHING, elo_text, ratio_text
+from spielleiter.match.reports.words import NO_VALUE, elo_text, evidence_text, ratio_text
 from spielleiter.match.stats.counts import count_pairs
 from spielleiter.match.stats.intervals import estimate_elo
-from spielleiter.match.stats.ratings import Rank, rank
+from spielleiter.match.stats.ratings import RatedProgram, rate_programs
+from spielleiter.match.stats.significance import better_program_by_evidence, log_evidence
 from spielleiter.match.stats.sprt import Sprt
 from spielleiter.match.tournaments.encounters import Outcome, Reason, score_of
-from spielleiter.match.tournaments.knockout import places
-from spielleiter.match.tournaments.rounds import Course, Played
-from spielleiter.match.tournaments.swiss import table as swiss_table
+from spielleiter.match.tournaments.knockout import standings as knockout_standings
+from spielleiter.match.tournaments.progress import PlayedEncounter, TournamentProgress
+from spielleiter.match.tournaments.swiss import standings as swiss_standings
 from spielleiter.match.tournaments.tournament import Kind
 from spielleiter.server.text.counting import count_text
 
@@ -33,7 +34,7 @@ SCHEMA: Final = "spielleiter-tournament-1"
 TOURNAMENT_REPORTS: Final = ("table.md", "table.json", "tournament.json", "report.html")
 """The files' names."""
 
-_TEXTS: Final = frozenset({"program", "against", "round", "match", "winner", "by", "reached", "SPRT"})
+_TEXTS: Final = frozenset({"program", "against", "round", "match", "winner", "by", "reached", "SPRT", "significance"})
 _KINDS: Final = {
     Kind.ROUND_ROBIN: "round robin",
     Kind.GAUNTLET: "gauntlet",
@@ -64,15 +65,15 @@ class Section:
         return frozenset(index for index, name in enumerate(self.head) if name in _TEXTS)
 
 
-def title_of(course: Course) -> str:
+def title_of(progress: TournamentProgress) -> str:
     """``swc_2027_blokus (blokus-2027): knock-out of 5 programs, 4 games a match, seed 0``."""
-    described = course.described
-    form = described.form
+    described = progress.tournament
+    options = described.kind_options
     kind = _KINDS[described.kind]
     if described.kind is Kind.SWISS:
-        kind += f", {count_text(form.rounds_of(len(described.entrants)), 'round')},"
-    if described.kind is Kind.GAUNTLET and form.tested > 1:
-        kind += f" of {form.tested} tested programs among"
+        kind += f", {count_text(options.rounds_of(len(described.entrants)), 'round')},"
+    if described.kind is Kind.GAUNTLET and options.tested > 1:
+        kind += f" of {options.tested} tested programs among"
     else:
         kind += " of"
     return (
@@ -84,31 +85,33 @@ def title_of(course: Course) -> str:
 # -- what all reports have in common --------------------------------------------------------------------------------
 
 
-def _names(course: Course) -> list[str]:
-    return [entrant.name for entrant in course.described.entrants]
+def _names(progress: TournamentProgress) -> list[str]:
+    return [entrant.name for entrant in progress.tournament.entrants]
 
 
-def ranks_of(course: Course) -> tuple[Rank, ...]:
+def ratings_of(progress: TournamentProgress) -> tuple[RatedProgram, ...]:
     """The ratings after the games there are, best first."""
-    return rank(_names(course), course.matches)
+    return rate_programs(_names(progress), progress.games_by_pairing)
 
 
-def sections(course: Course, ranks: Sequence[Rank], *, is_short: bool) -> list[Section]:
+def sections(progress: TournamentProgress, ratings: Sequence[RatedProgram], *, is_short: bool) -> list[Section]:
     """The tables, the most important first; `is_short` leaves the matches of a round robin out."""
-    has_matches = not is_short or course.described.kind is not Kind.ROUND_ROBIN or course.described.sprt is not None
+    tournament = progress.tournament
+    has_test = tournament.sprt is not None or tournament.significance is not None
+    has_matches = not is_short or tournament.kind is not Kind.ROUND_ROBIN or has_test
     found = [
-        *([_standings(course)] if course.described.kind.has_rounds else []),
-        _ratings(ranks),
-        _head_to_head(ranks),
-        *([_matches(course)] if has_matches else []),
+        *([_standings(progress)] if progress.tournament.kind.has_rounds else []),
+        _ratings(ratings),
+        _head_to_head(ratings),
+        *([_matches(progress)] if has_matches else []),
     ]
     return [section for section in found if section.rows]
 
 
-def _standings(course: Course) -> Section:
-    names = _names(course)
-    seeds = {program: seed for seed, program in enumerate(course.seeding, 1)}
-    if course.described.kind is Kind.SWISS:
+def _standings(progress: TournamentProgress) -> Section:
+    names = _names(progress)
+    seeds = {program: seed for seed, program in enumerate(progress.seeding, 1)}
+    if progress.tournament.kind is Kind.SWISS:
         return Section(
             "Standings",
             ("", "program", "points", "Buchholz", "won", "drawn", "lost", "bye", "share", "seeded"),
@@ -125,7 +128,7 @@ def _standings(course: Course) -> Section:
                     f"{100 * line.share:.1f} %",
                     seeds[line.program],
                 )
-                for place, line in enumerate(swiss_table(course.seeding, course.rounds, course.outcomes), 1)
+                for place, line in enumerate(swiss_standings(progress.seeding, progress.rounds, progress.outcomes), 1)
             ),
         )
     return Section(
@@ -133,12 +136,12 @@ def _standings(course: Course) -> Section:
         ("", "program", "reached", "seeded"),
         tuple(
             (place.text, names[place.program], place.until, seeds[place.program])
-            for place in places(course.seeding, course.rounds, course.outcomes)
+            for place in knockout_standings(progress.seeding, progress.rounds, progress.outcomes)
         ),
     )
 
 
-def _ratings(ranks: Sequence[Rank]) -> Section:
+def _ratings(ratings: Sequence[RatedProgram]) -> Section:
     return Section(
         "Ratings",
         ("", "program", "rating", "95 %", "games", "won", "drawn", "lost", "faults"),
@@ -154,41 +157,42 @@ def _ratings(ranks: Sequence[Rank]) -> Section:
                 line.results.losses,
                 line.faults,
             )
-            for place, line in enumerate(ranks, 1)
+            for place, line in enumerate(ratings, 1)
         ),
     )
 
 
-def _head_to_head(ranks: Sequence[Rank]) -> Section:
+def _head_to_head(ratings: Sequence[RatedProgram]) -> Section:
     """Each program's results against each other one: won, drawn, lost."""
     rows = []
-    for line in ranks:
+    for line in ratings:
         met = dict(line.opponents)
-        cells = (met.get(other.name) for other in ranks)
+        cells = (met.get(other.name) for other in ratings)
         rows.append(
-            (line.name, *(f"+{tally.wins} ={tally.draws} -{tally.losses}" if tally else NOTHING for tally in cells))
+            (line.name, *(f"+{tally.wins} ={tally.draws} -{tally.losses}" if tally else NO_VALUE for tally in cells))
         )
-    return Section("Head to head", ("against", *(line.name for line in ranks)), tuple(rows))
+    return Section("Head to head", ("against", *(line.name for line in ratings)), tuple(rows))
 
 
-def _matches(course: Course) -> Section:
+def _matches(progress: TournamentProgress) -> Section:
     """Every match with its score; the rest of the columns depends on what the tournament has."""
-    described, names = course.described, _names(course)
+    described, names = progress.tournament, _names(progress)
     has_rounds, test = described.kind.has_rounds, None if described.sprt is None else Sprt.parse(described.sprt)
-    played = {each.encounter.number: each for each in course.played}
+    played = {each.encounter.number: each for each in progress.played}
     head = ("round",) * has_rounds + ("match", "score", "Elo, 95 %")
     head += ("winner", "by") * has_rounds + ("SPRT",) * (test is not None)
+    head += ("significance",) * (described.significance is not None)
     rows: list[tuple[str | int | Linked, ...]] = []
-    for each in course.rounds:
+    for each in progress.rounds:
         for encounter in each.encounters:
             match = played.get(encounter.number)
             first, second = (names[index] for index in encounter.pairing)
             row: tuple[str | int | Linked, ...] = (each.title,) * has_rounds
-            if match is None or not match.bouts:
-                rows.append((*row, f"{first} – {second}", *(NOTHING for _ in head[len(row) + 1 :])))
+            if match is None or not match.matches:
+                rows.append((*row, f"{first} – {second}", *(NO_VALUE for _ in head[len(row) + 1 :])))
                 continue
-            pairs = count_pairs(match.bouts[0][1])
-            row += (Linked(f"{first} – {second}", f"{match.bouts[0][0].folder}/report.html"), _score(match))
+            pairs = count_pairs(match.matches[0][1])
+            row += (Linked(f"{first} – {second}", f"{match.matches[0][0].folder}/report.html"), _score(match))
             row += (elo_text(estimate_elo(pairs)),)
             if has_rounds:
                 row += _decided(match.outcome, names)
@@ -196,39 +200,42 @@ def _matches(course: Course) -> Section:
                 decision = test.decide(pairs)
                 state = "undecided" if decision is None else f"{decision.value} accepted"
                 row += (f"{ratio_text(test.log_likelihood_ratio(pairs), test.lower, test.upper)}: {state}",)
+            if (risk := described.significance) is not None:
+                better = better_program_by_evidence(pairs, risk)
+                row += (evidence_text(log_evidence(pairs), risk, (first, second), better),)
             rows.append(row)
-        rows += [(each.title, names[program], "bye", *(NOTHING for _ in head[3:])) for program in each.byes]
+        rows += [(each.title, names[program], "bye", *(NO_VALUE for _ in head[3:])) for program in each.byes]
     return Section("Matches", head, tuple(rows))
 
 
-def _score(match: Played) -> str:
+def _score(match: PlayedEncounter) -> str:
     """``2.5 : 1.5``, and in brackets that of each play-off."""
-    scores = ["{:g} : {:g}".format(*score_of(records)) for _, records in match.bouts]
+    scores = ["{:g} : {:g}".format(*score_of(records)) for _, records in match.matches]
     return scores[0] + "".join(f" ({score})" for score in scores[1:])
 
 
 def _decided(outcome: Outcome | None, names: Sequence[str]) -> tuple[str, str]:
     if outcome is None:
-        return "still open", NOTHING
+        return "still open", NO_VALUE
     if outcome.winner is None:
-        return NOTHING, "neither can play" if outcome.reason is Reason.ABSENCE else outcome.reason.value
+        return NO_VALUE, "neither can play" if outcome.reason is Reason.ABSENCE else outcome.reason.value
     return names[outcome.winner], outcome.reason.value
 
 
 # -- the files ------------------------------------------------------------------------------------------------------
 
 
-def write_tournament(folder: Path, course: Course) -> None:
+def write_tournament(folder: Path, progress: TournamentProgress) -> None:
     """Write every report into the tournament's folder, each whole or not at all. Raises JournalError."""
-    texts = (render_table(course), render_ratings(course), render_course(course), render_report(course))
+    texts = (render_table(progress), render_ratings(progress), render_course(progress), render_report(progress))
     for name, text in zip(TOURNAMENT_REPORTS, texts, strict=True):
         write_text(folder / name, text)
 
 
-def render_table(course: Course) -> str:
+def render_table(progress: TournamentProgress) -> str:
     """table.md, in GitHub's Markdown."""
-    lines = [title_of(course), ""]
-    for section in sections(course, ranks_of(course), is_short=True):
+    lines = [title_of(progress), ""]
+    for section in sections(progress, ratings_of(progress), is_short=True):
         sides = ("---" if index in section.texts else "--:" for index in range(len(section.head)))
         lines += [f"## {section.title}", "", _row(section.head), f"|{'|'.join(sides)}|"]
         lines += [_row(_plain(cell) for cell in row) for row in section.rows]
@@ -244,16 +251,16 @@ def _plain(cell: str | int | Linked) -> str:
     return cell.text if isinstance(cell, Linked) else str(cell)
 
 
-def render_report(course: Course) -> str:
+def render_report(progress: TournamentProgress) -> str:
     """report.html."""
-    title, ranks = title_of(course), ranks_of(course)
+    title, ratings = title_of(progress), ratings_of(progress)
     body = [f"<h1>{escape_html(title)}</h1>"]
-    for section in sections(course, ranks, is_short=False):
+    for section in sections(progress, ratings, is_short=False):
         body.append(table(section.title, section.head, (tuple(_linked(row)) for row in section.rows), section.texts))
-        if section.title == "Standings" and course.described.kind is Kind.KNOCK_OUT:
-            body.append(_figure("Bracket", bracket_plot(course)))
+        if section.title == "Standings" and progress.tournament.kind is Kind.KNOCK_OUT:
+            body.append(_figure("Bracket", bracket_plot(progress)))
         if section.title == "Ratings":
-            body.append(_figure("Rating in Elo, with 95 % interval", ratings_plot(ranks)))
+            body.append(_figure("Rating in Elo, with 95 % interval", ratings_plot(ratings)))
     return page(title, body)
 
 
@@ -266,22 +273,26 @@ def _figure(caption: str, plot: str) -> str:
     return f"<figure><figcaption>{caption}</figcaption>{plot}</figure>"
 
 
-def render_ratings(course: Course) -> str:
+def render_ratings(progress: TournamentProgress) -> str:
     """table.json."""
-    return _json([line.to_json() for line in ranks_of(course)])
+    return _json([line.to_json() for line in ratings_of(progress)])
 
 
-def render_course(course: Course) -> str:
+def render_course(progress: TournamentProgress) -> str:
     """tournament.json."""
-    described, names, played = course.described, _names(course), {each.encounter.number: each for each in course.played}
+    described, names, played = (
+        progress.tournament,
+        _names(progress),
+        {each.encounter.number: each for each in progress.played},
+    )
     return _json({
         "schema": SCHEMA,
         "season": described.season,
         "kind": described.kind.value,
         "seed": described.seed,
         "programs": names,
-        "seeding": [names[program] for program in course.seeding],
-        "standings": _standings_json(course),
+        "seeding": [names[program] for program in progress.seeding],
+        "standings": _standings_json(progress),
         "rounds": [
             {
                 "number": each.number,
@@ -291,14 +302,14 @@ def render_course(course: Course) -> str:
                     _match_json(names, encounter.pairing, played.get(encounter.number)) for encounter in each.encounters
                 ],
             }
-            for each in course.rounds
+            for each in progress.rounds
         ],
     })  # fmt: skip
 
 
-def _standings_json(course: Course) -> list[dict[str, Any]] | None:
-    names = _names(course)
-    if course.described.kind is Kind.SWISS:
+def _standings_json(progress: TournamentProgress) -> list[dict[str, Any]] | None:
+    names = _names(progress)
+    if progress.tournament.kind is Kind.SWISS:
         return [
             {
                 "name": names[line.program],
@@ -308,21 +319,21 @@ def _standings_json(course: Course) -> list[dict[str, Any]] | None:
                 "buchholz": line.buchholz,
                 "share": line.share,
             }
-            for place, line in enumerate(swiss_table(course.seeding, course.rounds, course.outcomes), 1)
+            for place, line in enumerate(swiss_standings(progress.seeding, progress.rounds, progress.outcomes), 1)
         ]
-    if course.described.kind is Kind.KNOCK_OUT:
+    if progress.tournament.kind is Kind.KNOCK_OUT:
         return [
             {"name": names[place.program], "first": place.first, "last": place.last, "until": place.until}
-            for place in places(course.seeding, course.rounds, course.outcomes)
+            for place in knockout_standings(progress.seeding, progress.rounds, progress.outcomes)
         ]
     return None
 
 
-def _match_json(names: Sequence[str], pairing: tuple[int, int], match: Played | None) -> dict[str, Any]:
+def _match_json(names: Sequence[str], pairing: tuple[int, int], match: PlayedEncounter | None) -> dict[str, Any]:
     outcome = None if match is None else match.outcome
     return {
         "programs": [names[index] for index in pairing],
-        "folders": [] if match is None else [bout.folder for bout, _ in match.bouts],
+        "folders": [] if match is None else [match.folder for match, _ in match.matches],
         "score": None if outcome is None else list(outcome.score),
         "winner": None if outcome is None or outcome.winner is None else names[outcome.winner],
         "reason": None if outcome is None else outcome.reason.value,

@@ -6,22 +6,23 @@ Law: plain text, nothing escaped; what is not known is a dash.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
 from spielleiter.match.records.game_record import GameRecord
 from spielleiter.match.stats.counts import Estimate
-from spielleiter.match.stats.significance import FEWEST_PAIRS
+from spielleiter.match.stats.significance import MIN_PAIRS
 from spielleiter.match.summary import ProgramSummary, Summary
 from spielleiter.server.text.counting import count_text
 
-NOTHING: Final = "–"
+NO_VALUE: Final = "–"
 FAULT_COLUMNS: Final = ("Crashes", "Timeouts", "Illegal moves", "Bad messages", "Left running")
 
 
 def headline(summary: Summary) -> str:
     """The answer in one sentence, and another one if it rests on games that a program may have voided."""
-    return ". ".join([_answer(summary), *map(partial(_overload_text, summary), summary.suspects)])
+    return ". ".join([_answer(summary), *map(partial(_overload_text, summary), summary.often_overloaded)])
 
 
 def _overload_text(summary: Summary, program: ProgramSummary) -> str:
@@ -43,7 +44,7 @@ def _answer(summary: Summary) -> str:
     if summary.better is not None:
         return f"{summary.names[summary.better]} is better than {summary.names[1 - summary.better]}"
     if not summary.has_enough_pairs:
-        complete = f"{count_text(pairs, 'complete pair')}, at least {FEWEST_PAIRS} are needed"
+        complete = f"{count_text(pairs, 'complete pair')}, at least {MIN_PAIRS} are needed"
         return f"{first} against {second}: too few pairs to tell ({complete})"
     return f"Not decided between {first} and {second}: more games are needed"
 
@@ -56,7 +57,7 @@ def title(summary: Summary) -> str:
 def elo_text(elo: Estimate | None) -> str:
     """``+55.6 [+27.9, +83.4]``: value and 95 % interval."""
     if elo is None:
-        return NOTHING
+        return NO_VALUE
     return f"{_signed(elo.value)} [{_signed(elo.low)}, {_signed(elo.high)}]"
 
 
@@ -75,14 +76,14 @@ def both_elo_text(summary: Summary) -> str:
 def estimate_text(estimate: Estimate | None) -> str:
     """``81.7 [79.2, 84.1]``."""
     if estimate is None:
-        return NOTHING
+        return NO_VALUE
     return f"{estimate.value:z.1f} [{estimate.low:z.1f}, {estimate.high:z.1f}]".replace("-", "−")
 
 
 def percent_text(share: float | None) -> str:
     """``97.7 %``; 0 and 100 only where nothing was rounded."""
     if share is None:
-        return NOTHING
+        return NO_VALUE
     if 0.9999 <= share < 1:
         return "> 99.99 %"
     if 0 < share <= 0.0001:
@@ -105,7 +106,7 @@ def likelihood_text(likelihood: float | None) -> str:
 def seconds_text(seconds: float | None) -> str:
     """Three digits, in seconds or milliseconds."""
     if seconds is None:
-        return NOTHING
+        return NO_VALUE
     return (
         f"{1000 * seconds:.3g} ms"
         if seconds < 0.9995
@@ -131,13 +132,16 @@ def ratio_text(ratio: float, lower: float, upper: float) -> str:
 
 
 def significance_text(summary: Summary) -> str | None:
-    """``evidence 3.2 of 20 (--significance 0.05): undecided``; None without a test."""
+    """``evidence 3.2 of 20, risk 0.05: undecided``; None without a test."""
     test = summary.significance
-    if test is None:
-        return None
-    evidence = math.exp(min(test.log_evidence, 700.0))
-    state = "undecided" if summary.better is None else f"{summary.names[summary.better]} is better"
-    return f"evidence {evidence:.3g} of {1 / test.risk:.3g}, risk {test.risk:g}: {state}"
+    return None if test is None else evidence_text(test.log_evidence, test.risk, summary.names, summary.better)
+
+
+def evidence_text(log_evidence: float, risk: float, names: Sequence[str], better: int | None) -> str:
+    """``evidence 24.1 of 20, risk 0.05: new is better``; `better` is an index of `names`, None if undecided."""
+    evidence = math.exp(min(log_evidence, 700.0))  # a larger exponent may overflow
+    state = "undecided" if better is None else f"{names[better]} is better"
+    return f"evidence {evidence:.3g} of {1 / risk:.3g}, risk {risk:g}: {state}"
 
 
 def games_text(summary: Summary) -> str:

@@ -31,7 +31,7 @@ from spielleiter.match.stats.counts import (
     student_quantile,
 )
 from spielleiter.match.stats.likelihood import find_multiplier, log_ratio
-from spielleiter.match.stats.significance import RISK, PairCounts, chance_if_equal
+from spielleiter.match.stats.significance import RISK, PairCounts, one_sided_p_value
 
 NORMALIZED_UNIT: Final = 800 / math.log(10)
 """Normalized Elo of a game's score that is one standard deviation above 1/2."""
@@ -53,9 +53,9 @@ def estimate_score(counts: PairCounts) -> Estimate | None:
     threshold = pairs * math.log1p(quantile**2 / (pairs - 1)) / 2
     low = min(mean - error, _bound(counts, mean, 0.0, threshold))
     high = max(mean + error, _bound(counts, mean, 1.0, threshold))
-    if chance_if_equal(counts) > RISK:
+    if one_sided_p_value(counts) > RISK:
         low = min(low, 0.5)
-    if chance_if_equal(mirror(counts)) > RISK:
+    if one_sided_p_value(mirror(counts)) > RISK:
         high = max(high, 0.5)
     return Estimate(mean, max(low, 0.0), min(high, 1.0))
 

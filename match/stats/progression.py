@@ -19,7 +19,7 @@ POINTS: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
-class CoursePoint:
+class ProgressionPoint:
     """Where a match stood after its first `games` games."""
 
     games: int
@@ -28,7 +28,7 @@ class CoursePoint:
     """None without a test."""
 
 
-def course_of(records: Sequence[GameRecord], sprt: Sprt | None = None) -> tuple[CoursePoint, ...]:
+def progression_of(records: Sequence[GameRecord], sprt: Sprt | None = None) -> tuple[ProgressionPoint, ...]:
     """The course of the match that these records, sorted by game, are from; empty without a complete pair."""
     pairs = len(records) // 2
     step = max(1, -(-pairs // POINTS))
@@ -39,5 +39,5 @@ def course_of(records: Sequence[GameRecord], sprt: Sprt | None = None) -> tuple[
         elo = estimate_elo(counts)
         if elo is not None:
             ratio = None if sprt is None else sprt.log_likelihood_ratio(counts)
-            points.append(CoursePoint(end, elo, ratio))
+            points.append(ProgressionPoint(end, elo, ratio))
     return tuple(points)

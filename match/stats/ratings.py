@@ -21,7 +21,7 @@ from typing import Any, Final, TypeAlias
 from spielleiter.match.records.game_record import GameRecord
 from spielleiter.match.stats.counts import CONFIDENCE, Estimate, Tally, count_results, student_quantile
 
-Matches: TypeAlias = Mapping[tuple[int, int], Sequence[GameRecord]]
+GamesByPairing: TypeAlias = Mapping[tuple[int, int], Sequence[GameRecord]]
 """The games of each pairing by the indices of its programs; program 0 of the records is the first one."""
 
 _ELO: Final = 400 / math.log(10)
@@ -31,7 +31,7 @@ _LONGEST_STEP: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Rank:
+class RatedProgram:
     """One program's line of the table; the mean of all ratings is 0."""
 
     name: str
@@ -58,7 +58,7 @@ class Rank:
         }
 
 
-def rank(names: Sequence[str], matches: Matches) -> tuple[Rank, ...]:
+def rate_programs(names: Sequence[str], matches: GamesByPairing) -> tuple[RatedProgram, ...]:
     """The table, best first."""
     pairs = {pairing: scores for pairing, records in matches.items() if (scores := _scores_of_pairs(records))}
     ratings = estimate_ratings(len(names), pairs)
@@ -71,7 +71,7 @@ def rank(names: Sequence[str], matches: Matches) -> tuple[Rank, ...]:
             sum(tally.losses for tally in opponents.values()),
         )
         met = tuple((names[other], opponents[other]) for other in sorted(opponents))
-        table.append(Rank(name, ratings[index], results, _faults(index, matches), met))
+        table.append(RatedProgram(name, ratings[index], results, _faults(index, matches), met))
     return tuple(sorted(table, key=lambda line: -line.rating.value))
 
 
@@ -86,7 +86,7 @@ def _scores_of_pairs(records: Sequence[GameRecord]) -> list[tuple[float, int]]:
     return [found[pair] for pair in sorted(found)]
 
 
-def _opponents(index: int, matches: Matches) -> dict[int, Tally]:
+def _opponents(index: int, matches: GamesByPairing) -> dict[int, Tally]:
     found = {}
     for (first, second), records in matches.items():
         tally = count_results(records)
@@ -97,7 +97,7 @@ def _opponents(index: int, matches: Matches) -> dict[int, Tally]:
     return found
 
 
-def _faults(index: int, matches: Matches) -> int:
+def _faults(index: int, matches: GamesByPairing) -> int:
     return sum(
         record.offender is not None and (first, second)[record.offender] == index
         for (first, second), records in matches.items()

@@ -25,7 +25,7 @@ PairCounts: TypeAlias = tuple[int, int, int, int, int]
 RISK: Final = 0.025
 """The risk of calling a program better that is not, for each of the two: 95 % confidence in the answer."""
 
-FEWEST_PAIRS: Final = 6
+MIN_PAIRS: Final = 6
 """With fewer pairs nobody can be called better: equal programs win five pairs in a row in 1 of 32 matches."""
 
 _GAINS: Final = (-1.0, -0.5, 0.0, 0.5, 1.0)
@@ -34,7 +34,7 @@ _LOGARITHMS: Final = tuple(tuple(math.log1p(stake * gain) for gain in _GAINS) fo
 _MANY: Final = 2000
 
 
-def chance_if_equal(counts: PairCounts) -> float:
+def one_sided_p_value(counts: PairCounts) -> float:
     """The probability that equal programs end at least as well for program 0: the one-sided p-value, between 0 and 1.
 
     The test takes from each pair how far it is from even, and considers every sign for it to be equally likely.
@@ -103,7 +103,7 @@ def log_evidence(counts: PairCounts) -> float:
     return greatest + math.log(sum(math.exp(power - greatest) for power in powers) / len(powers))
 
 
-def better_by_evidence(counts: PairCounts, risk: float) -> int | None:
+def better_program_by_evidence(counts: PairCounts, risk: float) -> int | None:
     """The program that is better, with the probability `risk` of saying so of equal ones; None: not decided.
 
     It may be asked after every game; the risk is that of the whole match, and of both programs together.

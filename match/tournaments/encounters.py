@@ -28,7 +28,7 @@ class Reason(enum.Enum):
     POINTS = "points"
     SEEDING = "seeding"
     ABSENCE = "the other cannot play"
-    NOTHING = "drawn"
+    DRAWN = "drawn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ def outcome_of(
         if own != other:
             return decided(int(other > own), Reason.SCORE if index == FIRST else Reason.PLAY_OFF)
     if ranks is None:
-        return Outcome(encounter, score, None, Reason.NOTHING, play_offs)
+        return Outcome(encounter, score, None, Reason.DRAWN, play_offs)
     difference = point_difference([record for part in parts for record in part])
     if difference:
         return decided(int(difference < 0), Reason.POINTS)

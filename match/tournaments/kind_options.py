@@ -36,7 +36,7 @@ KEYS: Final = (*_KINDS, *_BOOK)
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class KindOptions:
     """How the programs are paired, and from which positions they play."""
 
     tested: int = 1
@@ -76,7 +76,7 @@ class Form:
         return self.rounds or default_rounds(count)
 
 
-def read_form(value: Mapping[str, Any], kind: str) -> Form:
+def read_kind_options(value: Mapping[str, Any], kind: str) -> KindOptions:
     """The form that a tournament's table describes. Raises SetupError."""
     for key, kinds in _KINDS.items():
         if key in value and kind not in kinds:
@@ -85,7 +85,7 @@ def read_form(value: Mapping[str, Any], kind: str) -> Form:
     for key in _BOOK[1:]:
         if key in value and "book" not in value:
             raise SetupError(f"{key}: has no effect without a book")
-    return Form(
+    return KindOptions(
         tested=_whole(value, "tested", 1, 1),
         rounds=_whole(value, "rounds", 1, 1) if "rounds" in value else None,
         seeding=take_choice(value, "seeding", SEEDINGS, SEEDINGS[0]),

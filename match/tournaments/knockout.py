@@ -64,7 +64,7 @@ def _sorted(first: int, second: int) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Placing:
     """How far a program came; several that went out in the same round share their places."""
 
     program: int
@@ -79,7 +79,7 @@ class Place:
         return str(self.first) if self.first == self.last else f"{self.first}–{self.last}"
 
 
-def places(seeding: Sequence[int], rounds: Sequence[Round], outcomes: Mapping[int, Outcome]) -> list[Place]:
+def standings(seeding: Sequence[int], rounds: Sequence[Round], outcomes: Mapping[int, Outcome]) -> list[Placing]:
     """The final placing, best first, and within shared places by seeding; `outcomes` by number of the encounter."""
     fates: dict[int, tuple[int, str]] = {}
     for each in rounds:
@@ -98,5 +98,5 @@ def places(seeding: Sequence[int], rounds: Sequence[Round], outcomes: Mapping[in
     for program in sorted(seeding, key=lambda program: -levels[program][0]):
         better = sum(levels[other][0] > levels[program][0] for other in seeding)
         alike = sum(levels[other][0] == levels[program][0] for other in seeding)
-        found.append(Place(program, better + 1, better + alike, levels[program][1]))
+        found.append(Placing(program, better + 1, better + alike, levels[program][1]))
     return found

@@ -24,7 +24,7 @@ BYE: Final = 1.0
 
 
 @dataclass(slots=True)
-class Score:
+class SwissStanding:
     """One program's line of the table."""
 
     program: int
@@ -55,9 +55,9 @@ def most_rounds(count: int) -> int:
     return count if count % 2 else count - 1
 
 
-def table(seeding: Sequence[int], rounds: Sequence[Round], outcomes: Mapping[int, Outcome]) -> list[Score]:
+def standings(seeding: Sequence[int], rounds: Sequence[Round], outcomes: Mapping[int, Outcome]) -> list[SwissStanding]:
     """The standings, best first, after the outcomes there are; `outcomes` by number of the encounter."""
-    scores = {program: Score(program) for program in seeding}
+    scores = {program: SwissStanding(program) for program in seeding}
     for each in rounds:
         done = [outcomes[encounter.number] for encounter in each.encounters if encounter.number in outcomes]
         for outcome in done:
@@ -73,7 +73,7 @@ def table(seeding: Sequence[int], rounds: Sequence[Round], outcomes: Mapping[int
     return sorted(scores.values(), key=lambda score: (-score.points, -score.buchholz, -score.share))
 
 
-def _count(score: Score, outcome: Outcome, index: int) -> None:
+def _count(score: SwissStanding, outcome: Outcome, index: int) -> None:
     score.points += outcome.match_points[index]
     score.wins += outcome.winner == score.program
     score.losses += outcome.loser == score.program
@@ -88,8 +88,8 @@ def swiss(seeding: Sequence[int], count: int) -> Rounds:
     rounds: list[Round] = []
     outcomes: dict[int, Outcome] = {}
     for number in range(1, count + 1):
-        order = table(seeding, rounds, outcomes)
-        pairings, bye = pair(order)
+        order = standings(seeding, rounds, outcomes)
+        pairings, bye = pair_round(order)
         encounters = tuple(
             Encounter(len(outcomes) + index, number, pairing) for index, pairing in enumerate(pairings, 1)
         )
@@ -98,7 +98,7 @@ def swiss(seeding: Sequence[int], count: int) -> Rounds:
         outcomes |= {encounter.number: results[encounter] for encounter in encounters}
 
 
-def pair(order: Sequence[Score]) -> tuple[list[Pairing], int | None]:
+def pair_round(order: Sequence[SwissStanding]) -> tuple[list[Pairing], int | None]:
     """The pairings of the next round, best first, and the program that has a bye.
 
     From the top, each program meets the one half of its group of equal points below it, as near to that as programs go
@@ -116,7 +116,7 @@ def pair(order: Sequence[Score]) -> tuple[list[Pairing], int | None]:
     raise AssertionError("every round can be paired")
 
 
-def _byes(order: Sequence[Score]) -> list[Score | None]:
+def _byes(order: Sequence[SwissStanding]) -> list[SwissStanding | None]:
     if len(order) % 2 == 0:
         return [None]
     fewest = min(score.byes for score in order)
@@ -132,7 +132,7 @@ class _Search:
         self._steps = 0
         self._hopeless: set[tuple[int, ...]] = set()
 
-    def run(self, left: tuple[Score, ...]) -> list[Pairing] | None:
+    def run(self, left: tuple[SwissStanding, ...]) -> list[Pairing] | None:
         if not left:
             return []
         self._steps += 1

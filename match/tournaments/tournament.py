@@ -16,18 +16,18 @@ from pathlib import Path
 from typing import Any, Final
 
 from spielleiter.match.errors import SetupError
-from spielleiter.match.opening_book import arrange, load_openings
-from spielleiter.match.plan import SEED_BITS, Opening
-from spielleiter.match.records.traces import Keep
+from spielleiter.match.opening_book import load_openings, order_openings
+from spielleiter.match.plan import DEFAULT_MIN_GAMES, SEED_BITS, Opening
+from spielleiter.match.records.game_files import KeepPolicy
 from spielleiter.match.season import season_text
-from spielleiter.match.setup import Entrant, MatchSetup, Patience
+from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
 from spielleiter.match.stats.sprt import Sprt, SprtError
 from spielleiter.match.toml_files import (
     MILLISECONDS,
-    place_paths,
     read_entrant,
     read_toml,
     require_known,
+    resolve_paths,
     take,
     take_choice,
     take_folder,
@@ -35,11 +35,11 @@ from spielleiter.match.toml_files import (
     take_texts,
     take_time,
 )
-from spielleiter.match.tournaments.kind_options import KEYS, Form, read_form
+from spielleiter.match.tournaments.kind_options import KEYS, KindOptions, read_kind_options
 
 MATCHES: Final = "matches"
 
-_UNFIT: Final = re.compile(r"[^\w.+-]+")
+_UNSAFE: Final = re.compile(r"[^\w.+-]+")
 
 
 class Kind(enum.Enum):
@@ -67,9 +67,17 @@ class Tournament:
     seed: int = 0
     concurrency: int = 1
     server_options: Mapping[str, Any] = field(default_factory=dict)
-    patience: Patience = field(default_factory=Patience)
+    timeouts: ProgramTimeouts = field(default_factory=ProgramTimeouts)
     sprt: str | None = None
-    """The sequential test that ends each pairing, written as the option of a match."""
+    """The sequential test that ends each match, written as the option of a match."""
+    significance: float | None = None
+    """Each match ends once one program is better; this is the highest accepted probability of error."""
+    min_games: int | None = None
+    """The number of counted games before which `significance` ends no match; None: that of `match`."""
+    has_time_limits: bool = True
+    """Whether the time limits are enforced for those programs whose tables do not say otherwise."""
+    is_fail_fast: bool = False
+    """Whether the tournament is interrupted after the first game in which a program is at fault."""
     cwd: str = ""
     """The directory that programs are started in; empty: the current one."""
     edition: str | None = None
@@ -78,22 +86,24 @@ class Tournament:
     cores_per_game: int | None = None
     on_end: str | None = None
     """A command that is run when the tournament is over."""
-    keep: Keep = Keep.ALL
+    keep: KeepPolicy = KeepPolicy.ALL
     is_restarting: bool = True
     """Whether programs are started anew for each game."""
     fail_on: tuple[str, ...] = ()
     report_every: int | None = None
     out: str = ""
     """The folder for everything; empty: a new one."""
-    form: Form = field(default_factory=Form)
+    kind_options: KindOptions = field(default_factory=KindOptions)
     """What belongs to some kinds only, and the book of openings."""
     openings: tuple[Opening, ...] = ()
 
     def __post_init__(self) -> None:
         names = [entrant.name for entrant in self.entrants]
+        if self.min_games is not None and self.significance is None:
+            raise SetupError("min_tests: has no effect without significance")
         if len(names) < 2:
             raise SetupError(f"expected at least 2 programs, found {len(names)}")
-        self.form.check(self.kind.value, len(names))
+        self.kind_options.check(self.kind.value, len(names))
         for name in names:
             if names.count(name) > 1:
                 raise SetupError(f"two programs are called {name!r}, expected a name of its own for each")
@@ -112,7 +122,7 @@ class Tournament:
         """Pairs of indices of `entrants`: all that there can be, in the order they are played if that is known."""
         everybody = range(len(self.entrants))
         if self.kind is Kind.GAUNTLET:
-            tested = self.form.tested
+            tested = self.kind_options.tested
             return [(own, other) for own in everybody[:tested] for other in everybody[tested:]]
         return list(itertools.combinations(everybody, 2))
 
@@ -129,36 +139,42 @@ class Tournament:
             seed = random.Random(f"{seed} meeting {meeting} play-off {play_off}").getrandbits(SEED_BITS)
         begin = passed % len(self.openings) if self.openings else 0
         return MatchSetup(
-            entrants=(self.entrants[pairing[0]], self.entrants[pairing[1]]),
+            entrants=(self._entrant(pairing[0]), self._entrant(pairing[1])),
             game_type=self.game_type,
             games=2 if play_off else self.games,
             seed=seed,
             openings=(*self.openings[begin:], *self.openings[:begin]),
-            opening_order=self.form.order,
+            opening_order=self.kind_options.order,
             run_id=run_id,
             server_options=self.server_options,
-            patience=self.patience,
+            timeouts=self.timeouts,
             sprt=None if play_off else self.sprt,
+            significance=None if play_off else self.significance,
+            min_games=0 if play_off or self.significance is None else self.min_games or DEFAULT_MIN_GAMES,
             cwd=self.cwd,
             edition=self.edition,
         )
 
+    def _entrant(self, index: int) -> Entrant:
+        entrant = self.entrants[index]
+        return entrant if self.has_time_limits else replace(entrant, can_timeout=False)
+
     def folder_of(self, number: int, pairing: tuple[int, int], play_off: int = 0) -> str:
         """The folder of the match with this number, relative to the tournament's."""
-        names = "_".join(_UNFIT.sub("_", self.entrants[index].name)[:40] for index in pairing)
+        names = "_".join(_UNSAFE.sub("_", self.entrants[index].name)[:40] for index in pairing)
         return f"{MATCHES}/{number:03d}_{names}" + (f"_play-off{play_off}" if play_off else "")
 
 
 def with_openings(described: Tournament) -> Tournament:
     """The same with the openings of its book, read and put in their order. Raises SetupError."""
-    form = described.form
-    if not form.book:
+    kind_options = described.kind_options
+    if not kind_options.book:
         return described
     names = {"start_piece": "startPiece", "game_end": "gameEnd"}
     options = {names[key]: value for key, value in described.server_options.items() if key in names}
     editions = {} if described.edition is None else {described.game_type: described.edition}
-    found = load_openings(Path(form.book), form.opening_turn, described.game_type, options, editions)
-    return replace(described, openings=arrange(found, form.order, described.seed))
+    found = load_openings(Path(kind_options.book), kind_options.opening_turn, described.game_type, options, editions)
+    return replace(described, openings=order_openings(found, kind_options.order, described.seed))
 
 
 _SECONDS: Final = {"start_timeout": "start", "exit_timeout": "exit", "game_timeout": "game"}
@@ -167,6 +183,7 @@ RESTARTS: Final = ("always", "never")
 BASE: Final = "base"
 """The key of the folder that relative paths begin at, where that is not the folder of the file."""
 _RULES: Final = ("start_piece", "game_end")
+_TESTS: Final = ("sprt", "significance", "min_tests")
 
 
 def read_tournament(file: Path, game_type: str, *, is_copy: bool = False) -> Tournament:
@@ -184,7 +201,7 @@ def read_tournament(file: Path, game_type: str, *, is_copy: bool = False) -> Tou
     value = read_toml(file)
     try:
         folder = take_folder(value, BASE) or (is_copy and take_folder(value, "cwd")) or file.absolute().parent
-        place_paths(value, Path(folder))
+        resolve_paths(value, Path(folder))
         if "openings" in value:
             value["book"] = value.pop("openings")
         return _tournament(value, game_type)
@@ -193,8 +210,8 @@ def read_tournament(file: Path, game_type: str, *, is_copy: bool = False) -> Tou
 
 
 def _tournament(value: dict[str, Any], game_type: str) -> Tournament:
-    plain = ("kind", "games", "game", "edition", "seed", "concurrency", "sprt", "cwd", BASE, *_MACHINE, *KEYS)
-    require_known(value, (*plain, "openings", "program", *_SECONDS, *MILLISECONDS, *_RULES))
+    plain = ("kind", "games", "game", "edition", "seed", "concurrency", *_TESTS, "no_timeout", "fail_fast", "cwd", BASE)
+    require_known(value, (*plain, *_MACHINE, *KEYS, "openings", "program", *_SECONDS, *MILLISECONDS, *_RULES))
     kinds = [kind.value for kind in Kind]
     if take(value, "kind", str, "round-robin") not in kinds:
         raise SetupError(f"kind {value['kind']!r}: expected {', '.join(kinds[:-1])} or {kinds[-1]}")
@@ -210,17 +227,21 @@ def _tournament(value: dict[str, Any], game_type: str) -> Tournament:
         seed=take(value, "seed", int, 0),
         concurrency=max(1, take(value, "concurrency", int, 1)),
         server_options={**limits, **rules},
-        patience=Patience(**times),
+        timeouts=ProgramTimeouts(**times),
         sprt=take(value, "sprt", str, None),
+        significance=take(value, "significance", (int, float), None),
+        min_games=take_positive(value, "min_tests", int, None),
+        has_time_limits=not take(value, "no_timeout", bool, False),
+        is_fail_fast=take(value, "fail_fast", bool, False),
         cwd=take_folder(value, "cwd"),
         edition=take(value, "edition", str, None),
         is_pinned=take(value, "pin", bool, False),
         cores_per_game=take_positive(value, "cores_per_game", int, None),
         on_end=take(value, "on_end", str, None),
-        keep=Keep(take_choice(value, "keep", [each.value for each in Keep], Keep.ALL.value)),
+        keep=KeepPolicy(take_choice(value, "keep", [each.value for each in KeepPolicy], KeepPolicy.ALL.value)),
         is_restarting=take_choice(value, "restart", RESTARTS, RESTARTS[0]) == RESTARTS[0],
         fail_on=take_texts(value, "fail_on"),
         report_every=take_positive(value, "report_every", int, None),
         out=take(value, "out", str, ""),
-        form=read_form(value, take(value, "kind", str, "round-robin")),
+        kind_options=read_kind_options(value, take(value, "kind", str, "round-robin")),
     )

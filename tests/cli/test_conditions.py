@@ -5,7 +5,7 @@ import pytest
 from spielleiter.cli.conditions import NAMES, conditions_of
 from spielleiter.cli.match import match_command
 from spielleiter.cli.tournament import tournament
-from spielleiter.match.records.traces import Keep
+from spielleiter.match.records.game_files import KeepPolicy
 from spielleiter.match.runner import Conditions
 
 
@@ -18,4 +18,4 @@ def test_both_commands_have_the_options_with_the_runners_defaults(command: objec
 
 def test_what_was_chosen_is_what_the_runner_does() -> None:
     chosen = Conditions(**conditions_of({"keep": "failed", "restart": "never"}))
-    assert (chosen.keep, chosen.is_restarting) == (Keep.FAILED, False)
+    assert (chosen.keep, chosen.is_restarting) == (KeepPolicy.FAILED, False)

@@ -5,7 +5,7 @@ import pytest
 
 from spielleiter.cli.exit_codes import FAULTS, exit_code, fault_kinds
 from spielleiter.match.records.game_record import CRASH_VERDICTS, TIMEOUT_VERDICTS, Verdict
-from spielleiter.match.runner import End
+from spielleiter.match.runner import EndReason
 from spielleiter.match.summary import summarise
 from tests.match.sample_records import fault, game
 
@@ -17,15 +17,15 @@ FAILED = game(11, None, verdict=Verdict.SERVER_FAILED, is_counted=False)
 @pytest.mark.parametrize(
     ("end", "is_failed", "fail_on", "code"),
     [
-        (End.INTERRUPTED, True, "any", 130),
-        (End.MACHINE, False, "any", 4),
-        (End.DONE, True, "any", 4),
-        (End.DONE, False, "any", 3),
-        (End.DONE, False, "timeout", 1),
+        (EndReason.INTERRUPTED, True, "any", 130),
+        (EndReason.MACHINE_FAILURE, False, "any", 4),
+        (EndReason.COMPLETED, True, "any", 4),
+        (EndReason.COMPLETED, False, "any", 3),
+        (EndReason.COMPLETED, False, "timeout", 1),
     ],
 )
 def test_the_first_that_holds_of_interrupted_machine_fault_and_worse(
-    end: End, is_failed: bool, fail_on: str, code: int
+    end: EndReason, is_failed: bool, fail_on: str, code: int
 ) -> None:
     records = (*CRASHES, *([FAILED] if is_failed else []))
     summary = summarise(records, NAMES, 11, None)
@@ -34,7 +34,7 @@ def test_the_first_that_holds_of_interrupted_machine_fault_and_worse(
 
 def test_nothing_is_wrong_where_nothing_was_asked() -> None:
     records = tuple(CRASHES)
-    assert exit_code(End.DONE, records, summarise(records, NAMES, 10, None), fault_kinds(()), None) == 0
+    assert exit_code(EndReason.COMPLETED, records, summarise(records, NAMES, 10, None), fault_kinds(()), None) == 0
 
 
 def test_faults_are_named_one_by_one_or_with_commas() -> None:

@@ -201,7 +201,7 @@ def test_a_book_is_played_in_its_order_or_in_one_that_the_seed_draws(book: Path,
         ((*MATCH, "--player1", "./no-such-bot"), "program './no-such-bot': there is no file ./no-such-bot"),
         ((*MATCH, "--server", "example.org"), "expected HOST:PORT"),
         ((*MATCH, "--server", "example.org:0"), "expected HOST:PORT"),
-        ((*MATCH, "--port", "7", "--soft-timeout", "9"), "that server's own affair"),
+        ((*MATCH, "--port", "7", "--soft-timeout", "9"), "set by the running server"),
         ((*MATCH, "--sprt", "elo0=9 elo1=0"), "SPRT"),
         ((*MATCH, "--fail-on", "crash,oh"), "--fail-on 'oh': expected crash, timeout, illegal, message, exit, any"),
         ((*MATCH, "--start-piece", "TRIANGLE"), "startPiece: 'TRIANGLE' is not one of"),
@@ -307,7 +307,7 @@ def test_what_so_few_games_cannot_tell_is_not_required(
     games |= {number: game(number, 0) for number in range(1, 13)}
     refused = play(tmp_path, "--require", requirement, games=11)
     assert refused.exit_code == 2
-    assert "from 11 games it cannot be told which program is better, expected at least -n 12" in refused.stderr
+    assert "11 games cannot show which program is better, expected at least -n 12" in refused.stderr
     assert not (tmp_path / "out").exists()
     assert play(tmp_path, "--require", requirement, games=12).exit_code == 0
 
@@ -568,8 +568,8 @@ def test_a_command_is_run_at_the_end_and_changes_no_exit_code(tmp_path: Path) ->
         (("--env1", "A"), "'A': expected NAME=VALUE"),
         (("--cwd1", "here"), "builtin:greedy plays without a process of its own"),
         (("--soft-timeout2", "20000"), "the soft time limit (20000 ms) is above the hard one (10000 ms)"),
-        (("--time-factor1", "2", "--server", "localhost:1"), "greedy: time limits are that server's own affair"),
-        (("--cores-per-game", "1000"), "1000 cores for each game cannot be had"),
+        (("--time-factor1", "2", "--server", "localhost:1"), "greedy: time limits are set by the running server"),
+        (("--cores-per-game", "1000"), "each game needs 1000 cores"),
         (("--player1", "sleep 1", "--cwd1", "no-such-folder"), "the directory that sleep is started in does not exist"),
     ],
 )

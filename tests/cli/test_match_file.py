@@ -147,13 +147,13 @@ def test_the_folder_for_everything_lies_where_the_file_says(tmp_path: Path, monk
 def test_the_files_of_the_docs_describe_what_they_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Conditions] = []
     monkeypatch.setattr(spielleiter.match.runner, "usable_cores", lambda: [0, 1, 2, 3])
-    original = spielleiter.match.runner.places
+    original = spielleiter.match.runner.allocate_cores
 
-    def places(conditions: Conditions) -> Any:
+    def allocate_cores(conditions: Conditions) -> Any:
         seen.append(conditions)
         return original(conditions)
 
-    monkeypatch.setattr(spielleiter.match.runner, "places", places)
+    monkeypatch.setattr(spielleiter.match.runner, "allocate_cores", allocate_cores)
     (block,) = blocks("docs/match.md", "toml", "A match in a file")
     (tmp_path / "new").mkdir()
     bot = tmp_path / "new" / "bot"

@@ -12,12 +12,11 @@ from spielleiter.cli.admin import admin
 from spielleiter.cli.check import check
 from spielleiter.cli.cli import cli
 from spielleiter.cli.match import match_command
-from spielleiter.cli.options import TIMEOUTS, chosen_edition, is_given, timeout_options, why_without_effect
+from spielleiter.cli.options import TIMEOUTS, chosen_edition, is_given, timeout_options
 from spielleiter.cli.tournament import tournament
 from spielleiter.match.checking.check import CheckSetup
-from spielleiter.match.setup import Patience
+from spielleiter.match.setup import ProgramTimeouts
 from spielleiter.server.config.config import Config
-from spielleiter.server.editions import choose_editions
 
 HELPS = {"soft": "A move.", "hard": "No move.", "start": "Start.", "exit": "Exit.", "game": "Game."}
 
@@ -41,7 +40,7 @@ def run(*arguments: str, has_to_exit: bool = True) -> tuple[dict[str, Any], set[
 
 
 def test_defaults_are_those_of_the_server_and_of_matches() -> None:
-    config, patience, setup = Config(), Patience(), CheckSetup("bot", "chess")
+    config, patience, setup = Config(), ProgramTimeouts(), CheckSetup("bot", "chess")
     assert TIMEOUTS["soft"] / 1000 == config.soft_timeout == setup.soft_timeout
     assert TIMEOUTS["hard"] / 1000 == config.hard_timeout == setup.hard_timeout
     assert (TIMEOUTS["start"], TIMEOUTS["exit"], TIMEOUTS["game"]) == (patience.start, patience.exit, patience.game)
@@ -89,21 +88,6 @@ def test_a_file_is_no_folder(command: click.Command, tmp_path: Path) -> None:
             done = CliRunner().invoke(command, [option, place])
             assert done.exit_code == 2
             assert f"{place} is a file, expected a folder" in done.output
-
-
-@pytest.mark.parametrize(
-    ("game_type", "value", "problem"),
-    [
-        ("swc_2021_blokus", "PENTO_V", None),
-        ("swc_2027_blokus", "PENTO_X", None),
-        ("swc_2021_blokus", "PENTO_X", "startPiece: 'PENTO_X' is not one of"),
-        ("swc_2018_hase_und_igel", "PENTO_V", "swc_2018_hase_und_igel has no option startPiece"),
-    ],
-)
-def test_options_that_a_game_does_not_take_are_known(game_type: str, value: str, problem: str | None) -> None:
-    why = why_without_effect(choose_editions({}, {})[game_type], "startPiece", value)
-    assert (why is None) == (problem is None)
-    assert (why or "").startswith(problem or "")
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from spielleiter.cli.progress import (
     LiveProgress,
     PlainProgress,
     game_line,
+    score_line,
     showing_progress,
-    standing,
     time_text,
 )
 from spielleiter.match.plan import plan_games
@@ -45,13 +45,13 @@ def test_a_game_is_one_line(record: GameRecord, line: str) -> None:
 
 
 def test_the_standing_is_the_first_programs() -> None:
-    assert standing([]) == "+0 =0 -0  Elo –"
-    told = standing([game(1, 0), game(2, 0), game(3, 1), game(4, None)])
+    assert score_line([]) == "+0 =0 -0  Elo –"
+    told = score_line([game(1, 0), game(2, 0), game(3, 1), game(4, None)])
     assert told.startswith("+2 =1 -1  Elo +")
 
 
 def test_the_standing_shows_the_sequential_test_in_its_bounds() -> None:
-    told = standing([game(number, 0) for number in range(1, 9)], Sprt(0, 50))
+    told = score_line([game(number, 0) for number in range(1, 9)], Sprt(0, 50))
     assert told.startswith("+8 =0 -0  LLR +0.53 (-2.94, +2.94)  Elo +")
 
 

@@ -11,7 +11,7 @@ from spielleiter.cli.match import match_command
 from spielleiter.cli.resume import FREE, PLANNED, refuse_other_plan
 from spielleiter.match.errors import SetupError
 from spielleiter.match.plan import Opening
-from spielleiter.match.setup import Entrant, MatchSetup, Patience
+from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
 
 FOLDER = Path("result")
 
@@ -25,7 +25,7 @@ PLAN: dict[str, Any] = {
 OWN = MatchSetup(
     **PLAN,
     server_options={"soft_timeout": 1.5, "start_piece": "PENTO_Y"},
-    patience=Patience(10, 2, 60),
+    timeouts=ProgramTimeouts(10, 2, 60),
     sprt="elo0=0 elo1=50",
     significance=0.05,
     min_games=30,

@@ -12,9 +12,9 @@ import pytest
 import spielleiter.match.runner
 from spielleiter.cli.tournament import tournament
 from spielleiter.match.plan import PlannedGame
+from spielleiter.match.records.game_files import KeepPolicy
 from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.match.records.journal import load_setup, open_journal, read_journal
-from spielleiter.match.records.traces import Keep
 from spielleiter.match.runner import Conditions
 from spielleiter.match.setup import MatchSetup
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
@@ -256,23 +256,23 @@ def test_a_file_says_which_folders_are_kept_and_an_option_goes_before_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Conditions] = []
-    original = spielleiter.match.runner.places
+    original = spielleiter.match.runner.allocate_cores
 
-    def places(conditions: Conditions) -> Any:
+    def allocate_cores(conditions: Conditions) -> Any:
         seen.append(conditions)
         return original(conditions)
 
-    monkeypatch.setattr(spielleiter.match.runner, "places", places)
+    monkeypatch.setattr(spielleiter.match.runner, "allocate_cores", allocate_cores)
     said = 'keep = "failed"\nrestart = "never"\nfail_on = ["crash"]\nreport_every = 2\nout = "result"\n'
     (tmp_path / "t.toml").write_text(said + FILE)
     done = run("tournament", str(tmp_path / "t.toml"))
     assert done.exit_code == 0, done.stderr
-    assert (seen[0].keep, seen[0].is_restarting) == (Keep.FAILED, False)
+    assert (seen[0].keep, seen[0].is_restarting) == (KeepPolicy.FAILED, False)
     assert "after 2 games" in done.stderr
     seen.clear()
     options = ("--keep", "all", "--restart", "always")
     assert run("tournament", *options, "--resume", str(tmp_path / "result")).exit_code == 0
-    assert (seen[0].keep, seen[0].is_restarting) == (Keep.ALL, True)
+    assert (seen[0].keep, seen[0].is_restarting) == (KeepPolicy.ALL, True)
     (tmp_path / "t.toml").write_text(f'keep = "some"\n{FILE}')
     assert "t.toml: keep 'some': expected none or failed or all" in run("tournament", str(tmp_path / "t.toml")).stderr
 
@@ -350,4 +350,4 @@ def test_programs_of_a_tournament_have_settings_and_games_cores(
     assert (last["time_factor"], last["soft_timeout"]) == (2.0, 0.7)
     refused = run("tournament", file, "--out", str(tmp_path / "other"), "--cores-per-game", "4")
     assert refused.exit_code == 2
-    assert "4 cores for each game cannot be had, there are 3" in refused.stderr
+    assert "each game needs 4 cores, there are 3" in refused.stderr

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from spielleiter.match.games.referee import VERDICT
+from spielleiter.match.records.game_files import REPLAY
 from spielleiter.match.records.game_log import SERVER_LOG
 from spielleiter.match.records.game_record import GameRecord
 from spielleiter.match.records.journal import read_journal
-from spielleiter.match.records.traces import REPLAY
 from spielleiter.match.records.wire_log import WIRE_LOG
 from spielleiter.protocol.connection import Connection, Role
 from spielleiter.protocol.messages import Memento, Result, RoomData, RoomMessage

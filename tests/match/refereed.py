@@ -12,12 +12,12 @@ import trio
 from spielleiter.match.games.referee import play_game
 from spielleiter.match.programs.processes import find_processes
 from spielleiter.match.records.game_record import GameRecord
-from spielleiter.match.setup import Entrant, MatchSetup, Patience
+from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.patience import PATIENCE
 
 NO_LIMITS = {"soft_timeout": PATIENCE, "hard_timeout": PATIENCE}
-ENDLESS = Patience(start=PATIENCE, exit=PATIENCE, game=PATIENCE)
+ENDLESS = ProgramTimeouts(start=PATIENCE, exit=PATIENCE, game=PATIENCE)
 
 REST = "sleep 500"
 """A program that does nothing at all."""
@@ -31,7 +31,7 @@ def setup_of(first: str, second: str, **changes: Any) -> MatchSetup:
         seed=1,
         run_id="",
         server_options=NO_LIMITS,
-        patience=ENDLESS,
+        timeouts=ENDLESS,
     )
     return dataclasses.replace(setup, **changes)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from spielleiter.match.setup import Entrant, MatchSetup, Patience
+from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.patience import PATIENCE
 
@@ -17,6 +17,6 @@ def lenient_setup(folder: Path, first: Entrant, second: Entrant, game_type: str 
         games=2,
         seed=1,
         run_id=str(folder),
-        patience=Patience(start=PATIENCE, exit=PATIENCE, game=PATIENCE),
+        timeouts=ProgramTimeouts(start=PATIENCE, exit=PATIENCE, game=PATIENCE),
         server_options={"soft_timeout": PATIENCE, "hard_timeout": PATIENCE},
     )

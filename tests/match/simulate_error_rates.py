@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from spielleiter.match.stats.counts import score_of_elo
 from spielleiter.match.stats.intervals import better_program, estimate_score
 from spielleiter.match.stats.ratings import estimate_ratings
-from spielleiter.match.stats.significance import PairCounts, better_by_evidence
+from spielleiter.match.stats.significance import PairCounts, better_program_by_evidence
 from spielleiter.match.stats.sprt import Decision, Sprt
 
 PAIRS = (2, 3, 4, 5, 6, 10, 20, 50, 100)
@@ -73,7 +73,7 @@ def share_stopped(chances: Chances, pairs: int, matches: int, risk: float = 0.05
     """The share of matches that the test after every pair ends with a program called better."""
     rng = random.Random(f"stopped {chances} {pairs} {seed}")
     return sum(
-        any(better_by_evidence(counts, risk) is not None for counts in _course(rng, chances, pairs))
+        any(better_program_by_evidence(counts, risk) is not None for counts in _course(rng, chances, pairs))
         for _ in range(matches)
     ) / matches  # fmt: skip
 

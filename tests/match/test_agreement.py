@@ -12,8 +12,8 @@ import trio
 
 from spielleiter.match.games.match_server import open_match_server
 from spielleiter.match.games.referee import VERDICT, play_game
-from spielleiter.match.records.traces import REPLAY
-from spielleiter.match.setup import Entrant, MatchSetup, Patience
+from spielleiter.match.records.game_files import REPLAY
+from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
 from spielleiter.protocol.messages import Memento, Result
 from spielleiter.server.app import RESULTS_NAME
 from spielleiter.server.core.policy import Edition
@@ -41,7 +41,7 @@ async def test_record_replay_and_the_servers_own_agree(
         games=2,
         seed=1,
         run_id=str(tmp_path),
-        patience=Patience(start=PATIENCE, exit=PATIENCE, game=PATIENCE),
+        timeouts=ProgramTimeouts(start=PATIENCE, exit=PATIENCE, game=PATIENCE),
         server_options={"replay_directory": kept, "soft_timeout": PATIENCE, "hard_timeout": PATIENCE},
     )
     with trio.fail_after(PATIENCE):

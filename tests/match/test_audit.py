@@ -11,9 +11,9 @@ import pytest
 import trio
 
 from spielleiter.match.games.referee import VERDICT, play_game
+from spielleiter.match.records.game_files import REPLAY
 from spielleiter.match.records.game_record import GameRecord
 from spielleiter.match.records.journal import open_journal
-from spielleiter.match.records.traces import REPLAY
 from spielleiter.match.records.wire_log import WIRE_LOG
 from spielleiter.match.setup import Entrant
 from tests.interpreter import PYTHON

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from spielleiter.match.errors import SetupError
-from spielleiter.match.opening_book import arrange, load_openings, read_book
+from spielleiter.match.opening_book import load_openings, order_openings, read_book
 from spielleiter.match.plan import RANDOM, SEQUENTIAL, Opening
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 
@@ -95,8 +95,8 @@ def test_a_list_that_is_too_long_is_refused(tmp_path: Path) -> None:
 
 def test_the_order_is_that_of_the_book_or_drawn_from_the_seed() -> None:
     openings = [Opening(f"{number}.xml", f"/{number}.xml") for number in range(20)]
-    assert arrange(openings, SEQUENTIAL, 7) == tuple(openings)
-    drawn = arrange(openings, RANDOM, 7)
-    assert drawn == arrange(openings, RANDOM, 7) != arrange(openings, RANDOM, 8)
+    assert order_openings(openings, SEQUENTIAL, 7) == tuple(openings)
+    drawn = order_openings(openings, RANDOM, 7)
+    assert drawn == order_openings(openings, RANDOM, 7) != order_openings(openings, RANDOM, 8)
     assert drawn != tuple(openings)
     assert sorted(drawn, key=openings.index) == openings

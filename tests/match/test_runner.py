@@ -20,12 +20,12 @@ from spielleiter.match.runner import (
     MACHINE_FAILURES,
     Conditions,
     Cores,
-    End,
+    EndReason,
+    allocate_cores,
     count_cores,
     fair_concurrency,
-    never,
-    places,
-    play_match,
+    play_games,
+    play_to_the_end,
 )
 from spielleiter.match.setup import Entrant, MatchSetup
 from tests.match.sample_records import fault, game
@@ -36,8 +36,8 @@ SETUP = MatchSetup((Entrant("new", "new"), Entrant("old", "old")), "chess", game
 Act: TypeAlias = Callable[[PlannedGame], Awaitable[GameRecord]]
 
 
-class Told:
-    """A progress that remembers what it was told."""
+class RecordingListener:
+    """A listener that remembers what it was notified of."""
 
     def __init__(self) -> None:
         self.started: list[int] = []
@@ -55,11 +55,11 @@ class Told:
 
 
 class RunnerHarness:
-    """Plays matches whose games are made up by `act`."""
+    """Plays matches whose games are invented by `act`."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder = folder
-        self.told = Told()
+        self.listener = RecordingListener()
         self.act: Act = self.won
         self.cores: list[tuple[Cores, Cores]] = []
         self.at_a_time = 0
@@ -92,10 +92,10 @@ class RunnerHarness:
     async def play(
         self,
         conditions: Conditions | None = None,
-        is_decided: Callable[[Sequence[GameRecord]], bool] = never,
-    ) -> End:
+        is_decided: Callable[[Sequence[GameRecord]], bool] = play_to_the_end,
+    ) -> EndReason:
         with open_journal(self.folder) as journal, trio.fail_after(PATIENCE):
-            return await play_match(SETUP, self.folder, journal, self.told, conditions or Conditions(), is_decided)
+            return await play_games(SETUP, self.folder, journal, self.listener, conditions or Conditions(), is_decided)
 
     @property
     def journal(self) -> list[int]:
@@ -112,60 +112,62 @@ ALL = list(range(1, 11))
 
 
 async def test_every_game_is_played_and_kept(harness: RunnerHarness) -> None:
-    assert await harness.play() is End.DONE
-    assert harness.journal == harness.told.started == harness.told.finished == ALL
+    assert await harness.play() is EndReason.COMPLETED
+    assert harness.journal == harness.listener.started == harness.listener.finished == ALL
     assert harness.most_at_a_time == 1
 
 
-async def test_a_game_is_kept_before_anybody_hears_of_it(
+async def test_a_game_is_in_the_journal_before_the_listener_is_notified(
     harness: RunnerHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def hear(record: GameRecord) -> None:
+    def check_journal(record: GameRecord) -> None:
         assert (harness.folder / "games.jsonl").read_text().count("\n") == record.game
 
-    monkeypatch.setattr(harness.told, "game_finished", hear)
-    assert await harness.play() is End.DONE
+    monkeypatch.setattr(harness.listener, "game_finished", check_journal)
+    assert await harness.play() is EndReason.COMPLETED
 
 
 @pytest.mark.parametrize("concurrency", [1, 3, 10, 20])
-async def test_so_many_games_are_played_at_a_time(concurrency: int, harness: RunnerHarness) -> None:
+async def test_games_are_played_concurrently(concurrency: int, harness: RunnerHarness) -> None:
     async def rest(planned: PlannedGame) -> GameRecord:
         await trio.testing.wait_all_tasks_blocked()
         return game(planned.game)
 
     harness.act = rest
-    assert await harness.play(Conditions(concurrency)) is End.DONE
+    assert await harness.play(Conditions(concurrency)) is EndReason.COMPLETED
     assert sorted(harness.journal) == ALL
     assert harness.most_at_a_time == min(concurrency, 10)
 
 
-async def test_what_is_in_the_journal_is_not_played_again(harness: RunnerHarness) -> None:
+async def test_games_in_the_journal_are_not_played_again(harness: RunnerHarness) -> None:
     with open_journal(harness.folder) as journal:
         for number in (2, 5):
             journal.append(game(number))
-    assert await harness.play() is End.DONE
-    assert harness.told.started == [1, 3, 4, 6, 7, 8, 9, 10]
-    assert await harness.play() is End.DONE
+    assert await harness.play() is EndReason.COMPLETED
+    assert harness.listener.started == [1, 3, 4, 6, 7, 8, 9, 10]
+    assert await harness.play() is EndReason.COMPLETED
     assert sorted(harness.journal) == ALL
 
 
-async def test_a_decision_ends_the_match_and_cuts_off_what_is_played(harness: RunnerHarness) -> None:
+async def test_a_decision_ends_the_match_and_cuts_off_running_games(harness: RunnerHarness) -> None:
     async def first_alone(planned: PlannedGame) -> GameRecord:
         if planned.game > 1:
             await trio.sleep_forever()
         return game(planned.game)
 
     harness.act = first_alone
-    assert await harness.play(Conditions(4), lambda records: len(records) == 1) is End.DECIDED
+    assert await harness.play(Conditions(4), lambda records: len(records) == 1) is EndReason.DECIDED
     assert harness.journal == [1]
     assert harness.at_a_time == 0
-    assert await harness.play(is_decided=lambda records: len(records) == 1) is End.DECIDED
-    assert harness.told.finished == [1]
+    assert await harness.play(is_decided=lambda records: len(records) == 1) is EndReason.DECIDED
+    assert harness.listener.finished == [1]
 
 
-@pytest.mark.parametrize(("is_fail_fast", "end", "played"), [(True, End.FAULT, 3), (False, End.DONE, 10)])
-async def test_the_first_fault_ends_a_match_that_is_to_fail_fast(
-    is_fail_fast: bool, end: End, played: int, harness: RunnerHarness
+@pytest.mark.parametrize(
+    ("is_fail_fast", "end", "played"), [(True, EndReason.FAULT, 3), (False, EndReason.COMPLETED, 10)]
+)
+async def test_with_fail_fast_the_first_fault_ends_the_match(
+    is_fail_fast: bool, end: EndReason, played: int, harness: RunnerHarness
 ) -> None:
     async def third_crashes(planned: PlannedGame) -> GameRecord:
         await trio.lowlevel.checkpoint()
@@ -176,19 +178,19 @@ async def test_the_first_fault_ends_a_match_that_is_to_fail_fast(
     assert len(harness.journal) == played
 
 
-async def test_a_machine_that_fails_again_and_again_ends_the_match(harness: RunnerHarness) -> None:
-    async def fail_but_second(planned: PlannedGame) -> GameRecord:
+async def test_repeated_machine_failures_end_the_match(harness: RunnerHarness) -> None:
+    async def fail_except_second(planned: PlannedGame) -> GameRecord:
         await trio.lowlevel.checkpoint()
         if planned.game == 2:
             return game(2)
         return game(planned.game, None, verdict=Verdict.SERVER_FAILED, is_counted=False)
 
-    harness.act = fail_but_second
-    assert await harness.play() is End.MACHINE
+    harness.act = fail_except_second
+    assert await harness.play() is EndReason.MACHINE_FAILURE
     assert harness.journal == ALL[: 2 + MACHINE_FAILURES]
 
 
-async def test_what_is_wrong_with_the_machine_comes_out_alone(harness: RunnerHarness) -> None:
+async def test_a_machine_error_is_raised_without_a_group(harness: RunnerHarness) -> None:
     async def fail(_planned: PlannedGame) -> GameRecord:
         await trio.lowlevel.checkpoint()
         raise MachineError("no space left")
@@ -198,7 +200,7 @@ async def test_what_is_wrong_with_the_machine_comes_out_alone(harness: RunnerHar
         await harness.play(Conditions(3))
 
 
-async def test_a_bug_comes_out_as_it_is(harness: RunnerHarness) -> None:
+async def test_an_unexpected_error_is_raised_unchanged(harness: RunnerHarness) -> None:
     async def fail(_planned: PlannedGame) -> GameRecord:
         raise ZeroDivisionError
 
@@ -213,31 +215,31 @@ async def test_the_first_signal_lets_running_games_finish(number: signal.Signals
         if planned.game == 3:
             os.kill(os.getpid(), number)
             await trio.testing.wait_all_tasks_blocked()
-            while not harness.told.stops:  # noqa: ASYNC110 - the signal comes by way of another thread
+            while not harness.listener.stops:  # noqa: ASYNC110 - trio delivers the signal from another thread
                 await trio.sleep(0.001)
         return game(planned.game)
 
     harness.act = interrupt_third
-    assert await harness.play() is End.INTERRUPTED
+    assert await harness.play() is EndReason.INTERRUPTED
     assert harness.journal == [1, 2, 3]
-    assert harness.told.stops == 1
+    assert harness.listener.stops == 1
 
 
-async def test_the_second_signal_cuts_them_off(harness: RunnerHarness) -> None:
+async def test_the_second_signal_cuts_off_running_games(harness: RunnerHarness) -> None:
     async def never_end(planned: PlannedGame) -> GameRecord:
         os.kill(os.getpid(), signal.SIGINT)
-        while not harness.told.stops:  # noqa: ASYNC110 - as above
+        while not harness.listener.stops:  # noqa: ASYNC110 - as above
             await trio.sleep(0.001)
         os.kill(os.getpid(), signal.SIGINT)
         await trio.sleep_forever()
         raise AssertionError(planned)
 
     harness.act = never_end
-    assert await harness.play() is End.INTERRUPTED
+    assert await harness.play() is EndReason.INTERRUPTED
     assert harness.journal == []
     assert harness.at_a_time == 0
     harness.act = harness.won
-    assert await harness.play() is End.DONE
+    assert await harness.play() is EndReason.COMPLETED
     assert harness.journal == ALL
 
 
@@ -249,36 +251,38 @@ async def test_pinned_programs_have_cores_of_their_own(harness: RunnerHarness, m
         return game(planned.game)
 
     harness.act = rest
-    assert await harness.play(Conditions(2, is_pinned=True)) is End.DONE
+    assert await harness.play(Conditions(2, is_pinned=True)) is EndReason.COMPLETED
     assert set(harness.cores) == {((0,), (2,)), ((4,), (6,))}
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system binds no process to cores")
 def test_games_have_cores_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spielleiter.match.runner, "usable_cores", lambda: [0, 2, 4, 6, 8])
-    assert places(Conditions(2, cores_per_game=2)) == [((0, 2), (0, 2)), ((4, 6), (4, 6))]
-    assert places(Conditions(1, is_pinned=True, cores_per_game=4)) == [((0, 2), (4, 6))]
-    assert len(places(Conditions(9, cores_per_game=1))) == 5
-    with pytest.raises(SetupError, match="3 cores for each game cannot be halved for its programs"):
-        places(Conditions(1, is_pinned=True, cores_per_game=3))
-    with pytest.raises(SetupError, match="6 cores for each game cannot be had, there are 5"):
-        places(Conditions(1, cores_per_game=6))
+    assert allocate_cores(Conditions(2, cores_per_game=2)) == [((0, 2), (0, 2)), ((4, 6), (4, 6))]
+    assert allocate_cores(Conditions(1, is_pinned=True, cores_per_game=4)) == [((0, 2), (4, 6))]
+    assert len(allocate_cores(Conditions(9, cores_per_game=1))) == 5
+    with pytest.raises(SetupError, match="3 cores for each game cannot be divided between two programs"):
+        allocate_cores(Conditions(1, is_pinned=True, cores_per_game=3))
+    with pytest.raises(SetupError, match="each game needs 6 cores, there are 5"):
+        allocate_cores(Conditions(1, cores_per_game=6))
     monkeypatch.delattr(os, "sched_setaffinity")
-    with pytest.raises(SetupError, match="this system binds no program to processor cores"):
-        places(Conditions(1, cores_per_game=1))
+    with pytest.raises(SetupError, match="this system cannot bind programs to processor cores"):
+        allocate_cores(Conditions(1, cores_per_game=1))
 
 
-def test_no_more_games_are_played_at_a_time_than_have_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrency_is_limited_by_the_cores_per_game(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spielleiter.match.runner, "usable_cores", lambda: [0, 2, 4, 6, 8])
     assert fair_concurrency(2, 2) == (2, None)
     assert fair_concurrency(3, 2) == (2, "5 processor cores, 2 for each game: 2 games at a time, not 3")
 
 
-async def test_there_must_be_enough_cores(harness: RunnerHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_too_few_cores_for_pinned_programs_are_refused(
+    harness: RunnerHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(spielleiter.match.runner, "usable_cores", lambda: [0, 1, 2])
     with pytest.raises(SetupError, match="2 games at a time with a core for each program need 4 cores, there are 3"):
         await harness.play(Conditions(2, is_pinned=True))
-    assert await harness.play(Conditions(1, is_pinned=True)) is End.DONE
+    assert await harness.play(Conditions(1, is_pinned=True)) is EndReason.COMPLETED
 
 
 async def test_unpinned_programs_run_anywhere(harness: RunnerHarness) -> None:
@@ -292,16 +296,16 @@ def test_cores_are_counted() -> None:
 
 @pytest.mark.parametrize("missing", [0, 1])
 async def test_a_program_that_cannot_play_ends_the_match(missing: int, harness: RunnerHarness) -> None:
-    async def nobody_comes(planned: PlannedGame) -> GameRecord:
+    async def never_starts(planned: PlannedGame) -> GameRecord:
         await trio.lowlevel.checkpoint()
         return fault(planned.game, missing, Verdict.NO_START, is_counted=False)
 
-    harness.act = nobody_comes
-    assert await harness.play() is End.UNFIT
+    harness.act = never_starts
+    assert await harness.play() is EndReason.UNFIT
     assert harness.journal == [1, 2]
 
 
-def test_no_more_games_are_played_at_a_time_than_can_be_judged() -> None:
+def test_concurrency_is_limited_by_the_number_of_cores() -> None:
     most = GAMES_PER_CORE * count_cores()
     assert fair_concurrency(most) == (most, None)
     lowered, why = fair_concurrency(most + 1)

@@ -9,7 +9,7 @@ import pytest
 
 from spielleiter.match.errors import SetupError
 from spielleiter.match.plan import Opening, plan_games
-from spielleiter.match.setup import Entrant, MatchSetup, Patience
+from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
 
 SETUP = MatchSetup(
     entrants=(Entrant("new", "builtin:greedy"), Entrant("old", "./old", can_timeout=False)),
@@ -21,7 +21,7 @@ SETUP = MatchSetup(
     server=("localhost", 13050),
     password="secret",
     server_options={"soft_timeout": 1.5},
-    patience=Patience(1, 2, 3),
+    timeouts=ProgramTimeouts(1, 2, 3),
     sprt="elo0=0 elo1=50",
     significance=0.05,
     min_games=20,
@@ -29,23 +29,23 @@ SETUP = MatchSetup(
 )
 
 
-def test_a_setup_survives_json_but_for_the_password() -> None:
+def test_a_setup_survives_json_except_for_the_password() -> None:
     text = json.dumps(SETUP.to_json())
     assert "secret" not in text
     assert MatchSetup.from_json(json.loads(text), "secret") == SETUP
 
 
-def test_a_setup_shows_no_password() -> None:
+def test_the_password_is_not_shown() -> None:
     assert "secret" not in repr(SETUP)
 
 
-def test_a_setup_that_names_no_directory_means_the_current_one() -> None:
+def test_without_a_directory_the_current_one_is_meant() -> None:
     value = SETUP.to_json()
     del value["cwd"]
     assert MatchSetup.from_json(value).cwd == ""
 
 
-def test_what_holds_for_one_program_survives_json() -> None:
+def test_settings_of_one_program_survive_json() -> None:
     own = Entrant(
         "new",
         "./new",
@@ -61,24 +61,24 @@ def test_what_holds_for_one_program_survives_json() -> None:
     assert (setup.cwd_of(0), setup.cwd_of(1)) == (str(Path("/bots", "there")), "/bots")
 
 
-def test_programs_of_an_earlier_setup_are_like_the_others() -> None:
+def test_programs_of_an_earlier_version_have_no_limits_of_their_own() -> None:
     value = SETUP.to_json()
     value["entrants"] = [{"name": "new", "command": "./new", "can_timeout": True}] * 2
-    assert not any(entrant.is_unlike for entrant in MatchSetup.from_json(value).entrants)
+    assert not any(entrant.has_own_limits for entrant in MatchSetup.from_json(value).entrants)
 
 
 @pytest.mark.parametrize("change", [{"soft_timeout": 1.0}, {"hard_timeout": 1.0}, {"time_factor": 2.0}])
-def test_who_has_other_limits_is_unlike(change: dict[str, Any]) -> None:
-    assert Entrant("new", "./new", **change).is_unlike
-    assert not Entrant("new", "./new", memory=5, cwd="there").is_unlike
+def test_changed_limits_are_recognised(change: dict[str, Any]) -> None:
+    assert Entrant("new", "./new", **change).has_own_limits
+    assert not Entrant("new", "./new", memory=5, cwd="there").has_own_limits
 
 
-def test_without_a_server_there_is_none_in_json_either() -> None:
+def test_a_setup_without_a_server_survives_json() -> None:
     value = {**SETUP.to_json(), "server": None}
     assert MatchSetup.from_json(json.loads(json.dumps(value))).server is None
 
 
-def test_the_plan_is_that_of_games_seed_and_openings() -> None:
+def test_the_plan_follows_from_games_seed_and_openings() -> None:
     assert SETUP.plan() == plan_games(10, 7, SETUP.openings)
     assert SETUP.names == ("new", "old")
 
@@ -96,6 +96,6 @@ def test_the_plan_is_that_of_games_seed_and_openings() -> None:
         {"entrants": [{"name": "new", "command": ""}, {"name": "old", "command": "old"}]},
     ],
 )
-def test_what_is_no_setup_is_refused(change: dict[str, Any]) -> None:
+def test_an_invalid_setup_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(SetupError):
         MatchSetup.from_json({**SETUP.to_json(), **change})

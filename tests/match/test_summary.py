@@ -135,10 +135,10 @@ def test_games_that_an_overloaded_machine_voids_are_counted_for_who_was_slow() -
     timeout = fault(9, 1, Verdict.TIMEOUT, causes=("REGULAR", "SOFT_TIMEOUT"))
     few = summarise([game(1), voided(2, 1), voided(3, 1), voided(4, 0), timeout])
     assert [program.overloads for program in few.programs] == [1, 2]
-    assert few.suspects == ()
+    assert few.often_overloaded == ()
     many = summarise([game(1), voided(2, 1), voided(3, 1), voided(4, 1)])
-    assert many.suspects == (many.programs[1],)
-    assert summarise([voided(n, 1) if n < 4 else game(n) for n in range(1, 201)]).suspects == ()
+    assert many.often_overloaded == (many.programs[1],)
+    assert summarise([voided(n, 1) if n < 4 else game(n) for n in range(1, 201)]).often_overloaded == ()
 
 
 def test_what_outlives_a_game_spoils_nothing_in_it() -> None:

@@ -24,7 +24,7 @@ from spielleiter.match.checking.surprise import SpoiltError, SurpriseError
 from spielleiter.match.checking.trials import FirstGame, Trials
 from spielleiter.match.errors import SetupError
 from spielleiter.match.programs.processes import MARK, find_processes
-from spielleiter.match.setup import Patience
+from spielleiter.match.setup import ProgramTimeouts
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.messages import JoinPreparedRequest
 from spielleiter.server.editions import EDITIONS
@@ -52,7 +52,7 @@ async def check(
     """Every step; told one by one, in order, and with nothing left alive."""
     told: list[StepResult] = []
     limits = {"soft_timeout": PATIENCE, "hard_timeout": PATIENCE, "pause": 0.1, **times}
-    patience = Patience(PATIENCE, PATIENCE, PATIENCE)
+    patience = ProgramTimeouts(PATIENCE, PATIENCE, PATIENCE)
     setup = CheckSetup(command, game_type, patience=patience, edition=edition, **limits)
     with trio.fail_after(PATIENCE):
         results = await check_program(setup, folder, told.append)
@@ -147,7 +147,7 @@ async def test_a_bad_program_fails_at_the_right_step(
 @pytest.mark.slow
 async def test_a_program_that_connects_nowhere_is_told_what_it_was_given(tmp_path: Path) -> None:
     """Most often it does not read its options, and has connected to the port that is the default."""
-    setup = CheckSetup("sleep 500 {port}", DEFAULT_GAME_TYPE, PATIENCE, PATIENCE, 0.1, Patience(start=0.1))
+    setup = CheckSetup("sleep 500 {port}", DEFAULT_GAME_TYPE, PATIENCE, PATIENCE, 0.1, ProgramTimeouts(start=0.1))
     first, *_ = await check_program(setup, tmp_path, lambda _result: None)
     assert first.expected == "the process starts and connects in 0.1 s, to the host and port it was given (-h, -p)"
     assert first.came.startswith("nobody connected in 0.1 s")
@@ -167,7 +167,7 @@ async def test_a_program_that_does_not_end_itself_fails_wherever_a_game_ends(tmp
     command = f"sh -c {shlex.quote(script)} bot"
 
     async def attempt(limit: float) -> None:
-        patience = Patience(start=PATIENCE, exit=limit, game=PATIENCE)
+        patience = ProgramTimeouts(start=PATIENCE, exit=limit, game=PATIENCE)
         setup = CheckSetup(command, DEFAULT_GAME_TYPE, PATIENCE, PATIENCE, 0.1, patience)
         with trio.fail_after(PATIENCE):
             results = await check_program(setup, tmp_path / f"{limit:g}")

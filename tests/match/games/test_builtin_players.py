@@ -14,8 +14,8 @@ from spielleiter.match.errors import MachineError
 from spielleiter.match.games.builtin_players import Thinker, builtin_strategy, open_workers
 from spielleiter.match.games.match_server import open_match_server
 from spielleiter.match.games.referee import play_game
+from spielleiter.match.records.game_files import REPLAY
 from spielleiter.match.records.game_record import Verdict
-from spielleiter.match.records.traces import REPLAY
 from spielleiter.match.setup import Entrant
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.server.editions import choose_editions

@@ -22,8 +22,8 @@ from spielleiter.match.games.match_server import (
     own_config,
 )
 from spielleiter.match.plan import Opening, PlannedGame
+from spielleiter.match.records.game_files import GameLogs
 from spielleiter.match.records.game_log import SERVER_LOG
-from spielleiter.match.records.traces import Traces
 from spielleiter.match.records.wire_log import WIRE_LOG
 from spielleiter.match.setup import Entrant, MatchSetup
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
@@ -68,7 +68,7 @@ async def open_room(
     folder: Path, planned: PlannedGame = GAME, setup: MatchSetup = SETUP
 ) -> AsyncIterator[tuple[InternalRoom, Heard]]:
     heard = Heard()
-    traces = Traces(folder)
+    traces = GameLogs(folder)
     async with open_match_server(setup) as match_server, match_server.open_room(planned, traces, heard) as room:
         yield room, heard
     traces.save()
@@ -102,11 +102,11 @@ async def test_it_is_known_whose_connection_it_is(tmp_path: Path) -> None:
 
 async def test_games_at_the_same_time_hear_of_themselves_alone(tmp_path: Path) -> None:
     first, second = Heard(), Heard()
-    traces = Traces(tmp_path)
+    traces = GameLogs(tmp_path)
     async with (
         open_match_server(SETUP) as match_server,
         match_server.open_room(GAME, traces, first) as one,
-        match_server.open_room(dataclasses.replace(GAME, game=2, seats=(0, 1)), Traces(tmp_path), second) as two,
+        match_server.open_room(dataclasses.replace(GAME, game=2, seats=(0, 1)), GameLogs(tmp_path), second) as two,
     ):
         assert one.room.state == two.room.state  # both games of a pair have the same start
         ended = await play(one, first)

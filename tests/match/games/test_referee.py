@@ -15,9 +15,9 @@ from spielleiter.client.admin import AdminClient
 from spielleiter.match.errors import MachineError
 from spielleiter.match.games.referee import VERDICT, play_game
 from spielleiter.match.programs.processes import Usage
+from spielleiter.match.records.game_files import REPLAY
 from spielleiter.match.records.game_log import SERVER_LOG
 from spielleiter.match.records.game_record import GameRecord, Verdict
-from spielleiter.match.records.traces import REPLAY
 from spielleiter.match.records.wire_log import WIRE_LOG
 from spielleiter.match.setup import Entrant
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE

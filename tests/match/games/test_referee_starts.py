@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from spielleiter.match.records.game_record import FAILED_AS_WELL, Verdict
-from spielleiter.match.setup import Patience
+from spielleiter.match.setup import ProgramTimeouts
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.interpreter import PYTHON
 from tests.match.players import LIGHT
@@ -82,7 +82,7 @@ async def test_a_program_that_does_not_take_its_seat_loses(
     command = NONSENSE.replace("WHAT", what).replace("THEN", then)
 
     async def attempt(limit: float) -> None:
-        record = await play(tmp_path, command, "builtin:first", patience=dataclasses.replace(ENDLESS, start=limit))
+        record = await play(tmp_path, command, "builtin:first", timeouts=dataclasses.replace(ENDLESS, start=limit))
         assert (record.verdict, record.offender, record.winner) == (verdict, 0, None)
         assert record.reason.startswith(reason)
 
@@ -94,7 +94,7 @@ async def test_whoever_does_not_even_connect_is_not_waited_for_for_ever(tmp_path
     command = shell("trap : TERM INT HUP; setsid sleep 500 & sleep 500 & wait; sleep 500")
 
     async def attempt(limit: float) -> None:
-        record = await play(tmp_path, "builtin:first", command, patience=dataclasses.replace(ENDLESS, start=limit))
+        record = await play(tmp_path, "builtin:first", command, timeouts=dataclasses.replace(ENDLESS, start=limit))
         assert (record.verdict, record.offender, record.reason) == (Verdict.NEVER_JOINS, 1, "it did not connect")
 
     await with_longer_limits(attempt, 2)
@@ -144,7 +144,7 @@ async def test_a_plain_join_takes_the_programs_own_seat(tmp_path: Path) -> None:
 @pytest.mark.slow
 async def test_a_program_of_another_season_hears_at_once_what_is_played(tmp_path: Path) -> None:
     other = f"{LIGHT} first --edition hase-und-igel-2018 -h {{host}} -p {{port}}"
-    record = await play(tmp_path, f"{LIGHT} first", other, patience=Patience(start=PATIENCE))
+    record = await play(tmp_path, f"{LIGHT} first", other, timeouts=ProgramTimeouts(start=PATIENCE))
     assert (record.verdict, record.offender, record.is_counted) == (Verdict.NEVER_JOINS, 1, False)
     assert f"{DEFAULT_GAME_TYPE} is played here, not swc_2018_hase_und_igel" in record.reason
     assert record.wall_seconds < PATIENCE

@@ -17,7 +17,7 @@ from spielleiter.match.programs.processes import find_processes
 from spielleiter.match.programs.program import Program
 from spielleiter.match.programs.residents import Residents, open_residents
 from spielleiter.match.records.game_record import GameRecord, Verdict
-from spielleiter.match.setup import Entrant, MatchSetup, Patience
+from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.interpreter import PYTHON
 from tests.patience import PATIENCE
@@ -110,14 +110,14 @@ async def test_a_program_that_is_not_to_stay_ends_with_its_game(tmp_path: Path) 
             assert await echo.invite(residents) is None
 
 
-async def play_three(folder: Path, first: str, second: str, patience: Patience) -> list[GameRecord]:
+async def play_three(folder: Path, first: str, second: str, patience: ProgramTimeouts) -> list[GameRecord]:
     setup = MatchSetup(
         entrants=(Entrant("new", first), Entrant("old", second)),
         game_type=DEFAULT_GAME_TYPE,
         games=3,
         seed=1,
         run_id=str(folder),
-        patience=patience,
+        timeouts=patience,
         server_options={"soft_timeout": PATIENCE, "hard_timeout": PATIENCE},
     )
     with trio.fail_after(PATIENCE):
@@ -144,7 +144,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.mark.slow
 async def test_a_player_that_stays_plays_all_games_in_one_process(tmp_path: Path, started: list[str]) -> None:
-    records = await play_three(tmp_path, f"{PLAYER} --stay", PLAYER, Patience(PATIENCE, PATIENCE, PATIENCE))
+    records = await play_three(tmp_path, f"{PLAYER} --stay", PLAYER, ProgramTimeouts(PATIENCE, PATIENCE, PATIENCE))
     assert [record.verdict for record in records] == [Verdict.REGULAR] * 3
     assert all(record.plies > 20 and min(record.cpu_seconds) > 0 for record in records)
     assert len([line for line in started if "--stay" in line]) == 1
@@ -159,7 +159,7 @@ async def test_a_player_that_stays_plays_all_games_in_one_process(tmp_path: Path
 async def test_who_hangs_after_a_game_is_started_anew_without_blame(tmp_path: Path, started: list[str]) -> None:
     script = f'{PLAYER} "$@"; exec sleep 1000'
     hanging = f"sh -c {shlex.quote(script)} bot"
-    records = await play_three(tmp_path, hanging, "builtin:first", Patience(PATIENCE, 0.5, PATIENCE))
+    records = await play_three(tmp_path, hanging, "builtin:first", ProgramTimeouts(PATIENCE, 0.5, PATIENCE))
     assert records[0].verdict == Verdict.REGULAR
     assert records[1].causes == records[2].causes == ("REGULAR", "REGULAR")
     # from the second game on it is treated as with --restart always

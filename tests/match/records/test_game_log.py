@@ -31,7 +31,7 @@ def test_each_event_is_written_as_the_server_writes_it(tmp_path: Path) -> None:
     with GameLog(tmp_path / "log") as log:
         for event in EVENTS:
             log_server(event)
-            log.hear(event)
+            log.add(event)
     own, others = lines_of(tmp_path / "log"), server.getvalue().splitlines()
     assert len(own) == len(others) == len(EVENTS)
     for line, other in zip(own, others, strict=True):
@@ -44,7 +44,7 @@ def test_each_event_is_written_as_the_server_writes_it(tmp_path: Path) -> None:
 def test_the_log_is_bounded_and_says_so(tmp_path: Path) -> None:
     with GameLog(tmp_path / "log") as log:
         for _ in range(LOG_LIMIT // MOST_TRACEBACK + 10):
-            log.hear(events.InternalError("", "x" * MOST_TRACEBACK))
+            log.add(events.InternalError("", "x" * MOST_TRACEBACK))
     text = gzip.decompress((tmp_path / "log").read_bytes()).decode()
     assert LOG_LIMIT <= len(text) < 1.5 * LOG_LIMIT
     assert text.endswith("\n(the rest was not kept)\n")
@@ -53,17 +53,17 @@ def test_the_log_is_bounded_and_says_so(tmp_path: Path) -> None:
 def test_many_events_are_not_held_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spielleiter.match.records.game_log, "HELD", 2)
     with GameLog(tmp_path / "log") as log:
-        log.hear(EVENTS[0])
+        log.add(EVENTS[0])
         assert not (tmp_path / "log").exists()
-        log.hear(EVENTS[0])
+        log.add(EVENTS[0])
         assert (tmp_path / "log").exists()
-        log.hear(EVENTS[0])
+        log.add(EVENTS[0])
     assert len(lines_of(tmp_path / "log")) == 3
 
 
 def test_a_log_that_is_discarded_is_not_written(tmp_path: Path) -> None:
     log = GameLog(tmp_path / "log")
-    log.hear(EVENTS[0])
+    log.add(EVENTS[0])
     log.discard()
-    log.hear(EVENTS[0])
+    log.add(EVENTS[0])
     assert not (tmp_path / "log").exists()

@@ -34,7 +34,7 @@ def line(game: int) -> str:
     return json.dumps(dataclasses.replace(RECORD, game=game).to_json()) + "\n"
 
 
-def test_what_was_appended_is_there_when_the_journal_is_opened_again(tmp_path: Path) -> None:
+def test_appended_records_are_there_when_the_journal_is_opened_again(tmp_path: Path) -> None:
     for record in GAMES:
         with open_journal(tmp_path) as journal:
             journal.append(record)
@@ -43,14 +43,14 @@ def test_what_was_appended_is_there_when_the_journal_is_opened_again(tmp_path: P
     assert read_journal(tmp_path) == tuple(sorted(GAMES, key=lambda record: record.game))
 
 
-def test_a_line_is_in_the_file_at_once(tmp_path: Path) -> None:
+def test_a_record_is_in_the_file_at_once(tmp_path: Path) -> None:
     with open_journal(tmp_path) as journal:
         journal.append(RECORD)
         assert read_journal(tmp_path) == (RECORD,)
 
 
 @pytest.mark.parametrize("torn", ['{"game": 7', "{", "\x00\x00", line(7)[:-1]])
-def test_a_line_that_was_torn_off_is_cut_away(torn: str, tmp_path: Path) -> None:
+def test_an_incomplete_last_line_is_removed(torn: str, tmp_path: Path) -> None:
     write(tmp_path, line(1) + torn)
     assert [record.game for record in read_journal(tmp_path)] == [1]
     with open_journal(tmp_path) as journal:
@@ -70,7 +70,7 @@ def test_no_game_is_counted_twice(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("broken", ["{}\n", "oh\n", "[]\n", "\n"])
-def test_a_whole_line_that_is_no_record_is_told_with_its_place(broken: str, tmp_path: Path) -> None:
+def test_an_invalid_line_is_reported_with_its_number(broken: str, tmp_path: Path) -> None:
     write(tmp_path, line(1) + broken + line(2))
     with pytest.raises(JournalError, match=r"games\.jsonl:2: "), open_journal(tmp_path):
         pass
@@ -84,7 +84,7 @@ def test_two_matches_cannot_share_a_folder(tmp_path: Path) -> None:
         pass
 
 
-def test_a_folder_that_is_none_is_told(tmp_path: Path) -> None:
+def test_an_unusable_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(JournalError, match="cannot be opened"), open_journal(tmp_path / "file"):
         pass
@@ -94,7 +94,12 @@ def test_a_folder_that_is_none_is_told(tmp_path: Path) -> None:
         save_setup(tmp_path / "file" / "below", {})
 
 
-def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_raised_while_the_journal_is_open_are_not_taken_for_its_own(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError), open_journal(tmp_path):
+        (tmp_path / "nothing").read_text()
+
+
+def test_a_full_disk_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_handle: int) -> None:
         raise OSError(errno.ENOSPC, "No space left")
 
@@ -107,7 +112,7 @@ def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.fixture
 def limit_files() -> Iterator[Callable[[int | None], None]]:
-    """Limits how long files can grow, as a full disk does: what fits of a line is written. None: no limit."""
+    """A function that limits the size of files, as a full disk does: the part of a line that fits is written."""
     resource = pytest.importorskip("resource", reason="Windows has no such limits")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
 
@@ -118,7 +123,9 @@ def limit_files() -> Iterator[Callable[[int | None], None]]:
     limit(None)
 
 
-def test_a_line_is_not_appended_to_half_of_one(tmp_path: Path, limit_files: Callable[[int | None], None]) -> None:
+def test_a_record_is_not_appended_to_an_incomplete_line(
+    tmp_path: Path, limit_files: Callable[[int | None], None]
+) -> None:
     first, second, third = GAMES
     with open_journal(tmp_path) as journal:
         journal.append(first)
@@ -133,7 +140,7 @@ def test_a_line_is_not_appended_to_half_of_one(tmp_path: Path, limit_files: Call
     assert read_journal(tmp_path) == tuple(sorted(GAMES, key=lambda record: record.game))
 
 
-def test_half_a_line_that_could_not_be_cut_away_at_once_is_so_later(
+def test_an_incomplete_line_is_removed_before_the_next_record_at_the_latest(
     tmp_path: Path, limit_files: Callable[[int | None], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with open_journal(tmp_path) as journal:
@@ -148,7 +155,7 @@ def test_half_a_line_that_could_not_be_cut_away_at_once_is_so_later(
     assert read_journal(tmp_path) == (GAMES[1],)
 
 
-def test_a_file_that_takes_nothing_is_told(tmp_path: Path) -> None:
+def test_a_file_that_accepts_no_bytes_is_reported(tmp_path: Path) -> None:
     class Full(io.FileIO):
         def write(self, _data: object) -> int:
             return 0
@@ -157,7 +164,7 @@ def test_a_file_that_takes_nothing_is_told(tmp_path: Path) -> None:
         Journal(file, {}, 0).append(RECORD)
 
 
-def test_a_setup_comes_back_and_is_never_overwritten(tmp_path: Path) -> None:
+def test_a_setup_can_be_loaded_and_is_never_overwritten(tmp_path: Path) -> None:
     save_setup(tmp_path / "new", {"games": 4, "name": "Größe"})
     assert load_setup(tmp_path / "new") == {"games": 4, "name": "Größe"}
     with pytest.raises(JournalError, match="holds a match already"):
@@ -167,7 +174,7 @@ def test_a_setup_comes_back_and_is_never_overwritten(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "problem"), [(None, "is there a match"), ("{", "match.json"), ("[]", "not the setup")]
 )
-def test_a_setup_that_is_none_is_told(content: str | None, problem: str, tmp_path: Path) -> None:
+def test_an_invalid_setup_is_reported(content: str | None, problem: str, tmp_path: Path) -> None:
     if content is not None:
         (tmp_path / SETUP).write_text(content)
     with pytest.raises(JournalError, match=problem):

@@ -20,10 +20,10 @@ from spielleiter.match.reports.svg import (
     WIDTH,
     Band,
     Bar,
+    CurvePoint,
     Dot,
-    Step,
-    course,
     histogram,
+    line_chart,
     scatter,
     stacked_bars,
     ticks,
@@ -135,8 +135,8 @@ def test_words_are_escaped_and_numbers_short() -> None:
 
 def test_a_course_is_cut_off_at_its_limits() -> None:
     """Infinite ends of an interval lie on the edge of the plot, and a bound where its value is."""
-    steps = [Step(2, math.inf, -math.inf, math.inf, "a & b"), Step(4, 10, -20, 40, "later")]
-    root = parse(course(steps, "games", "Elo", (-20, 40), (-20,)))
+    steps = [CurvePoint(2, math.inf, -math.inf, math.inf, "a & b"), CurvePoint(4, 10, -20, 40, "later")]
+    root = parse(line_chart(steps, "games", "Elo", (-20, 40), (-20,)))
     band, line = root.find(f"{SVG}polygon"), root.find(f"{SVG}polyline")
     assert band is not None
     assert line is not None

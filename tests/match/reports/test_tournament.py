@@ -21,44 +21,44 @@ from spielleiter.match.reports.tournament import (
 )
 from spielleiter.match.setup import Entrant
 from spielleiter.match.tournaments.encounters import Pairing
-from spielleiter.match.tournaments.kind_options import Form
-from spielleiter.match.tournaments.rounds import Bout, Course
+from spielleiter.match.tournaments.kind_options import KindOptions
+from spielleiter.match.tournaments.progress import ScheduledMatch, TournamentProgress
 from spielleiter.match.tournaments.tournament import Kind, Tournament
 from tests.match.sample_records import fault, game
 
 NAMES = ("new", "old", "</title><b>|x\x1b[2J", "bot", "last")
-Play = Callable[[Bout], Sequence[GameRecord]]
+Play = Callable[[ScheduledMatch], Sequence[GameRecord]]
 
 
-USUAL = Form()
+USUAL = KindOptions()
 
 
-def described(kind: Kind, form: Form = USUAL, **more: object) -> Tournament:
+def described(kind: Kind, kind_options: KindOptions = USUAL, **more: object) -> Tournament:
     entrants = tuple(Entrant(name, "./bot") for name in NAMES)
-    return Tournament(entrants, kind, games=4, game_type="swc_2027_blokus", form=form, **more)  # type: ignore[arg-type]
+    return Tournament(entrants, kind, games=4, game_type="swc_2027_blokus", kind_options=kind_options, **more)  # type: ignore[arg-type]
 
 
-def first_wins(_bout: Bout) -> list[GameRecord]:
+def first_wins(_bout: ScheduledMatch) -> list[GameRecord]:
     return [game(number, 0) for number in range(1, 5)]
 
 
-def course_of(tournament: Tournament, play: Play = first_wins, stop: int | None = None) -> Course:
-    course = Course(tournament)
-    for number, bout in enumerate(course.bouts()):
+def progression_of(tournament: Tournament, play: Play = first_wins, stop: int | None = None) -> TournamentProgress:
+    progress = TournamentProgress(tournament)
+    for number, match in enumerate(progress.schedule()):
         if number == stop:
             break
-        course.finish(bout, play(bout))
-    return course
+        progress.finish(match, play(match))
+    return progress
 
 
-def decided_by_play_off(bout: Bout) -> list[GameRecord]:
-    if bout.play_off:
+def decided_by_play_off(match: ScheduledMatch) -> list[GameRecord]:
+    if match.play_off:
         return [game(1, 0), game(2, None)]
     return [game(number, number % 2) for number in range(1, 5)]
 
 
-LISTED = Form(seeding="listed")
-CUP = Form(seeding="listed", third_place=True)
+LISTED = KindOptions(seeding="listed")
+CUP = KindOptions(seeding="listed", third_place=True)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ CUP = Form(seeding="listed", third_place=True)
         (described(Kind.ROUND_ROBIN), "round robin of 5 programs, 4 games a match, seed 0"),
         (described(Kind.GAUNTLET), "gauntlet of 5 programs, 4 games a match, seed 0"),
         (
-            described(Kind.GAUNTLET, Form(tested=2)),
+            described(Kind.GAUNTLET, KindOptions(tested=2)),
             "gauntlet of 2 tested programs among 5 programs, 4 games a match, seed 0",
         ),
         (described(Kind.KNOCK_OUT, seed=3), "knock-out of 5 programs, 4 games a match, seed 3"),
@@ -75,11 +75,11 @@ CUP = Form(seeding="listed", third_place=True)
     ],
 )
 def test_the_season_and_the_kind_come_first(tournament: Tournament, title: str) -> None:
-    course = course_of(tournament)
-    assert title_of(course) == f"swc_2027_blokus (blokus-2027): {title}"
-    assert render_table(course).startswith(f"{title_of(course)}\n\n## ")
-    assert f"<h1>{title_of(course)}</h1>" in render_report(course)
-    assert json.loads(render_course(course))["season"] == "swc_2027_blokus (blokus-2027)"
+    progress = progression_of(tournament)
+    assert title_of(progress) == f"swc_2027_blokus (blokus-2027): {title}"
+    assert render_table(progress).startswith(f"{title_of(progress)}\n\n## ")
+    assert f"<h1>{title_of(progress)}</h1>" in render_report(progress)
+    assert json.loads(render_course(progress))["season"] == "swc_2027_blokus (blokus-2027)"
 
 
 def rows(text: str, section: str) -> list[list[str]]:
@@ -88,7 +88,7 @@ def rows(text: str, section: str) -> list[list[str]]:
 
 
 def test_a_knock_out_shows_how_each_match_was_decided() -> None:
-    text = render_table(course_of(described(Kind.KNOCK_OUT, CUP), decided_by_play_off))
+    text = render_table(progression_of(described(Kind.KNOCK_OUT, CUP), decided_by_play_off))
     assert [row[0] for row in rows(text, "Standings")] == ["| 1", "| 2", "| 3", "| 4", "| 5"]
     first, bye, *_ = rows(text, "Matches")
     assert first[:3] == ["| quarter-final", "bot – last", "2 : 2 (1.5 : 0.5)"]
@@ -100,27 +100,27 @@ def test_a_knock_out_shows_how_each_match_was_decided() -> None:
 @pytest.mark.parametrize("kind", [Kind.KNOCK_OUT, Kind.SWISS, Kind.ROUND_ROBIN])
 @pytest.mark.parametrize("stop", [0, 1, 2, 3])
 def test_a_tournament_that_goes_on_has_reports(kind: Kind, stop: int) -> None:
-    course = course_of(described(kind, LISTED if kind.has_rounds else Form()), stop=stop)
-    etree.HTML(render_report(course))
-    assert len(rows(render_table(course), "Ratings")) == len(NAMES)
-    told = json.loads(render_course(course))
+    progress = progression_of(described(kind, LISTED if kind.has_rounds else KindOptions()), stop=stop)
+    etree.HTML(render_report(progress))
+    assert len(rows(render_table(progress), "Ratings")) == len(NAMES)
+    told = json.loads(render_course(progress))
     matches = [each for round_ in told["rounds"] for each in round_["matches"]]
     assert sum(each["winner"] is not None for each in matches) == stop
     if kind is Kind.KNOCK_OUT:
-        assert "| still in | " in render_table(course)
+        assert "| still in | " in render_table(progress)
 
 
 def test_the_matches_of_a_round_robin_stand_on_the_page_alone_unless_there_is_a_test() -> None:
-    course = course_of(described(Kind.ROUND_ROBIN))
-    assert "## Matches" not in render_table(course)
-    assert "<caption>Matches</caption>" in render_report(course)
-    tested = render_table(course_of(described(Kind.ROUND_ROBIN, sprt="elo0=0 elo1=500")))
+    progress = progression_of(described(Kind.ROUND_ROBIN))
+    assert "## Matches" not in render_table(progress)
+    assert "<caption>Matches</caption>" in render_report(progress)
+    tested = render_table(progression_of(described(Kind.ROUND_ROBIN, sprt="elo0=0 elo1=500")))
     assert rows(tested, "Matches")[0][-1].startswith("LLR +")
     assert rows(tested, "Matches")[0][-1].endswith(": undecided |")
 
 
 def test_matches_link_to_their_reports() -> None:
-    page = etree.HTML(render_report(course_of(described(Kind.SWISS, LISTED))))
+    page = etree.HTML(render_report(progression_of(described(Kind.SWISS, LISTED))))
     links = [link.get("href") for link in page.iter("a")]
     assert links[:2] == [
         "./matches/001_new__title_b_x_2J/report.html",
@@ -129,8 +129,8 @@ def test_matches_link_to_their_reports() -> None:
 
 
 def test_names_stay_text() -> None:
-    course = course_of(described(Kind.KNOCK_OUT, CUP))
-    page, table = render_report(course), render_table(course)
+    progress = progression_of(described(Kind.KNOCK_OUT, CUP))
+    page, table = render_report(progress), render_table(progress)
     assert "<b>" not in page
     assert r"\x1b[2J" in page
     assert r"&lt;b&gt;\|x\\x1b\[2J" in table
@@ -138,7 +138,7 @@ def test_names_stay_text() -> None:
 
 
 def test_who_cannot_play_gains_nothing() -> None:
-    def neither(bout: Bout) -> list[GameRecord]:
+    def neither(match: ScheduledMatch) -> list[GameRecord]:
         # games at a time: both are found out by the same game
         return [
             fault(1, 0, Verdict.CRASH),
@@ -147,23 +147,23 @@ def test_who_cannot_play_gains_nothing() -> None:
             fault(4, 1, Verdict.CRASH),
         ]
 
-    text = render_table(course_of(described(Kind.SWISS, LISTED), neither))
+    text = render_table(progression_of(described(Kind.SWISS, LISTED), neither))
     assert {row[-1] for row in rows(text, "Matches")} == {"drawn |", "– |"}
 
 
 def test_reports_are_written_whole(tmp_path: Path) -> None:
-    course = course_of(described(Kind.KNOCK_OUT))
-    write_tournament(tmp_path, course)
+    progress = progression_of(described(Kind.KNOCK_OUT))
+    write_tournament(tmp_path, progress)
     assert sorted(file.name for file in tmp_path.iterdir()) == sorted(TOURNAMENT_REPORTS)
     assert [line["name"] for line in json.loads((tmp_path / "table.json").read_text())]
     with pytest.raises(JournalError, match="cannot be written"):
-        write_tournament(tmp_path / "nowhere", course)
+        write_tournament(tmp_path / "nowhere", progress)
 
 
 def test_every_pairing_of_a_round_robin_is_there() -> None:
-    course = course_of(described(Kind.ROUND_ROBIN))
-    pairings: list[Pairing] = [each.encounter.pairing for each in course.played]
-    told = json.loads(render_course(course))
+    progress = progression_of(described(Kind.ROUND_ROBIN))
+    pairings: list[Pairing] = [each.encounter.pairing for each in progress.played]
+    told = json.loads(render_course(progress))
     assert [each["programs"] for each in told["rounds"][0]["matches"]] == [
         [NAMES[first], NAMES[second]] for first, second in pairings
     ]

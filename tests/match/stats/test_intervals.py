@@ -15,7 +15,7 @@ from spielleiter.match.stats.intervals import (
     estimate_score,
     mirror,
 )
-from spielleiter.match.stats.significance import RISK, PairCounts, chance_if_equal, likelihood_of_superiority
+from spielleiter.match.stats.significance import RISK, PairCounts, likelihood_of_superiority, one_sided_p_value
 
 COUNTS = st.tuples(*[st.integers(0, 40)] * 5).filter(any)
 
@@ -124,7 +124,7 @@ def test_the_interval_leaves_out_0_exactly_where_a_program_is_better(counts: Pai
     better = better_program(counts)
     assert (estimate.low > 0, estimate.high < 0) == (better == 0, better == 1)
     if better is not None:
-        assert chance_if_equal(mirror(counts) if better else counts) <= RISK
+        assert one_sided_p_value(mirror(counts) if better else counts) <= RISK
 
 
 @pytest.mark.parametrize("pairs", range(1, 6))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from spielleiter.match.stats.progression import POINTS, course_of
+from spielleiter.match.stats.progression import POINTS, progression_of
 from spielleiter.match.stats.sprt import Sprt
 from spielleiter.match.summary import summarise
 from tests.match.sample_records import game, whole_match
@@ -10,7 +10,7 @@ from tests.match.sample_records import game, whole_match
 
 def test_a_point_is_what_a_summary_of_these_games_says() -> None:
     records, test = whole_match(30), Sprt(0, 50, model="normalized")
-    points = course_of(records, test)
+    points = progression_of(records, test)
     assert [point.games for point in points] == list(range(2, 61, 2))
     for point in (points[0], points[12], points[-1]):
         summary = summarise(records[: point.games], sprt=test)
@@ -21,11 +21,11 @@ def test_a_point_is_what_a_summary_of_these_games_says() -> None:
 
 @pytest.mark.parametrize("games", [2, 3, 239, 240, 241, 1000, 1001])
 def test_the_last_point_is_after_the_last_game(games: int) -> None:
-    points = course_of([game(number, (0, 1, None)[number % 3]) for number in range(1, games + 1)])
+    points = progression_of([game(number, (0, 1, None)[number % 3]) for number in range(1, games + 1)])
     assert points[-1].games == games
     assert len(points) <= POINTS + 1
     assert all(point.log_likelihood_ratio is None for point in points)
 
 
 def test_without_a_pair_there_is_no_course() -> None:
-    assert course_of([]) == course_of([game(1)]) == ()
+    assert progression_of([]) == progression_of([game(1)]) == ()

@@ -8,7 +8,7 @@ import pytest
 
 from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.match.stats.counts import Tally
-from spielleiter.match.stats.ratings import estimate_ratings, rank
+from spielleiter.match.stats.ratings import estimate_ratings, rate_programs
 from tests.match.sample_records import fault, game
 
 
@@ -19,7 +19,9 @@ def results(wins: int, draws: int, losses: int) -> list[GameRecord]:
 
 
 def ratings(*names: str, **matches: list[GameRecord]) -> dict[str, float]:
-    table = rank(names, {(names.index(pair[0]), names.index(pair[1])): games for pair, games in matches.items()})
+    table = rate_programs(
+        names, {(names.index(pair[0]), names.index(pair[1])): games for pair, games in matches.items()}
+    )
     return {line.name: line.rating.value for line in table}
 
 
@@ -51,7 +53,7 @@ def test_without_games_all_are_equal() -> None:
 
 def test_the_table_counts_for_each_what_it_did() -> None:
     games = [*results(2, 1, 1), fault(5, 1, Verdict.CRASH), game(6, None, is_counted=False)]
-    first, second = rank(["a", "b"], {(0, 1): games})
+    first, second = rate_programs(["a", "b"], {(0, 1): games})
     assert (first.name, first.results.wins, first.results.draws, first.results.losses, first.faults) == (
         "a",
         3,
@@ -68,7 +70,7 @@ def test_the_intervals_are_the_same_in_every_run_and_narrow_with_games() -> None
     few, many = results(6, 0, 4), results(600, 0, 400)
     widths = []
     for games in (few, many):
-        lines = [rank(["a", "b"], {(0, 1): games}) for _ in range(2)]
+        lines = [rate_programs(["a", "b"], {(0, 1): games}) for _ in range(2)]
         assert lines[0] == lines[1]
         widths.append(lines[0][0].rating.high - lines[0][0].rating.low)
     assert widths[1] < widths[0] / 3
@@ -76,7 +78,7 @@ def test_the_intervals_are_the_same_in_every_run_and_narrow_with_games() -> None
 
 @pytest.mark.parametrize("games", [results(2, 0, 0), results(0, 0, 2), results(0, 2, 0), results(6, 0, 0)])
 def test_few_pairs_that_ended_alike_are_not_taken_for_certainty(games: list[GameRecord]) -> None:
-    for line in rank(["a", "b"], {(0, 1): games}):
+    for line in rate_programs(["a", "b"], {(0, 1): games}):
         assert line.rating.low <= line.rating.value <= line.rating.high
         assert line.rating.high - line.rating.low > 100
 
@@ -85,13 +87,13 @@ def test_the_more_pairs_ended_alike_the_surer_is_the_rating() -> None:
     widths = [
         line.rating.high - line.rating.value
         for games in (results(0, 2, 0), results(0, 20, 0), results(0, 200, 0))
-        for line in rank(["a", "b"], {(0, 1): games})[:1]
+        for line in rate_programs(["a", "b"], {(0, 1): games})[:1]
     ]
     assert widths[0] > 2 * widths[1] > 4 * widths[2] > 0
 
 
 def test_rank_json_has_no_infinity() -> None:
-    value: dict[str, Any] = rank(["a", "b"], {(0, 1): results(2, 0, 0)})[0].to_json()
+    value: dict[str, Any] = rate_programs(["a", "b"], {(0, 1): results(2, 0, 0)})[0].to_json()
     assert all(math.isfinite(number) for number in value["rating"].values())
 
 
@@ -136,7 +138,7 @@ def test_the_ratings_explain_the_results(pairs: int) -> None:
 
 
 def test_the_table_knows_who_did_what_against_whom() -> None:
-    table = rank(["a", "b", "c"], {(0, 1): results(2, 1, 1), (1, 2): results(3, 0, 1), (0, 2): []})
+    table = rate_programs(["a", "b", "c"], {(0, 1): results(2, 1, 1), (1, 2): results(3, 0, 1), (0, 2): []})
     met = {line.name: dict(line.opponents) for line in table}
     assert met["a"] == {"b": Tally(2, 1, 1)}
     assert met["b"] == {"a": Tally(1, 1, 2), "c": Tally(3, 0, 1)}
@@ -146,6 +148,6 @@ def test_the_table_knows_who_did_what_against_whom() -> None:
 
 
 def test_a_program_without_games_can_be_anywhere() -> None:
-    table = rank(["a", "b", "c"], {(0, 1): results(20, 0, 10)})
+    table = rate_programs(["a", "b", "c"], {(0, 1): results(20, 0, 10)})
     width = {line.name: line.rating.high - line.rating.low for line in table}
     assert width["c"] > 1000 > width["a"]

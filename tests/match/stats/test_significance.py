@@ -9,13 +9,13 @@ import random
 import pytest
 
 from spielleiter.match.stats.significance import (
-    FEWEST_PAIRS,
+    MIN_PAIRS,
     RISK,
     PairCounts,
-    better_by_evidence,
-    chance_if_equal,
+    better_program_by_evidence,
     likelihood_of_superiority,
     log_evidence,
+    one_sided_p_value,
 )
 
 
@@ -34,7 +34,7 @@ def test_the_chance_is_that_of_all_signs(seed: int) -> None:
     ]
     own = sum(differences)
     counts = counts_of(differences)
-    assert chance_if_equal(counts) == pytest.approx(sum(each >= own for each in sums) / len(sums))
+    assert one_sided_p_value(counts) == pytest.approx(sum(each >= own for each in sums) / len(sums))
     mid = (sum(each > own for each in sums) + sum(each == own for each in sums) / 2) / len(sums)
     assert likelihood_of_superiority(counts) == pytest.approx(1 - mid)
 
@@ -48,11 +48,11 @@ def test_one_pair_won_proves_little(pairs: int, superiority: float) -> None:
 def test_pairs_that_are_all_split_decide_nothing() -> None:
     assert likelihood_of_superiority((0, 0, 7, 0, 0)) == 0.5
     assert likelihood_of_superiority((0, 0, 0, 0, 0)) is None
-    assert chance_if_equal((0, 0, 7, 0, 0)) == 1
+    assert one_sided_p_value((0, 0, 7, 0, 0)) == 1
 
 
 def test_fewer_pairs_than_the_fewest_cannot_be_enough() -> None:
-    assert chance_if_equal((0, 0, 0, 0, FEWEST_PAIRS)) <= RISK < chance_if_equal((0, 0, 0, 0, FEWEST_PAIRS - 1))
+    assert one_sided_p_value((0, 0, 0, 0, MIN_PAIRS)) <= RISK < one_sided_p_value((0, 0, 0, 0, MIN_PAIRS - 1))
 
 
 @pytest.mark.parametrize("shape", [(1, 0), (0, 1), (1, 1)])
@@ -64,7 +64,7 @@ def test_the_normal_distribution_takes_over_without_a_step(shape: tuple[int, int
         lead = 40
         counts = (great * (each - lead) // 2, small * (each - lead) // 2, 0, small * (each + lead) // 2,
                   great * (each + lead) // 2)  # fmt: skip
-        sides.append((chance_if_equal(counts), likelihood_of_superiority(counts)))
+        sides.append((one_sided_p_value(counts), likelihood_of_superiority(counts)))
     assert sides[0] == pytest.approx(sides[1], rel=0.02)
 
 
@@ -95,7 +95,7 @@ def test_no_pair_gains_in_the_mean() -> None:
 
 
 def test_evidence_decides_for_either_side() -> None:
-    assert better_by_evidence((0, 0, 0, 0, 7), 0.05) is None
-    assert better_by_evidence((0, 0, 0, 0, 8), 0.05) == 0
-    assert better_by_evidence((8, 0, 0, 0, 0), 0.05) == 1
-    assert better_by_evidence((0, 0, 0, 0, 8), 0.01) is None
+    assert better_program_by_evidence((0, 0, 0, 0, 7), 0.05) is None
+    assert better_program_by_evidence((0, 0, 0, 0, 8), 0.05) == 0
+    assert better_program_by_evidence((8, 0, 0, 0, 0), 0.05) == 1
+    assert better_program_by_evidence((0, 0, 0, 0, 8), 0.01) is None

@@ -52,7 +52,7 @@ def test_a_knock_out_match_has_a_winner(parts: list[list[GameRecord]], winner: i
 
 def test_elsewhere_a_match_may_be_drawn() -> None:
     outcome = outcome_of(ENCOUNTER, [[game(1, 0, points=(90, 10)), game(2, 1)]])
-    assert outcome == Outcome(ENCOUNTER, (1, 1), None, Reason.NOTHING)
+    assert outcome == Outcome(ENCOUNTER, (1, 1), None, Reason.DRAWN)
     assert (outcome.loser, outcome.match_points) == (None, (0.5, 0.5))
 
 

@@ -5,22 +5,24 @@ from typing import Any
 import pytest
 
 from spielleiter.match.errors import SetupError
-from spielleiter.match.tournaments.kind_options import Form, read_form
+from spielleiter.match.tournaments.kind_options import KindOptions, read_kind_options
 
 
 def test_nothing_need_be_said() -> None:
-    assert read_form({}, "swiss") == Form()
-    assert Form().rounds_of(9) == 4
-    assert Form(rounds=2).rounds_of(9) == 2
+    assert read_kind_options({}, "swiss") == KindOptions()
+    assert KindOptions().rounds_of(9) == 4
+    assert KindOptions(rounds=2).rounds_of(9) == 2
 
 
 def test_everything_can_be_said() -> None:
     value = {"rounds": 4, "seeding": "listed", "book": "book.txt", "order": "random", "opening_turn": 8}
-    assert read_form(value, "swiss") == Form(
+    assert read_kind_options(value, "swiss") == KindOptions(
         rounds=4, seeding="listed", book="book.txt", order="random", opening_turn=8
     )
-    assert read_form({"play_offs": 0, "third_place": True}, "knock-out") == Form(play_offs=0, third_place=True)
-    assert read_form({"tested": 2}, "gauntlet") == Form(tested=2)
+    assert read_kind_options({"play_offs": 0, "third_place": True}, "knock-out") == KindOptions(
+        play_offs=0, third_place=True
+    )
+    assert read_kind_options({"tested": 2}, "gauntlet") == KindOptions(tested=2)
 
 
 @pytest.mark.parametrize(
@@ -41,24 +43,24 @@ def test_everything_can_be_said() -> None:
 )
 def test_what_is_wrong_is_told(value: dict[str, Any], kind: str, problem: str) -> None:
     with pytest.raises(SetupError, match=problem):
-        read_form(value, kind)
+        read_kind_options(value, kind)
 
 
 @pytest.mark.parametrize(
-    ("form", "kind", "problem"),
+    ("kind_options", "kind", "problem"),
     [
-        (Form(tested=3), "gauntlet", "tested = 3: expected at least 1, and fewer than the 3 programs"),
-        (Form(rounds=4), "swiss", "rounds = 4: expected 1 to 3, since 3 programs would have to meet again"),
+        (KindOptions(tested=3), "gauntlet", "tested = 3: expected at least 1, and fewer than the 3 programs"),
+        (KindOptions(rounds=4), "swiss", "rounds = 4: expected 1 to 3, since 3 programs would have to meet again"),
     ],
 )
-def test_what_the_programs_are_too_few_for_is_refused(form: Form, kind: str, problem: str) -> None:
-    form.check(kind, 5)
+def test_what_the_programs_are_too_few_for_is_refused(kind_options: KindOptions, kind: str, problem: str) -> None:
+    kind_options.check(kind, 5)
     with pytest.raises(SetupError, match=problem):
-        form.check(kind, 3)
+        kind_options.check(kind, 3)
 
 
 def test_the_seeding_is_drawn_or_that_of_the_file() -> None:
-    assert Form(seeding="listed").seeded(5, 7) == [0, 1, 2, 3, 4]
-    drawn = Form().seeded(20, 7)
-    assert drawn == Form().seeded(20, 7) != Form().seeded(20, 8)
+    assert KindOptions(seeding="listed").seeded(5, 7) == [0, 1, 2, 3, 4]
+    drawn = KindOptions().seeded(20, 7)
+    assert drawn == KindOptions().seeded(20, 7) != KindOptions().seeded(20, 8)
     assert sorted(drawn) == list(range(20)) != drawn

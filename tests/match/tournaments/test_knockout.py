@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spielleiter.match.tournaments.encounters import Encounter, Outcome, Reason, Round
-from spielleiter.match.tournaments.knockout import THIRD_PLACE, bracket, knock_out, places
+from spielleiter.match.tournaments.knockout import THIRD_PLACE, bracket, knock_out, standings
 
 
 def play(
@@ -13,15 +13,15 @@ def play(
 ) -> tuple[list[Round], dict[int, Outcome]]:
     """A knock-out among so many programs in which the higher one wins, to its end or for `stop` rounds."""
     seeding = list(reversed(range(count)))
-    course = knock_out(seeding, has_third_place=has_third_place)
-    rounds = [next(course)]
+    progress = knock_out(seeding, has_third_place=has_third_place)
+    rounds = [next(progress)]
     outcomes: dict[Encounter, Outcome] = {}
     while True:
         outcomes |= {each: Outcome(each, (1, 3), max(each.pairing), Reason.SCORE) for each in rounds[-1].encounters}
         if len(rounds) == stop:
             break
         try:
-            rounds.append(course.send(outcomes))
+            rounds.append(progress.send(outcomes))
         except StopIteration:
             break
     return rounds, {encounter.number: outcome for encounter, outcome in outcomes.items()}
@@ -48,7 +48,7 @@ def test_who_is_seeded_highest_has_no_opponent_at_first() -> None:
     rounds, outcomes = play(5)
     assert [each.pairing for each in rounds[0].encounters] == [(0, 1)]
     assert rounds[0].byes == (4, 3, 2)
-    assert [(place.text, place.program, place.until) for place in places([4, 3, 2, 1, 0], rounds, outcomes)] == [
+    assert [(place.text, place.program, place.until) for place in standings([4, 3, 2, 1, 0], rounds, outcomes)] == [
         ("1", 4, "champion"),
         ("2", 3, "final"),
         ("3–4", 2, "semi-final"),
@@ -61,7 +61,7 @@ def test_the_third_place_is_played_for_before_the_final() -> None:
     rounds, outcomes = play(4, has_third_place=True)
     assert [each.title for each in rounds] == ["semi-final", THIRD_PLACE, "final"]
     assert rounds[1].encounters == (Encounter(3, 2, (0, 1), THIRD_PLACE),)
-    assert [(place.text, place.program) for place in places([3, 2, 1, 0], rounds, outcomes)] == [
+    assert [(place.text, place.program) for place in standings([3, 2, 1, 0], rounds, outcomes)] == [
         ("1", 3),
         ("2", 2),
         ("3", 1),
@@ -76,7 +76,7 @@ def test_three_programs_have_no_match_for_the_third_place() -> None:
 
 def test_places_before_the_end() -> None:
     rounds, outcomes = play(4, stop=1)
-    assert [(place.text, place.until) for place in places([3, 2, 1, 0], rounds, outcomes)] == [
+    assert [(place.text, place.until) for place in standings([3, 2, 1, 0], rounds, outcomes)] == [
         ("1–2", "still in"),
         ("1–2", "still in"),
         ("3–4", "semi-final"),
@@ -94,4 +94,4 @@ def test_everybody_but_the_champion_loses_once(count: int, has_third_place: bool
     assert len(losers) == count - 1
     assert len(own) == (count - 1).bit_length()
     assert {outcomes[each.encounters[0].number].winner for each in own[-1:]} == {count - 1}
-    assert len({place.program for place in places(range(count), rounds, outcomes)}) == count
+    assert len({place.program for place in standings(range(count), rounds, outcomes)}) == count

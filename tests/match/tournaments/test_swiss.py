@@ -9,21 +9,21 @@ from hypothesis import strategies as st
 
 import spielleiter.match.tournaments.swiss
 from spielleiter.match.tournaments.encounters import Encounter, Outcome, Reason, Round
-from spielleiter.match.tournaments.swiss import Score, default_rounds, most_rounds, pair, swiss, table
+from spielleiter.match.tournaments.swiss import SwissStanding, default_rounds, most_rounds, pair_round, standings, swiss
 
 
 def play(count: int, number: int, seed: int | None = None) -> tuple[list[Round], dict[int, Outcome]]:
     """So many rounds in which the higher program wins, or with a seed anybody does, and a third of matches is drawn."""
-    course = swiss(range(count), number)
+    progress = swiss(range(count), number)
     rng = random.Random(seed)
-    rounds = [next(course)]
+    rounds = [next(progress)]
     outcomes: dict[Encounter, Outcome] = {}
     while True:
         for each in rounds[-1].encounters:
             winner = max(each.pairing) if seed is None else rng.choice([*each.pairing, None])
             outcomes[each] = Outcome(each, (1, 3) if winner == each.pairing[1] else (2, 2), winner, Reason.SCORE)
         try:
-            rounds.append(course.send(outcomes))
+            rounds.append(progress.send(outcomes))
         except StopIteration:
             return rounds, {encounter.number: outcome for encounter, outcome in outcomes.items()}
 
@@ -41,7 +41,7 @@ def test_programs_with_equal_points_meet() -> None:
         [(4, 5), (2, 3), (0, 1)],
     ]
     assert [each.title for each in rounds] == ["round 1", "round 2", "round 3"]
-    assert [(line.program, line.points, line.buchholz) for line in table(range(6), rounds, outcomes)] == [
+    assert [(line.program, line.points, line.buchholz) for line in standings(range(6), rounds, outcomes)] == [
         (5, 3, 3),
         (4, 2, 6),
         (3, 2, 3),
@@ -54,7 +54,7 @@ def test_programs_with_equal_points_meet() -> None:
 def test_the_odd_one_has_a_bye_which_is_a_point() -> None:
     rounds, outcomes = play(5, 3)
     assert [each.byes for each in rounds] == [(4,), (1,), (0,)]
-    lines = {line.program: line for line in table(range(5), rounds, outcomes)}
+    lines = {line.program: line for line in standings(range(5), rounds, outcomes)}
     for round_ in rounds:
         (lucky,) = round_.byes
         line = lines[lucky]
@@ -71,16 +71,16 @@ def test_games_that_were_won_come_after_the_opponents_points() -> None:
         1: Outcome(encounter, (3, 1), 0, Reason.SCORE),
         2: Outcome(other, (0, 4), 3, Reason.SCORE),
     }
-    assert [line.program for line in table(range(4), rounds, outcomes)] == [3, 0, 1, 2]
+    assert [line.program for line in standings(range(4), rounds, outcomes)] == [3, 0, 1, 2]
     outcomes[2] = Outcome(other, (1, 3), 3, Reason.SCORE)  # alike in everything: the seeding decides
-    assert [line.program for line in table(range(4), rounds, outcomes)] == [0, 3, 1, 2]
-    assert [line.program for line in table([3, 2, 1, 0], rounds, outcomes)] == [3, 0, 2, 1]
+    assert [line.program for line in standings(range(4), rounds, outcomes)] == [0, 3, 1, 2]
+    assert [line.program for line in standings([3, 2, 1, 0], rounds, outcomes)] == [3, 0, 2, 1]
 
 
 def test_neither_gains_by_a_match_that_nobody_can_play() -> None:
     encounter = Encounter(1, 1, (0, 1))
     outcomes = {1: Outcome(encounter, (0, 0), None, Reason.ABSENCE)}
-    lines = table(range(2), [Round(1, "round 1", (encounter,))], outcomes)
+    lines = standings(range(2), [Round(1, "round 1", (encounter,))], outcomes)
     assert [(line.points, line.share) for line in lines] == [(0, 0), (0, 0)]
 
 
@@ -110,14 +110,14 @@ def test_the_same_outcomes_give_the_same_rounds() -> None:
 
 
 def test_who_has_met_everybody_meets_somebody_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    order = [Score(program, opponents=[1 - program]) for program in (0, 1)]
-    assert pair(order) == ([(0, 1)], None)
-    order = [Score(0), Score(1, opponents=[3]), Score(2), Score(3, opponents=[1])]
-    assert pair(order) == ([(0, 3), (1, 2)], None)
+    order = [SwissStanding(program, opponents=[1 - program]) for program in (0, 1)]
+    assert pair_round(order) == ([(0, 1)], None)
+    order = [SwissStanding(0), SwissStanding(1, opponents=[3]), SwissStanding(2), SwissStanding(3, opponents=[1])]
+    assert pair_round(order) == ([(0, 3), (1, 2)], None)
     monkeypatch.setattr(
         spielleiter.match.tournaments.swiss, "MAX_STEPS", 2
     )  # what cannot be found soon is not looked for
-    assert pair(order) == ([(0, 2), (1, 3)], None)
+    assert pair_round(order) == ([(0, 2), (1, 3)], None)
 
 
 def test_there_are_as_many_rounds_as_in_a_knock_out() -> None:

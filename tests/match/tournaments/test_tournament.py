@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from spielleiter.match.errors import SetupError
-from spielleiter.match.setup import Entrant, Patience
+from spielleiter.match.setup import Entrant, ProgramTimeouts
 from spielleiter.match.tournaments.tournament import Kind, Tournament, read_tournament
 
 ENTRANTS = tuple(Entrant(name, f"./{name}") for name in ("a", "b", "c d/e"))
@@ -74,7 +74,7 @@ def test_a_file_says_everything(tmp_path: Path) -> None:
         seed=7,
         concurrency=2,
         server_options={"soft_timeout": 1.5, "start_piece": "PENTO_Y"},
-        patience=Patience(exit=2.5, game=60),
+        timeouts=ProgramTimeouts(exit=2.5, game=60),
     )
 
 
@@ -129,7 +129,7 @@ def test_what_is_wrong_in_a_file_is_told(change: tuple[str, str], problem: str, 
 
 
 def test_a_program_can_be_given_no_time_to_end(tmp_path: Path) -> None:
-    assert read(tmp_path, FILE.replace("exit_timeout = 2.5", "exit_timeout = 0")).patience.exit == 0
+    assert read(tmp_path, FILE.replace("exit_timeout = 2.5", "exit_timeout = 0")).timeouts.exit == 0
 
 
 @pytest.mark.parametrize("text", ["program = 3", 'program = ["a", "b"]'])

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.match.records.trace_file import TraceFile
+from spielleiter.match.records.buffered_file import BufferedFile
 
 
-class Words(TraceFile[str]):
+class Words(BufferedFile[str]):
     def write(self, word: str) -> None:
         self._held.append(word)
 

@@ -7,11 +7,11 @@ import trio
 
 from spielleiter.match.games.match_server import open_match_server
 from spielleiter.match.games.referee import VERDICT, play_game
+from spielleiter.match.records.game_files import REPLAY, KeepPolicy, write_replay
 from spielleiter.match.records.game_log import SERVER_LOG
 from spielleiter.match.records.game_record import Verdict
-from spielleiter.match.records.traces import REPLAY, Keep, write_replay
 from spielleiter.match.records.wire_log import WIRE_LOG
-from spielleiter.match.setup import Entrant, MatchSetup, Patience
+from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.server.editions import choose_editions
 from spielleiter.server.record.replay import load_starting_states
@@ -24,11 +24,11 @@ def files_in(folder: Path) -> set[str]:
 
 
 def test_what_went_wrong_is_kept_and_not_only_what_somebody_is_to_blame_for() -> None:
-    assert Keep.FAILED.keeps(fault(1, 0, Verdict.CRASH))
-    assert Keep.FAILED.keeps(game(verdict=Verdict.OVERLOAD, is_counted=False))
-    assert not Keep.FAILED.keeps(game())
-    assert Keep.ALL.keeps(game())
-    assert not Keep.NONE.keeps(fault(1, 0, Verdict.CRASH))
+    assert KeepPolicy.FAILED.keeps(fault(1, 0, Verdict.CRASH))
+    assert KeepPolicy.FAILED.keeps(game(verdict=Verdict.OVERLOAD, is_counted=False))
+    assert not KeepPolicy.FAILED.keeps(game())
+    assert KeepPolicy.ALL.keeps(game())
+    assert not KeepPolicy.NONE.keeps(fault(1, 0, Verdict.CRASH))
 
 
 def test_a_replay_that_was_kept_can_be_begun_from(tmp_path: Path, replay: bytes) -> None:
@@ -39,15 +39,15 @@ def test_a_replay_that_was_kept_can_be_begun_from(tmp_path: Path, replay: bytes)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("keep", Keep)
-async def test_a_game_without_fault_leaves_what_was_asked_for(keep: Keep, tmp_path: Path) -> None:
+@pytest.mark.parametrize("keep", KeepPolicy)
+async def test_a_game_without_fault_leaves_what_was_asked_for(keep: KeepPolicy, tmp_path: Path) -> None:
     setup = MatchSetup(
         entrants=(Entrant("new", "builtin:first"), Entrant("old", "builtin:first")),
         game_type=DEFAULT_GAME_TYPE,
         games=1,
         seed=1,
         run_id=str(tmp_path),
-        patience=Patience(start=PATIENCE, exit=PATIENCE, game=PATIENCE),
+        timeouts=ProgramTimeouts(start=PATIENCE, exit=PATIENCE, game=PATIENCE),
         server_options={"soft_timeout": PATIENCE, "hard_timeout": PATIENCE},
     )
     with trio.fail_after(PATIENCE):
@@ -55,7 +55,7 @@ async def test_a_game_without_fault_leaves_what_was_asked_for(keep: Keep, tmp_pa
             record = await play_game(setup, setup.plan()[0], tmp_path, match_server=match_server, keep=keep)
     assert (record.verdict, record.plies > 20) == (Verdict.REGULAR, True)
     left = files_in(tmp_path)
-    if keep is Keep.ALL:
+    if keep is KeepPolicy.ALL:
         assert {REPLAY, VERDICT, SERVER_LOG, WIRE_LOG} <= left
         assert (record.folder, record.replay) == ("games/0001", REPLAY)
     else:

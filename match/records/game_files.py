@@ -10,15 +10,15 @@ import gzip
 from pathlib import Path
 from typing import Final
 
+from spielleiter.match.records.buffered_file import FAST_LEVEL
 from spielleiter.match.records.game_log import SERVER_LOG, GameLog
 from spielleiter.match.records.game_record import GameRecord, Verdict
-from spielleiter.match.records.trace_file import FAST_LEVEL
 from spielleiter.match.records.wire_log import WIRE_LOG, WireLog
 
 REPLAY: Final = "replay.xml.gz"
 
 
-class Keep(enum.Enum):
+class KeepPolicy(enum.Enum):
     """Which games keep their folders; the values are those of the option."""
 
     NONE = "none"
@@ -28,10 +28,10 @@ class Keep(enum.Enum):
 
     def keeps(self, record: GameRecord) -> bool:
         """Whether the folder of this game stays."""
-        return self is Keep.ALL or (self is Keep.FAILED and record.verdict != Verdict.REGULAR)
+        return self is KeepPolicy.ALL or (self is KeepPolicy.FAILED and record.verdict != Verdict.REGULAR)
 
 
-class Traces:
+class GameLogs:
     """The wire log and the server's log of one game, for files in `folder`."""
 
     def __init__(self, folder: Path) -> None:

@@ -20,7 +20,7 @@ FAST_LEVEL: Final = 3
 Item = TypeVar("Item")
 
 
-class TraceFile(ABC, Generic[Item]):
+class BufferedFile(ABC, Generic[Item]):
     """Holds items for the file `path`, which `close` completes; `limit` is what the file may take, in its own unit."""
 
     def __init__(self, path: Path, limit: int) -> None:

@@ -1,0 +1,211 @@
+"""Preparing a match: from two command lines to a `MatchSetup` whose problems are found before the first game.
+
+Invariants: nothing is started and nothing is written here. A setup that cannot be played is refused with a text that
+says what to change.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import secrets
+import sys
+from pathlib import Path
+
+from spielleiter.match.errors import SetupError
+from spielleiter.match.games.builtin_players import builtin_strategy
+from spielleiter.match.games.match_server import limits_of, own_config
+from spielleiter.match.opening_book import load_openings, order_openings
+from spielleiter.match.plan import DEFAULT_GAMES, DEFAULT_MIN_GAMES, ORDERS, SEED_BITS, SEQUENTIAL, Opening
+from spielleiter.match.programs.program import Command
+from spielleiter.match.programs.program_names import names_of
+from spielleiter.match.programs.startable import require_startable
+from spielleiter.match.records.journal import load_setup
+from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
+from spielleiter.match.stats.significance import MIN_PAIRS
+from spielleiter.match.stopping import sprt_of
+from spielleiter.server.config.config import limits_problem
+from spielleiter.server.core.policy import Edition
+from spielleiter.server.editions import EDITIONS, choose_editions
+from spielleiter.server.game_options import game_option_problem
+
+
+def prepare_match(
+    player1: str | Entrant,
+    player2: str | Entrant,
+    *,
+    games: int = DEFAULT_GAMES,
+    game_type: str | None = None,
+    edition: str | None = None,
+    seed: int | None = None,
+    book: str | os.PathLike[str] | None = None,
+    order: str = SEQUENTIAL,
+    opening_turn: int = 0,
+    soft_timeout: float | None = None,
+    hard_timeout: float | None = None,
+    start_piece: str | None = None,
+    game_end: str | None = None,
+    timeouts: ProgramTimeouts | None = None,
+    server: tuple[str, int] | None = None,
+    password: str = "",
+    sprt: str | None = None,
+    significance: float | None = None,
+    min_games: int = DEFAULT_MIN_GAMES,
+    cwd: str | os.PathLike[str] | None = None,
+) -> MatchSetup:
+    """Set up a match of two programs, for `play_match` or `run_match`; nothing is started yet.
+
+        setup = prepare_match("./new", "builtin:greedy", games=20)
+        setup = prepare_match(Entrant("new", "./bot --fast", memory=512), "java -jar old.jar", sprt="elo0=0 elo1=50")
+
+    `player1` and `player2` are command lines, paths of programs or .jar files, or ``builtin:NAME``; an `Entrant` holds
+    a command with settings of its own, and an empty name means that the program is named after its file. `games` is the
+    number of games, which come in pairs with the sides swapped. `game_type` and `edition` choose the season; None means
+    the current one, or the default edition of that game. `seed` determines starts and seeds of all games; None draws
+    one. `book` holds the positions to start from: a replay, a folder of replays, or a list of them; `order`
+    (``"sequential"`` or ``"random"``) and `opening_turn` belong to it.
+
+    `soft_timeout` and `hard_timeout` are the limits for a move in seconds; None means those of the contest.
+    `start_piece` and `game_end` are options of the rules. `timeouts` says how long the match waits for programs; None
+    means 30 s for a start, 5 s for an exit and 600 s for a game. `server` is host and port of a running server, with
+    the administrators' `password`; None means that the match starts a server of its own. Limits, rules and books cannot
+    be set for a running server.
+
+    `sprt`, such as ``"elo0=0 elo1=50"``, ends the match as soon as that sequential test has decided. `significance`
+    ends it as soon as one program is better, with that probability of error at most, but not before `min_games` games
+    have counted. `cwd` is the directory that programs are started in; None means the current one.
+
+    Raises SetupError if the match cannot be played so: an unknown game, a program that cannot be started here, a book
+    without replays, and so on.
+    """
+    chosen = _chosen_edition(game_type, edition)
+    directory = os.fspath(Path.cwd() if cwd is None else Path(cwd).absolute())
+    given = _as_entrant(player1), _as_entrant(player2)
+    commands = [Command.parse(each.command, str(Path(directory, each.cwd))) for each in given]
+    names = names_of(commands[0], commands[1], (given[0].name, given[1].name))
+    limits = {"soft_timeout": soft_timeout, "hard_timeout": hard_timeout}
+    rules = {"start_piece": start_piece, "game_end": game_end}
+    server_options = {name: value for name, value in {**limits, **rules}.items() if value is not None}
+    if server is not None and (server_options or book is not None):
+        raise SetupError("time limits, rules and openings are set by the running server, expected none of them here")
+    if order not in ORDERS:
+        raise SetupError(f"order {order!r}: expected {' or '.join(ORDERS)}")
+    seed = secrets.randbits(SEED_BITS) if seed is None else seed
+    openings: tuple[Opening, ...] = ()
+    if book is not None:
+        options = {"startPiece": start_piece, "gameEnd": game_end}
+        openings = load_openings(
+            Path(book),
+            opening_turn,
+            chosen.game_type,
+            {name: value for name, value in options.items() if value is not None},
+            {} if edition is None else {chosen.game_type: edition},
+        )
+        openings = order_openings(openings, order, seed)
+    setup = MatchSetup(
+        entrants=(_renamed(given[0], names[0]), _renamed(given[1], names[1])),
+        game_type=chosen.game_type,
+        games=games,
+        seed=seed,
+        run_id=secrets.token_hex(8),
+        openings=openings,
+        opening_order=order,
+        server=server,
+        password=password,
+        server_options=server_options,
+        timeouts=timeouts or ProgramTimeouts(),
+        sprt=sprt,
+        significance=significance,
+        min_games=0 if significance is None else min_games,
+        edition=edition,
+        cwd=directory,
+    )
+    require_playable(setup)
+    return setup
+
+
+def load_match(folder: str | os.PathLike[str], password: str = "") -> MatchSetup:
+    """The setup of the match in `folder`, to resume it with `play_match(load_match(folder), folder)`.
+
+    `password` is the administrators' at the server that it is played at, which the folder does not hold.
+
+    Raises JournalError if there is no match or its file cannot be read, and SetupError if it cannot be played here.
+    """
+    setup = MatchSetup.from_json(load_setup(Path(folder)), password)
+    require_playable(setup)
+    return setup
+
+
+def _as_entrant(player: str | Entrant) -> Entrant:
+    return Entrant("", player) if isinstance(player, str) else player
+
+
+def _renamed(entrant: Entrant, name: str) -> Entrant:
+    return dataclasses.replace(entrant, name=name)
+
+
+def _chosen_edition(game_type: str | None, edition: str | None) -> Edition:
+    defaults = choose_editions({}, {})
+    if edition is None:
+        if game_type is None:
+            return next(iter(defaults.values()))
+        if game_type not in defaults:
+            raise SetupError(f"game_type {game_type!r}: expected {' or '.join(defaults)}")
+        return defaults[game_type]
+    if edition not in EDITIONS:
+        raise SetupError(f"edition {edition!r}: expected {' or '.join(EDITIONS)}")
+    chosen = EDITIONS[edition]
+    if game_type not in {None, chosen.game_type}:
+        raise SetupError(f"edition {edition} is of {chosen.game_type}, not of {game_type}")
+    return chosen
+
+
+def require_playable(setup: MatchSetup) -> None:
+    """Raises SetupError for whatever can be known to be impossible before the first game."""
+    sprt_of(setup)
+    if setup.significance is not None and not 0 < setup.significance <= 0.5:
+        raise SetupError(f"significance {setup.significance:g}: expected more than 0 and at most 0.5")
+    if setup.cwd and not Path(setup.cwd).is_dir():
+        raise SetupError(f"{setup.cwd}: the directory that the programs are started in does not exist")
+    try:
+        config = own_config(setup)
+    except TypeError as error:
+        raise SetupError(str(error)) from None
+    for program in (0, 1):
+        _require_playable_program(setup, program)
+        limits = limits_of(setup, config, program)
+        assert limits.soft_timeout is not None
+        assert limits.hard_timeout is not None
+        problem = limits_problem(limits.soft_timeout, limits.hard_timeout)
+        entrant = setup.entrants[program]
+        if problem and entrant.can_timeout:
+            raise SetupError(f"{entrant.name}: {problem}" if entrant.has_own_limits else problem)
+    edition = choose_editions(setup.editions, {})[setup.game_type]
+    for name, value in config.game_options.items():
+        if problem := game_option_problem(edition, name, value):
+            raise SetupError(problem)
+
+
+def _require_playable_program(setup: MatchSetup, program: int) -> None:
+    entrant, cwd = setup.entrants[program], setup.cwd_of(program)
+    is_builtin = setup.server is None and builtin_strategy(entrant.command) is not None
+    if is_builtin and (entrant.cwd or entrant.environment or entrant.memory):
+        raise SetupError(
+            f"{entrant.command} plays without a process of its own, expected no directory, environment or memory for it"
+        )
+    if entrant.cwd and not Path(cwd).is_dir():
+        raise SetupError(f"{cwd}: the directory that {entrant.name} is started in does not exist")
+    require_startable(Command.parse(entrant.command, cwd), cwd)
+    if entrant.memory is not None and sys.platform != "linux":
+        raise SetupError(f"{entrant.name}: memory can be limited on Linux only")
+    if setup.server is not None and entrant.has_own_limits:
+        raise SetupError(f"{entrant.name}: time limits are set by the running server, expected none for a program")
+
+
+def require_enough_games(setup: MatchSetup, requirement: str) -> None:
+    """Raises SetupError if `requirement`, an option, asks for an answer that so few games cannot give."""
+    if setup.games < 2 * MIN_PAIRS:
+        raise SetupError(
+            f"{requirement}: {setup.games} games cannot show which program is better, "
+            f"expected at least -n {2 * MIN_PAIRS}"
+        )

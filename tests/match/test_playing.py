@@ -1,0 +1,135 @@
+"""Matches that scripts play through the public API, with real processes."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+
+import pytest
+import trio
+
+from spielleiter.match import (
+    Conditions,
+    EndReason,
+    Entrant,
+    GameRecord,
+    JournalError,
+    KeepPolicy,
+    MatchSetup,
+    ProgramTimeouts,
+    SetupError,
+    load_match,
+    play_match,
+    prepare_match,
+    read_journal,
+    run_match,
+    summarise,
+)
+from tests.match.players import LIGHT
+from tests.patience import PATIENCE
+
+ENDLESS = ProgramTimeouts(start=PATIENCE, exit=PATIENCE, game=PATIENCE)
+
+
+def prepare(
+    first: str | Entrant = "builtin:greedy", second: str | Entrant = "builtin:first", games: int = 2
+) -> MatchSetup:
+    """A match with limits that no program reaches, however busy this machine is."""
+    return prepare_match(
+        first, second, games=games, seed=1, soft_timeout=PATIENCE, hard_timeout=PATIENCE, timeouts=ENDLESS
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("players")
+def test_a_script_plays_a_match_of_two_commands(tmp_path: Path) -> None:
+    finished: list[GameRecord] = []
+    setup = prepare(Entrant("new", f"{LIGHT} greedy"), Entrant("old", f"{LIGHT} first"))
+    result = play_match(setup, tmp_path / "result", on_game_finished=finished.append)
+    assert (result.end, result.is_complete, result.faults) == (EndReason.COMPLETED, True, (0, 0))
+    assert finished == list(result.records) == list(read_journal(tmp_path / "result"))
+    assert [record.verdict for record in finished] == ["regular", "regular"]
+    assert result.setup.names == ("new", "old")
+    assert result.elo is not None
+    assert result.summary.results.games == 2
+    assert result.better is None
+    assert "too few pairs to tell" in result.headline
+    assert result.report.read_text().count("new") > 3
+    assert json.loads((result.folder / "summary.json").read_text())["counted"] == 2
+
+
+@pytest.mark.slow
+def test_an_interrupted_match_is_continued(tmp_path: Path) -> None:
+    class StopError(Exception):
+        pass
+
+    def stop(_record: GameRecord) -> None:
+        raise StopError
+
+    with pytest.raises(StopError):
+        play_match(prepare(), tmp_path, on_game_finished=stop)
+    assert [record.game for record in read_journal(tmp_path)] == [1]
+    assert json.loads((tmp_path / "summary.json").read_text())["played"] == 1
+    continued: list[int] = []
+    result = play_match(load_match(tmp_path), tmp_path, on_game_finished=lambda record: continued.append(record.game))
+    assert continued == [2]
+    assert [record.game for record in result.records] == [1, 2]
+    again = play_match(load_match(tmp_path), str(tmp_path))
+    assert again.records == result.records
+    assert summarise(again.records).results == result.summary.results
+    with pytest.raises(JournalError, match="holds another match"):
+        play_match(prepare(), tmp_path)
+
+
+@pytest.mark.slow
+async def test_a_program_that_runs_trio_plays_matches_side_by_side(tmp_path: Path) -> None:
+    """None of them handles signals, and conditions apply to each."""
+    ends: list[EndReason] = []
+
+    async def play(folder: Path) -> None:
+        conditions = Conditions(concurrency=2, keep=KeepPolicy.NONE)
+        result = await run_match(prepare(), folder, conditions=conditions)
+        assert not (folder / "games" / "0001").exists()
+        ends.append(result.end)
+
+    with trio.fail_after(PATIENCE):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(play, tmp_path / "one")
+            nursery.start_soon(play, tmp_path / "two")
+    assert ends == [EndReason.COMPLETED] * 2
+
+
+@pytest.mark.slow
+def test_a_match_can_be_played_outside_of_the_main_thread(tmp_path: Path) -> None:
+    ends: list[EndReason] = []
+    thread = threading.Thread(target=lambda: ends.append(play_match(prepare(), tmp_path).end))
+    thread.start()
+    thread.join(PATIENCE)
+    assert ends == [EndReason.COMPLETED]
+
+
+@pytest.mark.slow
+async def test_a_cancelled_match_leaves_reports_and_can_be_continued(tmp_path: Path) -> None:
+    with trio.CancelScope() as scope:
+        await run_match(prepare(games=4), tmp_path, on_game_finished=lambda _record: scope.cancel())
+    assert scope.cancelled_caught
+    assert json.loads((tmp_path / "summary.json").read_text())["played"] == 1
+    with trio.fail_after(PATIENCE):
+        result = await run_match(load_match(tmp_path), tmp_path)
+    assert len(result.records) == 4
+
+
+def test_conditions_that_cannot_be_met_are_refused_before_anything_is_written(tmp_path: Path) -> None:
+    conditions = Conditions(concurrency=1, is_pinned=True, cores_per_game=3)
+    with pytest.raises(SetupError):
+        play_match(prepare(), tmp_path / "out", conditions=conditions)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+def test_a_program_at_fault_is_no_exception(tmp_path: Path) -> None:
+    result = play_match(prepare("builtin:greedy", "true"), tmp_path)
+    assert (result.end, result.is_complete) == (EndReason.UNFIT, False)
+    assert result.faults == (0, 2)
+    assert {record.verdict for record in result.records} == {"does not start"}
