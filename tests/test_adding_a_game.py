@@ -102,7 +102,11 @@ class Project:
         self.new_files = apply(folder)
         # the path comes before whatever is installed, the project's own editable form among it
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(RELAYED)}
-        self.environment = {**inherited, "PYTHONPATH": str(folder), "PYTHONUTF8": "1"}
+        self.environment = {
+            **inherited,
+            "PYTHONPATH": os.pathsep.join([str(folder / "src"), str(folder)]),
+            "PYTHONUTF8": "1",
+        }
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """This Python with these arguments."""
@@ -192,9 +196,9 @@ def test_a_diff_that_no_longer_fits_is_told() -> None:
 @pytest.mark.slow
 def test_the_copy_is_what_runs(project: Project) -> None:
     modules = (
-        "client",
+        "spielleiter.client",
         "spielleiter.game.tic_tac_toe",
-        "protocol",
+        "spielleiter.protocol",
         "spielleiter.server.editions",
         "spielleiter",
         "tests.documents",
@@ -209,7 +213,7 @@ def test_the_copy_is_what_runs(project: Project) -> None:
 def test_its_own_tests_pass_and_reach_every_branch(project: Project) -> None:
     project.run("-m", "ruff", "check", "--no-cache", *project.new_files, "server/editions.py")
     own = [name for name in project.new_files if name.startswith("tests/")]
-    measured = ("--cov=game.tic_tac_toe", "--cov=protocol.dialects.tic_tac_toe", "--cov-branch")
+    measured = ("--cov=spielleiter.game.tic_tac_toe", "--cov=spielleiter.protocol.dialects.tic_tac_toe", "--cov-branch")
     project.run("-m", "pytest", "-q", "-n", "0", *own, *measured, "--cov-report=", "--cov-fail-under=100")
 
 
