@@ -107,7 +107,7 @@ def _last_piece(state: BlokusState) -> frozenset[tuple[int, int]]:
 def _pieces_left(state: BlokusState, color: Color) -> str:
     count = len(state.remaining_shapes(color))
     if not count:
-        return "all pieces laid"
+        return "all pieces placed"
     left = "1 piece left" if count == 1 else f"{count} pieces left"
     return left if state.valid_mask >> color & 1 else f"{left}, out"
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 else:  # not generic in every version of click that will do
     _ParamType = click.ParamType
 
-_HANDLER: Final = "spielleiter.cli.nearest"
+_HANDLER: Final = "spielleiter.nearest"
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _SPELLINGS: Final = {
     "∞": "inf",

@@ -14,7 +14,7 @@ import click
 from spielleiter.cli.commands import Misuse
 from spielleiter.cli.program_options import file_values
 
-CWD: Final = "spielleiter.match.cwd"
+CWD: Final = "match.cwd"
 """Where the context holds the directory that the file says programs are started in."""
 
 _NOT_IN_FILES: Final = frozenset({"file", "resume", "help", "password", "loglevel"})

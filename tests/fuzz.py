@@ -18,7 +18,7 @@ from typing import Final
 
 CORPUS: Final = Path(__file__).parent / "corpus"
 _FOUND: Final = Path(__file__).parents[1] / ".hypothesis" / "fuzz"
-_INSTRUMENTED: Final = ["game", "protocol", "spielleiter.server.record.replay"]
+_INSTRUMENTED: Final = ["spielleiter.game", "spielleiter.protocol", "spielleiter.server.record.replay"]
 _LONGEST: Final = 16 * 1024
 _FEWEST_BYTES: Final = 2
 

@@ -90,7 +90,7 @@ class Shell:
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("SPIELLEITER_")},
             "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
-            "PYTHONPATH": str(ROOT),
+            "PYTHONPATH": str(ROOT / "src"),
         }
         (tiny,) = blocks("README.md", "python", "A client in ten lines")
         (folder / "tiny.py").write_text(tiny.text.replace("13050", str(server.port)), encoding="utf-8")

@@ -76,7 +76,7 @@ def test_windows_is_shown_no_background_and_no_posix_path(document: str) -> None
 @pytest.mark.slow
 def test_the_log_names_the_turn_to_start_from(replay: bytes, tmp_path: Path) -> None:
     """As `warum-verloren.md` says, whatever turn the game itself began at."""
-    path = tmp_path / "spielleiter.game.xml"
+    path = tmp_path / "game.xml"
     path.write_bytes(replay)
     with background_server(load_game_file=path, turn=10) as server:
         server.add_player("illegal")

@@ -23,7 +23,7 @@ from spielleiter.server.config.config import DEFAULT_PASSWORD, Config
 from tests.patience import PATIENCE
 from tests.test_docker import FINAL, HEALTH_CHECK, ROOT, only
 
-TEXT = (ROOT / "docker" / "spielleiter.match.compose.yaml").read_text(encoding="utf-8")
+TEXT = (ROOT / "docker" / "match.compose.yaml").read_text(encoding="utf-8")
 PROGRAMS = ("program1", "program2")
 
 
@@ -152,7 +152,7 @@ def play(folder: Path, **choices: str) -> subprocess.CompletedProcess[str]:
     """All services but without containers: the result of `match`."""
     services = load({**PASSWORD, **choices})["services"]
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("SPIELLEITER_")}
-    base = {**inherited, "PYTHONPATH": str(ROOT), "PATH": f"{Path(sys.executable).parent}:{inherited['PATH']}"}
+    base = {**inherited, "PYTHONPATH": str(ROOT / "src"), "PATH": f"{Path(sys.executable).parent}:{inherited['PATH']}"}
     with ExitStack() as stack:
         ports = {}
         server = {**base, **services["server"]["environment"], "SPIELLEITER_PORT": "0"}

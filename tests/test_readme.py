@@ -240,7 +240,9 @@ def test_make_serve_and_make_demo(tmp_path: Path) -> None:
 def test_uvx_finds_the_command() -> None:
     """It installs the project and looks for a command of the project's name."""
     pyproject = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    assert re.search(r'^\[project\.scripts\]\nspielleiter = "spielleiter\.cli\.__main__:main"$', pyproject, re.MULTILINE)
+    assert re.search(
+        r'^\[project\.scripts\]\nspielleiter = "spielleiter\.cli\.__main__:main"$', pyproject, re.MULTILINE
+    )
 
 
 def test_the_log_looks_as_shown() -> None:

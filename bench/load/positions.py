@@ -45,7 +45,7 @@ def read_positions(edition: str) -> Positions:
 
 def _shared() -> Path | None:
     named = os.environ.get("SPIELLEITER_SHARED")
-    return Path(named) if named else Path(__file__).parents[2] / "shared"
+    return Path(named) if named else Path(__file__).resolve().parents[3] / "shared"
 
 
 def _evenly(played: Sequence[Played]) -> tuple[Played, ...]:

@@ -15,7 +15,7 @@ from spielleiter.match.records.trace_file import TraceFile
 from spielleiter.server import events
 from spielleiter.server.record.log import json_line
 
-SERVER_LOG: Final = "spielleiter.server.record.log.gz"
+SERVER_LOG: Final = "server.log.gz"
 
 LOG_LIMIT: Final = 4 * 1024 * 1024
 """Characters kept of a game's log, before they are compressed."""

@@ -21,7 +21,7 @@ from spielleiter.match.records.game_record import GameRecord, RecordError
 from spielleiter.server.record.file_lock import FolderLock, LockedError
 
 JOURNAL: Final = "games.jsonl"
-SETUP: Final = "spielleiter.match.json"
+SETUP: Final = "match.json"
 
 
 class Journal:

@@ -15,7 +15,7 @@ from tests.patience import PATIENCE
 ROOT = Path(__file__).parents[2]
 PROGRAM = """\
 #!/bin/sh
-exec {python} -c "import sys; from spielleiter.cli import main; sys.argv = ['spielleiter']; main()"
+exec {python} -c "import sys; from spielleiter.cli.cli import main; sys.argv = ['spielleiter']; main()"
 """
 SCRIPT = """\
 eval "$(_SPIELLEITER_COMPLETE=bash_source spielleiter)"
@@ -59,7 +59,7 @@ def test_what_bash_has_to_write_for_its_last_word(
     line: str, words: list[str], values: list[str] | None, program: Path
 ) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SPIELLEITER_")}
-    environment |= {"PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    environment |= {"PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run(
         ["bash", "--norc", "-c", SCRIPT, "bash", f"spielleiter {line}", "spielleiter", *words],
         env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False,

@@ -150,7 +150,9 @@ def test_what_cannot_be_measured_is_refused(arguments: tuple[str, ...], text: st
 @pytest.mark.parametrize("arguments", [(), ("--only", "rules")])
 def test_it_says_where_it_can_run(arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """As on Windows and macOS: what Linux alone has is missing, and asked for while modules are imported."""
-    for name in [name for name in sys.modules if name.startswith("bench.") and name != "spielleiter.bench.machine"]:
+    for name in [
+        name for name in sys.modules if name.startswith("spielleiter.bench.") and name != "spielleiter.bench.machine"
+    ]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.delattr(os, "sched_getaffinity")

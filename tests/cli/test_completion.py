@@ -15,7 +15,7 @@ from spielleiter.server.editions import EDITIONS
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
-START = "import sys; from spielleiter.cli import main; sys.argv = ['spielleiter']; main()"
+START = "import sys; from spielleiter.cli.cli import main; sys.argv = ['spielleiter']; main()"
 
 
 def ask(instruction: str, words: list[str], number: int | None = None) -> str:
@@ -25,7 +25,7 @@ def ask(instruction: str, words: list[str], number: int | None = None) -> str:
         "COMP_LINE": " ".join(words),
         "COMP_WORDS": " ".join(words),
         "COMP_CWORD": str(len(words) - 1) if number is None else words[number],
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": str(ROOT / "src"),
     }
     done = subprocess.run(
         [sys.executable, "-c", START], env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False

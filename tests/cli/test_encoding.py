@@ -208,7 +208,7 @@ def test_the_nearest_spelling_is_written(narrow_output: io.TextIOWrapper) -> Non
     assert isinstance(narrow_output.buffer, io.BytesIO)
     assert narrow_output.buffer.getvalue().decode("cp1252") == "ö ½ +inf Š c ? ?"
     with pytest.raises(UnicodeDecodeError):
-        b"\xff".decode("utf-8", "spielleiter.cli.nearest")
+        b"\xff".decode("utf-8", "spielleiter.nearest")
 
 
 def test_json_commands_no_terminal() -> None:

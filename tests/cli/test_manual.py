@@ -100,7 +100,7 @@ def test_the_unit_starts_the_server_with_options_that_exist() -> None:
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd here to verify the unit")
 def test_systemd_has_nothing_to_complain_about(tmp_path: Path) -> None:
     program = shlex.split(unit()["Service"]["ExecStart"])[0]
-    copy = tmp_path / "spielleiter.cli.service"
+    copy = tmp_path / "spielleiter.service"
     copy.write_text(read(UNIT).replace(f"ExecStart={program}", f'ExecStart="{sys.executable}"'), encoding="utf-8")
     command = ["systemd-analyze", "verify", "--man=no", str(copy)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)

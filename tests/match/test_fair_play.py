@@ -31,7 +31,7 @@ EARLIER = "swc_2021_blokus"
 
 async def attacked(folder: Path, attack: str, game_type: str = DEFAULT_GAME_TYPE, honest: str = HONEST) -> GameRecord:
     """A game in which program 0 tries `attack` and program 1 does nothing wrong."""
-    bot = f"env PYTHONPATH={shlex.quote(str(PROJECT))} {PYTHON} -m tests.match.bots.attacker {attack} {PLACES}"
+    bot = f"env PYTHONPATH={shlex.quote(str(PROJECT))} {PYTHON} -P -m tests.match.bots.attacker {attack} {PLACES}"
     setup = lenient_setup(folder, Entrant("attacker", bot), Entrant("honest", honest), game_type)
     with trio.fail_after(PATIENCE):
         record = await play_game(setup, setup.plan()[0], folder)

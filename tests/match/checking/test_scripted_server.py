@@ -74,7 +74,7 @@ async def test_a_program_that_does_not_come_is_a_surprise(command: str, surprise
 async def test_a_builtin_player_starts_in_a_folder_with_modules_of_any_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "spielleiter.game.py").write_text("raise SystemExit('the wrong module')\n")
+    (tmp_path / "game.py").write_text("raise SystemExit('the wrong module')\n")
     monkeypatch.chdir(tmp_path)
     await meet("builtin:first", connect, tmp_path)
 

@@ -97,14 +97,14 @@ def test_strange_entries_are_passed_over(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_this_very_python_is_found_where_it_is_marked(tmp_path: Path) -> None:
     mark = str(tmp_path)
-    script = f"from match.processes import *; print([p.name for p in find_processes({mark!r})])"
+    script = f"from spielleiter.match.programs.processes import *; print([p.name for p in find_processes({mark!r})])"
     done = subprocess.run(
         [sys.executable, "-c", script],
         env={**os.environ, MARK: mark},
         capture_output=True,
         text=True,
         check=True,
-        cwd=Path(__file__).parents[2],
+        cwd=Path(__file__).parents[3],
     )
     assert done.stdout == f"{[Path(sys.executable).name]}\n"
 

@@ -41,6 +41,7 @@ OPTIONS = ["-h", "::1", "-p", "7", "-r", "code"]
             "builtin:random",
             [
                 sys.executable,
+                "-P",
                 "-m",
                 "spielleiter",
                 "play",

@@ -165,7 +165,7 @@ def test_a_setup_comes_back_and_is_never_overwritten(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "problem"), [(None, "is there a match"), ("{", "spielleiter.match.json"), ("[]", "not the setup")]
+    ("content", "problem"), [(None, "is there a match"), ("{", "match.json"), ("[]", "not the setup")]
 )
 def test_a_setup_that_is_none_is_told(content: str | None, problem: str, tmp_path: Path) -> None:
     if content is not None:

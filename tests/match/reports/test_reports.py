@@ -20,7 +20,7 @@ from tests.match.reports.hostile import hostile_match
 from tests.match.reports.xunit import assert_is_xunit
 from tests.match.sample_records import fault, game, whole_match
 
-DOCS = (Path(__file__).parents[3] / "docs" / "spielleiter.match.md").read_text(encoding="utf-8")
+DOCS = (Path(__file__).parents[3] / "docs" / "match.md").read_text(encoding="utf-8")
 
 
 def tables() -> dict[str, dict[str, str]]:

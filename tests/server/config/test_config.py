@@ -17,7 +17,7 @@ from spielleiter.server.config.config import (
 from spielleiter.server.config.properties import ConfigError
 from spielleiter.server.errors import StartError
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def _load(
@@ -105,7 +105,7 @@ def test_the_releases_own_files_are_understood(tmp_path: Path) -> None:
     )
     assert config.password == "geheim "
     assert config.host == "0.0.0.0"
-    assert (config.replay_directory, config.load_game_file) == (Path("replays"), Path("spielleiter.game.xml"))
+    assert (config.replay_directory, config.load_game_file) == (Path("replays"), Path("game.xml"))
     assert (config.turn, config.has_timeouts, config.is_test_mode) == (12, False, True)
     assert config.ignored == (
         f"{tmp_path / 'server.properties'}:4: plugins (games are built in, no plugins are loaded)",

@@ -8,7 +8,7 @@ from pathlib import Path
 from spielleiter.server.config.config import SETTINGS, Config, load_config
 from spielleiter.server.config.documents import render_properties, render_table
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def with_properties(directory: Path, text: str) -> Path:

@@ -22,7 +22,7 @@ from tests.patience import PATIENCE
 from tests.server.harness import GAME_TYPE
 from tests.server.serving import Serving, read_all, serving
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 async def get(harness: Serving, path: str) -> tuple[int, str]:
@@ -70,7 +70,7 @@ async def test_there_are_none_unless_asked_for() -> None:
 
 @pytest.mark.slow
 def test_nothing_is_loaded_for_what_nobody_asked_for() -> None:
-    code = "import sys, server.listener; print([m for m in ('h11', 'prometheus_client') if m in sys.modules])"
+    code = "import sys, spielleiter.server.app; print([m for m in ('h11', 'prometheus_client') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 

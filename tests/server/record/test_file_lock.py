@@ -15,7 +15,7 @@ import pytest
 from spielleiter.server.record import file_lock
 from spielleiter.server.record.file_lock import LOCK_NAME, FolderLock, LockedError, is_at, lock_file
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def test_a_folder_is_locked_until_it_is_given_free(tmp_path: Path) -> None:
@@ -30,7 +30,7 @@ def test_a_folder_is_locked_until_it_is_given_free(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_another_process_is_kept_out_until_this_one_ends(tmp_path: Path) -> None:
-    code = "import sys; from pathlib import Path; from server.file_lock import FolderLock; "
+    code = "import sys; from pathlib import Path; from spielleiter.server.record.file_lock import FolderLock; "
     holder = subprocess.Popen(
         [sys.executable, "-c", code + "lock = FolderLock(Path(sys.argv[1])); print(flush=True); input()", tmp_path],
         cwd=ROOT,

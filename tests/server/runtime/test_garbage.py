@@ -33,7 +33,7 @@ def thawed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_a_new_process_freezes_what_its_start_has_built() -> None:
     """Some versions of Python have frozen a few objects before anything else runs."""
     script = (
-        "import gc; from server.garbage import deferred_gc\n"
+        "import gc; from spielleiter.server.runtime.garbage import deferred_gc\n"
         "with deferred_gc(): print(gc.get_freeze_count() > 2 * len(gc.get_objects()))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
