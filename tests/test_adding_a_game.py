@@ -1,7 +1,7 @@
 """The worked example of docs/adding-a-game.md works, and nothing else is needed.
 
-The page is applied to a copy of the project, whose path holds blanks and an umlaut. Everything runs there in processes
-of its own, which import the copy.
+The page is applied to a copy of the project whose path contains spaces and an umlaut. Everything runs there in separate
+processes, which import the copy.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PAGE = "docs/adding-a-game.md"
 GAME = ("--game", "tic_tac_toe")
 NOT_COPIED = shutil.ignore_patterns(".*_cache", ".coverage*", ".git", ".hypothesis", ".venv*", "__pycache__", "venv*")
 RELAYED = ("PYTEST_", "COV_CORE_", "COVERAGE_", "SPIELLEITER_", "PYTHON")
-"""What the surrounding test run says to its own processes."""
+"""Prefixes of the environment variables that the surrounding test run sets for its own processes."""
 
 DERIVED = {
     "tables": ("tests/client/test_editions.py", "tests/server/test_editions.py", "tests/test_document_tables.py"),
@@ -46,20 +46,20 @@ DERIVED = {
     ),
     "project": ("tests/test_project.py", "-k", "documents or concrete_games or seasons or source_file"),
 }
-"""The tests that go over all games, over their tables, or over the files of the project."""
+"""The tests that run over all games, over their tables, or over the files of the project."""
 
 # -- applying the page ----------------------------------------------------------------------------------------------
 
 
 def file_named_before(block: Block) -> str:
-    """The file that the paragraph before a block names first."""
+    """The first file that the paragraph before a block names."""
     named = re.search(r"`([\w/]+\.(?:py|md))`", block.lead)
     assert named, f"no file is named before {block}"
     return named[1]
 
 
 def patched(text: str, diff: str) -> str:
-    """`text` with a diff applied whose hunks have no line numbers: what they replace must be there exactly once."""
+    """`text` with a diff applied whose hunks have no line numbers: the text they replace must occur exactly once."""
     for hunk in re.split(r"^@@\n", diff, flags=re.MULTILINE)[1:]:
         lines = hunk.splitlines(keepends=True)
         old = "".join(line[1:] for line in lines if line[0] in " -")
@@ -69,12 +69,12 @@ def patched(text: str, diff: str) -> str:
 
 
 def with_last_row(text: str, row: str) -> str:
-    """`text` with a row more in the table of editions."""
+    """`text` with one more row in the table of editions."""
     return re.sub(r"^\| gameType \|.*\n(?:\|.*\n)+", lambda table: table[0] + row, text, count=1, flags=re.MULTILINE)
 
 
 def apply(folder: Path) -> list[str]:
-    """Do in `folder` what the page says; the new files."""
+    """Do in `folder` what the page says; return the names of the new files."""
     new = []
     for block in blocks(PAGE, "python"):
         path = folder / file_named_before(block)
@@ -100,7 +100,7 @@ class Project:
         self.folder = folder
         shutil.copytree(ROOT, folder, symlinks=True, ignore=NOT_COPIED)
         self.new_files = apply(folder)
-        # the path comes before whatever is installed, the project's own editable form among it
+        # these folders come before all installed packages, including the editable installation of the project
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(RELAYED)}
         self.environment = {
             **inherited,
@@ -109,7 +109,7 @@ class Project:
         }
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
-        """This Python with these arguments."""
+        """Start this Python with these arguments."""
         return subprocess.Popen(
             [sys.executable, *arguments],
             cwd=self.folder,
@@ -121,7 +121,7 @@ class Project:
         )
 
     def run(self, *arguments: str) -> str:
-        """What it prints; it must succeed."""
+        """What the process prints; it must succeed."""
         return finished(self.start(*arguments))
 
     def spielleiter(self, *arguments: str) -> str:
@@ -151,19 +151,19 @@ class Server:
         self.port = self.wait_for("server_started")["addresses"][0].rpartition(":")[2]
 
     def wait_for(self, event: str) -> dict[str, Any]:
-        """Read the log as far as this event."""
+        """Read the log up to this event and return it."""
         assert self._process.stderr
         for line in self._process.stderr:
             said: dict[str, Any] = json.loads(line)
             if said["event"] == event:
                 return said
-        raise AssertionError(f"the server has ended before {event}")
+        raise AssertionError(f"the server ended before {event}")
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         return self._project.start("-m", "spielleiter", *arguments, "--port", self.port, *GAME)
 
     def prepare(self) -> tuple[str, str, str]:
-        """The room, and the codes of its seats."""
+        """Prepare a game; return the room and the codes of its seats."""
         room = json.loads(finished(self.start("admin", "prepare", "--slot", "Jörg", "--slot", "Bo", "--json")))
         return room["roomId"], *room["reservations"]
 
@@ -184,10 +184,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return Project(tmp_path_factory.mktemp("adding a game") / "drei gewinnt für alle")
 
 
-# -- what then works ------------------------------------------------------------------------------------------------
+# -- the checks ----------------------------------------------------------------------------------------------------
 
 
-def test_a_diff_that_no_longer_fits_is_told() -> None:
+def test_a_diff_that_no_longer_fits_is_reported() -> None:
     assert patched("a\nb\n", "--- x\n+++ x\n@@\n a\n+c\n") == "a\nc\nb\n"
     with pytest.raises(AssertionError, match="its diff no longer fits"):
         patched("a\nb\n", "@@\n c\n+d\n")
@@ -220,15 +220,15 @@ def test_its_own_tests_pass_and_reach_every_branch(project: Project) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("what", DERIVED)
 def test_nothing_else_is_needed(what: str, project: Project) -> None:
-    """The tests that go over all games hold with one more."""
+    """The tests that run over all games pass with one more game."""
     project.run("-m", "pytest", "-q", "-n", "0", *DERIVED[what])
 
 
 @pytest.mark.slow
-def test_tests_that_go_over_all_games_find_it(project: Project) -> None:
-    told = project.run("-m", "pytest", "-q", "--collect-only", *DERIVED["commands"][:2], "-k", "tic-tac-toe")
+def test_tests_that_run_over_all_games_find_it(project: Project) -> None:
+    output = project.run("-m", "pytest", "-q", "--collect-only", *DERIVED["commands"][:2], "-k", "tic-tac-toe")
     for test in ("test_every_edition_is_played", "test_every_edition_is_administered"):
-        assert f"{test}[tic-tac-toe]" in told
+        assert f"{test}[tic-tac-toe]" in output
 
 
 @pytest.mark.slow
@@ -261,7 +261,7 @@ def test_a_game_is_played_watched_saved_and_resumed(project: Project, tmp_path: 
     ("strategy", "cause", "reason"),
     [("silent", "HARD_TIMEOUT", "Zug gesendet"), ("illegal", "RULE_VIOLATION", "Das Feld ist schon besetzt")],
 )
-def test_whoever_breaks_a_limit_or_a_rule_loses(strategy: str, cause: str, reason: str, project: Project) -> None:
+def test_breaking_a_limit_or_a_rule_loses(strategy: str, cause: str, reason: str, project: Project) -> None:
     limits = ("--soft-timeout", "100", "--hard-timeout", "100") if strategy == "silent" else ("--no-timeout",)
     with project.serving(*limits) as server:
         _, *codes = server.prepare()
@@ -275,7 +275,7 @@ def test_whoever_breaks_a_limit_or_a_rule_loses(strategy: str, cause: str, reaso
 @pytest.mark.slow
 def test_a_match_and_a_demo_are_played(project: Project, tmp_path: Path) -> None:
     players = ("--player1", "builtin:greedy", "--player2", "builtin:random", "--no-timeout")
-    told = project.spielleiter("match", *GAME, *players, "-n", "4", "--seed", "1", "--out", str(tmp_path / "out"))
-    assert "4 of 4 games played, 4 counted" in told
+    output = project.spielleiter("match", *GAME, *players, "-n", "4", "--seed", "1", "--out", str(tmp_path / "out"))
+    assert "4 of 4 games played, 4 counted" in output
     shown = project.spielleiter("demo", *GAME, "--first", "first", "--second", "first")
     assert shown.splitlines()[-1].startswith("first wins 1:0")
