@@ -1,25 +1,25 @@
-# Everything that is done with this project, by name. `make` alone lists it.
+# The commands for running, testing and maintaining this project. `make` without a target lists them.
 #
-# Needs only Python >= 3.11 and make. Whatever else is needed goes into $(VENV), in the versions that the
-# locks in requirements/ name; each step is done again only when a file it was made from has changed.
+# They need only make and Python 3.11 or newer. All other requirements are installed into $(VENV), in the versions that
+# the locks in requirements/ name. A step is repeated only when a file that it depends on has changed.
 
 VENV ?= .venv
 PYTHON ?= python3 python3.14 python3.13 python3.12 python3.11 python
 PY := "$(VENV)/bin/python"
-# twice quiet: only errors
+# twice --quiet: print errors only
 PIP := $(PY) -m pip --disable-pip-version-check --no-input --quiet --quiet
 LOCK_TOOL := uv==0.13.8
 
 .PHONY: help setup setup-dev serve demo test lint types imports bench fuzz soak lock man clean
 .DELETE_ON_ERROR:
 
-help: ## list the commands (make alone does it too)
+help: ## list the commands, as make without a target does
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
-# -- the virtual environment ------------------------------------------------------------------------------------
+# -- the virtual environment ------------------------------------------------------------------------------------------
 
-setup: $(VENV)/.runtime ## prepare .venv, with what the server needs
-setup-dev: $(VENV)/.development ## ... and with what its tests need
+setup: $(VENV)/.runtime ## prepare .venv with the requirements of the server
+setup-dev: $(VENV)/.development ## prepare .venv with the requirements of the tests as well
 
 $(VENV)/.python:
 	@incomplete=; for candidate in $(PYTHON); do \
@@ -33,76 +33,76 @@ $(VENV)/.python:
 	    echo "$$incomplete cannot make a virtual environment: sudo apt install python3-venv (Debian, Ubuntu)." >&2; \
 	    exit 1; \
 	fi; \
-	echo "spielleiter needs Python 3.11 or newer, and none was found among: $(PYTHON)." >&2; \
-	echo "make PYTHON=/path/to/python3 names another." >&2; \
+	echo "spielleiter needs Python 3.11 or newer, but none of these is: $(PYTHON)." >&2; \
+	echo "Choose another one with: make PYTHON=/path/to/python3" >&2; \
 	exit 1
 
-# The project itself is installed without its dependencies and without an environment of its own to be built in:
-# both come from the locks, with hashes, and from nowhere else.
+# The project itself is installed without its dependencies and without build isolation: the dependencies and the build
+# system come only from the locks, with hashes.
 $(VENV)/.runtime: $(VENV)/.python requirements/build.lock requirements/runtime.lock pyproject.toml
-	@echo "Installing what the server needs"
+	@echo "Installing the requirements of the server"
 	@$(PIP) install --require-hashes -r requirements/build.lock -r requirements/runtime.lock
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch "$@"
 
 $(VENV)/.development: $(VENV)/.runtime requirements/development.lock
-	@echo "Installing what the tests need"
+	@echo "Installing the requirements of the tests"
 	@$(PIP) install --require-hashes -r requirements/development.lock
 	@touch "$@"
 
-# -- running it -------------------------------------------------------------------------------------------------
+# -- running ----------------------------------------------------------------------------------------------------------
 
-serve: setup ## start the server (make serve ARGS="--no-timeout" hands on options)
+serve: setup ## start the server (make serve ARGS="--no-timeout" passes options)
 	@"$(VENV)/bin/spielleiter" serve $(ARGS)
 
-demo: setup ## a server, two built-in players, one whole game, the result
+demo: setup ## play one game between two built-in players and print the result
 	@"$(VENV)/bin/spielleiter" demo $(ARGS)
 
-# -- testing it -------------------------------------------------------------------------------------------------
+# -- testing ----------------------------------------------------------------------------------------------------------
 
-test: lint types imports ## lint, types, import contracts, tests, coverage
+test: lint types imports ## check style, types and import contracts, run all tests, check coverage
 	@$(PY) -m pytest --quiet --numprocesses auto --cov --cov-report= $(ARGS)
 	@$(PY) -m coverage report --include='game/*,protocol/*' --fail-under=100
 	@$(PY) -m coverage report --fail-under=95
 
-lint: setup-dev ## ruff
+lint: setup-dev ## check the style (ruff)
 	@$(PY) -m ruff check
 
-types: setup-dev ## mypy --strict
+types: setup-dev ## check the types (mypy --strict)
 	@$(PY) -m mypy
 
-imports: setup-dev ## who may import whom
+imports: setup-dev ## check the import contracts (import-linter)
 	@"$(VENV)/bin/lint-imports"
 
-bench: setup ## figures of server, rules and protocol beside the bare wire (make bench ARGS=--quick hands on options)
+bench: setup ## measure server, rules and protocol (make bench ARGS=--quick passes options)
 	@"$(VENV)/bin/spielleiter" bench $(ARGS)
 
-fuzz: setup-dev ## spoilt streams, crowds of callers and lobbies, new ones each time (make fuzz FACTOR=100 tries longer)
+fuzz: setup-dev ## run the random tests with new examples (make fuzz FACTOR=100 runs ten times as many)
 	@FUZZ_FACTOR=$(or $(FACTOR),10) $(PY) -m pytest --quiet --numprocesses auto -o faulthandler_timeout=0 \
 	    tests/protocol/test_mutations.py tests/server/core/test_lobby_machine.py tests/server/net/test_session_fuzz.py
 	@$(PY) -m tests.fuzz stream $$((6 * $(or $(FACTOR),10)))
 	@$(PY) -m tests.fuzz replay $$((6 * $(or $(FACTOR),10)))
 
-soak: setup-dev ## 20,000 games, 64 at once, bad clients among them (make soak ARGS=1000 plays fewer)
+soak: setup-dev ## play 20,000 games, 64 at once, beside hostile clients (make soak ARGS=1000 plays fewer)
 	@$(PY) -m spielleiter.bench.soak $(ARGS)
 
-# -- keeping it -------------------------------------------------------------------------------------------------
+# -- maintaining ------------------------------------------------------------------------------------------------------
 
-# One solution for every platform and every Python from requires-python on. The builder's and the runtime's
-# versions bind the development lock, so that one environment can hold all three.
+# Each lock is valid for every platform and every Python from requires-python on. The development lock is constrained by
+# the other two, so that all three can be installed into one environment.
 SOLVE := "$(VENV)/bin/uv" pip compile --quiet --upgrade --universal --generate-hashes --no-annotate \
     --custom-compile-command 'make lock'
 
-lock: $(VENV)/.python ## make the locks anew, with the newest versions pyproject.toml admits
+lock: $(VENV)/.python ## update the locks to the newest versions that pyproject.toml allows
 	@$(PIP) install '$(LOCK_TOOL)'
 	$(SOLVE) --group build --output-file requirements/build.lock
 	$(SOLVE) pyproject.toml --constraints requirements/build.lock --output-file requirements/runtime.lock
 	$(SOLVE) pyproject.toml --group dev --constraints requirements/build.lock --constraints requirements/runtime.lock \
 	    --output-file requirements/development.lock
 
-man: setup ## make docs/spielleiter.1 anew, from the help of the commands
+man: setup ## update docs/spielleiter.1 from the help of the commands
 	@$(PY) -m spielleiter.cli.manual > docs/spielleiter.1.new && mv docs/spielleiter.1.new docs/spielleiter.1
 
-clean: ## remove everything that can be made again, .venv too
+clean: ## remove everything that can be made again, including .venv
 	rm -rf "$(VENV)" build dist htmlcov .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Builds the image and runs it where no container engine does: buildah with chroot isolation, on a base made from
-# Debian packages. Needs root on a Debian. Shows the health check, a game over the network, a match between programs
-# that are lent, and SIGTERM.
+# Builds the image and runs it on a machine without a container engine: with buildah and its chroot isolation, on a base
+# image made from Debian packages. Needs Debian and root. Shows the health check, a game over the network, a match
+# between programs that `spielleiter lend` provides, and SIGTERM.
 #
-# The container shares the machine's network, so the port below and 13061 and 13062 must be free.
+# The container shares the network of this machine, so the port below, 13061 and 13062 must be free.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -36,7 +36,7 @@ if [[ -z $(buildah images --quiet "$base" 2>/dev/null) ]]; then
     say "base, from Debian packages"
     debootstrap --variant=minbase --include=python3,python3-venv,python3-pip,ca-certificates bookworm "$work/root" \
         >"$work/debootstrap.log" || { tail "$work/debootstrap.log"; exit 1; }
-    # whatever this machine trusts, the build may have to trust, too
+    # the build may need the certificates that this machine trusts
     cp /etc/ssl/certs/ca-certificates.crt "$work/root/etc/ssl/certs/"
     container=$(buildah from scratch)
     buildah add --quiet "$container" "$work/root" / >/dev/null
@@ -52,7 +52,7 @@ buildah bud --format docker --build-arg PYTHON_IMAGE="$base" --file docker/Docke
 buildah images "$image"
 
 container=$(buildah from "$image")
-# One value of the image's configuration, a word a line.
+# Prints one value of the image's configuration, one word on each line.
 configured() {
     buildah inspect --type image "$image" | python3 -c '
 import functools, json, sys
@@ -62,9 +62,9 @@ print(*[value] if isinstance(value, str) else value, sep="\n")' "$@"
 user=$(configured User)
 mapfile -t command < <(configured Entrypoint; configured Cmd)
 mapfile -t check < <(configured Healthcheck Test | tail -n +2)
-say "what it starts: ${command[*]} (as $user)"
+say "command: ${command[*]} (as user $user)"
 
-say "who it is, and where it may write"
+say "user, and the folders that it can write to"
 in_container sh -c 'id; touch /replays/x && rm /replays/x && echo "/replays: yes"; touch /srv/x 2>/dev/null || echo "/srv: no"'
 
 say "the server"
@@ -81,22 +81,23 @@ head -2 "$work/log"
 say "the health check"
 in_container "${check[@]}" && echo healthy
 
-say "a game, from two more commands in the container"
+say "a game between two further commands in the container"
 in_container spielleiter play --strategy greedy --port "$port" &
 in_container spielleiter play --strategy random --port "$port"
 wait $!
 
-say "a match between two programs that are lent, as in docker/match.compose.yaml"
+say "a match between two programs provided by spielleiter lend, as in docker/match.compose.yaml"
 for number in 1 2; do
     in_container spielleiter lend --port "1306$number" "builtin:$([[ $number == 1 ]] && echo greedy || echo random)" \
         >"$work/lender$number" 2>&1 &
     until grep -qs '^lends ' "$work/lender$number"; do sleep 0.1; done
     lenders+=("$(pgrep -n -u "${user%%:*}" -f "spielleiter lend --port 1306$number")")
 done
-places='-h {host} -p {port} -r {reservation} --seed {seed} --game {game}'
+placeholders='-h {host} -p {port} -r {reservation} --seed {seed} --game {game}'
 buildah run --user "$user" --env SPIELLEITER_PASSWORD="$password" --workingdir /replays "$container" -- \
     spielleiter match --server "127.0.0.1:$port" --games 4 --concurrency 2 --name1 greedy --name2 random \
-    --player1 "spielleiter borrow 127.0.0.1:13061 $places" --player2 "spielleiter borrow 127.0.0.1:13062 $places" &&
+    --player1 "spielleiter borrow 127.0.0.1:13061 $placeholders" \
+    --player2 "spielleiter borrow 127.0.0.1:13062 $placeholders" &&
     echo "exit code 0"
 in_container sh -c 'cat /replays/match-*/summary.md | head -9; ls /replays/match-*'
 kill "${lenders[@]}"
@@ -117,6 +118,6 @@ cat "$work/waiting"
 tail -2 "$work/log"
 echo "exit code $status"
 in_container ls -l /replays
-in_container "${check[@]}" 2>/dev/null && { echo "healthy without a server?"; exit 1; }
-echo "unhealthy, as it should be without a server"
+in_container "${check[@]}" 2>/dev/null && { echo "healthy although no server runs"; exit 1; }
+echo "unhealthy, as expected without a server"
 exit "$status"

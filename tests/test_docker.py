@@ -25,7 +25,8 @@ from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[1]
 PYPROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-INCLUDED: list[str] = PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["only-include"]
+HATCH: dict[str, Any] = PYPROJECT["tool"]["hatch"]["build"]
+INCLUDED: list[str] = HATCH["targets"]["wheel"]["only-include"]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker" / "compose.yaml").read_text(encoding="utf-8"))
 
 
@@ -92,7 +93,8 @@ def test_every_stage_stands_on_one_precise_release_of_a_supported_python() -> No
 def test_the_files_of_the_wheel_are_copied() -> None:
     assert set(COPIED) == {
         *INCLUDED,
-        *("pyproject.toml", PYPROJECT["project"]["readme"]),
+        *("pyproject.toml", HATCH["targets"]["wheel"]["hooks"]["custom"]["path"]),
+        *(PYPROJECT["project"]["readme"], *PYPROJECT["project"]["license-files"]),
         *("requirements/build.lock", "requirements/runtime.lock"),
     }
 

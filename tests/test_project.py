@@ -6,6 +6,7 @@ import ast
 import re
 import shlex
 import shutil
+import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from packaging.version import Version
 from spielleiter.cli.cli import cli
 from spielleiter.server.editions import EDITIONS
 from tests.outside import run
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[1]
 PYPROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -191,8 +193,8 @@ def test_too_old_a_python_is_told(of_make: dict[str, str], tmp_path: Path, monke
 # -- layers ---------------------------------------------------------------------------------------------------------
 
 
-def test_every_folder_is_shipped_linked_and_bound_by_the_contracts() -> None:
-    found = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests"}
+def test_every_folder_is_packaged_linked_and_bound_by_the_contracts() -> None:
+    found = {path.parent.name for path in ROOT.glob("*/__init__.py")}
     layers = PYPROJECT["tool"]["importlinter"]["contracts"][0]["layers"]
     assert found == set(PACKAGES)
     assert found < set(WHEEL["only-include"])
@@ -201,8 +203,15 @@ def test_every_folder_is_shipped_linked_and_bound_by_the_contracts() -> None:
     assert links == {package: ROOT / package for package in found}
 
 
-def test_the_package_tells_that_it_is_typed() -> None:
-    assert (ROOT / "src" / "spielleiter" / "py.typed").exists()
+@pytest.mark.parametrize("package", [*PACKAGES, "src"])
+@pytest.mark.parametrize("statement", ["import {0}", "import {0}.x", "from {0} import x", "from {0}.x import y"])
+def test_ruff_forbids_to_import_a_folder_by_its_bare_name(package: str, statement: str) -> None:
+    """The folders are on the import path of the tests; imported from there, every class would exist twice."""
+    ruff = [sys.executable, "-m", "ruff", "check", "--output-format=concise", "--stdin-filename=tests/test_x.py", "-"]
+    checked = subprocess.run(
+        ruff, cwd=ROOT, input=statement.format(package), capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+    assert "TID251" in checked.stdout
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=relative)
@@ -274,7 +283,7 @@ def seasons_compared_with(text: str) -> list[object]:
 
 @pytest.mark.parametrize(
     "path",
-    [path for path in SOURCES if relative(path) not in NAMES_SEASONS and "tests" not in path.parts],
+    [path for path in SOURCES if relative(path) not in NAMES_SEASONS],
     ids=relative,
 )
 def test_seasons_differ_in_values_and_nobody_asks_which_one_it_is(path: Path) -> None:

@@ -1,0 +1,133 @@
+"""The scripts in `examples/`: each one does what its help says, from any folder."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.background import BackgroundServer, background_server
+from tests.documents import ROOT, read
+from tests.interpreter import PYTHON
+from tests.shell import end_of, saved_game
+
+EXAMPLES = sorted(path.name for path in (ROOT / "examples").glob("*.py"))
+ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith(("SPIELLEITER_", "PYTHONPATH"))}
+
+
+@pytest.fixture
+def server() -> Iterator[BackgroundServer]:
+    with background_server() as started:
+        yield started
+
+
+def start(folder: Path, example: str, *arguments: str) -> subprocess.Popen[str]:
+    """Start an example in `folder`, with its errors among its output."""
+    return subprocess.Popen(
+        [sys.executable, str(ROOT / "examples" / example), *arguments],
+        cwd=folder,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def run(folder: Path, example: str, *arguments: str, code: int = 0) -> str:
+    """Run an example to its end, and return its output."""
+    started = start(folder, example, *arguments)
+    output = end_of(started)
+    assert started.returncode == code, output
+    return output
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_help_and_readme_name_every_example(example: str, tmp_path: Path) -> None:
+    text = (ROOT / "examples" / example).read_text(encoding="utf-8")
+    helped = run(tmp_path, example, "--help")
+    assert text.removeprefix('"""').split('"""')[0] in helped
+    assert f"python3 {example}" in helped
+    assert f"(examples/{example})" in read("README.md")
+
+
+def test_legal_moves_lists_the_moves_of_a_position(tmp_path: Path) -> None:
+    lines = run(tmp_path, "legal_moves.py", "--turn", "8", "--seed", "0").splitlines()
+    board, moves = lines[:20], lines[22:]
+    assert all(re.fullmatch(r"([.BYRG] ){19}[.BYRG]", line) for line in board)
+    assert {letter for line in board for letter in line} == set(" .BYRG")
+    counted = re.fullmatch(r"Turn 8: BLUE can place a piece in (\d+) ways\.", lines[21])
+    assert counted
+    assert int(counted[1]) == sum(int(line.split()[1].rstrip(",")) for line in moves) > 100
+
+
+@pytest.mark.slow
+def test_legal_moves_of_a_game_that_is_over(tmp_path: Path) -> None:
+    output = run(tmp_path, "legal_moves.py", "--turn", "500")
+    assert re.search(r"^The game is over after \d\d turns\.$", output, re.MULTILINE)
+
+
+@pytest.mark.slow
+def test_my_player_plays_a_game(server: BackgroundServer, tmp_path: Path) -> None:
+    server.add_player("random")
+    output = run(tmp_path, "my_player.py", "-p", str(server.port))
+    assert re.fullmatch(r"(won|lost|draw) after \d\d moves\n", output)
+    server.wait_for("game_ended")
+    assert '"causes": ["REGULAR", "REGULAR"]' in server.log
+
+
+@pytest.mark.slow
+def test_observe_game_prints_a_prepared_game(server: BackgroundServer, tmp_path: Path) -> None:
+    observing = start(tmp_path, "observe_game.py", "Alice", "Bob", "--port", str(server.port))
+    assert observing.stdout
+    shown = [observing.stdout.readline() for _ in range(2)]
+    commands = [re.fullmatch(r"(Alice|Bob): spielleiter (play .*) --reservation (\S+)\n", line) for line in shown]
+    assert [command[1] for command in commands if command] == ["Alice", "Bob"], shown
+    first, second = (command[3] for command in commands if command)
+    player = start(tmp_path, "my_player.py", "--port", str(server.port), "--reservation", first)
+    server.add_player("illegal", reservation=second)
+    assert end_of(player).startswith("won after 1 moves\nplayer 2: ")
+    lines = end_of(observing).splitlines()
+    assert observing.returncode == 0, lines
+    assert lines[0] == "turn  0:   0 :   0"
+    assert lines[1] == "turn  1:   5 :   0"
+    assert lines[-3:-1] == ["Alice wins", "Alice: REGULAR"]
+    assert lines[-1].startswith("Bob: RULE_VIOLATION Nur eigene Spielfiguren ")
+
+
+@pytest.mark.slow
+def test_run_match_plays_my_player_against_a_built_in_one(tmp_path: Path) -> None:
+    player = f"{PYTHON} '{ROOT / 'examples' / 'my_player.py'}'"
+    output = run(tmp_path, "run_match.py", player, "builtin:illegal", "--games", "2", "--out", "reports")
+    assert "my_player: +2 =0 -0" in output
+    assert output.splitlines()[-1].startswith("Elo difference ")
+    assert (tmp_path / "reports" / "report.html").exists()
+
+
+@pytest.mark.slow
+def test_run_match_ends_as_the_match_does(tmp_path: Path) -> None:
+    output = run(tmp_path, "run_match.py", "./missing", "builtin:first", code=2)
+    assert re.fullmatch(r"spielleiter: .*missing.*\n", output)
+
+
+@pytest.mark.slow
+def test_read_replay_prints_a_saved_game(tmp_path: Path) -> None:
+    (tmp_path / "game.xml").write_bytes(saved_game(tmp_path))
+    lines = run(tmp_path, "read_replay.py", "game.xml").splitlines()
+    assert lines[0] == "turn  0:   0 :   0"
+    assert re.fullmatch(r"turn  1:   5 :   0  BLUE PENTO_\w .*", lines[1])
+    assert re.fullmatch(r"player [12] wins|draw", lines[-1])
+    assert len(lines) > 30
+
+
+@pytest.mark.slow
+def test_read_replay_refuses_another_file_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("not a replay", encoding="utf-8")
+    assert re.fullmatch(r"notes\.txt: .+\n", run(tmp_path, "read_replay.py", "notes.txt", code=1))
+    assert re.fullmatch(r"missing\.xml: .+\n", run(tmp_path, "read_replay.py", "missing.xml", code=1))
