@@ -16,7 +16,7 @@ from pathlib import Path
 
 import trio
 
-from spielleiter.client.background import single
+from spielleiter.client.exception_groups import unwrapped
 from spielleiter.match.errors import JournalError
 from spielleiter.match.plan import PlannedGame
 from spielleiter.match.records.game_record import GameRecord
@@ -121,7 +121,7 @@ def play_match(
     try:
         return trio.run(run)
     except BaseExceptionGroup as group:
-        raise single(group) from None
+        raise unwrapped(group) from None
 
 
 async def run_match(
