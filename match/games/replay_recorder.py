@@ -1,0 +1,63 @@
+"""Makes the replay of a game from the packets that its room has sent.
+
+A room encodes every position for its players. `ReplayRecorder` keeps these bytes, so that the replay of a regular game
+is not encoded a second time.
+
+Invariants: recording changes nothing that players receive, and nothing is encoded for it. The bytes are those of
+`encode_replay` with an empty room id, or there are none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from spielleiter.protocol.messages import Memento, ObserveRequest, RoomData
+from spielleiter.server.core import admin_requests
+from spielleiter.server.core.lobby import Lobby
+from spielleiter.server.core.peer import Peer, SentCallback
+from spielleiter.server.core.room import Room
+
+_ROOM_PACKET: Final = b"\n  <room "
+
+
+class ReplayRecorder:
+    """Observes `room` as a peer of `lobby`; to be made before the game begins. Raises RequestError if it may not."""
+
+    def __init__(self, lobby: Lobby, room: Room) -> None:
+        self._lobby = lobby
+        self._room_id = room.id
+        self._packets: list[bytes] = []
+        peer = Peer("replay", self, room.edition)
+        peer.reads_packets = False  # if no player reads, the replay is encoded only when it is needed
+        self._member = lobby.connect(peer)
+        admin_requests.observe(lobby, self._member, ObserveRequest(room.id))
+
+    def close(self) -> None:
+        """Stop observing."""
+        self._lobby.drop(self._member)
+
+    def content(self, record: Sequence[RoomData]) -> bytes | None:
+        """Return the replay, if the packets are all of `record`, which is the room's own record of the game.
+
+        They are not if no player read them, if the record has an error, which only readers are sent, or if it has hints,
+        which nobody is sent.
+        """
+        if len(self._packets) != len(record):
+            return None
+        if any(isinstance(data, Memento) and data.hints for data in record):
+            return None
+        packets = b"".join(self._packets).replace(b'roomId="%s"' % self._room_id.encode(), b'roomId=""')
+        # a packet is indented by two spaces more than in a replay, and no text in it contains a line feed
+        return b"<protocol>%s\n</protocol>" % packets.replace(b"\n  ", b"\n")
+
+    # -- Sink -------------------------------------------------------------------------------------------------------
+
+    def send_nowait(self, packet: bytes, on_sent: SentCallback | None = None) -> None:  # noqa: ARG002 - of the Sink
+        if packet.startswith(_ROOM_PACKET):
+            self._packets.append(packet)
+
+    def end_nowait(self, *, with_end_tag: bool = True) -> None: ...
+
+    def has_unread_input(self) -> bool:
+        return False
