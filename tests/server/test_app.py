@@ -22,7 +22,7 @@ from spielleiter.server.net.accepting import ACCEPT_PAUSE
 from tests.patience import PATIENCE
 from tests.server.answers import answered
 from tests.server.harness import GAME_TYPE, GOODBYE, START, open_harness
-from tests.server.serving import files_in, read_all, serving
+from tests.server.serving import files_in, open_descriptors, read_all, serving
 
 # -- accepting --------------------------------------------------------------------------------------------------------
 
@@ -84,7 +84,7 @@ async def test_who_is_turned_away_and_gone_already_hurts_nobody() -> None:
     server = Server(Config(connections=1), io.StringIO())
     near, far = socket.socketpair()
     near.close()
-    server._turn_away(far, "too many")
+    server._reject(far, "too many")
     assert far.fileno() == -1
 
 
@@ -165,9 +165,12 @@ async def test_a_port_in_use_is_named() -> None:
         assert said.startswith(f"127.0.0.1:{harness.port} is in use already, perhaps by another server; choose another")
 
 
-async def test_a_server_that_cannot_listen_gives_its_files_free(tmp_path: Path) -> None:
+async def test_a_server_that_cannot_listen_closes_its_files(tmp_path: Path) -> None:
     async with serving() as harness:
+        before = open_descriptors()
         await start(port=harness.port, replay_directory=tmp_path)
+        await start(metrics=("127.0.0.1", harness.port), results_file=tmp_path / "elsewhere.jsonl")
+        assert open_descriptors() == before
     async with serving(replay_directory=tmp_path):
         pass
 
@@ -178,7 +181,7 @@ async def test_an_address_of_another_machine_is_named() -> None:
 
 @pytest.mark.parametrize("host", ["..", "a" * 70])
 async def test_what_is_no_host_is_named(host: str) -> None:
-    assert await start(host=host) == f"cannot listen on {host}:0: this is no name of a host"
+    assert await start(host=host) == f"cannot listen on {host}:0: this is not a host name"
 
 
 async def test_a_port_for_the_privileged_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,7 +244,7 @@ async def test_where_it_listens_and_which_settings_mean_nothing_is_said() -> Non
 
 def test_addresses_of_ip_6_are_shown_in_brackets() -> None:
     server = Server(Config(), log := io.StringIO())
-    server._tell_start((("::1", 13050), ("127.0.0.1", 13050)))
+    server._publish_start((("::1", 13050), ("127.0.0.1", 13050)))
     assert '"[::1]:13050", "127.0.0.1:13050"' in log.getvalue()
 
 
@@ -265,7 +268,7 @@ def test_the_well_known_password_makes_nobody_an_administrator_whom_others_can_r
 @pytest.mark.parametrize(("password", "is_told"), [(DEFAULT_PASSWORD, True), ("another", False)])
 def test_whoever_starts_a_server_without_administrators_is_told(password: str, is_told: bool) -> None:
     server = Server(Config(host="0.0.0.0", password=password), log := io.StringIO())
-    server._tell_start((("0.0.0.0", 13050),))
+    server._publish_start((("0.0.0.0", 13050),))
     assert ("admins_excluded" in log.getvalue()) is is_told
     assert server.stream.counters["AdminsExcluded"] == is_told
 

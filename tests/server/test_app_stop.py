@@ -18,7 +18,7 @@ from spielleiter.client.observation import ObserverEvent
 from spielleiter.client.player import GameReport
 from spielleiter.protocol.messages import Result
 from spielleiter.server import events
-from spielleiter.server.app import LAST_GOODBYE, RESULTS_NAME, STOPPING, serve
+from spielleiter.server.app import CLOSING_TIME, RESULTS_NAME, STOPPING, serve
 from spielleiter.server.config.config import Config
 from tests.server.harness import END, GAME_TYPE, PASSWORD, PATIENT, START, ServerHarness, open_harness, sample
 from tests.server.serving import Serving, open_descriptors, read_all, replays_in, serving
@@ -99,7 +99,7 @@ async def test_the_server_itself_ends_a_second_after_its_last_word_to_those_who_
             stopped_at = trio.current_time()
             assert await read_all(silent) == b"<protocol/>"
         took = trio.current_time() - stopped_at
-    assert LAST_GOODBYE <= took < LAST_GOODBYE + 2.0  # on a busy machine it may take a moment more
+    assert CLOSING_TIME <= took < CLOSING_TIME + 2.0  # on a busy machine it may take a moment more
 
 
 # -- the grace, in virtual time ---------------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ async def test_whoever_does_not_close_is_not_waited_for_longer_than_a_second(aut
         await trio.sleep(10.0)
         assert leaving.is_ended
         await stop(harness)
-        await trio.sleep(LAST_GOODBYE - 0.1)
+        await trio.sleep(CLOSING_TIME - 0.1)
         labels = {caller.label for caller in (*game.callers, leaving)}
         assert not labels & {each.connection for each in harness.happened(events.ConnectionClosed)}
         await trio.sleep(0.2)
@@ -189,7 +189,7 @@ async def test_whoever_never_reads_is_not_waited_for_longer_than_a_second(autoju
         )
         await game.play(1)
         await stop(harness)
-        await trio.sleep(3.0 + LAST_GOODBYE - 0.1)
+        await trio.sleep(3.0 + CLOSING_TIME - 0.1)
         assert not wire.has_closed()
         for caller in game.callers:
             assert (await caller.hears()).endswith(sample("left", game.id) + END)
