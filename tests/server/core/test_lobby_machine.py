@@ -39,6 +39,9 @@ class LobbyMachine(RuleBasedStateMachine):
         self.random = random.Random(0)
 
     def pick(self, index: int) -> FakePeer:
+        for fake_peer in self.fake_peers:
+            if fake_peer.is_ended:
+                fake_peer.leaves()  # as a session does after the end of its stream
         self.fake_peers = [fake_peer for fake_peer in self.fake_peers if not fake_peer.is_ended]
         if not self.fake_peers:
             self.fake_peers.append(self.harness.fake_peer("g"))

@@ -71,7 +71,7 @@ def test_all_recipients_get_the_same_bytes(harness: RoomHarness) -> None:
         fake_peer.packets.clear()
     one.moves(room, first_move(room))
     assert admin.packets[0] is one.packets[0]
-    assert two.packets[0].startswith(one.packets[0]), "the request stands behind it, in the same write"
+    assert two.packets[0].startswith(one.packets[0]), "the request follows in the same write"
 
 
 def test_a_game_that_is_played_to_its_end(harness: RoomHarness) -> None:

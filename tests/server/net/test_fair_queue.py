@@ -28,54 +28,56 @@ TASKS = 30
 
 async def test_admission_is_in_order_with_a_turn_for_others_in_between() -> None:
     fair_queue = FairQueue()
-    through: list[int] = []
+    admitted: list[int] = []
     turns = 0
 
-    async def push(number: int) -> None:
+    async def wait(number: int) -> None:
         await fair_queue.wait_for_turn()
-        through.append(number)
+        admitted.append(number)
 
     async with trio.open_nursery() as nursery:
         for number in range(TASKS):
-            nursery.start_soon(push, number)
+            nursery.start_soon(wait, number)
             await trio.lowlevel.checkpoint()
-        while len(through) < TASKS:
-            before = len(through)
+        while len(admitted) < TASKS:
+            before = len(admitted)
             await trio.lowlevel.checkpoint()
             turns += 1
-            assert len(through) <= before + 1
-    assert through == list(range(TASKS))
+            assert len(admitted) <= before + 1
+    assert admitted == list(range(TASKS))
 
 
 async def test_many_answers_admit_more_tasks_nearly_in_order() -> None:
     fair_queue = FairQueue()
-    through: list[int] = []
+    admitted: list[int] = []
     most = 4 * 5
 
-    async def push(number: int) -> None:
+    async def wait(number: int) -> None:
         await fair_queue.wait_for_turn()
-        through.append(number)
+        admitted.append(number)
 
     async def play() -> None:
         while True:
             for _ in range(5 * ANSWERS_EACH):
                 fair_queue.note_answer(trio.current_time())
             await trio.lowlevel.checkpoint()
-            assert fair_queue.allowance <= most, "the answers since it was opened last"
+            assert fair_queue.allowance <= most, "as many as the answers since the last turn admit"
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(play)
         for number in range(TASKS):
-            nursery.start_soon(push, number)
+            nursery.start_soon(wait, number)
             await trio.lowlevel.checkpoint()
         turns = 0
-        while len(through) < TASKS:
+        while len(admitted) < TASKS:
             await trio.lowlevel.checkpoint()
             turns += 1
         nursery.cancel_scope.cancel()
     assert turns < TASKS / 2
-    assert sorted(through) == list(range(TASKS))
-    assert all(abs(number - place) < most for place, number in enumerate(through)), "but for those of one turn"
+    assert sorted(admitted) == list(range(TASKS))
+    assert all(abs(number - position) < most for position, number in enumerate(admitted)), (
+        "in order, except within a turn"
+    )
 
 
 async def test_answers_given_while_nobody_waited_do_not_admit_many_tasks() -> None:
@@ -105,13 +107,13 @@ async def test_tasks_can_be_cancelled_in_any_order() -> None:
         fair_queue = FairQueue()
         scopes = [trio.CancelScope() for _ in range(4)]
 
-        async def push(fair_queue: FairQueue, scope: trio.CancelScope) -> None:
+        async def wait(fair_queue: FairQueue, scope: trio.CancelScope) -> None:
             with scope:
                 await fair_queue.wait_for_turn()
 
         async with trio.open_nursery() as nursery:
             for scope in scopes:
-                nursery.start_soon(push, fair_queue, scope)
+                nursery.start_soon(wait, fair_queue, scope)
             await trio.lowlevel.checkpoint()
             for number in order:
                 scopes[number].cancel()
@@ -155,27 +157,27 @@ async def test_answers_given_in_a_pause_do_not_admit_many_tasks(autojump_clock: 
 
 async def test_a_newcomer_does_not_wait_for_suspects() -> None:
     fair_queue = FairQueue()
-    through: list[str] = []
+    admitted: list[str] = []
 
-    async def push(name: str, *, is_suspect: bool) -> None:
+    async def wait(name: str, *, is_suspect: bool) -> None:
         await fair_queue.wait_for_turn(is_suspect=is_suspect)
-        through.append(name)
+        admitted.append(name)
 
     async with trio.open_nursery() as nursery:
         for _ in range(TASKS):
-            nursery.start_soon(lambda: push("suspect", is_suspect=True))
+            nursery.start_soon(lambda: wait("suspect", is_suspect=True))
         await trio.lowlevel.checkpoint()
         for _ in range(3):
-            nursery.start_soon(lambda: push("new", is_suspect=False))
-    assert [number for number, name in enumerate(through) if name == "new"][-1] <= 2 * 3 + 1
-    assert through.count("suspect") == TASKS
+            nursery.start_soon(lambda: wait("new", is_suspect=False))
+    assert [number for number, name in enumerate(admitted) if name == "new"][-1] <= 2 * 3 + 1
+    assert admitted.count("suspect") == TASKS
 
 
 async def test_suspects_use_only_a_part_of_the_share_while_others_play(autojump_clock: object) -> None:
     fair_queue = FairQueue(share=0.25)
     used = {True: 0.0, False: 0.0}
 
-    async def push(*, is_suspect: bool) -> None:
+    async def wait(*, is_suspect: bool) -> None:
         while trio.current_time() < 100.0:
             await fair_queue.wait_for_turn(is_suspect=is_suspect)
             now = trio.current_time()
@@ -185,8 +187,8 @@ async def test_suspects_use_only_a_part_of_the_share_while_others_play(autojump_
 
     async with trio.open_nursery() as nursery:
         for _ in range(3):
-            nursery.start_soon(lambda: push(is_suspect=True))
-            nursery.start_soon(lambda: push(is_suspect=False))
+            nursery.start_soon(lambda: wait(is_suspect=True))
+            nursery.start_soon(lambda: wait(is_suspect=False))
     assert used[True] + used[False] == pytest.approx(100.0 * 0.25, rel=0.05)
     assert used[True] == pytest.approx(100.0 * 0.25 * SUSPECTS_PART, rel=0.1)
 
@@ -223,11 +225,11 @@ async def test_admitted_tasks_are_expected_to_take_half_as_long_as_the_answers(c
     assert fair_queue.allowance == most
 
 
-async def says_at_once(harness: ServerHarness, said: list[tuple[Caller, bytes]]) -> list[type[events.ServerEvent]]:
+async def send_at_once(harness: ServerHarness, packets: list[tuple[Caller, bytes]]) -> list[type[events.ServerEvent]]:
     """Collect the kinds of the following events, in order."""
     before = len(harness.server_events)
     async with trio.open_nursery() as nursery:
-        for caller, data in said:
+        for caller, data in packets:
             nursery.start_soon(caller.near.send_all, data)
     await wait_all_tasks_blocked()
     return [type(each) for each in harness.server_events[before:]]
@@ -239,22 +241,22 @@ async def test_a_move_does_not_wait_for_many_strangers(autojump_clock: object) -
         strangers = [await harness.call() for _ in range(TASKS)]
         mover = (game.one, game.two)[game.room.state.seat_on_turn]
         requests = [(stranger, b"<protocol><foo/>") for stranger in strangers]
-        kinds = await says_at_once(harness, [*requests, (mover, legal_move(game.room))])
+        kinds = await send_at_once(harness, [*requests, (mover, legal_move(game.room))])
     assert kinds.count(events.ProtocolBroken) == TASKS
     assert kinds[: kinds.index(events.MovePlayed)].count(events.ProtocolBroken) < 5
 
 
 async def test_a_move_does_not_wait_for_repeated_refused_requests(autojump_clock: object) -> None:
     """Uses an edition in which refused peers stay connected; the first refusal does not count."""
-    game_type, asking = "swc_2027_blokus", b'<joinPrepared reservationCode="nobody"/>'
+    game_type, refused_request = "swc_2027_blokus", b'<joinPrepared reservationCode="nobody"/>'
     async with open_all_games(**PATIENT) as harness:
         room_id, *players = await playing(harness, game_type)
-        requests = [await joined(harness, game_type) for _ in range(TASKS)]
-        await says_at_once(harness, [(each, asking) for each in requests])
+        callers = [await joined(harness, game_type) for _ in range(TASKS)]
+        await send_at_once(harness, [(each, refused_request) for each in callers])
         room = harness.server.lobby.rooms[room_id]
         legal = next(iter(room.state.generate_legal_moves()))
         move = room.edition.dialect.encode(RoomMessage(room_id, MoveData(legal)))
         mover = players[room.state.seat_on_turn]
-        kinds = await says_at_once(harness, [*((each, asking * 20) for each in requests), (mover, move)])
+        kinds = await send_at_once(harness, [*((each, refused_request * 20) for each in callers), (mover, move)])
     assert kinds.count(events.RequestRefused) == 20 * TASKS
     assert kinds[: kinds.index(events.MovePlayed)].count(events.RequestRefused) < 5
