@@ -1,8 +1,8 @@
-"""The server as a whole: puts its parts together, accepts connections, and stops in good order.
+"""The whole server: puts its parts together, accepts connections, and stops in an orderly way.
 
-Law: whatever cannot be done as configured stops the start with one clear line, before anything listens. Once stopped,
-no connection is accepted; running games are given a grace, then everybody gets a result and the end of the stream,
-and a second (`LAST_GOODBYE`) to take them and to close; replays are on the disk before `serve` returns.
+Invariants: a configuration that cannot be satisfied stops the start with one clear line, before anything listens. When
+the server stops, it accepts no more connections. Running games get a grace period; then everybody gets a result and the
+end of the stream, and `CLOSING_TIME` seconds to take them and to close. Replays are on disk before `serve` returns.
 """
 
 from __future__ import annotations
@@ -54,21 +54,21 @@ from spielleiter.server.text.counting import count_text
 
 RESULTS_NAME = "results.jsonl"
 STOPPING = "the server stops"
-LAST_GOODBYE = 1.0
-"""Seconds that peers have at the server's end to take what they have been sent and to close."""
+CLOSING_TIME = 1.0
+"""Seconds that peers have, when the server stops, to take what they have been sent and to close."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """Where the server can be reached."""
+    """The addresses on which the server listens."""
 
     addresses: tuple[tuple[str, int], ...]
 
 
 class Server:
-    """Everything that lives as long as the server does. Raises StartError for what is configured wrongly.
+    """Everything that exists once in a server. Raises StartError for a wrong configuration.
 
-    `processor_time` is the clock by which is measured what connections cost, in seconds.
+    `processor_time` is the clock that measures the cost of connections, in seconds.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Server:
         self.archive = Archive(config.replay_directory, _results_file(config), self.editions, self.stream)
         self.stream.on(events.GameEnded, self.archive.game_ended)
         self.stream.on(events.GameEnded, self._game_ended)
-        self.stream.on(events.RoomClosed, self._notice_closed_room)
+        self.stream.on(events.RoomClosed, self._room_has_closed)
         self._default_edition = default_edition
         self._guard = PasswordGuard(config.password_attempts, config.password_window, config.password_delay)
         self._fair_queue = FairQueue(config.strangers_share, processor_time)
@@ -112,8 +112,8 @@ class Server:
         self._sessions: dict[Session, None] = {}
         self.board = StatusBoard(self.lobby.rooms, self._sessions, self.stream)
         self.background: list[Callable[[], Awaitable[None]]] = [self.timers.run, self._collect_in_quiet]
-        """What runs beside the connections as long as there may be any."""
-        self._is_winding_up = False
+        """Tasks that run beside the connections until the last one is closed."""
+        self._is_stopping = False
         self._connections_by_host: Counter[str] = Counter()
         self._connection_count = 0
         self._most_connections = config.connections
@@ -127,10 +127,10 @@ class Server:
         stop: trio.Event | None,
         task_status: trio.TaskStatus[Listening] = trio.TASK_STATUS_IGNORED,
     ) -> None:
-        """Serve on `sockets` until `stop` is set, then end in good order."""
+        """Serve on `sockets` until `stop` is set, then stop in an orderly way."""
         addresses = tuple(sock.getsockname()[:2] for sock in sockets)
-        async with trio.open_nursery() as keepers:
-            await keepers.start(self.archive.run)
+        async with trio.open_nursery() as recorders:
+            await recorders.start(self.archive.run)
             try:
                 async with trio.open_nursery() as background:
                     for run in self.background:
@@ -148,16 +148,16 @@ class Server:
         stop: trio.Event | None,
         task_status: trio.TaskStatus[Listening],
     ) -> int:
-        """Accept until `stop` is set; returns how many games were cut."""
+        """Accept until `stop` is set; return the number of games that were cut off."""
         async with trio.open_nursery() as sessions:
             async with trio.open_nursery() as acceptors:
                 for sock in sockets:
                     acceptors.start_soon(self._accept, sock, sessions)
-                self._tell_start(addresses)
+                self._publish_start(addresses)
                 task_status.started(Listening(addresses))
                 await (trio.Event() if stop is None else stop).wait()
                 acceptors.cancel_scope.cancel()
-            return await self._wind_up()
+            return await self._stop()
 
     def _report(self) -> dict[str, Any]:
         return self.board.report()
@@ -165,7 +165,7 @@ class Server:
     async def _collect_in_quiet(self) -> None:
         await collect_in_quiet(lambda: self._running_games() == 0)
 
-    def _tell_start(self, addresses: tuple[tuple[str, int], ...]) -> None:
+    def _publish_start(self, addresses: tuple[tuple[str, int], ...]) -> None:
         for ignored in self.config.ignored:
             self.stream.publish(events.SettingIgnored(ignored))
         if self.lobby.settings.password is None:
@@ -175,7 +175,7 @@ class Server:
     async def serve_wire(
         self, wire: Wire, address: str, *, label: str | None = None, dedicated_port: DedicatedPort | None = None
     ) -> None:
-        """Serve one connection, whatever it is made of.
+        """Serve one connection on any kind of wire.
 
         `label` is its name in the log (None: the next number); `dedicated_port` is the port it was accepted on, if that
         serves a single seat.
@@ -188,15 +188,15 @@ class Server:
                 label, address, wire, self.lobby, self.stream, self.config, self._guard, budget, dedicated_port
             )
         self._sessions[session] = None
-        if self._is_winding_up:  # accepted in the last moment
-            session.end(STOPPING, LAST_GOODBYE)
+        if self._is_stopping:  # it was accepted at the last moment
+            session.end(STOPPING, CLOSING_TIME)
         try:
             await session.run()
         finally:
             del self._sessions[session]
 
     def limit_connections(self, possible: int) -> None:
-        """No more than `possible`, whatever is configured."""
+        """Serve no more than `possible` connections, even if more are configured."""
         if possible < self._most_connections:
             self.stream.publish(events.ConnectionsLimited(self._most_connections, possible))
             self._most_connections = possible
@@ -204,31 +204,31 @@ class Server:
     # -- accepting --------------------------------------------------------------------------------------------------
 
     async def _accept(self, listening: socket.socket, sessions: trio.Nursery) -> None:
-        def tell(error: OSError) -> None:
+        def publish_exhaustion(error: OSError) -> None:
             text = f"cannot accept: {error.strerror or error}"
             self.stream.publish(events.ConnectionRefused("", "cannot_accept", text))
 
-        left = 0  # so many may still be accepted in this turn
+        remaining = 0  # connections that may still be accepted in this turn
         while True:
-            sock, address, has_waited = await accept(listening, tell)
+            sock, address, has_waited = await accept(listening, publish_exhaustion)
             self._admit(sock, address, sessions)
-            left = 0 if has_waited else left - 1
-            if left <= 0:
-                await self._fair_queue.wait_for_turn()  # however many come, those who are here are served too
-                left = self._fair_queue.allowance
+            remaining = 0 if has_waited else remaining - 1
+            if remaining <= 0:
+                await self._fair_queue.wait_for_turn()  # a flood of connections must not keep the others waiting
+                remaining = self._fair_queue.allowance
 
     def _admit(self, sock: socket.socket, address: tuple[str, int], sessions: trio.Nursery) -> None:
         host, port = address[:2]
-        refused = self._reason_to_refuse(host)
+        refused = self._refusal_of(host)
         if refused is not None:
             self.stream.publish(events.ConnectionRefused(f"{host}:{port}", *refused))
-            self._turn_away(sock, refused[1])
+            self._reject(sock, refused[1])
             return
         self._connections_by_host[host] += 1
         sessions.start_soon(self._serve_socket, sock, host, port)
 
-    def _turn_away(self, sock: socket.socket, reason: str) -> None:
-        """Say why, as far as that is possible without waiting, and close."""
+    def _reject(self, sock: socket.socket, reason: str) -> None:
+        """Send the reason, as far as possible without waiting, and close the connection."""
         connection = Connection(Role.SERVER, self._default_edition.dialect)
         packets = (connection.send(ErrorPacket(reason)), connection.send(CloseConnection()), connection.close())
         with sock, contextlib.suppress(OSError):
@@ -236,8 +236,8 @@ class Server:
             for packet in packets:
                 sock.send(packet)
 
-    def _reason_to_refuse(self, host: str) -> tuple[str, str] | None:
-        """The kind of refusal, and its text."""
+    def _refusal_of(self, host: str) -> tuple[str, str] | None:
+        """Return the kind of refusal and its text; None if the connection is accepted."""
         most, most_each = self._most_connections, self.config.connections_per_address
         if self._connections_by_host.total() >= most:
             return "connections", f"This server serves no more than {count_text(most, 'connection')}"
@@ -252,28 +252,28 @@ class Server:
             await self.serve_wire(SocketWire(sock), f"{host}:{port}")
         finally:
             self._connections_by_host[host] -= 1
-            self._connections_by_host += Counter()  # forget addresses with none left
+            self._connections_by_host += Counter()  # drop addresses whose count is 0
 
     # -- stopping ---------------------------------------------------------------------------------------------------
 
-    async def _wind_up(self) -> int:
-        """Wait for running games, then cut what is left; returns how many games were cut."""
+    async def _stop(self) -> int:
+        """Wait for running games, then cut off the remaining ones; return their number."""
         with trio.move_on_after(self.config.grace):
             while self._running_games():
                 self._room_closed = trio.Event()
                 await self._room_closed.wait()
         games_cut = self._running_games()
-        self._is_winding_up = True
+        self._is_stopping = True
         for room in list(self.lobby.rooms.values()):
             room.cancel()
         for session in list(self._sessions):
-            session.end(STOPPING, LAST_GOODBYE)
+            session.end(STOPPING, CLOSING_TIME)
         return games_cut
 
     def _running_games(self) -> int:
         return len(self.lobby.rooms) - len(self.lobby.waiting)
 
-    def _notice_closed_room(self, _closed: events.RoomClosed) -> None:
+    def _room_has_closed(self, _closed: events.RoomClosed) -> None:
         self._room_closed.set()
 
     # -- after a game -----------------------------------------------------------------------------------------------
@@ -289,13 +289,14 @@ async def serve(
     log_file: LogFile | None = None,
     task_status: trio.TaskStatus[Listening] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve until `stop` is set (without one: until cancelled). `log_file`: instead of standard error.
+    """Serve until `stop` is set; without `stop`, until cancelled.
 
-    Raises StartError before anything is accepted: an address in use, an unreadable replay, an unknown game.
+    The log goes to `log_file`, or else to standard error. Raises StartError before anything is accepted, for example
+    for an address in use, an unreadable replay or an unknown game.
     """
     with contextlib.ExitStack() as stack:
         server = Server(config, stack.enter_context(line_writer(_standard_error())) if log_file is None else log_file)
-        stack.callback(server.archive.close)  # also if the server never runs, since a port is in use
+        stack.callback(server.archive.close)  # needed if the server never runs, for example since a port is in use
         sockets = listen(config.host, config.port)
         for sock in sockets:
             stack.callback(sock.close)
@@ -319,12 +320,12 @@ async def serve(
 
 
 def _standard_error() -> TextIO:
-    """Where there is none (the process was started without), the log goes nowhere."""
+    """Return standard error, or the null device if the process was started without one."""
     return Path(os.devnull).open("w", encoding="utf-8") if sys.stderr is None else sys.stderr
 
 
 def _write_port(path: Path, port: int) -> None:
-    """Written beside and renamed, so that whoever waits for the file never reads half of it."""
+    """Write the port file under another name and rename it, so that nobody reads half of it."""
     temporary = path.with_name(path.name + ".tmp")
     try:
         temporary.write_text(f"{port}\n", encoding="ascii")
@@ -334,18 +335,18 @@ def _write_port(path: Path, port: int) -> None:
 
 
 def _results_file(config: Config) -> Path | None:
-    """Where it is asked for, else beside the replays."""
+    """Return the configured path of the results file; by default it is in the replay folder, if there is one."""
     if config.results_file is None and config.replay_directory is not None:
         return config.replay_directory / RESULTS_NAME
     return config.results_file
 
 
 def _lobby_settings(config: Config) -> LobbySettings:
-    """Nobody becomes an administrator of a server that others can reach with the password everybody knows."""
-    is_open_secret = config.password == DEFAULT_PASSWORD and not is_loopback(config.host)
+    """Return the lobby's settings; a server that others can reach has no administrators with the default password."""
+    has_public_password = config.password == DEFAULT_PASSWORD and not is_loopback(config.host)
     limits = TimeLimits(config.soft_timeout, config.hard_timeout) if config.has_timeouts else TimeLimits(None, None)
     return LobbySettings(
-        password=None if is_open_secret else config.password,
+        password=None if has_public_password else config.password,
         limits=limits,
         starts_paused=config.is_paused,
         rooms_waiting=config.rooms_waiting,

@@ -40,7 +40,7 @@ class ReplayRecorder:
     def content(self, record: Sequence[RoomData]) -> bytes | None:
         """Return the replay, if the packets are all of `record`, which is the room's own record of the game.
 
-        They are not if no player read them, if the record has an error, which only readers are sent, or if it has hints,
+        They are not if no player read them, if the record has an error, which only readers are sent, or hints,
         which nobody is sent.
         """
         if len(self._packets) != len(record):

@@ -1,1 +1,1 @@
-"""What decides: lobby, rooms, clocks and policies, synchronous and without sockets."""
+"""The decisions of the server: lobby, rooms, clocks and policies. Synchronous code without sockets."""

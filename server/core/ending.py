@@ -1,7 +1,7 @@
-"""How a game ended: causes, reasons, the first part of each score, and who is named the winner.
+"""How a game ended: causes, reasons, the first part of each score, and the winners.
 
-Law: everything is by seat. The first part is 2 for a win, 1 for a draw, 0 for a loss; the others are the points of the
-last position. Source: the section Order and Faults of the edition's specification.
+Invariants: all values are by seat. The first part of a score is 2 for a win, 1 for a draw and 0 for a loss; the others
+are the points in the last position. Source: the sections Order and Faults of the edition's specification.
 """
 
 from __future__ import annotations
@@ -30,37 +30,43 @@ class Ending:
 
     @classmethod
     def by_rules(cls, outcome: Outcome, reason: str = "") -> Ending:
-        """The game was played to its end; `reason` is told of both players."""
+        """Return the ending of a game that was played to its end; both players' scores get `reason`."""
         return cls.won_by((0, 1) if outcome.winner is None else (outcome.winner,), reason)
 
     @classmethod
     def won_by(cls, winners: tuple[Seat, ...], reason: str = "") -> Ending:
-        """One player won, or both drew."""
+        """Return the ending of a game that one player has won, or that is drawn if both are `winners`."""
         firsts = (DRAWN, DRAWN) if len(winners) > 1 else (WON, LOST) if winners == (0,) else (LOST, WON)
         return cls((Cause.REGULAR, Cause.REGULAR), (reason, reason), firsts, winners)
 
     @classmethod
     def against(cls, seat: Seat, cause: Cause, reason: str, winners: tuple[Seat, ...]) -> Ending:
-        """The player of `seat` lost for this reason, whatever the points."""
+        """Return the ending of a game that the player of `seat` has lost because of a fault, whatever the points."""
         if seat == 0:
             return cls((cause, Cause.REGULAR), (reason, ""), (LOST, WON), winners)
         return cls((Cause.REGULAR, cause), ("", reason), (WON, LOST), winners)
 
     @classmethod
     def by_command(cls, winner: CancelWinner, state: State) -> Ending:
-        """An administrator ended a game that had come to `state`; `winner`: whom the edition names then."""
+        """Return the ending of a game that an administrator cancelled in the position `state`.
+
+        `winner` says whom the edition names as the winner in this case.
+        """
         if winner is CancelWinner.BY_RULES:
             return cls.won_by(leaders(state))
         return cls.cancelled(leaders(state) if winner is CancelWinner.LEADER else ())
 
     @classmethod
     def cancelled(cls, winners: tuple[Seat, ...]) -> Ending:
-        """An administrator ended it; nobody won."""
+        """Return the ending of a cancelled game: both players score a loss, and `winners` are only named."""
         return cls((Cause.REGULAR, Cause.REGULAR), ("", ""), (LOST, LOST), winners)
 
     @classmethod
     def called_off(cls, gone: Mapping[Seat, str]) -> Ending:
-        """It ended before it began: those who are `gone` have left, each for its reason; who is there has won."""
+        """Return the ending of a game that never started.
+
+        The players in `gone` have left, with the reasons given there; a player that is present alone has won.
+        """
         causes = [Cause.LEFT if seat in gone else Cause.REGULAR for seat in (0, 1)]
         present = tuple(seat for seat in (0, 1) if seat not in gone)
         winners = present if len(present) == 1 else ()
@@ -70,7 +76,7 @@ class Ending:
         )
 
     def points(self, state: State, *, zeroes_offenders: bool) -> tuple[tuple[int, ...], ...]:
-        """By seat, those of `state`; none for who is at fault, where the edition wants it so."""
+        """Return the points by seat: those of `state`, or zeros for a player at fault if `zeroes_offenders`."""
         return tuple(
             tuple(0 for _ in state.points(seat))
             if zeroes_offenders and self.causes[seat] is not Cause.REGULAR
@@ -85,7 +91,10 @@ class Ending:
         names: tuple[str, str],
         details: tuple[object, object] = (None, None),
     ) -> Result:
-        """The packet that says so; `points` by seat are the parts after the first; `details`: see `Result`."""
+        """Return the result packet.
+
+        `points`, by seat, are the parts of the score after the first; for `details` see `Result`.
+        """
         scores = tuple(
             Score(self.causes[seat], self.reasons[seat], (self.first_parts[seat], *points[seat])) for seat in (0, 1)
         )
@@ -93,6 +102,6 @@ class Ending:
 
 
 def leaders(state: State) -> tuple[Seat, ...]:
-    """Whoever has more points at the moment; both if equal."""
+    """Return the seat with more points in this position, or both seats if the points are equal."""
     first, second = state.points(0), state.points(1)
     return (0, 1) if first == second else (0,) if first > second else (1,)

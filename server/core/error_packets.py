@@ -1,8 +1,7 @@
-"""What an error repeats of the packet that it refuses: enough to recognise it, and never much.
+"""Error packets, and the shortened copy of the refused packet that they contain.
 
-Invariants: an answer to a refused packet is no longer than `LONGEST_ERROR` bytes, whatever was sent, and what is too
-long is cut before it is escaped and encoded, so that a refusal costs little. What clients usually send is repeated
-unchanged.
+Invariants: an error packet is no longer than `LONGEST_ERROR` bytes, whatever was sent. Long values are cut before they
+are escaped and encoded, so that a refusal costs little. Packets of usual length are repeated unchanged.
 """
 
 from __future__ import annotations
@@ -17,31 +16,31 @@ from spielleiter.protocol.messages import ErrorPacket, Memento, Message, Result,
 from spielleiter.protocol.writer import escape_attribute
 
 LONGEST_ERROR: Final = 1024
-"""Bytes of an error packet."""
+"""Bytes of a whole error packet."""
 LONGEST_TEXT: Final = 400
 """Bytes of an explanation, escaped."""
 LONGEST_VALUE: Final = 100
-"""Bytes of one text of a packet that is repeated, escaped."""
+"""Bytes of one text in the repeated packet, escaped."""
 MOST_ITEMS: Final = 8
-"""Slots, hints or actions that are repeated."""
+"""The number of slots, hints or actions that are repeated."""
 DEEPEST: Final = 6
-"""Values inside each other: error, packet, room, data, move, action."""
+"""The nesting depth that is repeated: error, packet, room, data, move, action."""
 
 _LONGEST_CHARACTER: Final = 6
-"""Bytes of a character, escaped (`&quot;`)."""
+"""Bytes of the longest escaped character (`&quot;`)."""
 
 _M = TypeVar("_M")
 
 
 def shortened_text(text: str) -> str:
-    """`text`, cut so that it has no more than `LONGEST_TEXT` bytes when it is written as an attribute."""
+    """Return `text`, cut so that it takes no more than `LONGEST_TEXT` bytes as an attribute."""
     return _fitted(text, LONGEST_TEXT)
 
 
 def shortened(message: _M, depth: int = DEEPEST) -> _M:
-    """`message` with its long texts and long lists cut; the same object where nothing was too long.
+    """Return `message` with its long texts and lists cut, or the same object if nothing was too long.
 
-    Positions and results, which only a server sends, are left out.
+    Positions and results, which only a server sends, are replaced by None.
     """
     if isinstance(message, UnreadableData):
         return cast("_M", _cut(message, depth))
@@ -59,7 +58,7 @@ def shortened(message: _M, depth: int = DEEPEST) -> _M:
 
 
 def encoded_error(dialect: Dialect, text: str, original: Message | None) -> bytes:
-    """The bytes of an error packet that repeats `original`, or only its name where that would be too long."""
+    """Return the bytes of an error packet that repeats `original`, or only its name if that would be too long."""
     text = shortened_text(text)
     repeated = None if original is None else shortened(original)
     packet = dialect.encode(ErrorPacket(text, repeated))
@@ -72,7 +71,7 @@ def encoded_error(dialect: Dialect, text: str, original: Message | None) -> byte
 def _cut(value: Any, depth: int) -> Any:
     if isinstance(value, str):
         return _fitted(value, LONGEST_VALUE)
-    if isinstance(value, UnreadableData):  # what is wrong with it is told in our own words
+    if isinstance(value, UnreadableData):  # the problem is described in our own words, so it is not cut
         class_name = _cut(value.class_name, depth)
         return value if class_name is value.class_name else UnreadableData(class_name, value.problem)
     if isinstance(value, Memento | Result) or (depth == 0 and not isinstance(value, bool | int | float)):
@@ -95,5 +94,5 @@ def _fitted(text: str, limit: int) -> str:
         return text
     cut = text[:limit]
     while (size := len(escape_attribute(cut).encode())) > limit:
-        cut = cut[: len(cut) * limit // size]  # always shorter, and mostly short enough the first time
+        cut = cut[: len(cut) * limit // size]  # shorter at each step; the first one is usually enough
     return text if len(cut) == len(text) else f"{cut}…"

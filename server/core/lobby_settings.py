@@ -1,6 +1,6 @@
-"""What the operator decides about lobby, rooms and clocks.
+"""The operator's settings for lobby, rooms and clocks.
 
-Invariants: made once, at the start of the server; nothing here changes while it runs.
+Invariants: created once, at the start of the server, and never changed.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from spielleiter.server.core.clock import TimeLimits
 NO_ADMINS: Final = (
     "this server can be reached from elsewhere and has the well-known password: choose another one (--password)"
 )
-"""Why nobody becomes an administrator of a server without a password of its own."""
+"""The reason why nobody can become an administrator of a server that has no password of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class LobbySettings:
-    """The values that `spielleiter.server.core.lobby.Lobby` and its rooms go by; times in seconds."""
+    """The settings of `spielleiter.server.core.lobby.Lobby` and its rooms; times are in seconds."""
 
     password: str | None = field(repr=False)
     """None: nobody can become an administrator."""
     limits: TimeLimits
     starts_paused: bool = False
-    """Games that come about by `join` wait for an administrator's word."""
+    """Whether games opened by `join` start paused."""
     rooms_waiting: int = 1024
     seats_per_connection: int = 3
-    """So few that nobody with the connections of one address takes all the rooms that may wait."""
+    """Low enough that the connections of one address cannot occupy all rooms that may wait."""
     observers_per_room: int = 64
     reservation_timeout: float = 600.0
     delivery_timeout: float = 1.0
-    """After so long a request for a move counts as delivered, whether or not its player has taken it."""
+    """Seconds after which a move request counts as delivered, even if the player has not taken it."""

@@ -1,7 +1,8 @@
-"""What differs in conduct between editions, as values.
+"""The differences in behaviour between editions, as values.
 
-Law: nothing here acts, and nobody outside asks which edition it is; the room, the lobby and the session look at these
-values instead. The default values are those of the documents (edition r3); each field says what the alternative is.
+Invariants: this module contains no behaviour, and no other module asks which edition it is dealing with: room, lobby
+and session look at these values instead. The defaults are those of the documents (edition r3); each field describes
+both alternatives.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from spielleiter.server.errors import Fault
 
 
 class TimeoutWinner(enum.Enum):
-    """Who is named in `<winner>` when a player was too slow."""
+    """Who is named in `<winner>` after a timeout."""
 
     OPPONENT = "opponent"
-    LEADER = "leader"  # whoever has more points; both if equal
+    LEADER = "leader"  # the player with more points, or both if the points are equal
 
 
 class CancelWinner(enum.Enum):
-    """Who is named in `<winner>` when an administrator cancels."""
+    """Who is named in `<winner>` when an administrator cancels a game."""
 
     NOBODY = "nobody"
     LEADER = "leader"
@@ -34,80 +35,80 @@ class CancelWinner(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The conduct of one edition's rooms and connections."""
+    """The behaviour of one edition's rooms and connections."""
 
     ends_players_streams: bool = True
-    """After a game both players' streams are ended; else everybody stays connected and may join again."""
+    """True: the streams of both players are ended after a game. False: they stay connected and may join again."""
 
     judges_joined_games: bool = True
-    """The time limits hold in games that came about by `join` too, not only in prepared ones."""
+    """True: the time limits apply to all games. False: not to games opened by `join`, only to prepared ones."""
 
     hard_timeout_cause: Cause = Cause.HARD_TIMEOUT
-    """The cause in the score of a player who never answered."""
+    """The cause in the score of a player that has exceeded the hard limit."""
 
     timeout_winner: TimeoutWinner = TimeoutWinner.OPPONENT
 
     cancel_winner: CancelWinner = CancelWinner.NOBODY
 
     observing_sends_state: bool = True
-    """Who begins to observe a running game is sent its current state at once."""
+    """True: an observer of a running game is sent the position at once. False: with the next move."""
 
     accepts_single_slot: bool = False
-    """A game may be prepared with one slot; the other seat is open to any `join`."""
+    """True: a game may be prepared with one slot, and any `join` may take the other seat. False: this is refused."""
 
     explains_protocol_errors: bool = True
-    """Bytes that cannot be understood are answered with what was wrong; else the connection just ends."""
+    """True: bytes that cannot be understood are answered with an error. False: the connection just ends."""
 
     unanswered_faults: frozenset[Fault] = frozenset()
-    """Refused requests that get no answer either: the connection just ends."""
+    """The faults of requests for which the connection ends without an error."""
 
     has_default_game: bool = True
-    """A `join` without gameType gets the configured default game; else it is refused."""
+    """True: a `join` without a gameType gets the configured default game. False: it is refused."""
 
     answers_end_tag: bool = True
-    """A peer that ends its stream with the end tag gets ours; else the connection just ends."""
+    """True: the peer's end tag is answered with ours. False: the connection just ends."""
 
     keeps_refused: bool = False
-    """Who asked for what cannot be granted stays connected, and in its game; else that is the end of its stream."""
+    """True: a peer whose request is refused stays connected and in its game. False: its stream is ended."""
 
     keeps_violators: bool = False
-    """A player whose move lost the game stays connected; else its stream is ended behind the room's error."""
+    """True: a player whose move lost the game stays connected. False: its stream is ended after the room's error."""
 
     tells_violators_the_result: bool = True
-    """A player whose move lost the game is sent result and `left` like everybody; else only the error."""
+    """True: a player whose move lost the game is sent result and `left` too. False: it is sent only the error."""
 
     refuses_unknown_players: bool = True
-    """The score of a player nobody knows is refused; else it is empty."""
+    """True: a request for the score of an unknown player is refused. False: the answer is an empty score."""
 
     zeroes_offenders: bool = False
-    """Who lost by a fault has no points either; else the points of the last position are kept."""
+    """True: a player that lost by a fault gets no points. False: it keeps those of the last position."""
 
     tells_resuming_first: bool = False
-    """Observers hear that a game goes on before they see the position; else after it."""
+    """True: observers are told that a game has been resumed before they get the position. False: after it."""
 
     absent_players_left: bool = False
-    """In a result from before the start, a player who never came has left; else nobody is at fault."""
+    """True: if a game never starts, players that are not there have left. False: no player is at fault."""
 
     out_of_turn_cause: Cause = Cause.LEFT
-    """What a move nobody asked for costs: LEFT, as its sender is sent away; any other cause ends the game by itself."""
+    """The cause after a move that was not requested. LEFT: its sender is disconnected. Others end the game directly."""
 
     joins_reserved_together: bool = False
-    """`joined` for a reservation is sent when both players are in; else at once."""
+    """True: `joined` for a reservation is sent when both players have joined. False: at once."""
 
     idle_timeout: float | None = None
-    """Seconds after which a player is sent away who has said nothing since its last game; None: never."""
+    """Seconds after which a player is disconnected that has sent nothing since its last game; None: never."""
 
     sends_result_before_start: bool = False
-    """A room that closes before both players are in sends whoever is there a result; else only `left`."""
+    """True: a room that closes before its game has started sends a result. False: only `left`."""
 
     def evolve(self, **changes: Any) -> Policy:
-        """The same conduct but for `changes` (field name to value)."""
+        """Return a copy in which the fields named in `changes` have other values."""
         return dataclasses.replace(self, **changes)
 
 
 @dataclass(frozen=True, slots=True)
 class Edition:
-    """One season's game as one release spoke it: rules, wire form and conduct."""
+    """One season's game as one release implements it: rules, wire form and behaviour."""
 
     name: str
     game_type: str

@@ -1,7 +1,7 @@
-"""Where a server's ids and the starts of its games are drawn from.
+"""The random sources for a server's ids and for the starting positions of its games.
 
-Invariants: an id tells nobody anything about another one, unless the operator asks for ids from the seed. The start of
-a game depends on the seed and on how many games there were before, and on nothing else.
+Invariants: ids cannot be predicted from other ids, unless the operator asks for ids from the seed. The starting
+position of a game depends only on the seed and on the number of games before it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ NewRng: TypeAlias = Callable[[], random.Random]
 
 
 def id_source(seed: int | None, *, seeds_ids: bool) -> NewId:
-    """What makes ids and reservation codes; the seed counts only if `seeds_ids`."""
+    """Return the function that creates ids and reservation codes; it uses the seed only if `seeds_ids`."""
     if seed is None or not seeds_ids:
         return secret_id
     ids = random.Random(f"{seed} ids")
@@ -25,12 +25,12 @@ def id_source(seed: int | None, *, seeds_ids: bool) -> NewId:
 
 
 def secret_id() -> str:
-    """An id that nobody can guess, whatever other ids they know."""
+    """Return an id that cannot be guessed, not even from other ids."""
     return str(uuid.UUID(bytes=secrets.token_bytes(16), version=4))
 
 
 def start_source(seed: int | None) -> NewRng:
-    """What each game in turn draws its start from; without a seed it differs in every run."""
+    """Return the function that creates a generator for each game; without a seed, every run is different."""
     if seed is None:
         return random.SystemRandom
     games = random.Random(f"{seed} games")

@@ -299,11 +299,11 @@ class Room:
     def step(self, peer: Peer) -> None:
         """Request one move of a paused game."""
         if self.phase is not Phase.RUNNING:
-            self._publish_ignored(peer, "step", "not all players are in")
+            self._publish_ignored(peer, "step", "the game has not started")
         elif not self.is_paused:
             self._publish_ignored(peer, "step", "the game is not paused")
         elif self._pending is not None:
-            self._publish_ignored(peer, "step", "a move has been asked for and not been answered")
+            self._publish_ignored(peer, "step", "a move request is pending")
         else:
             self._publish(events.GameStepped(self.id))
             self._request_move(self._position())

@@ -1,8 +1,9 @@
-"""Test mode: what each player has earned in the games that an administrator wanted counted.
+"""Test mode: the scores of each player in the games that were played while test mode was on.
 
-Law: sums and averages are those of the official release, to the digit: a SUM grows; an AVERAGE is the old one times
-(n - 1) / n plus the new value / n, both quotients rounded half up to six decimals, the sum to eight digits. Games
-between two players of the same name do not count, nor does a game whose score has other parts than the player's line.
+Invariants: sums and averages equal those of the official release in every digit. A SUM is a plain sum. An AVERAGE is
+the old one times (n - 1) / n plus the new value / n, with both quotients rounded half up to six decimals and the sum to
+eight digits. Games between two players of the same name do not count, nor does a game whose score has other parts than
+the player's earlier ones.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ def _divide(dividend: int, divisor: int) -> Decimal:
 
 @dataclass(slots=True)
 class _Line:
-    """One player's games: how many, and the value of each part."""
+    """One player's line: the number of games and the value of each part of the score."""
 
     number_of_tests: int = 0
     values: tuple[tuple[Fragment, Decimal], ...] = field(default=())
 
     def fits(self, definition: tuple[Fragment, ...]) -> bool:
-        """Whether games scored so can be added here: to an empty line, or to others of this kind."""
+        """Return whether a game with this score definition can be added: the line is empty or has the same one."""
         return not self.values or tuple(fragment for fragment, _ in self.values) == definition
 
     def add(self, definition: tuple[Fragment, ...], parts: tuple[int, ...]) -> None:
@@ -47,7 +48,7 @@ class _Line:
 
 
 class ScoreSheet:
-    """Finished games by display name; `is_enabled` says whether new ones are entered."""
+    """The lines of all players by display name; `is_enabled`: whether new results are added."""
 
     __slots__ = ("_lines", "is_enabled")
 
@@ -56,7 +57,7 @@ class ScoreSheet:
         self._lines: dict[str, _Line] = {}
 
     def add(self, result: Result) -> None:
-        """Enter one game; does nothing while test mode is off."""
+        """Add one game; does nothing while test mode is off."""
         if not self.is_enabled or result.names[0] == result.names[1]:
             return
         for name, score in zip(result.names, result.scores, strict=True):
@@ -65,6 +66,6 @@ class ScoreSheet:
                 line.add(result.definition, score.parts)
 
     def of(self, display_name: str) -> PlayerScore | None:
-        """The line of this player, or None if no game of it was entered."""
+        """Return the line of this player, or None if it has no game."""
         line = self._lines.get(display_name)
         return None if line is None else PlayerScore(display_name, line.number_of_tests, line.values)

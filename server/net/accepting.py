@@ -1,7 +1,8 @@
-"""Accepting connections, one after the other.
+"""Accepts connections, one after the other.
 
-Invariants: what was wrong with one connection harms no other one. Where nothing can be accepted for the moment, because
-no descriptor or no memory is left, it is tried again; a socket that will never accept anything again is an error.
+Invariants: the failure of one connection does not affect another. Only the listed errors are retried: those of a single
+connection at once, and a lack of descriptors or memory after a pause. Every other error of the listening socket is
+raised, since it will not go away.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from typing import Any, Final, NamedTuple
 
 import trio
 
-ACCEPT_PAUSE: Final = 0.1  # seconds until the next try when nothing can be accepted
+ACCEPT_PAUSE: Final = 0.1  # seconds until the next attempt if nothing can be accepted
 EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
-"""Why nothing can be accepted for the moment: no descriptor or no memory is left."""
+"""Temporary errors of the whole process or machine: no descriptor or no memory is left."""
 GONE: Final = frozenset(
     getattr(errno, name)
     for name in (
@@ -24,24 +25,24 @@ GONE: Final = frozenset(
     )
     if hasattr(errno, name)
 )  # fmt: skip
-"""What was wrong with one connection before it was accepted, which some systems tell here; others may come."""
+"""Errors of a single connection that ended before it was accepted, which some systems report here (see accept(2))."""
 
 
 class Accepted(NamedTuple):
-    """A connection; `has_waited`: nobody else was waiting to be accepted."""
+    """An accepted connection; `has_waited`: no connection was pending when `accept` was called."""
 
     socket: socket.socket
     address: Any
     has_waited: bool
 
 
-async def accept(listening: socket.socket, tell: Callable[[OSError], None] = lambda _: None) -> Accepted:
-    """The next connection; does not let other tasks run if there is one already.
+async def accept(listening: socket.socket, on_exhausted: Callable[[OSError], None] = lambda _: None) -> Accepted:
+    """Return the next connection, without letting other tasks run if one is pending already.
 
-    `tell` is called if nothing can be accepted for the moment, once until something is. Raises OSError if nothing will
-    ever be accepted again.
+    `on_exhausted` is called with the first temporary error, and not again for the same connection. Raises OSError for
+    errors that will not go away.
     """
-    has_waited = has_told = False
+    has_waited = is_exhausted = False
     while True:
         try:
             return Accepted(*listening.accept(), has_waited)
@@ -53,8 +54,8 @@ async def accept(listening: socket.socket, tell: Callable[[OSError], None] = lam
                 await trio.lowlevel.checkpoint()
                 continue
             if error.errno not in EXHAUSTED:
-                raise  # nothing will ever be accepted again, which is a bug
-            if not has_told:
-                has_told = True
-                tell(error)
+                raise
+            if not is_exhausted:
+                is_exhausted = True
+                on_exhausted(error)
             await trio.sleep(ACCEPT_PAUSE)

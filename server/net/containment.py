@@ -1,7 +1,7 @@
-"""Where a bug of ours ends, so that it harms nobody but the connection that met it.
+"""Contains bugs of this server, so that they affect only the connection in which they occur.
 
-Invariants: an exception is handed over once and goes no further. Whatever is no `Exception`, such as the end of a task
-or of the program, passes.
+Invariants: an exception is passed to the callback once and is not propagated. Exceptions that are not instances of
+`Exception`, such as a cancellation or the end of the program, are propagated.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from collections.abc import Callable
 
 
 class BugsContained:
-    """Stops an exception that is a bug of ours, and hands it to `note`.
+    """A context manager that passes exceptions to `note` instead of propagating them.
 
-    Not a generator with `contextlib.contextmanager`: from Python 3.12 on, the frame of its `__exit__` and the traceback
-    of an exception that it stopped refer to each other, and would keep the session until the next garbage collection.
+    It is not a generator with `contextlib.contextmanager`: from Python 3.12 on, the frame of its `__exit__` and the
+    traceback of an exception that it stopped refer to each other, which would keep the session in memory until the next
+    garbage collection.
     """
 
     def __init__(self, note: Callable[[Exception], None]) -> None:

@@ -1,8 +1,8 @@
-"""What is on its way to one peer, and the only writer of its stream.
+"""The queue of packets for one peer, and the only writer of its stream.
 
-Law: packets go out whole and in order, each in one call as long as the kernel takes it. Nobody waits for a slow
-receiver: what it has not taken is queued up to a bound, and a receiver over the bound, or one that takes nothing for a
-while, is dropped. After the end of the stream nothing is queued any more.
+Invariants: packets go out whole and in order, each in one system call if the kernel takes it at once. Senders never
+wait for a slow receiver: what it has not taken is queued up to a bound. A receiver that exceeds the bound, or that
+takes nothing for a while, is dropped. After the end of the stream nothing more is queued.
 """
 
 from __future__ import annotations
@@ -24,14 +24,21 @@ OUTBOX_TIMEOUT: Final = "outbox_timeout"
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a peer cannot be written to: it has met a `bound`, named as its setting, or the connection is lost (None)."""
+    """The reason why a peer cannot be written to.
+
+    `bound` is the name of the setting that the peer has exceeded; None: the connection is lost.
+    """
 
     why: str
     bound: str | None = None
 
 
 class Outbox:
-    """The queue of one connection (a `Sink`), with the task that empties it (`run`); `on_ended` is called once."""
+    """The queue of one connection (a `Sink`), with the task that empties it (`run`).
+
+    `max_bytes` bounds the queue; `progress_timeout` is the time in seconds within which the peer must take something.
+    `on_ended` is called once, when our stream has ended.
+    """
 
     def __init__(
         self,
@@ -54,7 +61,7 @@ class Outbox:
         self.queued_bytes = 0
         self.is_ended = False
         self.holds_input = False
-        """The peer's input has been read and not all been answered; for whoever reads to say."""
+        """Set by the reader while packets that it has read have not been handled."""
 
     # -- Sink -------------------------------------------------------------------------------------------------------
 
@@ -77,7 +84,7 @@ class Outbox:
     def _put(self, data: bytes, on_sent: SentCallback | None) -> None:
         if self._failure is not None:
             return
-        if not self._queue:  # nothing waits: the kernel may take it at once, without a turn of the loop
+        if not self._queue:  # the kernel may take it at once, without a turn of the event loop
             try:
                 data = data[self._wire.try_send(data) :]
             except trio.BrokenResourceError as error:
@@ -94,7 +101,7 @@ class Outbox:
         self._wake.set()
 
     def _fail(self, why: str, bound: str | None = None) -> None:
-        """Remembered only: the writer's task returns it, so that nobody is called back amid a decision."""
+        """Record the failure; the writer's task returns it, so that no callback interrupts a decision."""
         if self._failure is None:
             self._failure = Failure(why, bound)
         self._writing.cancel()
@@ -103,7 +110,7 @@ class Outbox:
     # -- the writer's task ------------------------------------------------------------------------------------------
 
     async def run(self) -> Failure | None:
-        """Write until the stream has ended and everything is out (None), or until the peer cannot be written to."""
+        """Write until the stream has ended and the queue is empty; return the failure that prevented this, if any."""
         while self._failure is None:
             if self._queue:
                 await self._write_one()

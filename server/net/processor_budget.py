@@ -1,10 +1,10 @@
-"""Whether the packets of one connection are answered at once or have to wait, and the processor time that they cost.
+"""The processor time that one connection uses, and whether its packets are handled at once or have to wait.
 
-Invariants: who plays and was refused nothing lately is answered at once. Everybody else waits in the fair queue; who
-was refused something lately, or has used a part of its budget, is a suspect there. Whoever has used more processor time
-than its budget waits until that is paid back, too; administrators need not. What a player's accepted packets cost is
-not counted against it: a fast player is not a flood. Time is measured in seconds of this thread's processor time, so a
-busy machine makes nobody look expensive; what cannot be measured for each connection is added in proportion.
+Invariants: a player that was refused nothing lately is answered at once. Everybody else waits in the fair queue, as a
+suspect after a recent refusal or after using a part of its budget. A connection that has used more processor time than
+its budget also waits until that is paid back, unless it is an administrator. The accepted packets of a player are not
+charged: a fast player is not a flood. Time is the processor time of this thread in seconds, so a busy machine makes
+nobody look expensive; the cost that cannot be measured for each connection is added in proportion.
 """
 
 from __future__ import annotations
@@ -18,13 +18,17 @@ import trio
 from spielleiter.server.core.token_bucket import TokenBucket
 from spielleiter.server.net.fair_queue import FairQueue
 
-BURST: Final = 0.1  # seconds of processor time that a connection may use at once, after a while of silence
-UNSUSPECTED: Final = 0.02  # seconds of these that one may use before it waits among the suspects
-FORGIVEN_AFTER: Final = 10.0  # seconds after its last refusal a player is answered at once again
+BURST: Final = 0.1  # seconds of processor time that a connection may use at once after a time of silence
+UNSUSPECTED: Final = 0.02  # seconds of these after which a connection waits as a suspect
+FORGIVEN_AFTER: Final = 10.0  # seconds after its last refusal until a player is answered at once again
 
 
 class ProcessorBudget:
-    """`share` is the part of one processor that the connection may use in the long run; `processor_time` a clock."""
+    """The budget of one connection, as a context manager around all work for it.
+
+    `share` is the part of one processor that the connection may use in the long run; `processor_time` is a clock, in
+    seconds.
+    """
 
     __slots__ = (
         "_begun",
@@ -46,29 +50,30 @@ class ProcessorBudget:
         self._is_player = False
         self._refused_at = -inf
         self.has_granted = False
-        """What is being worked at holds a packet that was in order."""
+        """Whether the present work includes a packet that was granted."""
         self.plays = False
-        """It has joined a game, or is an administrator."""
+        """Whether the peer has joined a game or is an administrator."""
         self.is_admin = False
 
     def note_refusal(self, now: float) -> None:
+        """Note that the connection was refused something."""
         self._refused_at = now
 
     def has_to_wait(self, now: float) -> bool:
-        """Whether the next packet queues in the fair queue."""
+        """Return whether the next packet has to wait in the fair queue."""
         return not self._is_player_at(now) or self._debt(now) > 0.0
 
     def _is_player_at(self, now: float) -> bool:
-        """It plays and was refused nothing lately."""
+        """Return whether it plays and was refused nothing lately."""
         return self.plays and now >= self._refused_at + FORGIVEN_AFTER
 
     def __enter__(self) -> None:
-        """From now on this connection is worked for."""
-        self._is_player = self._is_player_at(trio.current_time())  # before a join makes it one
+        """Start measuring."""
+        self._is_player = self._is_player_at(trio.current_time())  # taken before a join can make it one
         self._begun = self._processor_time()
 
     def __exit__(self, *_: object) -> None:
-        """Charge what was used meanwhile."""
+        """Charge the processor time used since `__enter__`."""
         used = self._processor_time() - self._begun
         now = trio.current_time()
         if self.has_granted and self._is_player and self._is_player_at(now):
@@ -79,13 +84,13 @@ class ProcessorBudget:
         self.has_granted = False
 
     def interrupted(self) -> _Interruption:
-        """Something is waited for in the midst of the work, which is not charged to this connection."""
+        """Return a context manager for waiting within the work; the time in it is not charged to this connection."""
         return _Interruption(self)
 
     async def wait(self) -> bool:
-        """Let others go first; returns at once, but for one turn of the event loop, where there is no need to wait.
+        """Wait until this connection may be served; return whether it had to wait.
 
-        Whether there was.
+        If not, it only lets one turn of the event loop pass.
         """
         now = trio.current_time()
         if not self.has_to_wait(now):
@@ -101,7 +106,7 @@ class ProcessorBudget:
         return now < self._refused_at + FORGIVEN_AFTER or self._budget.left(now) < BURST - UNSUSPECTED
 
     def _debt(self, now: float) -> float:
-        """Seconds until what was used too much is paid back."""
+        """Return the seconds until the budget has no debt; an administrator never has to wait for that."""
         return 0.0 if self.is_admin else self._budget.take(0.0, now)
 
 

@@ -1,7 +1,7 @@
-"""The sockets that a server listens on, and what every socket it accepts is set to.
+"""Opens the listening sockets of a server, and sets the options of accepted ones.
 
-Law: a host may stand for several addresses, all of which get the same port; either they all listen, or none is left
-open. What cannot be had is said in one line that names the option to change.
+Invariants: a host may stand for several addresses, which all get the same port; either all of them listen, or no socket
+is left open. An address that cannot be used is reported in one line that names the option to change.
 """
 
 from __future__ import annotations
@@ -16,41 +16,41 @@ from spielleiter.server.errors import StartError
 from spielleiter.server.net.wire import stamp_arrivals
 
 BACKLOG: Final = 1024
-KEEPALIVE_IDLE: Final = 60  # seconds of silence after which a peer is asked whether it is still there
-KEEPALIVE_INTERVAL: Final = 10  # seconds between two such questions
-KEEPALIVE_COUNT: Final = 6  # unanswered questions after which it is gone
+KEEPALIVE_IDLE: Final = 60  # seconds of silence before the first keep-alive probe
+KEEPALIVE_INTERVAL: Final = 10  # seconds between two probes
+KEEPALIVE_COUNT: Final = 6  # unanswered probes after which the connection is broken
 ANY_IPV6: Final = "::"
-ANY_IPV4: Final = "0.0.0.0"  # noqa: S104 - only where it is asked for
+ANY_IPV4: Final = "0.0.0.0"  # noqa: S104 - only if the operator asks for it
 PORT_TRIES: Final = 10
-"""So often a port that is free on every address is looked for; each try fails only if somebody took it meanwhile."""
+"""Attempts to find a port that is free on every address; one fails only if another program takes it in between."""
 NOT_HERE: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
 
 
 def listen(host: str, port: int, option: str = "--port") -> list[socket.socket]:
-    """Listening sockets for every address `host` stands for; with port 0 the same free port on all of them.
+    """Return listening sockets for all addresses that `host` stands for; with port 0, the same free port on all.
 
-    `option` is what to change where the port cannot be had. Raises StartError.
+    `option` is the option that the operator has to change if the port cannot be used. Raises StartError.
 
-    ``::`` is every address of this machine, those of IPv4 too. They get a socket of their own: not every system lets
-    one socket serve both, and where it does, a peer of IPv4 would have an address of IPv6, which limits per address and
-    the exemption of loopback would have to see through.
+    ``::`` means every address of this machine, including those of IPv4. The latter get a socket of their own: not every
+    system lets one socket serve both, and where it does, IPv4 peers have IPv6 addresses, for which the limits per
+    address and the exemption of loopback would need extra code.
 
-    An address that this machine does not have (that of IPv6 in many a container) is passed over if there is another.
+    An address that this machine does not have (often that of IPv6 in a container) is skipped if there is another one.
     """
-    tries_left = PORT_TRIES if port == 0 else 1
+    attempts_left = PORT_TRIES if port == 0 else 1
     while True:
-        tries_left -= 1
+        attempts_left -= 1
         try:
             return _listen(host, port)
         except (OSError, UnicodeError) as error:
-            # a port that was free on one address may be taken on another
+            # the port that was free on the first address may be taken on another
             is_taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
-            if not is_taken or not tries_left:
+            if not is_taken or not attempts_left:
                 raise StartError(_bind_problem(host, port, error, option)) from None
 
 
 def _listen(host: str, port: int) -> list[socket.socket]:
-    """All sockets or none. Raises OSError and UnicodeError."""
+    """Open all sockets or none. Raises OSError and UnicodeError."""
     sockets: list[socket.socket] = []
     missing: OSError | None = None
     try:
@@ -77,13 +77,13 @@ def _listen(host: str, port: int) -> list[socket.socket]:
 
 
 def notice_vanished(sock: socket.socket) -> None:
-    """Have the kernel ask silent peers whether they are there: a machine that was switched off says no goodbye.
+    """Let the kernel probe a silent peer, whose machine may have been switched off without closing the connection.
 
-    Two minutes later the connection is broken, as if the peer had left. A peer that answers may be silent for ever.
+    Two minutes later such a connection is broken, as if the peer had left. A peer that answers may be silent for ever.
     """
-    idle = "TCP_KEEPIDLE" if hasattr(socket, "TCP_KEEPIDLE") else "TCP_KEEPALIVE"  # the same by its name on macOS
+    idle = "TCP_KEEPIDLE" if hasattr(socket, "TCP_KEEPIDLE") else "TCP_KEEPALIVE"  # its name on macOS
     values = {idle: KEEPALIVE_IDLE, "TCP_KEEPINTVL": KEEPALIVE_INTERVAL, "TCP_KEEPCNT": KEEPALIVE_COUNT}
-    with contextlib.suppress(OSError):  # no TCP: whoever is gone is known to be gone
+    with contextlib.suppress(OSError):  # not TCP: the kernel knows when such a peer is gone
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         for option, value in values.items():
             if hasattr(socket, option):
@@ -109,7 +109,7 @@ def _listening_socket(family: int, address: tuple[Any, ...]) -> socket.socket:
 
 def _bind_problem(host: str, port: int, error: OSError | UnicodeError, option: str) -> str:
     if isinstance(error, UnicodeError):
-        return f"cannot listen on {host}:{port}: this is no name of a host"
+        return f"cannot listen on {host}:{port}: this is not a host name"
     if error.errno == errno.EADDRINUSE:
         return f"{host}:{port} is in use already, perhaps by another server; choose another {option} (0: any free one)"
     if error.errno == errno.EACCES:

@@ -1,10 +1,10 @@
-"""From the kernel's receive time stamps to instants on the server's clock.
+"""Converts the kernel's receive time stamps to instants on the server's clock.
 
-Invariants: an instant lies between the last time the socket was seen empty and the read. Whatever a stamp says, bytes
-that were not there at a look have arrived after it. The kernel counts in the wall clock, so a stamp is believed as far
-as the wall clock is in step with the monotonic clock. After a step the stamp may have been taken before it or after
-it: the instant that lies within the bounds is taken, of two the earlier one, and without one the read itself.
-Clocks are arguments.
+Invariants: an instant lies between the last time the socket was seen empty and the read: whatever a stamp says, bytes
+that were not there at a check have arrived after it. The kernel stamps with the wall clock, so a stamp is trusted only
+as far as the wall clock agrees with the monotonic clock. When the wall clock has been stepped, the stamp may be from
+before or after the step. The candidate within the bounds is used, the earlier one if both are, and the instant of the
+read if none is. Clocks are arguments.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from typing import Final
 
 from spielleiter.server.core.clock import Arrival, StampSource
 
-MAX_AGE: Final = 60.0  # seconds; an older stamp is a clock gone wrong, not a slow server
-STEP: Final = 0.005  # seconds; the clocks coming apart by more is a step
-DRIFT: Final = 0.0005  # seconds a second that a disciplined clock may be slewed (the kernel's own limit)
-LONGEST_DRIFT: Final = 10.0  # seconds; so much of the time since the last look counts as drift, however long it was
-SHARP: Final = 0.0005  # seconds; a comparison that took longer was interrupted and is made again
+MAX_AGE: Final = 60.0  # seconds; an older stamp means a wrong clock, not a slow server
+STEP: Final = 0.005  # seconds; a larger difference between the clocks is a step
+DRIFT: Final = 0.0005  # seconds per second by which a clock may be slewed (the kernel's own limit)
+LONGEST_DRIFT: Final = 10.0  # seconds since the last comparison that count for the drift at most
+SHARP: Final = 0.0005  # seconds; a comparison that took longer was interrupted and is repeated
 ATTEMPTS: Final = 4
 
 
 class StampReader:
-    """Turns one socket's stamps into arrivals. `now` is the server's clock; `wall` and `monotonic` the machine's."""
+    """Converts the stamps of one socket. `now` is the server's clock; `wall` and `monotonic` are the machine's."""
 
     __slots__ = ("_compared_at", "_empty_since", "_monotonic", "_now", "_offset", "_wall")
 
@@ -42,9 +42,9 @@ class StampReader:
         self._offset, self._compared_at, _ = self._compare()
 
     def saw_empty(self, at: float) -> None:
-        """Nothing was unread when the socket was looked at, at the instant `at` or after it.
+        """Note that the socket was found empty, at the instant `at` or after it.
 
-        What comes from now on is stamped by the wall clock as it goes now.
+        Bytes that arrive from now on are stamped with the present wall clock.
         """
         self._empty_since = at
         offset, compared_at, is_sharp = self._compare()
@@ -52,17 +52,17 @@ class StampReader:
             self._offset, self._compared_at = offset, compared_at
 
     def arrival(self, stamp: float | None, *, read_at: float, has_emptied: bool) -> Arrival:
-        """When the bytes of one read arrived.
+        """Return when the bytes of one read arrived.
 
-        `stamp` is the kernel's, in seconds since the epoch, or None where it gave none; `read_at` the server's instant
-        right before the read; `has_emptied` says that the read has left nothing behind.
+        `stamp` is the kernel's, in seconds since the epoch, or None if there is none. `read_at` is the server's instant
+        right before the read. `has_emptied` says that the read has left nothing in the socket.
         """
-        now = self._now()  # first: what an interruption adds to the age is for the sender
+        now = self._now()  # taken first: the delay of an interruption counts in favour of the sender
         offset, compared_at, is_sharp = self._compare()
         arrival = Arrival(now)
         if stamp is not None:
             old_offset = self._offset
-            step = offset - old_offset if is_sharp else 0.0  # a comparison that was interrupted tells of no step
+            step = offset - old_offset if is_sharp else 0.0  # an interrupted comparison cannot show a step
             if abs(step) <= self._tolerance(compared_at):
                 candidates = [now - (old_offset + step + compared_at - stamp)]
             else:
@@ -75,9 +75,10 @@ class StampReader:
         return arrival
 
     def _choose(self, candidates: list[float], now: float) -> Arrival:
-        """The earliest of `candidates` that is possible.
+        """Return the earliest possible one of `candidates`.
 
-        A single one that lies before the last look was taken of bytes that were not complete then: it is that look.
+        A single candidate before the last check is the stamp of bytes that were not complete then; the instant of that
+        check is used for it.
         """
         earliest, latest = self._empty_since - SHARP, now + SHARP
         possible = [each for each in candidates if max(earliest, now - MAX_AGE) <= each <= latest]
@@ -91,7 +92,7 @@ class StampReader:
         return STEP + DRIFT * min(LONGEST_DRIFT, compared_at - self._compared_at)
 
     def _compare(self) -> tuple[float, float, bool]:
-        """Wall minus monotonic, the monotonic instant it was taken at, and whether it was taken at one go."""
+        """Return wall minus monotonic time, the monotonic instant, and whether nothing interrupted the comparison."""
         attempts = ATTEMPTS
         while True:
             before = self._monotonic()

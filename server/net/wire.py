@@ -1,9 +1,9 @@
-"""A connection's bytes, and when they arrived.
+"""The bytes of a connection, and when they arrived.
 
-Invariants: `receive` says for every piece when its last byte reached this machine. On Linux the kernel says so itself
-(SO_TIMESTAMPNS, read with recvmsg), however late this process reads, but never an instant before the socket was last
-seen empty; elsewhere it is the time right after the read. `try_send` never waits. Bytes that were read are always
-returned: a reader that is cancelled has lost nothing.
+Invariants: `receive` returns for every read when its last byte reached this machine. On Linux this is the kernel's time
+stamp (SO_TIMESTAMPNS, read with recvmsg), however late this process reads, but never an instant before the socket was
+last seen empty; elsewhere it is the time right after the read. `try_send` never waits. Bytes that were read are always
+returned: a cancelled `receive` has lost nothing.
 """
 
 from __future__ import annotations
@@ -20,41 +20,45 @@ from spielleiter.server.core.clock import Arrival
 from spielleiter.server.net.time_stamps import StampReader
 
 RECEIVE_BYTES: Final = 4096
-"""At a time. A move is much shorter; a buffer of 64 KiB for each one tears the heap to pieces: it grew for ever."""
+"""Bytes per read. A move is much shorter, and a buffer of 64 KiB for each read fragments the heap, which then grows."""
 SO_TIMESTAMPNS: Final = 35  # <asm-generic/socket.h>; the socket module does not name it
 _TIMESPEC: Final = struct.Struct("@qq" if sys.maxsize > 2**32 else "@ll")
 _ANCILLARY_BYTES: Final = socket.CMSG_SPACE(_TIMESPEC.size) if hasattr(socket, "CMSG_SPACE") else 0
 
 
 class Wire(Protocol):
-    """What a session needs of a connection. Raises trio.BrokenResourceError where the connection is broken."""
+    """What a session needs from a connection. Raises trio.BrokenResourceError if the connection is broken."""
 
     async def receive(self) -> tuple[bytes, Arrival]:
-        """The next piece, `b""` at the end of input, and when it arrived."""
+        """Wait for bytes; return them (`b""` at the end of input) and when they arrived."""
         ...
 
     def try_send(self, data: bytes | memoryview) -> int:
-        """Hand as many bytes to the kernel as it takes now, in one call; returns how many."""
+        """Pass as many bytes to the kernel as it takes now, in one call; return their number."""
         ...
 
     async def send_some(self, data: memoryview) -> int:
-        """Wait until the peer takes some of `data`, which is not empty; returns how many bytes."""
+        """Wait until the peer takes some bytes of `data`, which is not empty; return their number."""
         ...
 
-    async def send_eof(self) -> None: ...
+    async def send_eof(self) -> None:
+        """End our direction of the connection."""
+        ...
 
     def has_unread_input(self) -> bool:
-        """Whether bytes have arrived that were not read. Where none have, later ones are not stamped earlier."""
+        """Return whether bytes have arrived that were not read; if not, later ones get no earlier time stamp."""
         ...
 
-    async def aclose(self) -> None: ...
+    async def aclose(self) -> None:
+        """Close the connection in both directions."""
+        ...
 
 
 def stamp_arrivals(sock: socket.socket) -> bool:
-    """Have the kernel stamp what arrives; whether it does.
+    """Ask the kernel to stamp arriving bytes; return whether it does.
 
-    It begins to a moment after the first socket of the machine asks for it. So listening sockets ask, too: what they
-    accept asks like them, and is stamped from the first byte on.
+    Stamping starts a moment after the first socket of the machine asks for it. So listening sockets ask as well: the
+    sockets that they accept inherit the option, and their first byte is stamped already.
     """
     if sys.platform != "linux" or not _ANCILLARY_BYTES:
         return False
@@ -70,15 +74,15 @@ class SocketWire:
 
     def __init__(self, sock: socket.socket) -> None:
         sock.setblocking(False)
-        with contextlib.suppress(OSError):  # no TCP: nothing to speed up
+        with contextlib.suppress(OSError):  # not TCP: there is no such option
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._sock = sock
         self._has_stamps = stamp_arrivals(sock)
         self._stamps = StampReader(trio.current_time)
 
     async def receive(self) -> tuple[bytes, Arrival]:
-        # waiting comes first: mostly nothing is there yet; a peer that never pauses gives way to the others all the
-        # same; and nothing is waited for after the read, so that what was read cannot get lost
+        # wait first: usually nothing has arrived yet, and a peer that never pauses lets others run; there is no
+        # checkpoint after the read, so bytes that were read cannot be lost by a cancellation
         while True:
             await trio.lowlevel.wait_readable(self._sock)
             read_at = trio.current_time()
@@ -127,11 +131,11 @@ class SocketWire:
             self._sock.shutdown(socket.SHUT_WR)
 
     def has_unread_input(self) -> bool:
-        looked_at = trio.current_time()
+        checked_at = trio.current_time()
         try:
             return bool(self._sock.recv(1, socket.MSG_PEEK))
         except BlockingIOError:
-            self._stamps.saw_empty(looked_at)
+            self._stamps.saw_empty(checked_at)
         except OSError:
             pass
         return False

@@ -2,7 +2,7 @@
 
 Invariants: what the start has built is never looked at again; collections of the oldest generation, which take longest,
 happen while no game is running, and otherwise hardly ever. Every pause is measured. What a game or a connection has
-cost is free without any of them (tests/server/test_letting_go.py); they are there for what nobody has thought of.
+cost is free without any of them (tests/server/test_freed_memory.py); they are there for what nobody has thought of.
 """
 
 from __future__ import annotations

@@ -18,15 +18,6 @@ from spielleiter.protocol.messages import CloseConnection
 PACKET, END_TAG, ERROR, END_OF_INPUT = b"<protocol><join/>", b"</protocol>", b"</foo>", b""
 
 
-def input_phase(connection: Connection) -> InputPhase:
-    """The phase; a function, because mypy takes an attribute to be what was asserted of it last."""
-    return connection.input_phase
-
-
-def output_phase(connection: Connection) -> OutputPhase:
-    return connection.output_phase
-
-
 @pytest.mark.parametrize(
     ("pieces", "phases"),
     [
@@ -38,7 +29,7 @@ def output_phase(connection: Connection) -> OutputPhase:
 )
 def test_phases_of_the_input(pieces: tuple[bytes, ...], phases: tuple[str, ...]) -> None:
     connection = Connection(Role.SERVER, BLOKUS_2021_R3)
-    assert input_phase(connection) is InputPhase.READING
+    assert connection.input_phase is InputPhase.READING
     for piece, phase in zip(pieces, phases, strict=True):
         connection.receive_data(piece)
         try:
@@ -47,7 +38,7 @@ def test_phases_of_the_input(pieces: tuple[bytes, ...], phases: tuple[str, ...])
         except RemoteProtocolError:
             assert piece == ERROR
         assert connection.input_phase is InputPhase[phase]
-    assert output_phase(connection) is OutputPhase.IDLE
+    assert connection.output_phase is OutputPhase.IDLE
 
 
 @pytest.mark.parametrize("last", [END_TAG, ERROR, b"<join"])
@@ -55,25 +46,27 @@ def test_packets_that_came_before_the_end_of_input_are_read_while_draining(last:
     connection = Connection(Role.SERVER, BLOKUS_2021_R3)
     connection.receive_data(PACKET + last)
     connection.receive_data(END_OF_INPUT)
-    connection.next_event()
-    assert input_phase(connection) is InputPhase.DRAINING
-    try:
-        connection.next_event()
-    except RemoteProtocolError:
-        assert last == ERROR
-    assert input_phase(connection) is InputPhase.CLOSED
+    phases = []
+    for _ in range(2):
+        try:
+            connection.next_event()
+        except RemoteProtocolError:
+            assert last == ERROR
+        phases.append(connection.input_phase)
+    assert phases == [InputPhase.DRAINING, InputPhase.CLOSED]
 
 
 def test_phases_of_the_output() -> None:
     connection = Connection(Role.SERVER, BLOKUS_2021_R3)
-    assert output_phase(connection) is OutputPhase.IDLE
+    phases = [connection.output_phase]
     for _ in range(2):
         connection.send(CloseConnection())
-        assert output_phase(connection) is OutputPhase.OPEN
+        phases.append(connection.output_phase)
     for _ in range(2):
         connection.close()
-        assert output_phase(connection) is OutputPhase.CLOSED
-    assert input_phase(connection) is InputPhase.READING
+        phases.append(connection.output_phase)
+    assert [phase.name for phase in phases] == ["IDLE", "OPEN", "OPEN", "CLOSED", "CLOSED"]
+    assert connection.input_phase is InputPhase.READING
 
 
 def test_closed_is_final_and_reachable_from_every_phase() -> None:

@@ -1,4 +1,4 @@
-"""A whole server that plays all seasons, on memory streams; see `tests.server.harness`."""
+"""A server for all seasons, on memory streams; see `tests.server.harness`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GAME_TYPES = tuple(choose_editions({}, {}))
 
 @asynccontextmanager
 async def open_all_games(**settings: Any) -> AsyncIterator[ServerHarness]:
-    """A server with these settings whose timers run; leaving ends everything."""
+    """Run a server with these settings and its timers until the context is left."""
     async with trio.open_nursery() as nursery:
         harness = ServerHarness(nursery, "blokus-2021-r3", {})
         harness.config = dataclasses.replace(harness.config, **{"editions": {}, **settings})
@@ -32,7 +32,7 @@ async def open_all_games(**settings: Any) -> AsyncIterator[ServerHarness]:
 
 
 async def joined(harness: ServerHarness, game_type: str | None) -> Caller:
-    """Somebody new has asked for a game of this type; what happened has not been heard."""
+    """Connect a new caller that joins a game of this type; it has not read anything yet."""
     caller = await harness.call()
     attribute = "" if game_type is None else f' gameType="{game_type}"'
     await caller.says(f"<protocol><join{attribute}/>")
@@ -40,7 +40,7 @@ async def joined(harness: ServerHarness, game_type: str | None) -> Caller:
 
 
 async def playing(harness: ServerHarness, game_type: str) -> tuple[str, Caller, Caller]:
-    """The id of a game of this type that has just begun, and its players; everything has been heard."""
+    """Start a game of this type; return its id and its players, which have read everything."""
     one, two = await joined(harness, game_type), await joined(harness, game_type)
     await one.hears()
     await two.hears()

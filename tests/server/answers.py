@@ -1,4 +1,4 @@
-"""What the server says to who does something wrong, and whether others noticed."""
+"""The answers to faults, and checks that others are not affected."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.server.harness import Caller, Game, ServerHarness, legal_move, sample
 
 
 def refusals(harness: ServerHarness, caller: Caller) -> list[tuple[str, str]]:
-    """Kind and text of everything that was refused to this caller."""
+    """Return kind and text of every refusal to this caller."""
     return [
         (each.fault.value, each.text) if isinstance(each, events.RequestRefused) else (each.refusal, each.text)
         for each in harness.server_events
@@ -20,12 +20,12 @@ def refusals(harness: ServerHarness, caller: Caller) -> list[tuple[str, str]]:
 
 
 def text_of(packet: bytes) -> str:
-    """The message of an errorpacket as it was meant."""
+    """Return the unescaped message of an error packet."""
     return unescape(packet.split(b'message="', 1)[1].split(b'"', 1)[0].decode())
 
 
 def left_result(game_id: str, seat: int, points: tuple[int, int] = (0, 0)) -> bytes:
-    """The result after the player of `seat` has left, made of the recorded one."""
+    """Return the result after the player of `seat` has left, derived from the recorded one."""
     recorded = sample("result_left", game_id)
     won, lost = (score + b"\n      </score>" for score in recorded.split(b"\n      </score>")[:2])
     head, won = won[: won.index(b"\n      <score")], won[won.index(b"\n      <score") :]
@@ -40,21 +40,21 @@ def left_result(game_id: str, seat: int, points: tuple[int, int] = (0, 0)) -> by
 
 
 def left(game: Game, seat: int) -> bytes:
-    """What is told when the player of `seat` has left before the first move."""
+    """Return the packets that are sent when the player of `seat` has left before the first move."""
     return left_result(game.id, seat) + sample("left", game.id)
 
 
 class Bystanders:
-    """A game of others, beside what is done wrong: it must notice nothing."""
+    """A game of other players, which must not be affected by the faults in a test."""
 
     def __init__(self, game: Game) -> None:
         self._game = game
 
     @classmethod
-    async def in_house(cls, harness: ServerHarness) -> Bystanders:
+    async def open(cls, harness: ServerHarness) -> Bystanders:
         return cls(await harness.game())
 
-    async def have_noticed_nothing(self) -> None:
+    async def are_unaffected(self) -> None:
         game = self._game
         for caller in game.callers:
             assert await caller.hears() == b""
@@ -65,7 +65,7 @@ class Bystanders:
 
 
 def answered(text: str, original: str | None = None) -> bytes:
-    """An errorpacket of our own writing."""
+    """Return the bytes of an error packet."""
     child = "" if original is None else f"\n    {original}"
     message = escape(text, {"'": "&apos;", '"': "&quot;"})
     return f'\n  <errorpacket message="{message}">{child}\n  </errorpacket>'.encode()

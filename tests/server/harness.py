@@ -1,6 +1,6 @@
-"""A whole server on memory streams: callers send bytes and hear bytes, everything happens in virtual time.
+"""A whole server on memory streams: callers send and receive bytes, and everything happens in virtual time.
 
-Invariants: the start comes from a seed, the first piece is PENTO_U. What a caller hears is given out once, in order.
+Invariants: the start is seeded, and the first piece is PENTO_U. `Caller.hears` returns all bytes once, in order.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _UUID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 
 
 def sample(name: str, room_id: str) -> bytes:
-    """The recorded packet, but of this room."""
+    """Return the recorded packet with the id of this room."""
     return _UUID.sub(room_id.encode(), LATEST[name])
 
 
@@ -54,8 +54,8 @@ def packet(message: Message) -> bytes:
     return BLOKUS_2021_R3.encode(message)
 
 
-def lay(room_id: str, color: str, kind: str, x: int, y: int, rotation: str = "NONE") -> bytes:
-    """A player's packet with a move."""
+def set_move_packet(room_id: str, color: str, kind: str, x: int, y: int, rotation: str = "NONE") -> bytes:
+    """Return a player's packet with a move."""
     return (
         f'<room roomId="{room_id}"><data class="sc.plugin2021.SetMove"><piece color="{color}" kind="{kind}" '
         f'rotation="{rotation}" isFlipped="false"><position x="{x}" y="{y}"/></piece></data></room>'
@@ -63,7 +63,7 @@ def lay(room_id: str, color: str, kind: str, x: int, y: int, rotation: str = "NO
 
 
 def legal_move(room: Room) -> bytes:
-    """A packet with a legal move of whoever is on turn: a piece as the colour's first, then a pass."""
+    """Return a packet with a legal move of the side to move: a piece in the first round, then a pass."""
     move = first_move(room) if room.state.turn < FIRST_ROUND else SkipMove(None)
     return packet(RoomMessage(room.id, MoveData(move)))
 
@@ -93,7 +93,7 @@ class Caller:
         await wait_all_tasks_blocked()
 
     async def hears(self) -> bytes:
-        """Everything since the last time."""
+        """Return everything since the last call."""
         await wait_all_tasks_blocked()
         heard = bytes(self._heard)
         self._heard.clear()
@@ -110,7 +110,7 @@ class Caller:
 
 @dataclass
 class Game:
-    """A running game whose start everybody has heard."""
+    """A running game; everybody has read the packets of its start."""
 
     id: str
     room: Room
@@ -123,13 +123,13 @@ class Game:
         return self.admin, self.one, self.two
 
     async def play(self, plies: int) -> None:
-        """Whoever is on turn makes any legal move, so many times."""
+        """Let the side to move make any legal move, `plies` times."""
         for _ in range(plies):
             await (self.one, self.two)[self.room.state.seat_on_turn].says(legal_move(self.room))
 
 
 class ServerHarness:
-    """The server and who calls it."""
+    """A server and its callers."""
 
     def __init__(self, nursery: trio.Nursery, edition: str, settings: dict[str, Any]) -> None:
         self.log = io.StringIO()
@@ -152,7 +152,7 @@ class ServerHarness:
         self._count = 0
 
     async def call(self, host: str = "host") -> Caller:
-        """Somebody connects from `host` and says nothing yet."""
+        """Connect a caller from `host` that has sent nothing yet."""
         near, far = memory_stream_pair()
         return await self.call_over(near, StreamWire(far), host)
 
@@ -170,31 +170,31 @@ class ServerHarness:
         return caller
 
     async def prepare(self, admin: Caller, names: Sequence[str] = ("Eins", "Zwei")) -> tuple[str, list[str]]:
-        """Room id and reservation codes; the answer has been heard."""
+        """Prepare a game; return its room id and reservation codes."""
         slots = "".join(f'<slot displayName="{name}" canTimeout="true" reserved="true"/>' for name in names)
         await admin.says(f'<prepare gameType="{GAME_TYPE}">{slots}</prepare>')
         room_id, *codes = (found.decode() for found in _UUID.findall(await admin.hears()))
         return room_id, codes
 
-    async def sit(self, code: str) -> Caller:
-        """Somebody redeems a reservation; what happened has not been heard."""
+    async def take_seat(self, code: str) -> Caller:
+        """Connect a caller that uses a reservation; it has not read anything yet."""
         caller = await self.call()
         caller.reservation = code
         await caller.says(f'<protocol><joinPrepared reservationCode="{code}"/>')
         return caller
 
     async def game(self) -> Game:
-        """A prepared game with both players in, observed by an administrator."""
+        """Start a prepared game, observed by an administrator."""
         admin = await self.admin()
         room_id, codes = await self.prepare(admin)
         await admin.says(f'<observe roomId="{room_id}"/>')
-        one, two = [await self.sit(code) for code in codes]
+        one, two = [await self.take_seat(code) for code in codes]
         for caller in (admin, one, two):
             await caller.hears()
         return Game(room_id, self.server.lobby.rooms[room_id], admin, one, two)
 
     def happened(self, kind: type[_H], label: str | None = None) -> list[_H]:
-        """The events of a kind, those of one connection only if it is named."""
+        """Return the events of a kind, of one connection if `label` is given."""
         return [
             each
             for each in self.server_events
@@ -202,14 +202,14 @@ class ServerHarness:
         ]
 
     def logged(self, name: str) -> list[dict[str, Any]]:
-        """The lines of the log that begin with this event's name."""
+        """Return the log lines of this event."""
         lines = [json.loads(line) for line in self.log.getvalue().splitlines()]
         return [line for line in lines if line["event"] == name]
 
 
 @asynccontextmanager
 async def open_harness(edition: str = "blokus-2021-r3", **settings: Any) -> AsyncIterator[ServerHarness]:
-    """A server whose timers run; leaving ends everything."""
+    """Run a server and its timers until the context is left."""
     async with trio.open_nursery() as nursery:
         harness = ServerHarness(nursery, edition, settings)
         nursery.start_soon(harness.server.timers.run)

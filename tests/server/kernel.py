@@ -1,7 +1,7 @@
-"""A connection whose kernel is simulated: when bytes arrive, how they are stamped, and how late they are read.
+"""A wire with a simulated kernel: when bytes arrive, how they are stamped, and how late they are read.
 
-Invariants: time is trio's virtual clock; the wall clock is that plus `Machine.wall_offset`, which a test may step. What
-is stamped goes through the real `StampReader`, and looks and reads are told to it as `SocketWire` does.
+Invariants: time is trio's virtual clock; the wall clock is that plus `Machine.wall_offset`, which a test may step. The
+stamps go through the real `StampReader`, which gets the same calls as from `SocketWire`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Machine:
 
 
 class KernelWire:
-    """The server's end. `arrive` is what the peer's bytes do; while `is_busy` the server does not get to read them."""
+    """The server's end. `arrive` delivers bytes of the peer; while `is_busy`, the server does not read them."""
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
@@ -39,7 +39,7 @@ class KernelWire:
     # -- what the test does with it ---------------------------------------------------------------------------------
 
     def arrive(self, data: bytes, stamp: float | None = None) -> None:
-        """Bytes become readable; they are stamped now, or were at `stamp` (by the wall clock of that time)."""
+        """Make bytes readable; they are stamped now, or were at `stamp` (by the wall clock of that time)."""
         self._buffer.append((data, self._machine.wall() if stamp is None else stamp))
         self._change()
 

@@ -1,6 +1,6 @@
-"""A lobby on a harness: fake peers say things, hear things, and time passes when the test says so.
+"""A lobby with fake peers; time passes only when the test says so.
 
-Law: nothing here waits or is random. What a fake peer hears is told in short words, in order, each once.
+Invariants: nothing here waits or is random. `FakePeer.hears` returns every packet once, in order, as a short text.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ class FakeTimer:
 
 
 class RoomHarness:
-    """One lobby, its fake peers and its time."""
+    """A lobby, its timers and its events."""
 
     def __init__(self, edition: str = "blokus-2021-r3", seed: int = 1, **settings: Any) -> None:
         self.edition: Edition = EDITIONS[edition]
         self.now = 0.0
         self.server_events: list[events.ServerEvent] = []
         self._timers: list[tuple[float, int, FakeTimer]] = []
-        self._alarm_count = 0
+        self._timer_count = 0
         self._id_count = 0
         self._chance = random.Random(seed)
         stream = events.EventStream()
@@ -83,19 +83,19 @@ class RoomHarness:
 
     def call_at(self, deadline: float, callback: Callable[[float], None]) -> FakeTimer:
         timer = FakeTimer(callback)
-        self._alarm_count += 1
-        heapq.heappush(self._timers, (deadline, self._alarm_count, timer))
+        self._timer_count += 1
+        heapq.heappush(self._timers, (deadline, self._timer_count, timer))
         return timer
 
     def call_after(self, delay: float, callback: Callable[[float], None]) -> FakeTimer:
         return self.call_at(self.now + delay, callback)
 
     @property
-    def pending_alarms(self) -> int:
+    def pending_timers(self) -> int:
         return sum(timer.callback is not None for _, _, timer in self._timers)
 
     def advance(self, seconds: float, *, lag: float = 0.0) -> None:
-        """Let time pass; every timer due on the way is called, `lag` seconds late."""
+        """Let time pass; every timer that becomes due is called, `lag` seconds late."""
         end = self.now + seconds
         while self._timers and self._timers[0][0] + lag <= end:
             deadline, _, timer = heapq.heappop(self._timers)
@@ -112,7 +112,7 @@ class RoomHarness:
         return fake_peer
 
     def prepare(self, admin: FakePeer, *slots: Slot, is_paused: bool = False) -> tuple[str, list[str]]:
-        """Room id and reservation codes of a game `admin` prepares."""
+        """Let `admin` prepare a game; return its room id and reservation codes."""
         chosen = slots or (Slot("Eins"), Slot("Zwei"))
         assert admin.says(PrepareRequest(GAME_TYPE, chosen, is_paused)) is None
         prepared = admin.last_message
@@ -122,7 +122,7 @@ class RoomHarness:
         return prepared.room_id, list(prepared.reservations)
 
     def game(self, *, is_paused: bool = False) -> tuple[Room, FakePeer, FakePeer, FakePeer]:
-        """A prepared game with both players in, observed by an administrator; everything so far has been heard."""
+        """Start a prepared game, observed by an administrator; everybody has read everything so far."""
         admin, one, two = self.fake_peer("admin", is_admin=True), self.fake_peer("one"), self.fake_peer("two")
         room_id, codes = self.prepare(admin, is_paused=is_paused)
         admin.says(ObserveRequest(room_id))
@@ -133,7 +133,7 @@ class RoomHarness:
         return self.lobby.rooms[room_id], admin, one, two
 
     def joined_game(self) -> tuple[Room, FakePeer, FakePeer]:
-        """A game by `join`, everything so far has been heard."""
+        """Start a game by `join`; both players have read everything so far."""
         one, two = self.fake_peer("one"), self.fake_peer("two")
         one.says(JoinRequest(GAME_TYPE))
         two.says(JoinRequest(GAME_TYPE))
@@ -147,7 +147,7 @@ class RoomHarness:
 
 
 class FakePeer:
-    """A peer and its ears. `is_deaf`: it takes nothing, so requests are never handed to its kernel."""
+    """A peer that records what it is sent. `is_deaf`: it takes nothing, so requests are never delivered."""
 
     def __init__(self, harness: RoomHarness, name: str) -> None:
         self.harness = harness
@@ -197,7 +197,7 @@ class FakePeer:
     # -- what the test does with it ---------------------------------------------------------------------------------
 
     def says(self, message: Message, *, after: float = 0.0) -> RequestError | None:
-        """Say it `after` so many seconds; the error it is answered with, as the session would, or None."""
+        """Send it `after` some seconds; return the error, if any, for which the session would end the stream."""
         self.harness.advance(after)
         now = self.harness.now
         try:
@@ -215,13 +215,13 @@ class FakePeer:
         self.harness.lobby.drop(self.member)
 
     def hears(self) -> list[str]:
-        """Everything since the last time."""
+        """Return everything since the last call."""
         heard, self._heard = self._heard, []
         return heard
 
 
 def in_short(message: Message) -> str:
-    """A packet in a word or two."""
+    """Return a packet as a short text."""
     if isinstance(message, RoomMessage):
         return _data_in_short(message.data)
     if isinstance(message, JoinedGameRoom):
@@ -252,5 +252,5 @@ def _data_in_short(data: object) -> str:
 
 
 def first_move(room: Room) -> Move:
-    """Any legal move of whoever is on turn."""
+    """Return any legal move of the side to move."""
     return next(iter(room.state.generate_legal_moves()))

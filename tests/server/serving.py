@@ -37,7 +37,7 @@ USUAL: dict[str, Any] = {
 
 @dataclass
 class Serving:
-    """A server that listens; `stop.set()` ends it in good order, and `log` is what it has written."""
+    """A server that listens; `stop.set()` stops it, and `log` holds what it has written."""
 
     port: int
     stop: trio.Event
@@ -47,14 +47,14 @@ class Serving:
         return AdminClient.connect(port=self.port, password=PASSWORD, dialect=DIALECT, tap=tap)
 
     async def play(self, code: str, strategy: Responder | str, reports: dict[str, GameReport]) -> None:
-        """Redeem a reservation and play; the report is kept under the code."""
+        """Use a reservation and play; the report is stored under the code."""
         chosen = make_responder(strategy, seed=1, delay=0.08) if isinstance(strategy, str) else strategy
         async with Player.connect(port=self.port, dialect=DIALECT) as player:
             await player.join_prepared(code)
             reports[code] = await player.play_with(chosen)
 
     def logged(self, name: str) -> list[dict[str, Any]]:
-        """The lines of the log about this kind of event."""
+        """Return the log lines of this kind of event."""
         lines = [json.loads(line) for line in self.log.getvalue().splitlines()]
         return [line for line in lines if line["event"] == name]
 
@@ -64,7 +64,7 @@ class Serving:
 
 @asynccontextmanager
 async def serving(**settings: Any) -> AsyncIterator[Serving]:
-    """Leaving stops the server in good order, and waits for its end."""
+    """Run a server until the context is left, then stop it and wait for its end."""
     config = Config(**{**USUAL, **settings})
     stop, log = trio.Event(), io.StringIO()
     with trio.fail_after(PATIENCE):
@@ -83,11 +83,11 @@ def replays_in(directory: Path) -> list[Path]:
 
 
 def open_descriptors() -> int:
-    """How many this process has; 0 where that cannot be told."""
+    """Return the number of open descriptors of this process; 0 if it is not known."""
     folder = Path("/proc/self/fd")
     return len(list(folder.iterdir())) if folder.is_dir() else 0
 
 
 async def read_all(stream: trio.abc.ReceiveStream) -> bytes:
-    """Everything up to the end of the stream."""
+    """Return everything up to the end of the stream."""
     return b"".join([bytes(data) async for data in stream])

@@ -1,4 +1,4 @@
-"""Who is accepted and who is not, and what stops the start: one clear line, before anything listens."""
+"""Which connections are accepted, and what stops the start: one clear line, before anything listens."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from spielleiter.server.net.accepting import ACCEPT_PAUSE
 from tests.patience import PATIENCE
 from tests.server.answers import answered
 from tests.server.harness import GAME_TYPE, GOODBYE, START, open_harness
-from tests.server.serving import files_in, read_all, serving
+from tests.server.serving import files_in, open_descriptors, read_all, serving
 
 # -- accepting --------------------------------------------------------------------------------------------------------
 
 
-async def test_one_connection_too_many_is_told_so_and_the_next_one_has_its_place_again() -> None:
+async def test_a_connection_over_the_limit_is_refused_until_another_one_closes() -> None:
     async with serving(connections=1) as harness:
         async with await harness.connect() as first:
             await first.send_all(f'<protocol><join gameType="{GAME_TYPE}"/>'.encode())
@@ -39,7 +39,7 @@ async def test_one_connection_too_many_is_told_so_and_the_next_one_has_its_place
             await first.send_all(b"<close/>")
             await read_all(first)
         heard = b""
-        while heard != b"<protocol/>":  # as soon as the server has closed the first one, too
+        while heard != b"<protocol/>":  # as soon as the server has closed the first one as well
             async with await harness.connect() as third:
                 await third.send_all(b"<protocol><close/>")
                 heard = await read_all(third)
@@ -49,7 +49,7 @@ async def test_one_connection_too_many_is_told_so_and_the_next_one_has_its_place
 
 
 @pytest.mark.parametrize(("host", "is_refused"), [("192.0.2.7", True), ("127.0.0.1", False)])
-async def test_one_address_has_only_so_many_but_this_machine_is_exempt(host: str, is_refused: bool) -> None:
+async def test_connections_per_address_are_limited_except_on_loopback(host: str, is_refused: bool) -> None:
     server = Server(Config(connections_per_address=1, default_game=GAME_TYPE), io.StringIO())
     (near, far), (other_near, other_far) = socket.socketpair(), socket.socketpair()
     with near, other_near:
@@ -70,7 +70,7 @@ async def test_one_address_has_only_so_many_but_this_machine_is_exempt(host: str
     assert server._connections_by_host == {}
 
 
-async def test_whoever_is_accepted_is_asked_now_and_then_whether_it_is_there() -> None:
+async def test_accepted_sockets_have_keep_alive() -> None:
     server = Server(Config(default_game=GAME_TYPE), io.StringIO())
     with socket.create_server(("127.0.0.1", 0)) as listening, socket.create_connection(listening.getsockname()):
         accepted, address = listening.accept()
@@ -81,16 +81,16 @@ async def test_whoever_is_accepted_is_asked_now_and_then_whether_it_is_there() -
             sessions.cancel_scope.cancel()
 
 
-async def test_who_is_turned_away_and_gone_already_hurts_nobody() -> None:
+async def test_a_rejected_peer_may_be_gone_already() -> None:
     server = Server(Config(connections=1), io.StringIO())
     near, far = socket.socketpair()
     near.close()
-    server._turn_away(far, "too many")
+    server._reject(far, "too many")
     assert far.fileno() == -1
 
 
 class Refusing:
-    """A listening socket that has nothing but these errors to offer, the last one for ever."""
+    """A listening socket that raises these errors, the last one for ever."""
 
     def __init__(self, *errors: OSError) -> None:
         self._errors = list(errors)
@@ -101,18 +101,18 @@ class Refusing:
         raise self._errors.pop(0) if len(self._errors) > 1 else self._errors[0]
 
 
-async def test_without_a_descriptor_left_accepting_is_tried_again_now_and_then(autojump_clock: object) -> None:
+async def test_accepting_is_retried_when_no_descriptor_is_left(autojump_clock: object) -> None:
     async with open_harness() as harness:
         refusing = Refusing(OSError(errno.EMFILE, "Too many open files"))
         with trio.move_on_after(10 * ACCEPT_PAUSE):
             await harness.server._accept(refusing, harness.nursery)  # type: ignore[arg-type]
         assert 9 <= refusing.tries <= 11
-        (refused,) = harness.happened(events.ConnectionRefused)  # told once, not at each try
+        (refused,) = harness.happened(events.ConnectionRefused)  # reported once, not at each attempt
         assert refused.refusal == "cannot_accept"
         assert refused.reason == "cannot accept: Too many open files"
 
 
-async def test_a_socket_that_will_never_accept_anything_again_is_not_tried_for_ever(autojump_clock: object) -> None:
+async def test_a_permanent_error_of_a_listening_socket_is_raised(autojump_clock: object) -> None:
     async with open_harness() as harness:
         refusing = Refusing(OSError(errno.EBADF, "Bad file descriptor"))
         with trio.fail_after(10 * ACCEPT_PAUSE), pytest.raises(OSError, match="Bad file descriptor"):
@@ -120,7 +120,7 @@ async def test_a_socket_that_will_never_accept_anything_again_is_not_tried_for_e
         assert refusing.tries == 1
 
 
-async def test_a_connection_that_is_gone_before_it_is_accepted_is_nobody_s_business(autojump_clock: object) -> None:
+async def test_a_connection_that_is_gone_before_it_is_accepted_is_ignored(autojump_clock: object) -> None:
     async with open_harness() as harness:
         gone = (errno.ECONNABORTED, errno.ECONNABORTED, errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.EPERM)
         refusing = Refusing(*(OSError(number, "gone") for number in gone), OSError(errno.EMFILE, "full"))
@@ -130,10 +130,10 @@ async def test_a_connection_that_is_gone_before_it_is_accepted_is_nobody_s_busin
         assert len(harness.happened(events.ConnectionRefused)) == 1
 
 
-async def test_however_many_come_at_once_others_are_served_meanwhile() -> None:
+async def test_a_flood_of_connections_does_not_keep_others_waiting() -> None:
     server = Server(Config(), io.StringIO())
 
-    class Crowd:
+    class EndlessConnections:
         def accept(self) -> tuple[socket.socket, tuple[str, int]]:
             near, far = socket.socketpair()
             near.close()
@@ -141,7 +141,7 @@ async def test_however_many_come_at_once_others_are_served_meanwhile() -> None:
 
     with trio.fail_after(PATIENCE):
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(server._accept, Crowd(), nursery)  # type: ignore[arg-type]
+            nursery.start_soon(server._accept, EndlessConnections(), nursery)  # type: ignore[arg-type]
             for _ in range(20):
                 await trio.lowlevel.checkpoint()
             nursery.cancel_scope.cancel()
@@ -152,7 +152,7 @@ async def test_however_many_come_at_once_others_are_served_meanwhile() -> None:
 
 
 async def start(**settings: Any) -> str:
-    """The one line with which the server does not start."""
+    """Return the one line with which the start fails."""
     with pytest.raises(StartError) as caught:
         await serve(Config(**{"port": 0, **settings}), log_file=io.StringIO())
     text = str(caught.value)
@@ -166,9 +166,12 @@ async def test_a_port_in_use_is_named() -> None:
         assert said.startswith(f"127.0.0.1:{harness.port} is in use already, perhaps by another server; choose another")
 
 
-async def test_a_server_that_cannot_listen_gives_its_files_free(tmp_path: Path) -> None:
+async def test_a_server_that_cannot_listen_closes_its_files(tmp_path: Path) -> None:
     async with serving() as harness:
+        before = open_descriptors()
         await start(port=harness.port, replay_directory=tmp_path)
+        await start(metrics=("127.0.0.1", harness.port), results_file=tmp_path / "elsewhere.jsonl")
+        assert open_descriptors() == before
     async with serving(replay_directory=tmp_path):
         pass
 
@@ -178,11 +181,11 @@ async def test_an_address_of_another_machine_is_named() -> None:
 
 
 @pytest.mark.parametrize("host", ["..", "a" * 70])
-async def test_what_is_no_host_is_named(host: str) -> None:
-    assert await start(host=host) == f"cannot listen on {host}:0: this is no name of a host"
+async def test_a_wrong_host_name_is_named(host: str) -> None:
+    assert await start(host=host) == f"cannot listen on {host}:0: this is not a host name"
 
 
-async def test_a_port_for_the_privileged_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_privileged_port_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> NoReturn:
         raise PermissionError(errno.EACCES, "Permission denied")
 
@@ -190,7 +193,7 @@ async def test_a_port_for_the_privileged_is_named(monkeypatch: pytest.MonkeyPatc
     assert (await start(port=80)).startswith("127.0.0.1:80 may not be used without privileges")
 
 
-async def test_a_name_that_cannot_be_found_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unknown_host_name_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> NoReturn:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
@@ -217,7 +220,7 @@ async def test_a_port_file_that_cannot_be_written_stops_the_start_and_frees_the_
         assert harness.port == port
 
 
-async def test_whatever_else_cannot_be_done_stops_the_start_before_anything_listens(
+async def test_other_errors_stop_the_start_before_anything_listens(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def never(*_: object) -> NoReturn:
@@ -233,16 +236,16 @@ async def test_whatever_else_cannot_be_done_stops_the_start_before_anything_list
     assert "MONO" in await start(start_piece="MONO")
 
 
-async def test_where_it_listens_and_which_settings_mean_nothing_is_said() -> None:
+async def test_the_start_reports_addresses_and_ignored_settings() -> None:
     async with serving(ignored=("server.properties:3: plugins (built in)",)) as harness:
         pass
     assert harness.logged("setting_ignored")[0]["setting"] == "server.properties:3: plugins (built in)"
     assert harness.logged("server_started")[0]["addresses"] == [f"127.0.0.1:{harness.port}"]
 
 
-def test_addresses_of_ip_6_are_shown_in_brackets() -> None:
+def test_ipv6_addresses_are_shown_in_brackets() -> None:
     server = Server(Config(), log := io.StringIO())
-    server._tell_start((("::1", 13050), ("127.0.0.1", 13050)))
+    server._publish_start((("::1", 13050), ("127.0.0.1", 13050)))
     assert '"[::1]:13050", "127.0.0.1:13050"' in log.getvalue()
 
 
@@ -256,21 +259,19 @@ def test_addresses_of_ip_6_are_shown_in_brackets() -> None:
         ("0.0.0.0", "another", True),
     ],
 )
-def test_the_well_known_password_makes_nobody_an_administrator_whom_others_can_reach(
-    host: str, password: str, makes_admins: bool
-) -> None:
+def test_the_default_password_is_refused_on_a_public_address(host: str, password: str, makes_admins: bool) -> None:
     settings = listener._lobby_settings(Config(host=host, password=password))
     assert settings.password == (password if makes_admins else None)
 
 
 @pytest.mark.parametrize(("password", "is_told"), [(DEFAULT_PASSWORD, True), ("another", False)])
-def test_whoever_starts_a_server_without_administrators_is_told(password: str, is_told: bool) -> None:
+def test_the_operator_is_told_of_a_server_without_administrators(password: str, is_told: bool) -> None:
     server = Server(Config(host="0.0.0.0", password=password), log := io.StringIO())
-    server._tell_start((("0.0.0.0", 13050),))
+    server._publish_start((("0.0.0.0", 13050),))
     assert ("admins_excluded" in log.getvalue()) is is_told
     assert server.stream.counters["AdminsExcluded"] == is_told
 
 
-def test_nobody_is_held_to_time_limits_if_so_wanted() -> None:
+def test_time_limits_can_be_turned_off() -> None:
     limits = listener._lobby_settings(Config(has_timeouts=False)).limits
     assert (limits.soft_timeout, limits.hard_timeout) == (None, None)

@@ -1,4 +1,4 @@
-"""Whole games over real sockets: every way they go and end, what observers see, replays, and the seed."""
+"""Whole games over real sockets: their course and their ends, observers, replays, and the seed."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ from spielleiter.server.record import archive
 from tests.patience import with_longer_limits
 from tests.protocol.streams import LATEST
 from tests.server.harness import END, GAME_TYPE, START, open_harness, packet, sample
-from tests.server.net.test_wire import be_late
+from tests.server.net.test_wire import read_late
 from tests.server.serving import DIALECT, Serving, files_in, replays_in, serving
 
 
 async def play_game(harness: Serving, first: str, second: str) -> tuple[list[GameReport], bytes, list[Any]]:
-    """A prepared and observed game: the players' reports, the observer's bytes and the observed events."""
+    """Play a prepared and observed game; return the players' reports, the observer's bytes and events."""
     received = bytearray()
     reports: dict[str, GameReport] = {}
     async with harness.admin(tap=received.extend) as admin:
@@ -65,7 +65,7 @@ def start_state(start_piece: str = "PENTO_U") -> State:
 
 
 def packets_of(stream: bytes) -> list[bytes]:
-    """A server's stream, without its root, cut into packets."""
+    """Cut a server's stream, without its root, into packets."""
     assert stream.startswith(START)
     body = stream.removeprefix(START).removesuffix(END)
     return [b"\n  <" + piece for piece in re.split(rb"\n  <(?![/ ])", body)[1:]]
@@ -82,12 +82,12 @@ def messages_of(stream: bytes) -> list[Message]:
 
 
 def form_of(packet_: bytes) -> bytes:
-    """A packet with its values masked."""
+    """Return a packet with its values masked."""
     return re.sub(rb">[^<\n]+<", b">_<", re.sub(rb'="[^"]*"', b'="_"', packet_))
 
 
 @pytest.mark.slow
-async def test_a_whole_game_of_two_built_in_players_as_an_observer_receives_it() -> None:
+async def test_an_observer_receives_a_whole_game_of_two_built_in_players() -> None:
     async with serving(start_piece="PENTO_L") as harness:
         reports, received, seen = await play_game(harness, "greedy", "random")
     assert [report.end for report in reports] == [GameEnd.RESULT] * 2
@@ -166,7 +166,7 @@ async def test_scores_of_finished_games_are_kept_in_test_mode() -> None:
         ("illegal", {}, Cause.RULE_VIOLATION),
     ],
 )
-async def test_whoever_misbehaves_loses_and_everybody_hears_why(
+async def test_a_player_that_misbehaves_loses_and_everybody_is_told_why(
     strategy: str, settings: dict[str, Any], cause: Cause
 ) -> None:
     async with serving(**settings) as harness:
@@ -180,7 +180,7 @@ async def test_whoever_misbehaves_loses_and_everybody_hears_why(
     assert (offender.errors != ()) == (strategy in ("illegal", "garbage"))
 
 
-async def test_a_verdict_on_time_says_what_was_measured_and_how() -> None:
+async def test_a_time_verdict_is_logged_with_its_measurements() -> None:
     async with serving(soft_timeout=0.05) as harness:
         await play_game(harness, "slow", "first")
     (verdict,) = harness.logged("time_verdict")
@@ -192,12 +192,12 @@ async def test_a_verdict_on_time_says_what_was_measured_and_how() -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux stamps what arrives on a TCP socket")
-async def test_a_busy_server_costs_nobody_a_game(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_busy_server_loses_nobody_a_game(monkeypatch: pytest.MonkeyPatch) -> None:
     await with_longer_limits(partial(_answer_a_busy_server, monkeypatch), 0.2)
 
 
 async def _answer_a_busy_server(monkeypatch: pytest.MonkeyPatch, limit: float) -> None:
-    """The answer is there in time; the server is busy when it comes and reads it only after the limit."""
+    """The answer arrives in time, while the server is busy, and is read only after the limit."""
     accepted: list[socket.socket] = []
     admit = Server._admit
 
@@ -216,7 +216,7 @@ async def _answer_a_busy_server(monkeypatch: pytest.MonkeyPatch, limit: float) -
                 heard += await one.receive_some()
             move = next(iter(start_state().generate_legal_moves()))
             os.write(one.socket.fileno(), packet(RoomMessage(room.room_id, MoveData(move))))
-            be_late(accepted[1], 1.25 * limit)  # the server runs in the same thread: it has had no turn since
+            read_late(accepted[1], 1.25 * limit)  # the server runs in the same thread, so it has not run since
             while b'turn="1"' not in heard and b"TIMEOUT" not in heard:
                 heard += await one.receive_some()
     assert b"TIMEOUT" not in heard
@@ -246,7 +246,7 @@ async def test_a_replay_is_written_and_can_be_started_from(tmp_path: Path, is_pa
 
 
 @pytest.mark.parametrize("error", [OSError("disk full"), RuntimeError("a bug")])
-async def test_a_replay_that_cannot_be_written_is_told_and_hurts_nothing(
+async def test_a_replay_that_cannot_be_written_is_reported_without_other_effects(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     def fail(*_: object) -> NoReturn:
@@ -265,12 +265,12 @@ async def test_a_replay_that_cannot_be_written_is_told_and_hurts_nothing(
 
 
 async def heard_with(seed: int) -> list[bytes]:
-    """Everything that an administrator and the players of a prepared and a joined game hear."""
+    """Return everything that is sent to an administrator and the players of a prepared and a joined game."""
     async with open_harness(seed=seed, seeds_ids=True, start_piece=None, soft_timeout=1e6, hard_timeout=1e6) as harness:
         admin = await harness.admin()
         room_id, codes = await harness.prepare(admin)
         await admin.says(f'<observe roomId="{room_id}"/>')
-        callers = [admin, *[await harness.sit(code) for code in codes]]
+        callers = [admin, *[await harness.take_seat(code) for code in codes]]
         for _ in range(2):
             caller = await harness.call()
             await caller.says(f'<protocol><join gameType="{GAME_TYPE}"/>')
@@ -291,7 +291,7 @@ async def test_the_same_seed_and_the_same_moves_give_the_same_bytes(autojump_clo
     assert await heard_with(8) != first
 
 
-async def test_a_seed_sets_starts_and_no_ids(autojump_clock: object) -> None:
+async def test_a_seed_determines_starts_but_not_ids(autojump_clock: object) -> None:
     async def draw() -> tuple[object, str, list[str]]:
         async with open_harness(seed=7, start_piece=None) as harness:
             room_id, codes = await harness.prepare(await harness.admin())

@@ -1,4 +1,4 @@
-"""The server stops in good order: games have their grace, everybody hears the end, and nothing is left open."""
+"""The server stops in an orderly way: games get a grace period, all streams are ended, and nothing is left open."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from spielleiter.client.observation import ObserverEvent
 from spielleiter.client.player import GameReport
 from spielleiter.protocol.messages import Result
 from spielleiter.server import events
-from spielleiter.server.app import LAST_GOODBYE, RESULTS_NAME, STOPPING, serve
+from spielleiter.server.app import CLOSING_TIME, RESULTS_NAME, STOPPING, serve
 from spielleiter.server.config.config import Config
 from tests.server.harness import END, GAME_TYPE, PASSWORD, PATIENT, START, ServerHarness, open_harness, sample
 from tests.server.serving import Serving, open_descriptors, read_all, replays_in, serving
@@ -27,7 +27,7 @@ from tests.server.wires import ThrottledWire
 # -- over real sockets ------------------------------------------------------------------------------------------------
 
 
-async def test_everybody_hears_the_end_of_the_stream_and_nobody_can_connect_any_more() -> None:
+async def test_a_stopping_server_ends_all_streams_and_accepts_nobody() -> None:
     async with serving() as harness:
         silent, joined = await harness.connect(), await harness.connect()
         async with silent, joined:
@@ -43,7 +43,7 @@ async def test_everybody_hears_the_end_of_the_stream_and_nobody_can_connect_any_
         await harness.connect()
 
 
-async def test_a_game_that_still_runs_is_cancelled_and_its_replay_is_on_the_disk(tmp_path: Path) -> None:
+async def test_a_running_game_is_cancelled_and_its_replay_is_on_disk(tmp_path: Path) -> None:
     reports: dict[str, GameReport] = {}
     seen: list[ObserverEvent] = []
 
@@ -59,7 +59,7 @@ async def test_a_game_that_still_runs_is_cancelled_and_its_replay_is_on_the_disk
                 seen.extend([event async for event in observation])
 
     async with serving(replay_directory=tmp_path) as harness:
-        with pytest.raises(ConnectionLostError):  # that is how an administrator learns of the end
+        with pytest.raises(ConnectionLostError):  # this is how an administrator learns of the end
             await watch_to_the_end(harness)
     (result,) = seen
     assert isinstance(result, Result)
@@ -89,7 +89,7 @@ async def test_a_server_that_is_cancelled_closes_everything(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-async def test_the_server_itself_ends_a_second_after_its_last_word_to_those_who_never_close() -> None:
+async def test_the_server_ends_one_second_after_the_end_of_streams_that_never_close() -> None:
     async with contextlib.AsyncExitStack() as clients:
         async with serving() as harness:
             silent, joined = [await clients.enter_async_context(await harness.connect()) for _ in range(2)]
@@ -99,14 +99,14 @@ async def test_the_server_itself_ends_a_second_after_its_last_word_to_those_who_
             stopped_at = trio.current_time()
             assert await read_all(silent) == b"<protocol/>"
         took = trio.current_time() - stopped_at
-    assert LAST_GOODBYE <= took < LAST_GOODBYE + 2.0  # on a busy machine it may take a moment more
+    assert CLOSING_TIME <= took < CLOSING_TIME + 2.0  # on a busy machine it may take a moment more
 
 
 # -- the grace, in virtual time ---------------------------------------------------------------------------------------
 
 
 async def stop(harness: ServerHarness) -> trio.Event:
-    """Begin the end of a harness's server, which has no sockets of its own; returns what is set once it is over."""
+    """Stop a harness's server, which has no sockets; return the event that is set when it has stopped."""
     stopping, is_over = trio.Event(), trio.Event()
     stopping.set()
 
@@ -119,7 +119,7 @@ async def stop(harness: ServerHarness) -> trio.Event:
     return is_over
 
 
-async def test_a_running_game_has_its_grace(autojump_clock: object) -> None:
+async def test_a_running_game_has_a_grace_period(autojump_clock: object) -> None:
     async with open_harness(grace=5.0) as harness:
         game = await harness.game()
         await stop(harness)
@@ -149,19 +149,19 @@ async def test_the_server_stops_as_soon_as_the_last_game_is_over(autojump_clock:
         assert games[0].admin.is_ended
 
 
-async def test_rooms_that_wait_for_players_are_not_waited_for(autojump_clock: object) -> None:
+async def test_waiting_rooms_do_not_delay_the_end(autojump_clock: object) -> None:
     async with open_harness(grace=1000.0) as harness:
         admin = await harness.admin()
         room_id, codes = await harness.prepare(admin)
-        one = await harness.sit(codes[0])
+        one = await harness.take_seat(codes[0])
         await one.hears()
         is_over = await stop(harness)
         assert is_over.is_set()
         assert await one.hears() == sample("left", room_id) + END
 
 
-async def test_whoever_does_not_close_is_not_waited_for_longer_than_a_second(autojump_clock: object) -> None:
-    """Neither those who hear the end only now, nor those who are being given time already."""
+async def test_peers_that_do_not_close_delay_the_end_by_one_second_at_most(autojump_clock: object) -> None:
+    """Neither those whose stream ends now, nor those that are closing already."""
     async with open_harness(grace=0.0, close_timeout=60.0) as harness:
         game = await harness.game()
         leaving = await harness.call()
@@ -169,7 +169,7 @@ async def test_whoever_does_not_close_is_not_waited_for_longer_than_a_second(aut
         await trio.sleep(10.0)
         assert leaving.is_ended
         await stop(harness)
-        await trio.sleep(LAST_GOODBYE - 0.1)
+        await trio.sleep(CLOSING_TIME - 0.1)
         labels = {caller.label for caller in (*game.callers, leaving)}
         assert not labels & {each.connection for each in harness.happened(events.ConnectionClosed)}
         await trio.sleep(0.2)
@@ -177,8 +177,8 @@ async def test_whoever_does_not_close_is_not_waited_for_longer_than_a_second(aut
         assert all(caller.is_ended for caller in game.callers)
 
 
-async def test_whoever_never_reads_is_not_waited_for_longer_than_a_second(autojump_clock: object) -> None:
-    """However much is on its way to it; who reads gets all of it meanwhile."""
+async def test_peers_that_never_read_delay_the_end_by_one_second_at_most(autojump_clock: object) -> None:
+    """Whatever is queued for it. A peer that reads gets everything in that time."""
     async with open_harness(grace=3.0, outbox_timeout=60.0, **PATIENT) as harness:
         game = await harness.game()
         wire = ThrottledWire(0)
@@ -189,7 +189,7 @@ async def test_whoever_never_reads_is_not_waited_for_longer_than_a_second(autoju
         )
         await game.play(1)
         await stop(harness)
-        await trio.sleep(3.0 + LAST_GOODBYE - 0.1)
+        await trio.sleep(3.0 + CLOSING_TIME - 0.1)
         assert not wire.has_closed()
         for caller in game.callers:
             assert (await caller.hears()).endswith(sample("left", game.id) + END)
@@ -199,7 +199,7 @@ async def test_whoever_never_reads_is_not_waited_for_longer_than_a_second(autoju
         assert closed.reason == STOPPING
 
 
-async def test_who_comes_in_the_last_moment_hears_the_end_too(autojump_clock: object) -> None:
+async def test_a_peer_that_connects_at_the_last_moment_gets_the_end_too(autojump_clock: object) -> None:
     async with open_harness(grace=0.0) as harness:
         await stop(harness)
         late = await harness.call()

@@ -1,6 +1,6 @@
-"""What somebody does who has read the source: it costs its sender the game or its connection, and nobody else a thing.
+"""Attacks by somebody who has read the source cost the attacker its game or its connection, and affect nobody else.
 
-Whole servers in virtual time. What such clients cost in real time, `spielleiter.bench.bench_hostile` measures.
+Whole servers in virtual time. `spielleiter.bench.bench_hostile` measures what such clients cost in real time.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ REFUSED = b'<joinPrepared reservationCode="nobody"/>'
 
 
 def move_of(room: Room) -> bytes:
-    """A packet with a legal move of whoever is on turn."""
+    """Return a packet with a legal move of the side to move."""
     move = next(iter(room.state.generate_legal_moves()))
     return room.edition.dialect.encode(RoomMessage(room.id, MoveData(move)))
 
@@ -33,8 +33,8 @@ def move_of(room: Room) -> bytes:
 # -- the clock --------------------------------------------------------------------------------------------------------
 
 
-async def test_whoever_fills_its_outbox_does_not_keep_its_clock_from_starting(autojump_clock: object) -> None:
-    """It has errors told to it without end, takes just enough to stay connected, and moves when it likes to."""
+async def test_a_full_outbox_does_not_keep_the_clock_from_starting(autojump_clock: object) -> None:
+    """The attacker causes errors without end, takes just enough to stay connected, and moves at its leisure."""
     async with open_all_games() as harness:
         wire = ThrottledWire()
         near, _ = memory_stream_pair()
@@ -69,7 +69,7 @@ IN_TIME, LATE = 1.9, 2.1
 
 @dataclass
 class Stamped:
-    """A game whose first player is on move and sits behind a simulated kernel."""
+    """A game whose first player is the side to move and is connected through a simulated kernel."""
 
     harness: ServerHarness
     room: Room
@@ -82,7 +82,7 @@ class Stamped:
 
 
 async def stamped_game(harness: ServerHarness, *, waits: float = 0.0) -> Stamped:
-    """The first player waits for the second one for so many seconds; the request has just gone out."""
+    """Start a game in which the second player joins after some seconds; the request has just been sent."""
     machine = Machine()
     wire = KernelWire(machine)
     near, _ = memory_stream_pair()
@@ -91,13 +91,13 @@ async def stamped_game(harness: ServerHarness, *, waits: float = 0.0) -> Stamped
     await harness.call_over(near, wire)
     wire.arrive(f'<protocol><joinPrepared reservationCode="{codes[0]}"/>'.encode())
     await trio.sleep(waits)
-    other = await harness.sit(codes[1])
+    other = await harness.take_seat(codes[1])
     await wait_all_tasks_blocked()
     return Stamped(harness, harness.server.lobby.rooms[room_id], machine, wire, other)
 
 
-async def test_a_tail_sent_out_of_order_does_not_make_a_late_move_early(autojump_clock: object) -> None:
-    """The kernel stamps what is read at one go by its last part, which has been there long before the first."""
+async def test_a_segment_sent_out_of_order_does_not_make_a_late_move_early(autojump_clock: object) -> None:
+    """The kernel stamps one read with the stamp of its last segment, which came long before the first."""
     async with open_harness() as harness:
         game = await stamped_game(harness)
         await trio.sleep(0.1)
@@ -125,7 +125,7 @@ async def test_a_step_of_the_wall_clock_decides_no_game(
             game.machine.wall_offset += step if name == phase else 0.0
             await trio.sleep(seconds / 2)
 
-        if phase == "waiting":  # before the second request of this player
+        if phase == "waiting":  # before the second request to this player
             game.wire.arrive(legal_move(game.room))
             await wait_all_tasks_blocked()
             await passes(1.0, "waiting")

@@ -1,6 +1,7 @@
-"""The table of limits, row by row: a property each, its default, and what happens to whoever goes beyond it.
+"""The table of limits, row by row: its property, its default, and what happens beyond the limit.
 
-Real bytes. Each refusal is told where it can be read, and is one event and one count under the property's reason.
+With real bytes. Each refusal is sent if the peer can read it, and is one event and one count under the property's
+reason.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ async def says(harness: ServerHarness, data: str) -> Caller:
 
 
 def stranger(data: str) -> Beyond:
-    """A connection that has not joined says this."""
+    """Let a connection that has not joined send this."""
 
     async def beyond(harness: ServerHarness) -> Caller:
         return await says(harness, data)
@@ -45,7 +46,7 @@ def stranger(data: str) -> Beyond:
 
 
 def begins(data: str) -> Beyond:
-    """A stream that begins like this."""
+    """Let a connection start its stream like this."""
 
     async def beyond(harness: ServerHarness) -> Caller:
         caller = await harness.call()
@@ -56,7 +57,7 @@ def begins(data: str) -> Beyond:
 
 
 def player(data: str) -> Beyond:
-    """A connection that has joined says this."""
+    """Let a connection that has joined send this."""
 
     async def beyond(harness: ServerHarness) -> Caller:
         caller = await says(harness, JOIN)
@@ -68,7 +69,7 @@ def player(data: str) -> Beyond:
 
 
 def administrator(data: str) -> Beyond:
-    """A connection that has authenticated says this."""
+    """Let a connection that has authenticated send this."""
 
     async def beyond(harness: ServerHarness) -> Caller:
         caller = await harness.admin()
@@ -79,7 +80,7 @@ def administrator(data: str) -> Beyond:
 
 
 def waiting(data: str, seconds: float) -> Beyond:
-    """Somebody says this and nothing more for so long."""
+    """Let a connection send this and then nothing for some time."""
 
     async def beyond(harness: ServerHarness) -> Caller:
         caller = await harness.call()
@@ -103,7 +104,7 @@ async def prepares_too_many(harness: ServerHarness) -> Caller:
     return caller
 
 
-async def observes_as_one_too_many(harness: ServerHarness) -> Caller:
+async def observes_beyond_the_limit(harness: ServerHarness) -> Caller:
     game = await harness.game()
     observe = f'<authenticate password="{PASSWORD}"/><observe roomId="{game.id}"/>'
     for _ in range(harness.config.observers_per_room - 1):
@@ -112,10 +113,10 @@ async def observes_as_one_too_many(harness: ServerHarness) -> Caller:
     return await says(harness, observe)
 
 
-async def comes_to_no_reserved_seat(harness: ServerHarness) -> Caller:
+async def uses_no_reservation(harness: ServerHarness) -> Caller:
     admin = await harness.admin()
     _, codes = await harness.prepare(admin)
-    caller = await harness.sit(codes[0])
+    caller = await harness.take_seat(codes[0])
     await trio.sleep(harness.config.reservation_timeout - 0.1)
     assert harness.server.lobby.reservations
     await trio.sleep(0.2)
@@ -137,7 +138,7 @@ async def guesses(harness: ServerHarness) -> Caller:
 
 
 def deaf(seconds: float, data: str = "") -> Beyond:
-    """A connection that takes nothing of what it is sent; what it says makes the server answer."""
+    """Let a connection send packets that the server answers, and take nothing."""
 
     async def beyond(harness: ServerHarness) -> Caller:
         near, _ = memory_stream_pair()
@@ -154,7 +155,7 @@ def deaf(seconds: float, data: str = "") -> Beyond:
 
 @dataclass(frozen=True)
 class Row:
-    """A limit; `told` is a part of what the peer hears, None where it cannot or does not."""
+    """A limit; `told` is a part of the reply, None if there is none or it cannot be read."""
 
     defaults: dict[str, Any]
     beyond: Beyond
@@ -268,11 +269,11 @@ ROWS = {
         "has a seat in 3 games",
     ),
     "reserved seats": Row(
-        {"reservation_timeout": 600.0}, comes_to_no_reserved_seat, ("ReservationExpired", "reservation_timeout"), "left"
+        {"reservation_timeout": 600.0}, uses_no_reservation, ("ReservationExpired", "reservation_timeout"), "left"
     ),
     "observers": Row(
         {"observers_per_room": 64},
-        observes_as_one_too_many,
+        observes_beyond_the_limit,
         ("RequestRefused", "observers_per_room"),
         "has 64 observers",
     ),
@@ -325,10 +326,10 @@ async def test_beyond_the_connections(host: str, settings: dict[str, int], reaso
     assert dict(server.stream.refusals) == {("ConnectionRefused", reason): 1}
 
 
-def test_defaults_that_refuse_nobody() -> None:
+def test_defaults_that_refuse_no_ordinary_client() -> None:
     config = Config()
     assert (config.grace, config.close_timeout, config.soft_timeout, config.hard_timeout) == (5.0, 5.0, 2.0, 10.0)
     assert config.password == DEFAULT_PASSWORD
     assert _lobby_settings(Config(host="0.0.0.0")).password is None
     most = config.seats_per_connection * config.connections_per_address
-    assert most < config.rooms_waiting  # nobody takes all of them from one address
+    assert most < config.rooms_waiting  # one address cannot take all of them

@@ -1,4 +1,4 @@
-"""All seasons on one port at the same time: nobody notices the others, and nobody is taken for one of them."""
+"""All seasons are played on one port at the same time, without an effect on each other."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ USUAL = list(EDITIONS.values())
 
 
 def _foreign_move(game_type: str) -> tuple[str, str]:
-    """A move of another game that means nothing in this one: its class, and the move as it is written there."""
+    """A move of another game that is unknown in this one: its class, and its packet there."""
     own = EDITIONS[game_type].dialect
     for other in USUAL:
         move = next(iter(other.game.new_state(random.Random(1)).generate_legal_moves()))
@@ -42,7 +42,7 @@ def _foreign_move(game_type: str) -> tuple[str, str]:
 
 
 class _Meeting:
-    """Holds every player's first move back until a move has been asked for in all games."""
+    """Holds back every player's first move until moves have been requested in all games."""
 
     def __init__(self, games: int) -> None:
         self._missing = games
@@ -63,7 +63,7 @@ class _Meeting:
 async def _plays_one_game(
     server: Serving, edition: Edition, meeting: _Meeting
 ) -> tuple[list[GameReport], list[object]]:
-    """A game of this edition with an observer: what its players and its observer saw."""
+    """Play an observed game of this edition; return what its players and its observer received."""
     reports: list[GameReport] = []
     seen: list[object] = []
 
@@ -83,7 +83,7 @@ async def _plays_one_game(
 
 
 @pytest.mark.slow
-async def test_games_of_all_seasons_are_played_at_once_and_each_ends_rightly() -> None:
+async def test_games_of_all_seasons_are_played_at_once_and_end_correctly() -> None:
     meeting = _Meeting(len(USUAL))
     async with serving(hard_timeout=PATIENCE, seed=3) as server:
         saw: dict[str, tuple[list[GameReport], list[object]]] = {}
@@ -131,7 +131,7 @@ async def test_joins_for_different_games_never_meet(autojump_clock: object) -> N
         assert {room.edition.game_type for room in harness.server.lobby.rooms.values()} == set(GAME_TYPES)
 
 
-async def test_a_player_of_one_season_cannot_take_a_seat_in_another(autojump_clock: object) -> None:
+async def test_a_player_of_one_season_cannot_join_another(autojump_clock: object) -> None:
     async with open_all_games() as harness:
         caller = await joined(harness, "swc_2027_blokus")
         await caller.hears()
@@ -144,14 +144,14 @@ async def test_a_player_of_one_season_cannot_take_a_seat_in_another(autojump_clo
 
 
 def _told(packets: bytes) -> list[str]:
-    """The messages of all errors."""
+    """Return the messages of all errors."""
     return [
         unescape(found.decode()) for found in re.findall(rb'(?:class="error"|<error\w*) message="([^"]*)"', packets)
     ]
 
 
 @pytest.mark.parametrize("game_type", GAME_TYPES)
-async def test_a_move_of_another_season_is_lost_and_says_what_is_expected(
+async def test_a_move_of_another_season_loses_with_the_expected_one_named(
     game_type: str, autojump_clock: object
 ) -> None:
     async with open_all_games() as harness:
@@ -264,7 +264,7 @@ async def test_a_move_of_2021_in_a_room_of_2018_to_the_byte(autojump_clock: obje
         ),
     ],
 )
-async def test_what_only_another_season_has_cannot_be_prepared(
+async def test_attributes_of_another_season_cannot_be_prepared(
     request_: str, said: str, autojump_clock: object
 ) -> None:
     async with open_all_games() as harness:
@@ -277,7 +277,7 @@ async def test_what_only_another_season_has_cannot_be_prepared(
         assert (await one.hears(), await two.hears()) == (b"", b"")
 
 
-async def test_an_administrator_of_two_seasons_is_spoken_to_in_the_form_of_the_first(autojump_clock: object) -> None:
+async def test_an_administrator_of_two_seasons_is_answered_in_the_form_of_the_first(autojump_clock: object) -> None:
     slots = '<slot displayName="a"/><slot displayName="b"/>'
     async with open_all_games() as harness:
         admin = await harness.admin()
@@ -304,7 +304,7 @@ UNKNOWN = (
         ("swc_2018_hase_und_igel", "\n  <sc.protocol.responses.CloseConnection/>\n</protocol>"),
     ],
 )
-async def test_an_unknown_game_names_those_there_are_in_the_default_game_s_form(
+async def test_an_unknown_game_is_refused_in_the_default_game_s_form(
     default: str, end: str, autojump_clock: object
 ) -> None:
     async with open_all_games(default_game=default) as harness:
@@ -321,14 +321,14 @@ async def test_an_unknown_game_names_those_there_are_in_the_default_game_s_form(
 
 
 @pytest.mark.parametrize("default", [None, *GAME_TYPES])
-async def test_a_join_that_names_no_game_gets_the_default_one(default: str | None, autojump_clock: object) -> None:
+async def test_a_join_without_a_game_gets_the_default_one(default: str | None, autojump_clock: object) -> None:
     async with open_all_games(default_game=default) as harness:
         await joined(harness, None)
         (room,) = harness.server.lobby.rooms.values()
         assert room.edition.game_type == (default or "swc_2027_blokus")
 
 
-async def test_the_edition_that_was_chosen_is_the_one_that_is_spoken(autojump_clock: object) -> None:
+async def test_the_chosen_edition_is_used(autojump_clock: object) -> None:
     chosen = {"swc_2021_blokus": "blokus-2021-r1"}
     async with open_all_games(editions=chosen) as harness:
         one, two = await joined(harness, "swc_2021_blokus"), await joined(harness, "swc_2021_blokus")
@@ -358,7 +358,7 @@ def test_editions_and_the_default_game_are_read_from_file_and_options(tmp_path: 
     assert stronger.default_game == "swc_2021_blokus"
 
 
-def test_a_start_piece_need_only_be_one_of_one_season() -> None:
+def test_a_start_piece_need_only_exist_in_one_season() -> None:
 
     chosen = choose_editions({}, {"startPiece": "PENTO_X"})
     usual = choose_editions({}, {})

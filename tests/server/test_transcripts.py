@@ -1,7 +1,7 @@
-"""The recorded conversations with the official servers come out the same with ours, to the byte.
+"""Our server answers the recorded conversations with the official servers in the same way, byte for byte.
 
-What differs is a defect of the release that we do not have, or a choice that is written down: PARTINGS says where the
-conversations part, and everything before that point is the same.
+The differences are defects of the release that we do not have, or documented choices. PARTINGS says where the
+conversations part; everything before that point is the same.
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ BOARDS = 60
 """So many boards are tried for a case of Hase und Igel whose board the recording does not show."""
 
 DEFECTS = {
-    # a second forced step while a request is pending asks again, and both answers are played
+    # a second forced step while a request is pending requests another move, and both answers are played
     "blokus-2021/c14b_step": "2.082 admin",
-    # resuming while a request is pending shows the position again, asks again and starts a second clock
+    # resuming while a request is pending sends position and request again and starts a second clock
     "blokus-2021/c14c_pause_unpause_pending": "0.040 admin",
-    # a forced step before both players are in starts half a game and cuts the administrator off
+    # a forced step before the start starts half a game and disconnects the administrator
     "blokus-2021/c14d_step_prepared_not_ready": "0.740 p1",
     "blokus-2021/d10_step_forced_no_players": "0.002 admin",
-    # a reservation of a dead room answers `joined`, and then nothing
+    # a reservation of a closed room is answered with `joined`, and then nothing happens
     "blokus-2027/cancel_before_start_no_players": "0.411 a",
-    # a step with a request pending shows the position again, asks again and starts a second clock
+    # a step with a pending request sends position and request again and starts a second clock
     "blokus-2027/pause_step_cancel_midgame": "0.819 A",
     "blokus-2027/step_twice_stale_hard_timer": "0.386 A",
-    # resuming before both are in ends the game
+    # resuming before the start ends the game
     "blokus-2027/unpause_before_any_joined": "0.003 A",
-    # observers see nothing while the game is paused; `cancel` cuts the administrator off, without a result
+    # observers get nothing while the game is paused; `cancel` disconnects the administrator without a result
     "hase-und-igel-2018/pause_step_unpause_cancel": "1.794 A",
-    # a forced step before both are in starts half a game
+    # a forced step before the start starts half a game
     "hase-und-igel-2018/step_forced_before_start": "0.002 A",
 }
 """Where ours goes another way because the release is wrong; see docs/compatibility.md."""
 
 CHOICES = {
-    # bytes and requests that cannot be understood are answered with what was wrong; the release is silent
+    # bytes and requests that cannot be understood are answered with a reason; the release is silent
     "blokus-2027/client_sends_int": "0.005 c",
     "blokus-2027/illegal_xml_bad_int": "0.039 a",
     "blokus-2027/illegal_xml_piece_no_rotation_position": "0.120 a",
@@ -72,17 +72,17 @@ CHOICES = {
     "hase-und-igel-2018/unauth_prepare": "0.401 c",
     "hase-und-igel-2018/unknown_gametype_join": "0.001 c",
     "hase-und-igel-2018/unknown_tag": "0.001 c",
-    # the password is taken from either attribute
+    # either attribute may contain the password
     "hase-und-igel-2018/auth_password_attr": "0.001 c",
-    # a skip without a colour is that of the colour on turn
+    # a skip without a colour is one of the colour to move
     "blokus-2027/illegal_xml_skip_no_color": "0.399 a",
-    # a stream that the peer ends is ended by ours
+    # when the peer ends its stream, we end ours
     "blokus-2027/nothing": "0.000 c",
-    # observers see the position of a paused game too
+    # observers get the position of a paused game, too
     "hase-und-igel-2018/whole_game_admin": "3.505 admin",
-    # skipped colours count as turns, as documented; release 21.1.0 did not count them
+    # skipped colours count as turns, as documented; release 21.1.0 does not count them
     "blokus-2021-r1/whole_game_join": "4.260 p1",
-    # the release prints where a request lay in its memory
+    # the release prints the memory address of a request
     "blokus-2027/illegal_xml_moverequest_as_move": "0.035 a",
 }
 """Where ours goes another way because documents or users want it so; see docs/compatibility.md."""
@@ -92,13 +92,13 @@ PARTINGS = DEFECTS | CHOICES
 
 
 def recordings(folder: str) -> list[Path]:
-    """All cases where the recordings are at hand, else the few that the project carries."""
+    """Return all cases if the recordings are available, otherwise the few that the project contains."""
     root = SHARED / "transcripts" / folder if SHARED else HERE / folder
     return sorted(root.glob("cases/*.txt")) if SHARED else sorted(root.glob("*.txt"))
 
 
 async def replay(edition: Edition, lines: list[Line], options: dict[str, str]) -> None:
-    """Raises DifferenceError where ours goes another way."""
+    """Raise DifferenceError if our server answers differently."""
     played = dataclasses.replace(edition, game=edition.game.with_options(options))
     difference: BaseException | None = None
     try:
@@ -113,14 +113,14 @@ async def replay(edition: Edition, lines: list[Line], options: dict[str, str]) -
 
 
 def start_pieces(lines: list[Line]) -> list[str]:
-    """The recording does not say which piece was drawn: one of those its players placed first, or, if that was wrong,
-    one they did not lay."""
+    """Yield the pieces that may have been drawn, which the recording does not say: those that its players placed first,
+    or, if that move was wrong, the others."""
     placed = [shape for shape in moved_shapes(lines) if shape.startswith("PENTO_")]
     return list(dict.fromkeys([*placed[:3], "PENTO_L", "PENTO_I"]))
 
 
 def possible_starts(edition: Edition, lines: list[Line]) -> list[dict[str, str]]:
-    """What may have been drawn when the recording was made, as options of the game."""
+    """Yield what may have been drawn in the recording, as options of the game."""
     if "startPiece" in edition.game.option_names:
         return [{"startPiece": start_piece} for start_piece in start_pieces(lines)]
     shown = recorded_board(lines)
@@ -129,7 +129,7 @@ def possible_starts(edition: Edition, lines: list[Line]) -> list[dict[str, str]]
 
 
 def recorded_board(lines: list[Line]) -> str | None:
-    """The board of Hase und Igel, where the recording shows it; most cases have cut it."""
+    """Return the board of Hase und Igel if the recording shows it; most cases have cut it."""
     for line in lines:
         fields = re.findall(r'<fields index="\d+" type="(\w+)"/>', line.text)
         if fields:
@@ -138,7 +138,7 @@ def recorded_board(lines: list[Line]) -> str | None:
 
 
 async def differences(edition: Edition, path: Path) -> list[str]:
-    """Where ours goes another way, for each start piece that may have been drawn; empty if one of them fits."""
+    """Return the differences for each start piece that may have been drawn; none if one of them fits."""
     lines = read_transcript(path)
     found = []
     for options in possible_starts(edition, lines):
@@ -152,7 +152,7 @@ async def differences(edition: Edition, path: Path) -> list[str]:
 
 
 def _with_conduct(name: str, **conduct: bool) -> Edition:
-    """An edition, but for what the season's documents decide otherwise than its release."""
+    """Return an edition without the rules in which the season's documents differ from its release."""
     edition = EDITIONS[name]
     return dataclasses.replace(edition, policy=edition.policy.evolve(**conduct))
 
@@ -170,7 +170,7 @@ PLAYED_ON = {_R1.name: dataclasses.replace(_R1, game=_R1.game.with_options({"gam
 
 
 def assert_parts(found: list[str], parting: str | None) -> None:
-    """All is the same, or, for a reason that is written down, only until `parting`."""
+    """Check that all answers are the same, or, for a documented reason, those before `parting`."""
     if parting is None:
         assert found == []
     else:
@@ -181,7 +181,7 @@ CASES = [(folder, path) for folder in RELEASES for path in recordings(folder)]
 
 
 @pytest.mark.parametrize(("folder", "path"), CASES, ids=[f"{folder}/{path.stem}" for folder, path in CASES])
-async def test_a_case_of_the_release(folder: str, path: Path, autojump_clock: object) -> None:
+async def test_a_recorded_case_of_the_release(folder: str, path: Path, autojump_clock: object) -> None:
     assert_parts(await differences(RELEASES[folder], path), PARTINGS.get(f"{folder}/{path.stem}"))
 
 
@@ -194,7 +194,7 @@ WHOLE_GAMES = [
 @needs_shared
 @pytest.mark.slow
 @pytest.mark.parametrize(("folder", "name"), WHOLE_GAMES)
-async def test_a_whole_game_of_the_release(folder: str, name: str, autojump_clock: object) -> None:
+async def test_a_recorded_game_of_the_release(folder: str, name: str, autojump_clock: object) -> None:
     assert SHARED is not None
     edition = RELEASES.get(folder) or PLAYED_ON["blokus-2021-r1"]
     found = await differences(edition, SHARED / "transcripts" / folder / f"{name}.txt.gz")

@@ -1,9 +1,9 @@
-"""Plays a recorded conversation with an official server against ours and says where they differ.
+"""Plays a recorded conversation with an official server against ours, and reports differences.
 
-Law: what the recording sent is sent at the recorded instant (of a virtual clock), what the official server answered has
-to be what ours answers: the same packets to the same connection in the same order, byte for byte, and the same
-closings. Room ids and reservation codes are those of each run; a position that the recording has cut is compared by
-its turn and its length in bytes. The order of packets to different connections means nothing.
+Invariants: what the clients sent is sent at the recorded instant (of a virtual clock), and our server has to answer
+like the official one: the same packets to the same connection in the same order, byte for byte, and the same
+closings. Room ids and reservation codes differ in each run; a position that the recording has cut is compared by
+its turn and its length in bytes. The order of packets to different connections does not matter.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Line:
 
     @property
     def data(self) -> bytes:
-        """The bytes behind the recording's escapes."""
+        """Return the bytes that the recording has escaped."""
         unescaped = re.sub(r"\\(n|t|r|\\|x[0-9A-F a-f]{2})", _unescape, self.text)
         return unescaped.encode("utf-8", "surrogateescape")
 
@@ -69,12 +69,12 @@ def read_transcript(path: Path) -> list[Line]:
 
 
 class DifferenceError(AssertionError):
-    """Ours and the recording are not the same."""
+    """Our answer differs from the recording."""
 
 
 @dataclass
-class _Guest:
-    """One connection of the recording, and what our server has sent it so far."""
+class _Client:
+    """A connection of the recording, and what our server has sent to it."""
 
     name: str
     near: trio.abc.HalfCloseableStream
@@ -92,7 +92,7 @@ class _Guest:
         self.is_ended = True
 
     def take_packet(self) -> bytes | None:
-        """The next whole packet; the root's start tag counts as one."""
+        """Return the next complete packet; the root's start tag counts as one."""
         if not self.received:
             return None
         if self.received.startswith(b"<protocol>"):
@@ -106,16 +106,16 @@ class _Guest:
 
 
 class Replayer:
-    """Plays one recording against a server that is its own."""
+    """Plays one recording against a server of its own."""
 
     def __init__(self, server: Server, lines: list[Line]) -> None:
         self._server = server
         self._lines = lines
-        self._guests: dict[str, _Guest] = {}
+        self._clients: dict[str, _Client] = {}
         self._ours_by_theirs: dict[bytes, bytes] = {}
 
     async def run(self) -> None:
-        """Raises DifferenceError where ours is not what was recorded."""
+        """Raise DifferenceError if our answer differs from the recording."""
         start = trio.current_time()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._server.timers.run)
@@ -127,41 +127,41 @@ class Replayer:
                 else:
                     await trio.testing.wait_all_tasks_blocked()
                     self._expect(line)
-            for guest in self._guests.values():
-                rest = guest.take_packet()
-                if rest is not None and not guest.is_gone:
-                    raise DifferenceError(f"{guest.name}: ours sends too much: {rest!r}")
+            for client in self._clients.values():
+                rest = client.take_packet()
+                if rest is not None and not client.is_gone:
+                    raise DifferenceError(f"{client.name}: ours sends too much: {rest!r}")
             nursery.cancel_scope.cancel()
 
     async def _act(self, line: Line, nursery: trio.Nursery) -> None:
-        if line.connection not in self._guests:  # the whole games do not say when somebody connects
+        if line.connection not in self._clients:  # the recordings of whole games do not say when a client connects
             near, far = trio.testing.memory_stream_pair()
-            guest = self._guests[line.connection] = _Guest(line.connection, near)
-            nursery.start_soon(guest.read)
+            client = self._clients[line.connection] = _Client(line.connection, near)
+            nursery.start_soon(client.read)
             nursery.start_soon(self._server.serve_wire, StreamWire(far), line.connection)
         if line.text == CONNECTS:
             return
         if line.text in (CLOSES, RESETS):
-            guest = self._guests[line.connection]
-            await guest.near.aclose()
-            guest.is_gone = True
+            client = self._clients[line.connection]
+            await client.near.aclose()
+            client.is_gone = True
         elif line.text == STREAM_ENDS:
-            await self._guests[line.connection].near.send_eof()
+            await self._clients[line.connection].near.send_eof()
         else:
             data = _UUID.sub(lambda match: self._ours_by_theirs.get(match[0], match[0]), line.data)
-            await self._guests[line.connection].near.send_all(data)
+            await self._clients[line.connection].near.send_all(data)
 
     def _expect(self, line: Line) -> None:
-        guest = self._guests[line.connection]
+        client = self._clients[line.connection]
         where = f"{line.instant:.3f} {line.connection}"
         if line.text in (STREAM_ENDS, STAYS_OPEN):
-            rest = guest.take_packet()
+            rest = client.take_packet()
             if rest is not None:
                 raise DifferenceError(f"{where}: ours sends before {line.text}: {rest!r}")
-            if guest.is_ended != (line.text == STREAM_ENDS):
-                raise DifferenceError(f"{where}: recorded {line.text}, ours {'ended' if guest.is_ended else 'open'}")
+            if client.is_ended != (line.text == STREAM_ENDS):
+                raise DifferenceError(f"{where}: recorded {line.text}, ours {'ended' if client.is_ended else 'open'}")
             return
-        ours = guest.take_packet()
+        ours = client.take_packet()
         if ours is None:
             raise DifferenceError(f"{where}: ours says nothing, recorded {line.data!r}")
         self._compare(where, ours, line.data)
@@ -185,7 +185,7 @@ def _cut(match: re.Match[bytes]) -> bytes:
 
 
 def moved_shapes(lines: list[Line]) -> Iterator[str]:
-    """The kinds of pieces the recording's players placed, in order: the first legal one is the start piece."""
+    """Return the kinds of pieces that the players placed, in order; the first legal one is the start piece."""
     for line in lines:
         if line.is_to_server:
             yield from re.findall(r'kind="(\w+)"', line.text)

@@ -38,7 +38,7 @@ class StreamWire:
 
 
 class ThrottledWire:
-    """`capacity` bytes are taken at once, the rest when `take` makes room; `incoming` is what the peer sends."""
+    """A wire that takes `capacity` bytes at once, and more when `take` makes room; `feed` sends what the peer sends."""
 
     def __init__(self, capacity: float = math.inf) -> None:
         self.capacity = capacity

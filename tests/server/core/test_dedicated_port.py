@@ -1,4 +1,4 @@
-"""A port for one seat lets its owner play, and refuses everything else without telling the room."""
+"""A dedicated port lets one player play, and refuses everything else without an effect on the room."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from tests.server.wires import StreamWire
 
 
 @dataclass
-class Arena:
+class DedicatedRoom:
     harness: ServerHarness
     room: Room
     calls: int = 0
 
     async def call(self, seat: int) -> Caller:
-        """Somebody connects to the port of `seat`."""
+        """Connect a caller to the port of `seat`."""
         near, far = memory_stream_pair()
         self.calls += 1
         caller = Caller(f"call {self.calls}", near)
@@ -37,7 +37,7 @@ class Arena:
         return caller
 
     async def begin(self) -> Caller:
-        """Two players join; returns the one on turn."""
+        """Let both players join; return the side to move."""
         callers = [await self.call(0), await self.call(1)]
         for caller in callers:
             await caller.says("<protocol><join/>")
@@ -50,10 +50,10 @@ class Arena:
         return [each.fault for each in self.harness.happened(events.RequestRefused, label)]
 
 
-def arena_of(harness: ServerHarness) -> Arena:
+def open_room(harness: ServerHarness) -> DedicatedRoom:
     edition = harness.server.editions[harness.server.lobby.default_edition.game_type]
     slots = (Slot("Eins"), Slot("Zwei"))
-    return Arena(harness, harness.server.lobby.open_prepared(edition, slots))
+    return DedicatedRoom(harness, harness.server.lobby.open_prepared(edition, slots))
 
 
 @pytest.mark.parametrize(
@@ -64,22 +64,22 @@ def arena_of(harness: ServerHarness) -> Arena:
         lambda _: f'<join gameType="{GAME_TYPE}"/>',
     ],
 )
-async def test_its_owner_takes_the_seat_with_the_code_or_without(request_of: object, autojump_clock: object) -> None:
+async def test_its_player_takes_the_seat_with_or_without_the_code(request_of: object, autojump_clock: object) -> None:
     assert callable(request_of)
     async with open_harness(**PATIENT) as harness:
-        arena = arena_of(harness)
-        caller = await arena.call(1)
-        await caller.says(f"<protocol>{request_of(arena.room)}")
-        assert arena.room.player_slots[1].peer is not None
-        assert arena.room.player_slots[0].peer is None
-        assert list(harness.server.lobby.reservations) == [arena.room.player_slots[0].reservation]
-        other = await arena.call(0)
+        dedicated = open_room(harness)
+        caller = await dedicated.call(1)
+        await caller.says(f"<protocol>{request_of(dedicated.room)}")
+        assert dedicated.room.player_slots[1].peer is not None
+        assert dedicated.room.player_slots[0].peer is None
+        assert list(harness.server.lobby.reservations) == [dedicated.room.player_slots[0].reservation]
+        other = await dedicated.call(0)
         await other.says("<protocol><join/>")
-        assert arena.room.phase is Phase.RUNNING
-        await (other, caller)[arena.room.state.seat_on_turn].says(legal_move(arena.room))
-        assert arena.room.ply == 1
+        assert dedicated.room.phase is Phase.RUNNING
+        await (other, caller)[dedicated.room.state.seat_on_turn].says(legal_move(dedicated.room))
+        assert dedicated.room.ply == 1
         plain = [each.connection for each in harness.happened(events.SeatTakenPlainly)]
-        assert plain == [other.label] if "joinPrepared" in request_of(arena.room) else [caller.label, other.label]
+        assert plain == [other.label] if "joinPrepared" in request_of(dedicated.room) else [caller.label, other.label]
 
 
 @pytest.mark.parametrize(
@@ -98,35 +98,39 @@ async def test_its_owner_takes_the_seat_with_the_code_or_without(request_of: obj
         '<joinPrepared reservationCode="{other}"/>',
     ],
 )
-async def test_administration_and_the_other_seat_do_not_exist_there(attempt: str, autojump_clock: object) -> None:
-    edition = "hase-und-igel-2018" if attempt.startswith("<timeout") else "blokus-2021-r3"  # others have no such packet
+async def test_a_dedicated_port_offers_neither_administration_nor_the_other_seat(
+    attempt: str, autojump_clock: object
+) -> None:
+    edition = (
+        "hase-und-igel-2018" if attempt.startswith("<timeout") else "blokus-2021-r3"
+    )  # the other editions have no such packet
     async with open_harness(edition, start_piece=None) as harness:
-        arena = arena_of(harness)
+        dedicated = open_room(harness)
         before = [
             (player_slot.peer, player_slot.reservation, player_slot.clock.next_limits)
-            for player_slot in arena.room.player_slots
+            for player_slot in dedicated.room.player_slots
         ]
-        caller = await arena.call(1)
-        codes = [player_slot.reservation for player_slot in arena.room.player_slots]
-        await caller.says("<protocol>" + attempt.replace("{room}", arena.room.id).replace("{other}", str(codes[0])))
-        assert arena.faults(caller.label) == [Fault.FORBIDDEN_HERE]
+        caller = await dedicated.call(1)
+        codes = [player_slot.reservation for player_slot in dedicated.room.player_slots]
+        await caller.says("<protocol>" + attempt.replace("{room}", dedicated.room.id).replace("{other}", str(codes[0])))
+        assert dedicated.faults(caller.label) == [Fault.FORBIDDEN_HERE]
         assert [
             (player_slot.peer, player_slot.reservation, player_slot.clock.next_limits)
-            for player_slot in arena.room.player_slots
+            for player_slot in dedicated.room.player_slots
         ] == before
-        assert (arena.room.phase, arena.room.is_paused, len(arena.room.observers)) == (Phase.OPEN, False, 0)
+        assert (dedicated.room.phase, dedicated.room.is_paused, len(dedicated.room.observers)) == (Phase.OPEN, False, 0)
         assert not harness.server.lobby.admins
         assert len(harness.server.lobby.rooms) == 1
         heard = await caller.hears()
         assert b"<errorpacket" in heard or b"<error " in heard
 
 
-async def test_who_plays_another_game_is_told_which_one_is_played_here(autojump_clock: object) -> None:
+async def test_a_player_of_another_game_is_told_which_game_is_played(autojump_clock: object) -> None:
     async with open_harness() as harness:
-        arena = arena_of(harness)
-        caller = await arena.call(0)
+        dedicated = open_room(harness)
+        caller = await dedicated.call(0)
         await caller.says('<protocol><join gameType="swc_2018_hase_und_igel"/>')
-        assert arena.faults(caller.label) == [Fault.OTHER_GAME]
+        assert dedicated.faults(caller.label) == [Fault.OTHER_GAME]
         assert f"{GAME_TYPE} is played here, not swc_2018_hase_und_igel" in text_of(await caller.hears())
 
 
@@ -138,25 +142,25 @@ async def test_who_plays_another_game_is_told_which_one_is_played_here(autojump_
         (f'<joinRoom roomId="{NOWHERE}"/>', Fault.UNKNOWN_ROOM),
     ],
 )
-async def test_a_mistake_is_refused_as_everywhere(attempt: str, fault: Fault, autojump_clock: object) -> None:
+async def test_mistakes_are_refused_as_on_the_main_port(attempt: str, fault: Fault, autojump_clock: object) -> None:
     async with open_harness() as harness:
-        arena = arena_of(harness)
-        caller = await arena.call(0)
+        dedicated = open_room(harness)
+        caller = await dedicated.call(0)
         await caller.says(f"<protocol>{attempt}")
-        assert arena.faults(caller.label) == [fault]
+        assert dedicated.faults(caller.label) == [fault]
 
 
-async def test_a_seat_is_taken_once(autojump_clock: object) -> None:
+async def test_a_seat_can_be_taken_once(autojump_clock: object) -> None:
     async with open_harness() as harness:
-        arena = arena_of(harness)
-        first, second = await arena.call(0), await arena.call(0)
+        dedicated = open_room(harness)
+        first, second = await dedicated.call(0), await dedicated.call(0)
         await first.says("<protocol><join/>")
         await second.says("<protocol><join/>")
-        assert arena.faults(second.label) == [Fault.ROOM_FULL]
-        assert arena.faults(first.label) == []
+        assert dedicated.faults(second.label) == [Fault.ROOM_FULL]
+        assert dedicated.faults(first.label) == []
 
 
-def test_an_allowance_lets_a_burst_pass_and_then_so_many_a_second() -> None:
+def test_a_bucket_admits_a_burst_and_then_a_steady_rate() -> None:
     allowance = TokenBucket(10, 5)
     assert [allowance.take(1, 100.0) for _ in range(5)] == [0.0] * 5
     assert allowance.take(1, 100.0) == pytest.approx(0.1)
@@ -164,7 +168,7 @@ def test_an_allowance_lets_a_burst_pass_and_then_so_many_a_second() -> None:
     assert [allowance.take(1, 200.0) for _ in range(6)] == [0.0] * 5 + [pytest.approx(0.1)]
 
 
-async def test_who_sends_too_much_waits(autojump_clock: object) -> None:
+async def test_a_sender_that_exceeds_the_rate_is_delayed(autojump_clock: object) -> None:
     async with open_harness("blokus-2027") as harness:
         near, far = memory_stream_pair()
         edition = next(iter(harness.server.editions.values()))
@@ -194,13 +198,13 @@ async def test_who_sends_too_much_waits(autojump_clock: object) -> None:
         assert trio.current_time() - started < 6
 
 
-async def test_a_flood_before_a_late_move_is_no_lateness_of_the_server(autojump_clock: object) -> None:
+async def test_a_flood_before_a_late_move_does_not_count_as_lateness_of_the_server(autojump_clock: object) -> None:
     async with open_harness("blokus-2027", soft_timeout=2.0, hard_timeout=1000.0) as harness:
-        arena = arena_of(harness)
-        slow = await arena.begin()
+        dedicated = open_room(harness)
+        slow = await dedicated.begin()
         await trio.sleep(3)
-        flood = b'<step roomId="r"/>' * 1200  # more than a port takes at once
-        await slow.says(flood + legal_move(arena.room))
+        flood = b'<step roomId="r"/>' * 1200  # more than the burst that a port admits
+        await slow.says(flood + legal_move(dedicated.room))
         with trio.move_on_after(60):
             while not harness.happened(events.TimeVerdict):  # noqa: ASYNC110 - virtual time
                 await trio.sleep(0.1)
@@ -209,13 +213,13 @@ async def test_a_flood_before_a_late_move_is_no_lateness_of_the_server(autojump_
         assert verdict.loop_lag < 0.1
 
 
-async def test_a_flood_at_the_hard_limit_gains_no_time_and_is_no_lateness_of_the_server(autojump_clock: object) -> None:
+async def test_a_flood_at_the_hard_limit_gains_no_time_and_does_not_count_as_lateness(autojump_clock: object) -> None:
     async with open_harness("blokus-2027", soft_timeout=2.0, hard_timeout=4.0) as harness:
-        arena = arena_of(harness)
-        slow = await arena.begin()
+        dedicated = open_room(harness)
+        slow = await dedicated.begin()
         await trio.sleep(3.9)
-        flood = b'<step roomId="r"/>' * 2000  # keeps it waiting for longer than the verdict does
-        await slow.says(flood + legal_move(arena.room))
+        flood = b'<step roomId="r"/>' * 2000  # delays the sender for longer than the verdict takes
+        await slow.says(flood + legal_move(dedicated.room))
         with trio.move_on_after(60):
             while not harness.happened(events.TimeVerdict):  # noqa: ASYNC110 - virtual time
                 await trio.sleep(0.01)

@@ -1,4 +1,4 @@
-"""Who won, why, and how many points: by seat, for every way a game can end."""
+"""Winners, causes and points by seat, for every way in which a game can end."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_game_that_was_played_to_its_end(
 
 
 @given(st.integers(0, 1), st.sampled_from(Cause), st.text(), st.sampled_from([(), (0,), (1,), (0, 1)]))
-def test_whose_fault_it_was_has_lost_whoever_is_named_the_winner(
+def test_the_player_at_fault_has_lost_whoever_is_named_as_winner(
     seat: int, cause: Cause, reason: str, winners: tuple[int, ...]
 ) -> None:
     ending = Ending.against(seat, cause, reason, winners)
@@ -45,7 +45,7 @@ def test_whose_fault_it_was_has_lost_whoever_is_named_the_winner(
     assert ending.winners == winners
 
 
-def test_nobody_has_won_a_game_that_was_cancelled() -> None:
+def test_nobody_has_won_a_cancelled_game() -> None:
     ending = Ending.cancelled(())
     assert (ending.causes, ending.first_parts, ending.winners) == ((Cause.REGULAR, Cause.REGULAR), (0, 0), ())
 
@@ -59,13 +59,13 @@ def test_the_points_are_those_of_the_last_position() -> None:
     assert (result.definition, result.winners, result.names) == (DEFINITION, (0,), ("Eins", "Zwei"))
 
 
-def test_who_is_at_fault_has_no_points_where_the_edition_wants_it_so() -> None:
+def test_the_player_at_fault_has_no_points_if_the_edition_says_so() -> None:
     ending = Ending.against(0, Cause.RULE_VIOLATION, "wrong", (1,))
     assert ending.points(after_a_move(), zeroes_offenders=True) == ((0,), (0,))
     assert ending.points(after_a_move(), zeroes_offenders=False) == ((5,), (0,))
 
 
-def test_of_a_game_that_never_began_those_have_left_who_never_came() -> None:
+def test_players_missing_from_a_game_that_never_started_have_left() -> None:
     ending = Ending.called_off({1: "never came"})
     assert (ending.causes, ending.reasons) == ((Cause.REGULAR, Cause.LEFT), ("", "never came"))
     assert (ending.first_parts, ending.winners) == ((2, 0), (0,))
@@ -74,18 +74,18 @@ def test_of_a_game_that_never_began_those_have_left_who_never_came() -> None:
     assert (nobody.first_parts, nobody.winners) == ((0, 0), ())
 
 
-def test_the_leader_is_who_has_more_points() -> None:
+def test_the_leader_has_more_points() -> None:
     assert leaders(START) == (0, 1)
     one_move = after_a_move()
     assert leaders(one_move) == (0,)
     two_moves = one_move.play(next(iter(one_move.generate_legal_moves())))
     assert leaders(two_moves) == (0, 1)
 
-    class Behind:
+    class SecondLeads:
         def points(self, seat: int) -> tuple[int, ...]:
             return (seat,)
 
-    assert leaders(Behind()) == (1,)  # type: ignore[arg-type]
+    assert leaders(SecondLeads()) == (1,)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_the_leader_is_who_has_more_points() -> None:
         (CancelWinner.BY_RULES, (2, 0), (0,)),
     ],
 )
-def test_a_game_that_an_administrator_ended(
+def test_endings_of_games_that_an_administrator_cancelled(
     winner: CancelWinner, first_parts: tuple[int, int], winners: tuple[int, ...]
 ) -> None:
     ending = Ending.by_command(winner, after_a_move())

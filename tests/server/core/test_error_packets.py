@@ -1,4 +1,4 @@
-"""An answer to a refused packet is short, whatever was sent, and repeats unchanged what clients usually send."""
+"""An error packet is short, whatever was sent, and repeats packets of usual length unchanged."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ HUGE: list[Message] = [
 
 
 @pytest.mark.parametrize("message", USUAL)
-def test_what_clients_usually_send_is_repeated_unchanged(message: Message) -> None:
+def test_usual_packets_are_repeated_unchanged(message: Message) -> None:
     assert shortened(message) is message
     assert encoded_error(DIALECT, "because", message) == DIALECT.encode(ErrorPacket("because", message))
 
@@ -74,12 +74,12 @@ def test_no_error_is_long(message: Message) -> None:
 
 @settings(max_examples=30)
 @given(st.text(max_size=50))
-def test_a_text_is_cut_at_its_end_if_at_all(text: str) -> None:
+def test_a_long_text_is_cut_at_its_end(text: str) -> None:
     for long in (text, text * 20):
         cut = shortened_text(long)
         assert cut == long or (cut.endswith("…") and long.startswith(cut[:-1]))
         assert len(cut.encode("utf-8", "replace")) <= LONGEST_TEXT + len("…".encode())
 
 
-def test_without_a_packet_there_is_the_explanation_alone() -> None:
+def test_without_a_packet_an_error_is_only_the_explanation() -> None:
     assert encoded_error(DIALECT, "because", None) == DIALECT.encode(ErrorPacket("because"))

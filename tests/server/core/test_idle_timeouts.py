@@ -52,7 +52,7 @@ def test_starting_again_replaces_the_running_timeout(
     idle_timeouts.start(fake_peer.member, 60.0)
     harness.advance(59.0)
     idle_timeouts.start(fake_peer.member, 60.0)
-    assert harness.pending_alarms == 1
+    assert harness.pending_timers == 1
     harness.advance(59.0)
     assert not fake_peer.is_ended
     harness.advance(2.0)
@@ -65,4 +65,4 @@ def test_a_cancelled_timeout_leaves_no_timer(
     idle_timeouts.start(fake_peer.member, 60.0)
     idle_timeouts.cancel(fake_peer.member)
     idle_timeouts.cancel(fake_peer.member)
-    assert harness.pending_alarms == 0
+    assert harness.pending_timers == 0

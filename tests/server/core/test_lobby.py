@@ -1,4 +1,4 @@
-"""The lobby brings together who belongs together, refuses the rest by name, and keeps nothing of what is over."""
+"""The lobby matches players, refuses other requests with a reason, and keeps nothing of finished games."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def fault_of(error: RequestError | None) -> Fault | None:
 # -- joining ----------------------------------------------------------------------------------------------------------
 
 
-def test_two_who_join_play_each_other_and_a_third_waits(harness: RoomHarness) -> None:
+def test_two_players_that_join_play_each_other_and_a_third_waits(harness: RoomHarness) -> None:
     fake_peers = [harness.fake_peer(name) for name in ("one", "two", "three")]
     for fake_peer in fake_peers:
         assert fake_peer.says(JoinRequest(GAME_TYPE)) is None
@@ -48,13 +48,13 @@ def test_two_who_join_play_each_other_and_a_third_waits(harness: RoomHarness) ->
     assert fake_peers[0].member.rooms == fake_peers[1].member.rooms != fake_peers[2].member.rooms
 
 
-def test_a_join_without_game_type_means_the_default_game(harness: RoomHarness) -> None:
+def test_a_join_without_a_game_type_opens_the_default_game(harness: RoomHarness) -> None:
     fake_peer = harness.fake_peer("one")
     assert fake_peer.says(JoinRequest(None)) is None
     assert next(iter(fake_peer.member.rooms.values())).edition.game_type == GAME_TYPE
 
 
-def test_administrators_hear_of_every_join_after_the_packets_of_the_start(harness: RoomHarness) -> None:
+def test_administrators_are_told_of_every_join_after_the_packets_of_the_start(harness: RoomHarness) -> None:
     admin = harness.fake_peer("admin", is_admin=True)
     one = harness.fake_peer("one", is_admin=True)
     one.says(JoinRequest(GAME_TYPE))
@@ -72,14 +72,14 @@ def test_administrators_hear_of_every_join_after_the_packets_of_the_start(harnes
     assert two.hears() == ["joined", "welcome 1", "state 0"]
 
 
-def test_nobody_plays_against_himself(harness: RoomHarness) -> None:
+def test_a_player_never_plays_against_itself(harness: RoomHarness) -> None:
     fake_peer = harness.fake_peer("one")
     fake_peer.says(JoinRequest(GAME_TYPE))
     fake_peer.says(JoinRequest(GAME_TYPE))
     assert len(fake_peer.member.rooms) == 2
 
 
-def test_who_plays_several_games_stays_until_the_last_is_over(harness: RoomHarness) -> None:
+def test_a_player_in_several_games_stays_until_the_last_is_over(harness: RoomHarness) -> None:
     one, two, three = (harness.fake_peer(name) for name in ("one", "two", "three"))
     one.says(JoinRequest(GAME_TYPE))
     two.says(JoinRequest(GAME_TYPE))
@@ -91,7 +91,7 @@ def test_who_plays_several_games_stays_until_the_last_is_over(harness: RoomHarne
     assert one.is_ended
 
 
-def test_a_room_is_joined_by_its_id_until_it_is_full(harness: RoomHarness) -> None:
+def test_a_room_can_be_joined_by_its_id_until_it_is_full(harness: RoomHarness) -> None:
     admin, one, two, three = harness.fake_peer("admin", is_admin=True), *(harness.fake_peer(name) for name in "123")
     room_id, codes = harness.prepare(admin, Slot("Eins", is_reserved=False), Slot("Zwei", is_reserved=False))
     assert codes == []
@@ -102,7 +102,7 @@ def test_a_room_is_joined_by_its_id_until_it_is_full(harness: RoomHarness) -> No
     assert str(error) == f"sc.api.plugins.exceptions.GameRoomException: Room {room_id} is already full!"
 
 
-def test_reserved_seats_are_not_for_those_who_come_by(harness: RoomHarness) -> None:
+def test_reserved_seats_are_not_given_to_plain_joins(harness: RoomHarness) -> None:
     admin, one, two = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one"), harness.fake_peer("two")
     room_id, _ = harness.prepare(admin)
     assert fault_of(one.says(JoinRoomRequest(room_id))) is Fault.ROOM_FULL
@@ -110,7 +110,7 @@ def test_reserved_seats_are_not_for_those_who_come_by(harness: RoomHarness) -> N
     assert room_id not in two.member.rooms
 
 
-def test_a_reservation_is_redeemed_once(harness: RoomHarness) -> None:
+def test_a_reservation_can_be_used_once(harness: RoomHarness) -> None:
     admin, one, two = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one"), harness.fake_peer("two")
     _, codes = harness.prepare(admin)
     assert one.says(JoinPreparedRequest(codes[0])) is None
@@ -123,14 +123,14 @@ def test_an_unknown_reservation_is_refused(harness: RoomHarness, code: str | Non
     assert fault_of(harness.fake_peer("one").says(JoinPreparedRequest(code))) is Fault.UNKNOWN_RESERVATION
 
 
-def test_nobody_takes_both_reserved_seats(harness: RoomHarness) -> None:
+def test_one_peer_cannot_take_both_reserved_seats(harness: RoomHarness) -> None:
     admin, one = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one")
     _, codes = harness.prepare(admin)
     one.says(JoinPreparedRequest(codes[0]))
     assert fault_of(one.says(JoinPreparedRequest(codes[1]))) is Fault.UNKNOWN_RESERVATION
 
 
-def test_an_unknown_game_is_refused_and_the_known_ones_named(harness: RoomHarness) -> None:
+def test_an_unknown_game_is_refused_with_the_known_ones(harness: RoomHarness) -> None:
     error = harness.fake_peer("one").says(JoinRequest("swc_2020_hive"))
     assert str(error) == (
         "sc.server.plugins.UnknownGameTypeException: Unknown GameType UUID: swc_2020_hive (available: swc_2021_blokus)"
@@ -140,7 +140,7 @@ def test_an_unknown_game_is_refused_and_the_known_ones_named(harness: RoomHarnes
 # -- administrators ---------------------------------------------------------------------------------------------------
 
 
-def test_the_right_password_makes_an_administrator_and_is_not_answered(harness: RoomHarness) -> None:
+def test_the_right_password_makes_an_administrator_without_a_reply(harness: RoomHarness) -> None:
     fake_peer = harness.fake_peer("admin")
     assert fake_peer.says(AuthenticateRequest("secret")) is None
     assert fake_peer.says(AuthenticateRequest("secret")) is None
@@ -157,7 +157,7 @@ def test_a_wrong_password_is_refused(harness: RoomHarness, password: str | None)
 
 
 @pytest.mark.parametrize("password", ["", "examplepassword"])
-def test_without_a_password_of_its_own_nobody_becomes_an_administrator_and_is_told_why(password: str) -> None:
+def test_a_server_without_its_own_password_refuses_administrators_with_the_reason(password: str) -> None:
     fake_peer = RoomHarness(password=None).fake_peer("admin")
     error = fake_peer.says(AuthenticateRequest(password))
     assert fault_of(error) is Fault.WRONG_PASSWORD
@@ -178,7 +178,7 @@ def test_without_a_password_of_its_own_nobody_becomes_an_administrator_and_is_to
     ],
     ids=lambda request: type(request).__name__,
 )
-def test_commands_are_for_administrators(harness: RoomHarness, request_: Message) -> None:
+def test_commands_are_for_administrators_only(harness: RoomHarness, request_: Message) -> None:
     assert fault_of(harness.fake_peer("one").says(request_)) is Fault.UNAUTHENTICATED
     assert harness.lobby.rooms == {}
 
@@ -190,7 +190,7 @@ def test_commands_for_an_unknown_room_are_refused(harness: RoomHarness, request_
     assert fault_of(harness.fake_peer("admin", is_admin=True).says(request_)) is Fault.UNKNOWN_ROOM
 
 
-def test_packets_only_a_server_sends_are_refused_by_name(harness: RoomHarness) -> None:
+def test_packets_that_only_a_server_sends_are_refused_by_name(harness: RoomHarness) -> None:
     error = harness.fake_peer("one").says(Left("x"))
     assert str(error).endswith("Unhandled Packet of type: class sc.protocol.RemovedFromGame")
 
@@ -210,10 +210,10 @@ def test_a_game_that_cannot_be_prepared_leaves_no_room(
     error = harness.fake_peer("admin", is_admin=True).says(PrepareRequest(GAME_TYPE, slots))
     assert fault_of(error) is Fault.BAD_SLOTS
     assert said in str(error)
-    assert (harness.lobby.rooms, harness.lobby.reservations, harness.pending_alarms) == ({}, {}, 0)
+    assert (harness.lobby.rooms, harness.lobby.reservations, harness.pending_timers) == ({}, {}, 0)
 
 
-def test_the_release_opens_the_second_seat_of_a_single_slot_to_anyone() -> None:
+def test_the_release_opens_the_second_seat_of_a_single_slot_game_to_anyone() -> None:
     harness = RoomHarness("blokus-2021-21.4.0")
     admin, one, two = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one"), harness.fake_peer("two")
     room_id, codes = harness.prepare(admin, Slot("Eins"))
@@ -222,7 +222,7 @@ def test_the_release_opens_the_second_seat_of_a_single_slot_to_anyone() -> None:
     assert two.member.rooms.keys() == {room_id}
 
 
-def test_a_prepared_game_nobody_comes_to_is_given_up(harness: RoomHarness) -> None:
+def test_a_prepared_game_expires_if_nobody_joins(harness: RoomHarness) -> None:
     admin, one = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one")
     _, codes = harness.prepare(admin)
     one.says(JoinPreparedRequest(codes[0]))
@@ -234,17 +234,17 @@ def test_a_prepared_game_nobody_comes_to_is_given_up(harness: RoomHarness) -> No
     assert sum(isinstance(each, events.ReservationExpired) for each in harness.server_events) == 1
 
 
-def test_a_game_that_has_begun_is_not_given_up(harness: RoomHarness) -> None:
+def test_a_game_that_has_started_does_not_expire(harness: RoomHarness) -> None:
     room, *_ = harness.game()
     for player_slot in room.player_slots:
         player_slot.clock.abandon()
-    assert harness.pending_alarms == 1  # the hard limit's; that of the reservation is gone
+    assert harness.pending_timers == 1  # that of the hard limit; the one of the reservation is gone
 
 
 # -- limits -----------------------------------------------------------------------------------------------------------
 
 
-def test_no_more_rooms_wait_than_allowed() -> None:
+def test_the_number_of_waiting_rooms_is_limited() -> None:
     harness = RoomHarness(rooms_waiting=1)
     admin = harness.fake_peer("admin", is_admin=True)
     harness.prepare(admin)
@@ -254,11 +254,11 @@ def test_no_more_rooms_wait_than_allowed() -> None:
 
 
 @pytest.mark.parametrize("kind", [JoinRequest, JoinRoomRequest, JoinPreparedRequest])
-def test_no_connection_has_more_seats_than_allowed_but_an_administrator_s(kind: type[Message]) -> None:
+def test_the_seats_of_a_connection_are_limited_except_for_administrators(kind: type[Message]) -> None:
     harness = RoomHarness(seats_per_connection=2)
     admin, greedy = harness.fake_peer("admin", is_admin=True), harness.fake_peer("greedy")
     for _ in range(5):
-        assert admin.says(JoinRequest(GAME_TYPE)) is None  # it may prepare as many rooms as it likes, anyway
+        assert admin.says(JoinRequest(GAME_TYPE)) is None  # it may prepare any number of rooms anyway
     assert len(admin.member.rooms) == 5
     for _ in range(2):
         assert greedy.says(JoinRequest(GAME_TYPE)) is None
@@ -274,7 +274,7 @@ def test_no_connection_has_more_seats_than_allowed_but_an_administrator_s(kind: 
     assert set(harness.lobby.reservations) == {code}
 
 
-def test_no_more_observers_than_allowed() -> None:
+def test_the_number_of_observers_is_limited() -> None:
     harness = RoomHarness(observers_per_room=1)
     room, admin, *_ = harness.game()
     assert admin.says(ObserveRequest(room.id)) is None
@@ -303,6 +303,6 @@ def _result(harness: RoomHarness) -> Result:
     return result
 
 
-def test_a_score_nobody_has_is_refused(harness: RoomHarness) -> None:
+def test_the_score_of_an_unknown_player_is_refused(harness: RoomHarness) -> None:
     error = harness.fake_peer("admin", is_admin=True).says(ScoreForPlayerRequest("Niemand"))
     assert fault_of(error) is Fault.UNKNOWN_PLAYER

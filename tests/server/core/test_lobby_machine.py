@@ -1,4 +1,4 @@
-"""Guests come, do whatever they like in any order, and go: nothing is left of what is over."""
+"""Peers connect, make requests in any order and leave: nothing is left of what is over."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.server.room_harness import GAME_TYPE, FakePeer, RoomHarness, first_mo
 
 
 class LobbyMachine(RuleBasedStateMachine):
-    """Guests come, do whatever they like in any order, and go: whatever is over leaves no trace."""
+    """Peers connect, make requests in any order and leave: nothing is left of what is over."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -39,12 +39,15 @@ class LobbyMachine(RuleBasedStateMachine):
         self.random = random.Random(0)
 
     def pick(self, index: int) -> FakePeer:
+        for fake_peer in self.fake_peers:
+            if fake_peer.is_ended:
+                fake_peer.leaves()  # as a session does after the end of its stream
         self.fake_peers = [fake_peer for fake_peer in self.fake_peers if not fake_peer.is_ended]
         if not self.fake_peers:
             self.fake_peers.append(self.harness.fake_peer("g"))
         return self.fake_peers[index % len(self.fake_peers)]
 
-    def tell(self, index: int, request: Message) -> None:
+    def send(self, index: int, request: Message) -> None:
         fake_peer = self.pick(index)
         fake_peer.says(request)
         self.room_ids += [room_id for room_id in self.harness.lobby.rooms if room_id not in self.room_ids]
@@ -56,58 +59,58 @@ class LobbyMachine(RuleBasedStateMachine):
     indices = st.integers(0, 7)
 
     @rule(is_admin=st.booleans())
-    def come(self, is_admin: bool) -> None:
+    def connect(self, is_admin: bool) -> None:
         if len(self.fake_peers) < 12:
             self.fake_peers.append(self.harness.fake_peer("g", is_admin=is_admin))
 
     @rule(index=indices)
-    def go(self, index: int) -> None:
+    def leave(self, index: int) -> None:
         fake_peer = self.pick(index)
         fake_peer.end_nowait()
         fake_peer.leaves()
 
     @rule(index=indices)
     def join(self, index: int) -> None:
-        self.tell(index, JoinRequest(GAME_TYPE))
+        self.send(index, JoinRequest(GAME_TYPE))
 
     @rule(index=indices, slots=st.integers(0, 3), is_reserved=st.booleans(), is_paused=st.booleans())
     def prepare(self, index: int, slots: int, is_reserved: bool, is_paused: bool) -> None:
-        self.tell(index, PrepareRequest(GAME_TYPE, (Slot("x", is_reserved=is_reserved),) * slots, is_paused))
+        self.send(index, PrepareRequest(GAME_TYPE, (Slot("x", is_reserved=is_reserved),) * slots, is_paused))
 
     @rule(index=indices, code=indices)
-    def redeem(self, index: int, code: int) -> None:
-        self.tell(index, JoinPreparedRequest(self.codes[-1 - code % len(self.codes)] if self.codes else None))
+    def join_prepared(self, index: int, code: int) -> None:
+        self.send(index, JoinPreparedRequest(self.codes[-1 - code % len(self.codes)] if self.codes else None))
 
     @rule(index=indices, room=indices)
     def join_room(self, index: int, room: int) -> None:
-        self.tell(index, JoinRoomRequest(self.room_id(room)))
+        self.send(index, JoinRoomRequest(self.room_id(room)))
 
     @rule(index=indices, room=indices)
     def observe(self, index: int, room: int) -> None:
-        self.tell(index, ObserveRequest(self.room_id(room)))
+        self.send(index, ObserveRequest(self.room_id(room)))
 
     @rule(index=indices, room=indices, is_paused=st.booleans())
     def pause(self, index: int, room: int, is_paused: bool) -> None:
-        self.tell(index, PauseRequest(self.room_id(room), is_paused))
+        self.send(index, PauseRequest(self.room_id(room), is_paused))
 
     @rule(index=indices, room=indices, is_forced=st.booleans())
     def step(self, index: int, room: int, is_forced: bool) -> None:
-        self.tell(index, StepRequest(self.room_id(room), is_forced))
+        self.send(index, StepRequest(self.room_id(room), is_forced))
 
     @rule(index=indices, room=indices)
     def cancel(self, index: int, room: int) -> None:
-        self.tell(index, CancelRequest(self.room_id(room)))
+        self.send(index, CancelRequest(self.room_id(room)))
 
     @rule(index=indices, room=indices)
-    def nonsense(self, index: int, room: int) -> None:
-        self.tell(index, RoomMessage(self.room_id(room), None))
+    def send_malformed_data(self, index: int, room: int) -> None:
+        self.send(index, RoomMessage(self.room_id(room), None))
 
     @rule(seconds=st.sampled_from([0.5, 3.0, 11.0, 700.0]))
     def time_passes(self, seconds: float) -> None:
         self.harness.advance(seconds)
 
     @rule(which=indices)
-    def whoever_is_on_turn_moves(self, which: int) -> None:
+    def side_to_move_plays(self, which: int) -> None:
         running = [room for room in self.harness.lobby.rooms.values() if room.phase is Phase.RUNNING]
         if running:
             room = running[which % len(running)]
@@ -116,7 +119,7 @@ class LobbyMachine(RuleBasedStateMachine):
             fake_peer.moves(room, first_move(room))
 
     @invariant()
-    def nothing_is_left_of_what_is_over(self) -> None:
+    def nothing_is_left_of_closed_rooms(self) -> None:
         lobby = self.harness.lobby
         assert all(room.phase is not Phase.OVER for room in lobby.rooms.values())
         assert {room_id for room_id, room in lobby.rooms.items() if room.phase is Phase.OPEN} == set(lobby.waiting)
@@ -141,7 +144,7 @@ class LobbyMachine(RuleBasedStateMachine):
         running = [room for room in self.harness.lobby.rooms.values() if room.phase is Phase.RUNNING]
         clocks = sum(player_slot.clock.is_running for room in running for player_slot in room.player_slots)
         prepared = sum(self.harness.lobby.rooms[room_id].is_prepared for room_id in self.harness.lobby.waiting)
-        assert self.harness.pending_alarms == clocks + prepared
+        assert self.harness.pending_timers == clocks + prepared
 
     def teardown(self) -> None:
         for fake_peer in self.fake_peers:
@@ -149,7 +152,7 @@ class LobbyMachine(RuleBasedStateMachine):
         self.harness.advance(700.0)
         lobby = self.harness.lobby
         assert (lobby.rooms, lobby.waiting, lobby.reservations, lobby.admins, lobby.members) == ({}, {}, {}, {}, {})
-        assert self.harness.pending_alarms == 0
+        assert self.harness.pending_timers == 0
 
 
 TestLobbyMachine = pytest.mark.slow(LobbyMachine.TestCase)

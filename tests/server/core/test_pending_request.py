@@ -81,7 +81,7 @@ def test_without_a_hard_limit_the_soft_limit_only_checks_the_input() -> None:
 def test_without_limits_there_is_no_timer() -> None:
     case = Case(UNLIMITED)
     case.pending.start_clock(0.0)
-    assert case.harness.pending_alarms == 0
+    assert case.harness.pending_timers == 0
     assert case.pending.stop_clock(Arrival(3600.0)) == 3600.0
 
 
@@ -131,7 +131,7 @@ def test_a_request_that_is_sent_at_once_needs_no_delivery_timer() -> None:
     case = Case(UNLIMITED)
     case.pending.start_clock(0.0)
     case.pending.start_delivery_timeout()
-    assert case.harness.pending_alarms == 0
+    assert case.harness.pending_timers == 0
 
 
 @pytest.mark.parametrize("is_sent", [False, True])
@@ -147,4 +147,4 @@ def test_a_cancelled_request_does_nothing(is_sent: bool) -> None:
     case.harness.advance(20.0)
     assert case.expired == []
     assert not case.clock.is_running
-    assert case.harness.pending_alarms == 0
+    assert case.harness.pending_timers == 0

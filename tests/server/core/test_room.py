@@ -1,4 +1,4 @@
-"""A room says the right things to the right people in the right order, whatever players and administrators do."""
+"""A room sends the right packets to the right peers in the right order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def harness() -> RoomHarness:
 
 
 def play(room: Room, fake_peers: list[FakePeer], plies: int) -> None:
-    """Legal moves by whoever is on turn, heard by all."""
+    """Let the side to move make legal moves; everybody reads what is sent."""
     for _ in range(plies):
         assert fake_peers[room.state.seat_on_turn].moves(room, first_move(room)) is None
     for fake_peer in fake_peers:
@@ -36,7 +36,7 @@ def play(room: Room, fake_peers: list[FakePeer], plies: int) -> None:
 # -- the order of things ----------------------------------------------------------------------------------------------
 
 
-def test_both_players_are_welcomed_then_everybody_sees_the_board_then_the_first_is_asked(harness: RoomHarness) -> None:
+def test_a_start_sends_welcomes_then_the_position_then_the_first_request(harness: RoomHarness) -> None:
     admin, one, two = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one"), harness.fake_peer("two")
     room_id, codes = harness.prepare(admin)
     admin.says(ObserveRequest(room_id))
@@ -48,7 +48,7 @@ def test_both_players_are_welcomed_then_everybody_sees_the_board_then_the_first_
     assert two.hears() == ["joined", "welcome 1", "state 0"]
 
 
-def test_the_first_reservation_is_the_first_seat_whoever_comes_first(harness: RoomHarness) -> None:
+def test_the_first_reservation_is_the_first_seat_in_any_order_of_joining(harness: RoomHarness) -> None:
     admin, one, two = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one"), harness.fake_peer("two")
     _, codes = harness.prepare(admin)
     two.says(JoinPreparedRequest(codes[1]))
@@ -57,7 +57,7 @@ def test_the_first_reservation_is_the_first_seat_whoever_comes_first(harness: Ro
     assert one.hears() == ["joined", "welcome 0", "state 0", "request"]
 
 
-def test_a_move_is_shown_to_all_and_the_other_player_is_asked(harness: RoomHarness) -> None:
+def test_a_move_is_sent_to_all_and_the_opponent_gets_the_next_request(harness: RoomHarness) -> None:
     room, admin, one, two = harness.game()
     assert one.moves(room, first_move(room), after=0.5) is None
     assert (admin.hears(), one.hears(), two.hears()) == (["state 1"], ["state 1"], ["state 1", "request"])
@@ -65,16 +65,16 @@ def test_a_move_is_shown_to_all_and_the_other_player_is_asked(harness: RoomHarne
     assert (played.seat, played.ply, played.turn, played.think_time) == (0, 0, 1, 0.5)
 
 
-def test_all_receivers_get_the_very_same_bytes(harness: RoomHarness) -> None:
+def test_all_recipients_get_the_same_bytes(harness: RoomHarness) -> None:
     room, admin, one, two = harness.game()
     for fake_peer in (admin, one, two):
         fake_peer.packets.clear()
     one.moves(room, first_move(room))
     assert admin.packets[0] is one.packets[0]
-    assert two.packets[0].startswith(one.packets[0]), "the request stands behind it, in the same write"
+    assert two.packets[0].startswith(one.packets[0]), "the request follows in the same write"
 
 
-def test_a_game_played_to_its_end(harness: RoomHarness) -> None:
+def test_a_game_that_is_played_to_its_end(harness: RoomHarness) -> None:
     room, admin, one, two = harness.game()
     fake_peers = [one, two]
     play(room, fake_peers, 4)
@@ -92,7 +92,7 @@ def test_a_game_played_to_its_end(harness: RoomHarness) -> None:
         ]
     (ended,) = harness.happened(events.GameEnded)
     assert ended.plies == 100
-    assert len(ended.record) == 102  # the empty board, a hundred moves, the result
+    assert len(ended.record) == 102  # the empty board, one hundred moves, the result
     assert len(ended.think_times[0]) == 50
 
 
@@ -105,7 +105,7 @@ def test_the_release_leaves_players_connected_after_the_game() -> None:
     assert not two.is_ended
 
 
-def test_hints_are_kept_for_the_record_and_shown_to_nobody(harness: RoomHarness) -> None:
+def test_hints_are_recorded_and_not_sent(harness: RoomHarness) -> None:
     room, _, one, _ = harness.game()
     one.moves(room, first_move(room), "depth 3", "score 12")
     (played,) = harness.happened(events.MovePlayed)
@@ -117,7 +117,7 @@ def test_hints_are_kept_for_the_record_and_shown_to_nobody(harness: RoomHarness)
 # -- observing --------------------------------------------------------------------------------------------------------
 
 
-def test_who_observes_a_running_game_sees_it_at_once_and_only_once(harness: RoomHarness) -> None:
+def test_an_observer_of_a_running_game_gets_the_position_at_once_and_only_once(harness: RoomHarness) -> None:
     room, admin, *_ = harness.game()
     late = harness.fake_peer("late", is_admin=True)
     late.says(ObserveRequest(room.id))
@@ -127,7 +127,7 @@ def test_who_observes_a_running_game_sees_it_at_once_and_only_once(harness: Room
     assert list(room.observers) == [admin.peer, late.peer]
 
 
-def test_the_release_shows_nothing_until_the_next_move() -> None:
+def test_the_release_sends_observers_nothing_until_the_next_move() -> None:
     harness = RoomHarness("blokus-2021-21.4.0")
     room, *_ = harness.game()
     late = harness.fake_peer("late", is_admin=True)
@@ -147,7 +147,7 @@ def test_an_observer_that_leaves_changes_nothing(harness: RoomHarness) -> None:
 # -- pause and step ---------------------------------------------------------------------------------------------------
 
 
-def test_a_game_prepared_paused_is_shown_to_observers_only_until_it_is_resumed(harness: RoomHarness) -> None:
+def test_a_game_that_starts_paused_is_sent_to_observers_only_until_it_is_resumed(harness: RoomHarness) -> None:
     admin, one, two = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one"), harness.fake_peer("two")
     room_id, codes = harness.prepare(admin, is_paused=True)
     admin.says(ObserveRequest(room_id))
@@ -168,7 +168,7 @@ def test_one_slot_that_should_be_paused_pauses_the_game(harness: RoomHarness) ->
     assert harness.lobby.rooms[room_id].is_paused
 
 
-def test_pausing_with_a_request_pending_accepts_the_answer_and_shows_it_to_observers_only(harness: RoomHarness) -> None:
+def test_a_pause_accepts_the_answer_to_a_pending_request_and_sends_it_to_observers_only(harness: RoomHarness) -> None:
     room, admin, one, two = harness.game()
     admin.says(PauseRequest(room.id, True))
     assert (admin.hears(), one.hears()) == (["paused True"], [])
@@ -182,18 +182,18 @@ def test_pausing_with_a_request_pending_accepts_the_answer_and_shows_it_to_obser
     )
 
 
-def test_resuming_or_stepping_with_a_request_pending_asks_nothing_again(harness: RoomHarness) -> None:
+def test_resuming_or_stepping_with_a_pending_request_requests_nothing(harness: RoomHarness) -> None:
     room, admin, one, two = harness.game()
     admin.says(PauseRequest(room.id, True))
     admin.says(StepRequest(room.id, True))
     admin.says(PauseRequest(room.id, False))
     assert admin.hears() == ["paused True", "paused False"]
     assert (one.hears(), two.hears()) == ([], [])
-    assert harness.pending_alarms == 1
+    assert harness.pending_timers == 1
     assert one.moves(room, first_move(room)) is None
 
 
-def test_a_step_asks_for_one_move_and_no_more(harness: RoomHarness) -> None:
+def test_a_step_requests_exactly_one_move(harness: RoomHarness) -> None:
     room, admin, one, two = harness.game(is_paused=True)
     admin.says(StepRequest(room.id))
     assert (admin.hears(), one.hears(), two.hears()) == (["state 0"], ["state 0", "request"], ["state 0"])
@@ -202,7 +202,7 @@ def test_a_step_asks_for_one_move_and_no_more(harness: RoomHarness) -> None:
     assert room.is_paused
 
 
-def test_a_step_that_ends_the_game_shows_the_last_board_to_all(harness: RoomHarness) -> None:
+def test_a_step_that_ends_the_game_sends_the_last_position_to_all(harness: RoomHarness) -> None:
     room, admin, one, two = harness.game()
     fake_peers = [one, two]
     play(room, fake_peers, 4)
@@ -234,7 +234,7 @@ def test_a_command_that_changes_nothing_is_ignored_and_logged(
 
 
 @pytest.mark.parametrize("is_forced", [False, True])
-def test_a_step_before_all_are_in_is_ignored(harness: RoomHarness, is_forced: bool) -> None:
+def test_a_step_before_the_start_is_ignored(harness: RoomHarness, is_forced: bool) -> None:
     admin, one = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one")
     room_id, codes = harness.prepare(admin, is_paused=True)
     one.says(JoinPreparedRequest(codes[0]))
@@ -243,7 +243,7 @@ def test_a_step_before_all_are_in_is_ignored(harness: RoomHarness, is_forced: bo
     assert one.hears() == []
 
 
-def test_resuming_before_the_players_are_there_starts_the_game_unpaused(harness: RoomHarness) -> None:
+def test_resuming_before_the_start_starts_the_game_unpaused(harness: RoomHarness) -> None:
     admin, one, two = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one"), harness.fake_peer("two")
     room_id, codes = harness.prepare(admin, is_paused=True)
     admin.says(ObserveRequest(room_id))
@@ -265,10 +265,10 @@ def test_a_cancelled_game_has_no_winner(harness: RoomHarness) -> None:
     assert admin.hears() == ["result REGULAR REGULAR 00 winners []", "left"]
     assert one.hears() == ["result REGULAR REGULAR 00 winners []", "left", "end of stream"]
     assert room.record[-1].scores[0].parts == (0, 5)  # type: ignore[union-attr]
-    assert harness.pending_alarms == 0
+    assert harness.pending_timers == 0
 
 
-def test_the_release_names_the_leader_of_a_cancelled_game() -> None:
+def test_the_release_names_the_leader_as_winner_of_a_cancelled_game() -> None:
     harness = RoomHarness("blokus-2021-21.4.0")
     room, admin, one, two = harness.game()
     play(room, [one, two], 1)
@@ -276,7 +276,7 @@ def test_the_release_names_the_leader_of_a_cancelled_game() -> None:
     assert one.hears() == ["result REGULAR REGULAR 00 winners [0]", "left"]
 
 
-def test_cancelling_before_both_are_in_leaves_nothing(harness: RoomHarness) -> None:
+def test_cancelling_before_the_start_leaves_nothing(harness: RoomHarness) -> None:
     admin, one, late = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one"), harness.fake_peer("late")
     room_id, codes = harness.prepare(admin)
     admin.says(ObserveRequest(room_id))
@@ -291,7 +291,7 @@ def test_cancelling_before_both_are_in_leaves_nothing(harness: RoomHarness) -> N
     assert not harness.happened(events.GameEnded)
 
 
-def test_who_leaves_a_running_game_has_lost_it(harness: RoomHarness) -> None:
+def test_a_player_that_leaves_a_running_game_loses(harness: RoomHarness) -> None:
     room, admin, one, two = harness.game()
     two.leaves()
     assert admin.hears() == ["result REGULAR LEFT 20 winners [0]", "left"]
@@ -302,7 +302,7 @@ def test_who_leaves_a_running_game_has_lost_it(harness: RoomHarness) -> None:
     assert room.phase is Phase.OVER
 
 
-def test_who_leaves_before_the_other_comes_takes_the_room_with_him(harness: RoomHarness) -> None:
+def test_a_player_that_leaves_before_the_start_closes_the_room(harness: RoomHarness) -> None:
     admin, one, two = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one"), harness.fake_peer("two")
     room_id, codes = harness.prepare(admin)
     admin.says(ObserveRequest(room_id))
@@ -312,4 +312,4 @@ def test_who_leaves_before_the_other_comes_takes_the_room_with_him(harness: Room
     error = two.says(JoinPreparedRequest(codes[1]))
     assert error is not None
     assert error.fault is Fault.UNKNOWN_RESERVATION
-    assert (harness.lobby.rooms, harness.lobby.reservations, harness.pending_alarms) == ({}, {}, 0)
+    assert (harness.lobby.rooms, harness.lobby.reservations, harness.pending_timers) == ({}, {}, 0)

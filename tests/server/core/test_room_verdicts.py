@@ -1,4 +1,4 @@
-"""Moves that cost the game, and the time they may take: who is told what, who has lost, and when it is too late."""
+"""Faulty moves and time limits: who gets which packets, who has lost, and what counts as too late."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def harness() -> RoomHarness:
 
 
 def illegal_move(room: Room) -> SetMove:
-    """A first piece in the middle of the board."""
+    """Return a first piece in the middle of the board."""
     shape = next(iter(room.state.generate_legal_moves())).shape  # type: ignore[attr-defined]
     return SetMove(Color(room.state.turn % 4), shape, Rotation.NONE, False, 7, 7)
 
@@ -38,7 +38,7 @@ def illegal_move(room: Room) -> SetMove:
 # -- what players do wrong --------------------------------------------------------------------------------------------
 
 
-def test_an_illegal_move_is_told_to_its_player_and_the_observers_and_lost(harness: RoomHarness) -> None:
+def test_an_illegal_move_is_reported_to_player_and_observers_and_loses(harness: RoomHarness) -> None:
     room, admin, one, two = harness.game()
     error = one.moves(room, illegal_move(room))
     assert error is not None
@@ -50,7 +50,7 @@ def test_an_illegal_move_is_told_to_its_player_and_the_observers_and_lost(harnes
     assert two.hears() == [result, "left", "end of stream"]
 
 
-def test_an_unreadable_move_is_lost_like_an_illegal_one_and_says_what_was_wrong(harness: RoomHarness) -> None:
+def test_an_unreadable_move_loses_with_the_reason(harness: RoomHarness) -> None:
     room, admin, one, _ = harness.game()
     error = one.says(RoomMessage(room.id, UnreadableData("sc.plugin2021.SetMove", "x fehlt")))
     assert error is not None
@@ -61,7 +61,7 @@ def test_an_unreadable_move_is_lost_like_an_illegal_one_and_says_what_was_wrong(
 
 
 @pytest.mark.parametrize("data", [None, MoveRequest(), WelcomeMessage(0)])
-def test_something_else_than_a_move_is_refused_and_counts_as_leaving(
+def test_a_room_packet_without_a_move_is_refused_and_counts_as_leaving(
     harness: RoomHarness, data: MoveRequest | WelcomeMessage | None
 ) -> None:
     room, admin, one, _ = harness.game()
@@ -82,7 +82,7 @@ def test_a_move_out_of_turn_is_refused_and_counts_as_leaving(harness: RoomHarnes
     assert admin.hears() == ["result REGULAR LEFT 20 winners [0]", "left"]
 
 
-def test_a_move_nobody_asked_for_is_out_of_turn_too(harness: RoomHarness) -> None:
+def test_a_move_that_was_not_requested_is_out_of_turn(harness: RoomHarness) -> None:
     room, _, one, _ = harness.game(is_paused=True)
     error = one.moves(room, first_move(room))
     assert error is not None
@@ -90,7 +90,7 @@ def test_a_move_nobody_asked_for_is_out_of_turn_too(harness: RoomHarness) -> Non
     assert "expected=null" in str(error)
 
 
-def test_a_stranger_s_move_is_refused_and_disturbs_nobody(harness: RoomHarness) -> None:
+def test_a_stranger_s_move_is_refused_without_effect_on_the_game(harness: RoomHarness) -> None:
     room, _, one, two = harness.game()
     stranger = harness.fake_peer("stranger")
     error = stranger.moves(room, first_move(room))
@@ -102,7 +102,7 @@ def test_a_stranger_s_move_is_refused_and_disturbs_nobody(harness: RoomHarness) 
 # -- time -------------------------------------------------------------------------------------------------------------
 
 
-def test_an_answer_at_the_soft_limit_is_in_time_and_one_after_it_is_not(harness: RoomHarness) -> None:
+def test_an_answer_at_the_soft_limit_is_in_time_and_a_later_one_is_not(harness: RoomHarness) -> None:
     room, _, one, two = harness.game()
     assert one.moves(room, first_move(room), after=2.0) is None
     assert two.moves(room, first_move(room), after=2.001) is None
@@ -122,7 +122,7 @@ def test_no_answer_within_the_hard_limit_ends_the_game(harness: RoomHarness) -> 
     assert one.hears() == two.hears() == [result, "left", "end of stream"]
 
 
-def test_the_release_calls_it_a_soft_timeout_and_names_the_leader() -> None:
+def test_the_release_calls_a_hard_timeout_soft_and_names_the_leader() -> None:
     harness = RoomHarness("blokus-2021-21.4.0")
     _, admin, *_ = harness.game()
     harness.advance(10.0)
@@ -135,11 +135,11 @@ def test_bytes_that_arrived_before_the_hard_limit_are_read_before_a_verdict(harn
     harness.advance(10.0 + RECHECK_INTERVAL / 2)
     assert room.phase is Phase.RUNNING
     one.has_unread = False
-    assert one.moves(room, first_move(room)) is None  # judged by its own arrival: too late for the soft limit
+    assert one.moves(room, first_move(room)) is None  # its own arrival counts: too late for the soft limit
     assert two.hears()[0].startswith("result HARD_TIMEOUT")
 
 
-def test_a_server_that_sleeps_through_the_hard_limit_looks_before_it_judges(harness: RoomHarness) -> None:
+def test_a_server_that_sleeps_through_the_hard_limit_checks_the_input_first(harness: RoomHarness) -> None:
     room, _, one, two = harness.game()
     one.has_unread = True
     harness.advance(40.0, lag=30.0)
@@ -151,14 +151,14 @@ def test_a_server_that_sleeps_through_the_hard_limit_looks_before_it_judges(harn
     assert two.hears()[-1] == "request"
 
 
-def test_who_keeps_bytes_dripping_is_judged_all_the_same(harness: RoomHarness) -> None:
+def test_a_player_that_keeps_sending_bytes_is_judged_all_the_same(harness: RoomHarness) -> None:
     room, _, one, _ = harness.game()
     one.has_unread = True
     harness.advance(11.1)
     assert room.phase is Phase.OVER
 
 
-def test_the_clock_starts_when_the_request_is_handed_over_not_when_it_is_queued(harness: RoomHarness) -> None:
+def test_the_clock_starts_at_the_delivery_of_the_request(harness: RoomHarness) -> None:
     room, _, one, two = harness.game()
     two.is_deaf = True
     one.moves(room, first_move(room))
@@ -169,7 +169,7 @@ def test_the_clock_starts_when_the_request_is_handed_over_not_when_it_is_queued(
     assert harness.happened(events.MovePlayed)[-1].think_time == 1.5
 
 
-def test_a_player_that_does_not_take_its_request_has_its_time_run_all_the_same(harness: RoomHarness) -> None:
+def test_the_clock_of_a_player_that_does_not_read_starts_all_the_same(harness: RoomHarness) -> None:
     room, _, one, two = harness.game()
     two.is_deaf = True
     one.moves(room, first_move(room))
@@ -178,40 +178,40 @@ def test_a_player_that_does_not_take_its_request_has_its_time_run_all_the_same(h
     assert (verdict.seat, verdict.is_hard, verdict.think_time) == (1, True, LIMITS.hard_timeout)
     assert one.hears()[-3:] == ["result REGULAR HARD_TIMEOUT 20 winners [0]", "left", "end of stream"]
     for on_sent in two.undelivered:
-        on_sent(harness.now)  # the game is over: nobody's clock starts
-    assert harness.pending_alarms == 0
+        on_sent(harness.now)  # the game is over: no clock starts
+    assert harness.pending_timers == 0
 
 
-def test_such_a_player_s_answer_is_judged_by_the_time_since_it_should_have_had_the_request() -> None:
+def test_the_answer_of_a_player_that_does_not_read_is_timed_from_the_due_delivery() -> None:
     harness = RoomHarness(delivery_timeout=0.25)
     room, _, one, two = harness.game()
     two.is_deaf = True
     one.moves(room, first_move(room))
     assert two.moves(room, first_move(room), after=2.2) is None
     assert harness.happened(events.MovePlayed)[-1].think_time == pytest.approx(1.95)
-    two.undelivered[0](harness.now)  # the old request goes out at last: nobody's clock starts
+    two.undelivered[0](harness.now)  # the old request is delivered now: no clock starts
 
 
-def test_a_server_that_was_busy_when_the_request_should_have_gone_out_does_not_charge_for_it(
+def test_a_late_delivery_timeout_is_not_charged_to_the_player(
     harness: RoomHarness,
 ) -> None:
     room, _, one, two = harness.game()
     two.is_deaf = True
     one.moves(room, first_move(room))
-    harness.advance(4.0, lag=3.0)  # what should have happened after a second happens after four
+    harness.advance(4.0, lag=3.0)  # the delivery timeout of one second passes after four
     assert two.moves(room, first_move(room), after=1.9) is None
     assert harness.happened(events.MovePlayed)[-1].think_time == pytest.approx(1.9)
 
 
-def test_an_answer_that_is_there_before_its_request_took_no_time(harness: RoomHarness) -> None:
+def test_an_answer_before_the_delivery_has_a_think_time_of_zero(harness: RoomHarness) -> None:
     room, _, one, two = harness.game()
     two.is_deaf = True
     one.moves(room, first_move(room))
     assert two.moves(room, first_move(room), after=0.9) is None
     assert harness.happened(events.MovePlayed)[-1].think_time == 0.0
     (on_sent,) = two.undelivered
-    on_sent(harness.now)  # the old request goes out at last: nobody's clock starts
-    assert harness.pending_alarms == 1  # that of the request after it
+    on_sent(harness.now)  # the old request is delivered now: no clock starts
+    assert harness.pending_timers == 1  # that of the next request
 
 
 def test_a_slot_that_cannot_time_out_has_no_limits(harness: RoomHarness) -> None:
@@ -225,7 +225,7 @@ def test_a_slot_that_cannot_time_out_has_no_limits(harness: RoomHarness) -> None
     assert room.phase is Phase.OVER
 
 
-def test_joined_games_are_judged_too_but_not_by_the_release() -> None:
+def test_joined_games_have_time_limits_except_in_the_release() -> None:
     harness = RoomHarness()
     room, *_ = harness.joined_game()
     harness.advance(10.0)
@@ -236,7 +236,7 @@ def test_joined_games_are_judged_too_but_not_by_the_release() -> None:
     assert room.phase is Phase.RUNNING
 
 
-def test_the_first_piece_is_the_one_drawn_for_the_game(harness: RoomHarness) -> None:
+def test_the_first_piece_must_be_the_one_that_was_drawn(harness: RoomHarness) -> None:
     room, _, one, _ = harness.game()
     other = next(shape for shape in Shape if shape is not first_move(room).shape)  # type: ignore[attr-defined]
     error = one.moves(room, SetMove(Color.BLUE, other, Rotation.NONE, False, 0, 0))

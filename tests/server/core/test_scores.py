@@ -1,4 +1,4 @@
-"""Scores add up as the official release added them, to the digit."""
+"""Scores equal those of the official release in every digit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def values(sheet: ScoreSheet, name: str) -> list[str]:
     return [f"{value:f}" for _, value in score.values]
 
 
-def test_the_first_game_is_written_as_recorded() -> None:
+def test_the_score_after_one_game_equals_the_recording() -> None:
     sheet = ScoreSheet(is_enabled=True)
     sheet.add(result((2, 149), (0, 100)))
     score = sheet.of("Alpha")
@@ -41,7 +41,7 @@ def test_the_first_game_is_written_as_recorded() -> None:
         ([0, 0], "0.000000000000"),
     ],
 )
-def test_averages_have_the_release_s_digits(points: list[int], average: str) -> None:
+def test_averages_have_the_same_digits_as_in_the_release(points: list[int], average: str) -> None:
     sheet = ScoreSheet(is_enabled=True)
     for each in points:
         sheet.add(result((2, each), (0, 0)))
@@ -50,7 +50,7 @@ def test_averages_have_the_release_s_digits(points: list[int], average: str) -> 
 
 @settings(max_examples=30)
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 109)), min_size=1, max_size=12))
-def test_sums_are_exact_and_averages_nearly(games: list[tuple[int, int]]) -> None:
+def test_sums_are_exact_and_averages_are_close(games: list[tuple[int, int]]) -> None:
     sheet = ScoreSheet(is_enabled=True)
     for parts in games:
         sheet.add(result((0, 0), parts))
@@ -62,7 +62,7 @@ def test_sums_are_exact_and_averages_nearly(games: list[tuple[int, int]]) -> Non
     assert float(points) == pytest.approx(sum(second for _, second in games) / len(games), abs=0.01)
 
 
-def test_nothing_is_entered_while_test_mode_is_off() -> None:
+def test_nothing_is_added_while_test_mode_is_off() -> None:
     sheet = ScoreSheet()
     sheet.add(result((2, 1), (0, 0)))
     assert sheet.of("Alpha") is None
@@ -75,13 +75,13 @@ def test_nothing_is_entered_while_test_mode_is_off() -> None:
     assert score.number_of_tests == 1
 
 
-def test_a_game_between_two_of_the_same_name_does_not_count() -> None:
+def test_a_game_between_two_players_of_the_same_name_does_not_count() -> None:
     sheet = ScoreSheet(is_enabled=True)
     sheet.add(result((2, 1), (0, 0), ("", "")))
     assert sheet.of("") is None
 
 
-def test_a_game_of_another_season_does_not_count_for_who_has_a_line() -> None:
+def test_a_game_of_another_season_does_not_count_for_a_player_with_a_line() -> None:
     sheet = ScoreSheet(is_enabled=True)
     sheet.add(result((2, 1), (0, 0)))
     other = (

@@ -12,7 +12,7 @@ from tests.patience import PATIENCE
 
 
 class Listening:
-    """A listening socket that answers with errors first."""
+    """A listening socket that raises errors first."""
 
     def __init__(self, *errors: int) -> None:
         self._errors = list(errors)
@@ -28,7 +28,7 @@ class Listening:
             sock.close()
 
 
-async def test_what_was_wrong_with_one_connection_harms_no_other_one(autojump_clock: object) -> None:
+async def test_the_failure_of_one_connection_does_not_affect_the_next(autojump_clock: object) -> None:
     listening, told = Listening(errno.ECONNABORTED, errno.EPERM), list[OSError]()
     begun = trio.current_time()
     accepted = await accept(listening, told.append)  # type: ignore[arg-type]
@@ -37,7 +37,7 @@ async def test_what_was_wrong_with_one_connection_harms_no_other_one(autojump_cl
     listening.close()
 
 
-async def test_without_descriptors_it_is_tried_again_and_told_once(autojump_clock: object) -> None:
+async def test_a_lack_of_descriptors_is_retried_and_reported_once(autojump_clock: object) -> None:
     listening, told = Listening(errno.EMFILE, errno.EMFILE, errno.ENOBUFS), list[OSError]()
     begun = trio.current_time()
     await accept(listening, told.append)  # type: ignore[arg-type]
@@ -46,14 +46,14 @@ async def test_without_descriptors_it_is_tried_again_and_told_once(autojump_cloc
     listening.close()
 
 
-async def test_a_socket_that_is_none_any_more_is_an_error() -> None:
+async def test_any_other_error_is_raised() -> None:
     listening = Listening(errno.EBADF)
     with pytest.raises(OSError, match="no"):
         await accept(listening)  # type: ignore[arg-type]
     listening.close()
 
 
-async def test_who_comes_later_is_waited_for() -> None:
+async def test_accept_waits_for_a_connection() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening, socket.socket() as caller:
         listening.setblocking(False)
         with trio.fail_after(PATIENCE):

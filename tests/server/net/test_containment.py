@@ -9,10 +9,10 @@ from spielleiter.server.net.containment import BugsContained
 
 
 class Local:
-    """Something in the frame of what fails."""
+    """A local variable of the function that fails."""
 
 
-def test_a_bug_is_handed_over_and_goes_no_further() -> None:
+def test_a_bug_is_passed_to_the_callback_and_not_propagated() -> None:
     noted: list[Exception] = []
     error = LookupError("x")
     with BugsContained(noted.append):
@@ -23,14 +23,14 @@ def test_a_bug_is_handed_over_and_goes_no_further() -> None:
 
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit, GeneratorExit])
-def test_the_end_of_the_program_passes(kind: type[BaseException]) -> None:
+def test_the_end_of_the_program_is_propagated(kind: type[BaseException]) -> None:
     noted: list[Exception] = []
     with pytest.raises(kind), BugsContained(noted.append):
         raise kind
     assert noted == []
 
 
-def test_what_failed_is_not_kept_until_the_next_garbage_collection() -> None:
+def test_the_failed_frame_is_freed_without_a_garbage_collection() -> None:
     def fail() -> weakref.ref[Local]:
         local = Local()
         with BugsContained(lambda _: None):

@@ -1,4 +1,4 @@
-"""Packets go out whole and in order, however much the peer takes at a time; who takes too little is dropped in time."""
+"""Packets go out whole and in order, whatever the peer takes at a time; a peer that takes too little is dropped."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_BYTES = 1000
 
 @dataclass
 class Case:
-    """An outbox, its wire, and what it has told."""
+    """An outbox, its wire, and the calls of its callbacks."""
 
     wire: ThrottledWire
     broken: list[Failure] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Case:
             self.broken.append(failure)
 
     def send(self, number: int, size: int = 20) -> bytes:
-        """Queue a packet that can be told from the others; returns it."""
+        """Queue a packet that differs from the others; return it."""
         packet = b"\n  <%06d" % number + b"." * (size - 10)
         self.outbox.send_nowait(packet, lambda now: self.sent.append((number, now)))
         return packet
@@ -64,7 +64,7 @@ async def running(capacity: float = float("inf")) -> AsyncIterator[Case]:
         nursery.cancel_scope.cancel()
 
 
-async def test_what_the_kernel_takes_is_gone_at_once_in_one_write_each(autojump_clock: MockClock) -> None:
+async def test_packets_that_the_kernel_takes_are_sent_at_once_in_one_write_each(autojump_clock: MockClock) -> None:
     async with running() as case:
         packets = [case.send(number) for number in range(3)]
         assert case.wire.writes == [b"<protocol>" + packets[0], *packets[1:]]
@@ -72,7 +72,7 @@ async def test_what_the_kernel_takes_is_gone_at_once_in_one_write_each(autojump_
         assert case.outbox.queued_bytes == 0
 
 
-async def test_a_packet_is_sent_when_its_last_byte_was_taken(autojump_clock: MockClock) -> None:
+async def test_a_packet_counts_as_sent_when_its_last_byte_is_taken(autojump_clock: MockClock) -> None:
     async with running(capacity=15) as case:
         first, second = case.send(1), case.send(2)
         assert case.outbox.queued_bytes == len(b"<protocol>") + 40 - 15
@@ -93,7 +93,7 @@ async def test_a_packet_is_sent_when_its_last_byte_was_taken(autojump_clock: Moc
 
 @settings(max_examples=20)
 @given(st.lists(st.integers(10, 60), max_size=25), st.integers(0, 200), st.randoms(use_true_random=False))
-def test_whatever_is_taken_when_the_stream_is_whole_and_in_order(
+def test_the_stream_is_complete_and_in_order_whatever_is_taken_at_a_time(
     sizes: list[int], capacity: int, chance: random.Random
 ) -> None:
     async def main() -> None:
@@ -124,14 +124,14 @@ def test_whatever_is_taken_when_the_stream_is_whole_and_in_order(
     trio.run(main, clock=MockClock(autojump_threshold=0))
 
 
-async def test_who_is_over_the_bound_is_dropped_at_once_even_amid_a_write(autojump_clock: MockClock) -> None:
+async def test_a_peer_over_the_bound_is_dropped_at_once_even_during_a_write(autojump_clock: MockClock) -> None:
     async with running(capacity=5) as case:
         case.send(1, 500)
-        await wait_all_tasks_blocked()  # the writer waits for the peer now
+        await wait_all_tasks_blocked()  # now the writer waits for the peer
         case.send(2, 490)
         assert case.broken == []
         case.send(3, 500)
-        assert case.broken == []  # told by the writer's task, not amid a decision
+        assert case.broken == []  # returned by the writer's task, not during a decision
         case.send(4, 500)
         assert case.outbox.queued_bytes < MAX_BYTES + 500
         await wait_all_tasks_blocked()
@@ -140,18 +140,18 @@ async def test_who_is_over_the_bound_is_dropped_at_once_even_amid_a_write(autoju
         assert case.sent == []
 
 
-async def test_who_takes_everything_when_it_is_too_late_is_dropped_all_the_same(autojump_clock: MockClock) -> None:
+async def test_a_peer_that_takes_everything_too_late_is_dropped_all_the_same(autojump_clock: MockClock) -> None:
     async with running(capacity=0) as case:
         case.send(1, 900)
         await wait_all_tasks_blocked()
         case.wire.take(5000)
-        case.send(2, 900)  # before the writer has had its turn
+        case.send(2, 900)  # before the writer's task has run
         await wait_all_tasks_blocked()
         assert case.broken == [Failure("more than 1000 bytes not taken", "outbox_bytes")]
         assert case.sent == []
 
 
-async def test_who_takes_nothing_for_a_while_is_dropped(autojump_clock: MockClock) -> None:
+async def test_a_peer_that_takes_nothing_for_a_while_is_dropped(autojump_clock: MockClock) -> None:
     async with running(capacity=5) as case:
         case.send(1)
         await trio.sleep(9.9)
@@ -160,7 +160,7 @@ async def test_who_takes_nothing_for_a_while_is_dropped(autojump_clock: MockCloc
         assert case.broken == [Failure("nothing taken for 10 s", "outbox_timeout")]
 
 
-async def test_who_takes_a_byte_in_time_has_time_again(autojump_clock: MockClock) -> None:
+async def test_every_byte_that_is_taken_restarts_the_timeout(autojump_clock: MockClock) -> None:
     async with running(capacity=0) as case:
         case.send(1)
         for _ in range(30):
@@ -171,7 +171,7 @@ async def test_who_takes_a_byte_in_time_has_time_again(autojump_clock: MockClock
         assert [number for number, _ in case.sent] == [1]
 
 
-async def test_a_long_silence_between_packets_costs_nobody_anything(autojump_clock: MockClock) -> None:
+async def test_silence_between_packets_has_no_timeout(autojump_clock: MockClock) -> None:
     async with running() as case:
         case.send(1)
         await trio.sleep(1000)
@@ -180,7 +180,7 @@ async def test_a_long_silence_between_packets_costs_nobody_anything(autojump_clo
 
 
 @pytest.mark.parametrize("is_waiting", [False, True])
-async def test_a_connection_that_is_lost_is_told_once(is_waiting: bool, autojump_clock: MockClock) -> None:
+async def test_a_lost_connection_is_reported_once(is_waiting: bool, autojump_clock: MockClock) -> None:
     async with running(capacity=0 if is_waiting else 1000) as case:
         case.send(1)
         await wait_all_tasks_blocked()
@@ -194,7 +194,7 @@ async def test_a_connection_that_is_lost_is_told_once(is_waiting: bool, autojump
         assert not case.wire.is_eof_sent
 
 
-async def test_the_end_goes_out_behind_what_is_queued(autojump_clock: MockClock) -> None:
+async def test_the_end_follows_everything_that_is_queued(autojump_clock: MockClock) -> None:
     async with running(capacity=0) as case:
         packet = case.send(1)
         case.outbox.end_nowait()
@@ -207,7 +207,7 @@ async def test_the_end_goes_out_behind_what_is_queued(autojump_clock: MockClock)
         assert case.wire.is_eof_sent
 
 
-async def test_a_stream_can_end_without_a_word(autojump_clock: MockClock) -> None:
+async def test_a_stream_can_end_without_an_end_tag(autojump_clock: MockClock) -> None:
     async with running() as case:
         case.outbox.end_nowait(with_end_tag=False)
         await wait_all_tasks_blocked()
@@ -215,20 +215,20 @@ async def test_a_stream_can_end_without_a_word(autojump_clock: MockClock) -> Non
         assert case.wire.is_eof_sent
 
 
-async def test_unread_input_is_the_wire_s_to_know(autojump_clock: MockClock) -> None:
+async def test_unread_input_is_reported_by_the_wire(autojump_clock: MockClock) -> None:
     case = Case(ThrottledWire())
     assert not case.outbox.has_unread_input()
     case.wire.unread = 1
     assert case.outbox.has_unread_input()
 
 
-async def test_input_that_was_read_and_not_answered_counts_as_unread(autojump_clock: MockClock) -> None:
+async def test_input_that_was_read_and_not_handled_counts_as_unread(autojump_clock: MockClock) -> None:
     case = Case(ThrottledWire())
     case.outbox.holds_input = True
     assert case.outbox.has_unread_input()
 
 
-async def test_a_session_may_do_without_being_told_of_the_end(autojump_clock: MockClock) -> None:
+async def test_the_callback_at_the_end_is_optional(autojump_clock: MockClock) -> None:
     outbox = Outbox(
         ThrottledWire(),
         Connection(Role.SERVER, BLOKUS_2021_R3),

@@ -1,4 +1,4 @@
-"""Who guesses passwords waits longer and longer; nobody else does."""
+"""Answers to somebody who guesses passwords are delayed more and more; those to others are not."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from spielleiter.server.net.password_guard import (
 )
 
 
-def test_a_few_mistakes_are_free_then_each_answer_waits_a_second_more_up_to_the_limit() -> None:
+def test_after_a_few_failures_each_answer_is_delayed_one_second_more_up_to_the_limit() -> None:
     guard = PasswordGuard(attempts=3, window=60.0, longest_delay=4.0)
     delays = []
     for _ in range(9):
@@ -28,7 +28,7 @@ def test_a_few_mistakes_are_free_then_each_answer_waits_a_second_more_up_to_the_
     assert guard.delay("b", 0.0) == 0.0
 
 
-def test_mistakes_are_forgotten_when_their_window_has_passed() -> None:
+def test_failures_before_the_window_do_not_count() -> None:
     guard = PasswordGuard(attempts=1, window=60.0, longest_delay=30.0)
     guard.note_failure("a", 0.0)
     guard.note_failure("a", 30.0)
@@ -38,7 +38,7 @@ def test_mistakes_are_forgotten_when_their_window_has_passed() -> None:
     assert guard.delay("a", 90.0) == 0.0
 
 
-def test_no_more_addresses_are_remembered_than_allowed() -> None:
+def test_the_number_of_remembered_addresses_is_bounded() -> None:
     guard = PasswordGuard(attempts=ADDRESSES, window=1e9, longest_delay=30.0)
     for number in range(ADDRESSES + 1):
         guard.note_failure(str(number), float(number))
@@ -46,7 +46,7 @@ def test_no_more_addresses_are_remembered_than_allowed() -> None:
     assert len(guard._failures) == ADDRESSES
 
 
-def test_answers_that_wait_count_as_long_as_they_do() -> None:
+def test_waiting_answers_count_as_failures() -> None:
     guard = PasswordGuard(attempts=1, window=60.0, longest_delay=30.0)
     guard.note_failure("a", 0.0)
     with guard.waiting("a"):
@@ -57,7 +57,7 @@ def test_answers_that_wait_count_as_long_as_they_do() -> None:
     assert not guard._waiting
 
 
-def test_all_addresses_together_are_free_a_few_times_then_each_wrong_answer_waits_as_long_as_any() -> None:
+def test_after_many_failures_of_all_addresses_each_wrong_answer_has_the_longest_delay() -> None:
     guard = PasswordGuard(attempts=2, window=60.0, longest_delay=30.0)
     for number in range(2 * EVERYBODY):
         assert guard.delay(str(number), 0.0) == 0.0
@@ -66,7 +66,7 @@ def test_all_addresses_together_are_free_a_few_times_then_each_wrong_answer_wait
     assert guard.delay("another", 60.0) == 0.0
 
 
-def test_answers_that_wait_at_all_addresses_count_together() -> None:
+def test_waiting_answers_to_all_addresses_count_together() -> None:
     guard = PasswordGuard(attempts=2, window=60.0, longest_delay=30.0)
     crowded = [guard.is_crowded]
     with ExitStack() as stack:
@@ -80,7 +80,7 @@ def test_answers_that_wait_at_all_addresses_count_together() -> None:
     assert (guard.is_crowded, guard.delay("another", 0.0)) == (False, 0.0)
 
 
-def test_while_too_many_answers_to_one_address_wait_nobody_else_is_concerned() -> None:
+def test_too_many_waiting_answers_to_one_address_do_not_affect_others() -> None:
     guard = PasswordGuard(attempts=2, window=60.0, longest_delay=30.0)
     with ExitStack() as stack:
         for _ in range(EACH_AT_ONCE):
@@ -90,7 +90,7 @@ def test_while_too_many_answers_to_one_address_wait_nobody_else_is_concerned() -
     assert guard.admit("a", 0.0)
 
 
-def test_while_too_many_answers_wait_addresses_without_a_mistake_are_admitted_at_a_bounded_rate() -> None:
+def test_while_too_many_answers_wait_newcomers_are_admitted_at_a_bounded_rate() -> None:
     guard = PasswordGuard(attempts=2, window=60.0, longest_delay=30.0)
     guard.note_failure("was wrong", 0.0)
     burst, rate = int(NEWCOMERS_BURST), int(NEWCOMERS_RATE)
@@ -106,9 +106,9 @@ def test_while_too_many_answers_wait_addresses_without_a_mistake_are_admitted_at
 
 
 def guesses(guard: PasswordGuard, addresses: int, connections: int, seconds: float) -> int:
-    """How many passwords are looked at if each connection of each address guesses again as soon as it was answered.
+    """Return how many passwords are checked if each connection guesses again as soon as it is answered.
 
-    One that is refused without a look comes again five seconds later.
+    A connection that is refused without a check tries again five seconds later.
     """
     looked_at = 0
     callers = [(0.0, number, str(number % addresses)) for number in range(addresses * connections)]
@@ -132,13 +132,13 @@ def guesses(guard: PasswordGuard, addresses: int, connections: int, seconds: flo
     return looked_at
 
 
-def test_many_addresses_together_guess_as_often_as_documented_and_no_more() -> None:
+def test_many_addresses_together_guess_no_more_often_than_documented() -> None:
     guard = PasswordGuard(attempts=5, window=60.0, longest_delay=30.0)
-    free, at_once = 5 * EVERYBODY, AT_ONCE * 2  # the latter each 30 s
+    free, at_once = 5 * EVERYBODY, AT_ONCE * 2  # the latter every 30 s
     newcomers = 400 - free - AT_ONCE
     assert guesses(guard, addresses=400, connections=1, seconds=60.0) == free + at_once + newcomers
 
 
-def test_one_address_guesses_as_often_as_documented_and_no_more() -> None:
+def test_one_address_guesses_no_more_often_than_documented() -> None:
     guard = PasswordGuard(attempts=5, window=60.0, longest_delay=30.0)
     assert guesses(guard, addresses=1, connections=256, seconds=60.0) / 60.0 == pytest.approx(2.7, abs=0.05)

@@ -1,4 +1,4 @@
-"""Who plays is answered at once; strangers, offenders and whoever has used too much wait, and only they."""
+"""Players are answered at once; strangers, refused players and those over their budget wait."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SHARE = 0.1
 
 
 class Case:
-    """A connection, and the processor time that it is made to cost."""
+    """A connection whose processor time is set by the test."""
 
     def __init__(self) -> None:
         self.used = 0.0
@@ -20,7 +20,7 @@ class Case:
         self.budget = ProcessorBudget(self.fair_queue, SHARE, lambda: self.used)
 
     async def work(self, seconds: float, *, is_granted: bool = False) -> float:
-        """Have the connection wait and cost something; returns how long it had to wait."""
+        """Let the connection wait and use processor time; return how long it waited."""
         before = trio.current_time()
         await self.budget.wait()
         waited = trio.current_time() - before
@@ -30,14 +30,14 @@ class Case:
         return waited
 
 
-async def test_a_stranger_waits_for_its_turn_and_a_player_does_not(autojump_clock: object) -> None:
+async def test_a_stranger_waits_and_a_player_does_not(autojump_clock: object) -> None:
     case = Case()
     assert case.budget.has_to_wait(0.0)
     case.budget.plays = True
     assert not case.budget.has_to_wait(0.0)
 
 
-async def test_whoever_was_refused_something_waits_for_its_turn_for_a_while(autojump_clock: object) -> None:
+async def test_a_refused_player_waits_for_a_while(autojump_clock: object) -> None:
     case = Case()
     case.budget.plays = True
     case.budget.note_refusal(5.0)
@@ -47,7 +47,7 @@ async def test_whoever_was_refused_something_waits_for_its_turn_for_a_while(auto
 
 
 @pytest.mark.parametrize("plays", [False, True])
-async def test_whoever_is_over_its_budget_waits_until_that_is_paid_back(plays: bool, autojump_clock: object) -> None:
+async def test_a_connection_over_its_budget_waits_until_that_is_paid_back(plays: bool, autojump_clock: object) -> None:
     case = Case()
     case.budget.plays = plays
     assert await case.work(BURST) == 0.0
@@ -60,14 +60,14 @@ async def test_whoever_is_over_its_budget_waits_until_that_is_paid_back(plays: b
     assert total == pytest.approx(99 * 0.01 / SHARE)
 
 
-async def test_what_cannot_be_measured_for_each_connection_is_added(autojump_clock: object) -> None:
+async def test_the_unmeasured_cost_is_added(autojump_clock: object) -> None:
     case = Case()
     case.fair_queue.overhead = 4.0
     await case.work(BURST / 4 + 0.01)
     assert await case.work(0.0) == pytest.approx(4 * 0.01 / SHARE)
 
 
-async def test_what_a_player_s_accepted_packets_cost_is_not_counted(autojump_clock: object) -> None:
+async def test_accepted_packets_of_a_player_are_not_charged(autojump_clock: object) -> None:
     case = Case()
     case.budget.plays = True
     for _ in range(100):
@@ -75,7 +75,7 @@ async def test_what_a_player_s_accepted_packets_cost_is_not_counted(autojump_clo
     assert trio.current_time() == 0.0
 
 
-async def test_not_even_while_it_pays_back(autojump_clock: object) -> None:
+async def test_accepted_packets_of_a_player_with_a_debt_are_not_charged(autojump_clock: object) -> None:
     case = Case()
     case.budget.plays = True
     await case.work(BURST + 0.01)
@@ -84,7 +84,7 @@ async def test_not_even_while_it_pays_back(autojump_clock: object) -> None:
     assert not case.budget.has_to_wait(trio.current_time())
 
 
-async def test_a_join_is_a_stranger_s_packet(autojump_clock: object) -> None:
+async def test_a_join_is_charged_as_a_packet_of_a_stranger(autojump_clock: object) -> None:
     case = Case()
     with case.budget:
         case.used += 2 * BURST
@@ -92,13 +92,13 @@ async def test_a_join_is_a_stranger_s_packet(autojump_clock: object) -> None:
     assert case.budget.has_to_wait(trio.current_time())
 
 
-async def test_a_stranger_s_accepted_packets_are(autojump_clock: object) -> None:
+async def test_accepted_packets_of_a_stranger_are_charged(autojump_clock: object) -> None:
     case = Case()
     await case.work(2 * BURST, is_granted=True)
     assert await case.work(0.0) == pytest.approx(BURST / SHARE)
 
 
-async def test_administrators_wait_for_their_turn_only(autojump_clock: object) -> None:
+async def test_administrators_never_wait_for_their_budget(autojump_clock: object) -> None:
     case = Case()
     case.budget.plays = case.budget.is_admin = True
     for _ in range(100):
@@ -106,7 +106,7 @@ async def test_administrators_wait_for_their_turn_only(autojump_clock: object) -
         assert await case.work(BURST) == 0.0
 
 
-async def test_what_others_use_while_one_waits_is_not_charged_to_it(autojump_clock: object) -> None:
+async def test_the_cost_of_others_during_a_wait_is_not_charged(autojump_clock: object) -> None:
     case = Case()
     with case.budget:
         case.used += BURST / 2
@@ -117,9 +117,7 @@ async def test_what_others_use_while_one_waits_is_not_charged_to_it(autojump_clo
 
 
 @pytest.mark.parametrize("reason", ["was refused something", "has used much"])
-async def test_whoever_was_refused_something_or_has_used_much_lets_those_who_are_new_go_first(
-    reason: str, autojump_clock: object
-) -> None:
+async def test_suspects_let_newcomers_go_first(reason: str, autojump_clock: object) -> None:
     suspect, new = Case(), Case()
     new.budget = ProcessorBudget(suspect.fair_queue, SHARE, lambda: 0.0)
     if reason == "was refused something":

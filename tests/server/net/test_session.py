@@ -1,4 +1,4 @@
-"""However a connection ends, those whom it concerns are told at once, the others nothing, and nothing is left of it."""
+"""However a connection ends, its rooms are told at once, nobody else is, and nothing is left of it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from spielleiter.server.core.room import Phase
 from spielleiter.server.errors import Fault
 from tests.protocol.streams import LATEST
 from tests.server.answers import Bystanders, answered, left, refusals
-from tests.server.harness import END, GAME_TYPE, GOODBYE, START, lay, legal_move, open_harness, sample
+from tests.server.harness import END, GAME_TYPE, GOODBYE, START, legal_move, open_harness, sample, set_move_packet
 
 # -- the end of a connection ------------------------------------------------------------------------------------------
 
@@ -37,11 +37,9 @@ GOODBYES = {
 
 
 @pytest.mark.parametrize(("data", "reason"), GOODBYES.values(), ids=GOODBYES)
-async def test_whoever_says_goodbye_in_a_game_has_left_it_at_once(
-    data: bytes, reason: str, autojump_clock: object
-) -> None:
+async def test_a_player_that_ends_its_stream_has_left_at_once(data: bytes, reason: str, autojump_clock: object) -> None:
     async with open_harness() as harness:
-        bystanders = await Bystanders.in_house(harness)
+        bystanders = await Bystanders.open(harness)
         game = await harness.game()
         before = trio.current_time()
         await game.one.says(data)
@@ -55,10 +53,10 @@ async def test_whoever_says_goodbye_in_a_game_has_left_it_at_once(
         await game.one.hangs_up()
         (closed,) = harness.happened(events.ConnectionClosed, game.one.label)
         assert closed.reason == reason
-        await bystanders.have_noticed_nothing()
+        await bystanders.are_unaffected()
 
 
-async def test_a_connection_that_breaks_is_a_player_who_left(autojump_clock: object) -> None:
+async def test_a_player_whose_connection_breaks_has_left(autojump_clock: object) -> None:
     async with open_harness() as harness:
         game = await harness.game()
         await game.one.hangs_up()
@@ -68,14 +66,14 @@ async def test_a_connection_that_breaks_is_a_player_who_left(autojump_clock: obj
         assert harness.happened(events.PeerTooSlow) == []
 
 
-async def test_who_said_nothing_hears_an_empty_stream(autojump_clock: object) -> None:
+async def test_a_silent_peer_gets_an_empty_stream(autojump_clock: object) -> None:
     async with open_harness() as harness:
         caller = await harness.call()
         await caller.ends_input()
         assert (await caller.hears(), caller.is_ended) == (b"<protocol/>", True)
 
 
-async def test_the_release_answers_no_end_tag(autojump_clock: object) -> None:
+async def test_the_release_does_not_answer_an_end_tag(autojump_clock: object) -> None:
     async with open_harness("blokus-2021-21.4.0") as harness:
         game = await harness.game()
         await game.one.says("</protocol>")
@@ -83,23 +81,23 @@ async def test_the_release_answers_no_end_tag(autojump_clock: object) -> None:
         assert not game.two.is_ended
 
 
-async def test_who_leaves_before_the_second_comes_takes_the_room_along(autojump_clock: object) -> None:
+async def test_a_player_that_leaves_alone_closes_the_room(autojump_clock: object) -> None:
     async with open_harness() as harness:
         admin = await harness.admin()
         room_id, codes = await harness.prepare(admin)
         await admin.says(f'<observe roomId="{room_id}"/>')
         await admin.hears()
-        one = await harness.sit(codes[0])
+        one = await harness.take_seat(codes[0])
         await one.hangs_up()
         assert await admin.hears() == sample("left", room_id)
-        late = await harness.sit(codes[1])
+        late = await harness.take_seat(codes[1])
         assert [kind for kind, _ in refusals(harness, late)] == [Fault.UNKNOWN_RESERVATION.value]
         assert harness.server.lobby.rooms == {}
 
 
 @pytest.mark.parametrize(("said", "is_logged"), [("", False), ("<protocol>", True)])
-async def test_a_health_check_leaves_no_line_in_the_log(said: str, is_logged: bool, autojump_clock: object) -> None:
-    """It connects and hangs up; whoever has said anything is no health check."""
+async def test_a_health_check_is_not_logged(said: str, is_logged: bool, autojump_clock: object) -> None:
+    """A health check connects and closes without sending anything."""
     async with open_harness(log_level="info") as harness:
         caller = await harness.call()
         if said:
@@ -111,7 +109,7 @@ async def test_a_health_check_leaves_no_line_in_the_log(said: str, is_logged: bo
         assert bool(harness.logged("connection_closed")) == is_logged
 
 
-async def test_whoever_waits_too_long_with_its_first_packet_is_logged(autojump_clock: object) -> None:
+async def test_a_late_first_packet_is_logged(autojump_clock: object) -> None:
     async with open_harness(log_level="info", first_packet_timeout=1.0) as harness:
         caller = await harness.call()
         await trio.sleep(2)
@@ -138,15 +136,15 @@ async def test_a_cancelled_game(autojump_clock: object) -> None:
         assert b"find a room with id " + game.id.encode() in await game.admin.hears()
 
 
-async def test_cancelling_before_both_are_in(autojump_clock: object) -> None:
+async def test_cancelling_before_the_start(autojump_clock: object) -> None:
     async with open_harness() as harness:
         admin = await harness.admin()
         room_id, codes = await harness.prepare(admin)
-        one = await harness.sit(codes[0])
+        one = await harness.take_seat(codes[0])
         await one.hears()
         await admin.says(f'<cancel roomId="{room_id}"/>')
         assert await one.hears() == sample("left", room_id) + END
-        late = await harness.sit(codes[1])
+        late = await harness.take_seat(codes[1])
         assert [kind for kind, _ in refusals(harness, late)] == [Fault.UNKNOWN_RESERVATION.value]
 
 
@@ -155,7 +153,7 @@ async def test_after_the_end_of_our_stream_the_peer_has_five_seconds_to_close(au
         game = await harness.game()
         await game.two.says("<close/>")
         before = trio.current_time()
-        await game.one.says(lay(game.id, "BLUE", "PENTO_U", 0, 0))  # nobody listens any more, and nobody minds
+        await game.one.says(set_move_packet(game.id, "BLUE", "PENTO_U", 0, 0))  # nobody reads it any more
         assert await game.one.hears() == left(game, 1) + END
         assert harness.happened(events.ConnectionClosed, game.one.label) == []
         await trio.sleep(4.9)
@@ -167,7 +165,7 @@ async def test_after_the_end_of_our_stream_the_peer_has_five_seconds_to_close(au
         assert refusals(harness, game.one) == []
 
 
-async def test_an_administrator_stays_after_a_game_it_played_itself(autojump_clock: object) -> None:
+async def test_an_administrator_stays_after_its_own_game(autojump_clock: object) -> None:
     async with open_harness() as harness:
         admin = await harness.admin()
         await admin.says(f'<join gameType="{GAME_TYPE}"/>')
@@ -183,20 +181,20 @@ async def test_an_administrator_stays_after_a_game_it_played_itself(autojump_clo
 
 # -- our own bugs -----------------------------------------------------------------------------------------------------
 
-CONFESSION = answered("The server failed to answer this request; this is not your fault")
+INTERNAL_ERROR = answered("The server failed to answer this request; this is not your fault")
 
 
 def fail(*_: object) -> None:
     raise RuntimeError("a bug")
 
 
-async def test_a_bug_in_a_handler_hurts_nobody_else(autojump_clock: object, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_bug_in_a_handler_affects_nobody_else(autojump_clock: object, monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_harness() as harness:
-        bystanders = await Bystanders.in_house(harness)
+        bystanders = await Bystanders.open(harness)
         game = await harness.game()
         monkeypatch.setitem(dispatch.FOR_ANYONE, JoinRequest, fail)
         await game.one.says("<join/>")
-        assert await game.one.hears() == CONFESSION + GOODBYE
+        assert await game.one.hears() == INTERNAL_ERROR + GOODBYE
         assert await game.two.hears() == left(game, 0) + END
         (bug,) = harness.happened(events.InternalError)
         assert bug.connection == game.one.label
@@ -205,12 +203,12 @@ async def test_a_bug_in_a_handler_hurts_nobody_else(autojump_clock: object, monk
         assert line["level"] == "error"
         await game.one.hangs_up()
         assert harness.happened(events.ConnectionClosed, game.one.label)[0].reason == "bug"
-        await bystanders.have_noticed_nothing()
+        await bystanders.are_unaffected()
 
 
-async def test_a_bug_in_a_reader_hurts_nobody_else(autojump_clock: object, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_bug_in_a_reader_affects_nobody_else(autojump_clock: object, monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_harness() as harness:
-        bystanders = await Bystanders.in_house(harness)
+        bystanders = await Bystanders.open(harness)
         caller = await harness.call()
         with monkeypatch.context() as patch:
             patch.setattr(Dialect, "decode", fail)
@@ -221,30 +219,32 @@ async def test_a_bug_in_a_reader_hurts_nobody_else(autojump_clock: object, monke
         assert bug.error.endswith("RuntimeError: a bug\nwhile reading b'<protocol><join/>'\n")
         (refusal,) = harness.happened(events.ProtocolBroken, caller.label)
         assert refusal.refusal == "bug"
-        await bystanders.have_noticed_nothing()
+        await bystanders.are_unaffected()
 
 
-async def test_a_bug_on_the_way_out_hurts_nobody_else(autojump_clock: object, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_bug_while_leaving_affects_nobody_else(autojump_clock: object, monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_harness() as harness:
-        bystanders = await Bystanders.in_house(harness)
+        bystanders = await Bystanders.open(harness)
         caller = await harness.call()
         with monkeypatch.context() as patch:
             patch.setattr(Lobby, "drop", fail)
             await caller.says("<protocol><close/>")
         assert caller.is_ended
-        assert len(harness.happened(events.InternalError, caller.label)) == 2  # before the goodbye, and when it closes
+        assert (
+            len(harness.happened(events.InternalError, caller.label)) == 2
+        )  # before the end of the stream, and when it closes
         assert len(harness.happened(events.ConnectionClosed, caller.label)) == 1
-        await bystanders.have_noticed_nothing()
+        await bystanders.are_unaffected()
 
 
-async def test_a_bug_in_an_alarm_hurts_nobody_else(autojump_clock: object, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_bug_in_a_timer_affects_nobody_else(autojump_clock: object, monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_harness() as harness:
         game = await harness.game()
         monkeypatch.setattr(type(game.room), "_end", fail)
         await trio.sleep(10.1)
         monkeypatch.undo()
         assert len(harness.happened(events.InternalError)) == 1
-        await Bystanders(await harness.game()).have_noticed_nothing()
+        await Bystanders(await harness.game()).are_unaffected()
         await trio.sleep(10.1)  # timers are still called
         assert len(harness.happened(events.TimeVerdict)) == 2
 
@@ -252,7 +252,7 @@ async def test_a_bug_in_an_alarm_hurts_nobody_else(autojump_clock: object, monke
 # -- stopping, and what is left ---------------------------------------------------------------------------------------
 
 
-async def test_a_session_that_is_told_to_end_says_so_and_waits_for_its_peer(autojump_clock: object) -> None:
+async def test_a_session_that_is_ended_waits_for_its_peer(autojump_clock: object) -> None:
     async with open_harness() as harness:
         caller = await harness.admin()
         (session,) = harness.server._sessions
@@ -263,7 +263,7 @@ async def test_a_session_that_is_told_to_end_says_so_and_waits_for_its_peer(auto
         assert harness.happened(events.ConnectionClosed, caller.label)[0].reason == "enough"
 
 
-async def test_nothing_is_kept_of_a_connection_that_is_over(autojump_clock: object) -> None:
+async def test_a_closed_connection_is_freed(autojump_clock: object) -> None:
     async with open_harness() as harness:
         game = await harness.game()
         rest = [weakref.ref(each) for each in (*harness.server._sessions, game.room)]

@@ -1,4 +1,4 @@
-"""Bytes that cannot be understood are refused with what was wrong, within the limits, and hurt nobody else."""
+"""Bytes that cannot be understood are refused with a reason, and affect nobody else."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEEP = "<a>" * 32 + "</a>" * 32
 MANY = " ".join(f'a{number}=""' for number in range(65))
 
 BROKEN: dict[str, tuple[str, str, str, str | None]] = {
-    # name: bytes after <protocol>, kind, what is said (or how it begins), what is quoted
+    # name: bytes after <protocol>, kind, message (or its beginning), repeated packet
     "malformed": ('<join gameType="x"></jion>', "malformed", "Not well-formed XML (packet 1, line 1, column", None),
     "no XML": ("hello <3 goodbye<join/>", "malformed", "Not well-formed XML", None),
     "entity": ("<join gameType='&lol;'/>", "entity", "undefined entity at ", None),
@@ -42,7 +42,7 @@ async def test_bytes_that_cannot_be_understood(
     data: str, kind: str, said: str, original: str | None, autojump_clock: object
 ) -> None:
     async with open_harness(packet_children_player=64) as harness:
-        bystanders = await Bystanders.in_house(harness)
+        bystanders = await Bystanders.open(harness)
         caller = await harness.call()
         await caller.says("<protocol>" + data)
         ((refusal, text),) = refusals(harness, caller)
@@ -52,7 +52,7 @@ async def test_bytes_that_cannot_be_understood(
         assert caller.is_ended
         (line,) = harness.logged("protocol_broken")
         assert (line["refusal"], line["text"]) == (kind, text)
-        await bystanders.have_noticed_nothing()
+        await bystanders.are_unaffected()
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ async def test_bytes_that_cannot_be_understood(
         ("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "malformed"),
     ],
 )
-async def test_streams_that_must_not_begin_so(data: str, kind: str, autojump_clock: object) -> None:
+async def test_streams_with_a_wrong_beginning(data: str, kind: str, autojump_clock: object) -> None:
     async with open_harness() as harness:
         caller = await harness.call()
         await caller.says(data)
@@ -74,7 +74,7 @@ async def test_streams_that_must_not_begin_so(data: str, kind: str, autojump_clo
 
 
 @pytest.mark.parametrize("data", [*(data for data, *_ in BROKEN.values()), "\0<join/>", "<!DOCTYPE x>"])
-async def test_a_player_who_cannot_be_understood_has_left(data: str, autojump_clock: object) -> None:
+async def test_a_player_whose_bytes_cannot_be_understood_has_left(data: str, autojump_clock: object) -> None:
     async with open_harness(packet_children_player=64, packet_bytes_player=8192) as harness:
         game = await harness.game()
         await game.one.says(data)
@@ -84,7 +84,7 @@ async def test_a_player_who_cannot_be_understood_has_left(data: str, autojump_cl
         assert len(refusals(harness, game.one)) == 1
 
 
-async def test_who_has_joined_may_send_longer_packets(autojump_clock: object) -> None:
+async def test_players_may_send_longer_packets(autojump_clock: object) -> None:
     async with open_harness(packet_bytes_before=256, packet_bytes_player=4096) as harness:
         comment = f"<!--{'x' * 2000}-->"
         game = await harness.game()
@@ -98,7 +98,7 @@ async def test_who_has_joined_may_send_longer_packets(autojump_clock: object) ->
         assert [kind for kind, _ in refusals(harness, stranger)] == ["packet_size"]
 
 
-async def test_a_longer_packet_may_follow_in_the_segment_that_brings_the_join(autojump_clock: object) -> None:
+async def test_a_longer_packet_may_follow_the_join_in_the_same_segment(autojump_clock: object) -> None:
     async with open_harness(packet_bytes_before=256, packet_bytes_player=4096) as harness:
         caller = await harness.call()
         await caller.says(f"<protocol><join/><!--{'x' * 1000}--><close/>")
@@ -117,7 +117,7 @@ async def test_unknown_content_of_a_packet_is_ignored_and_logged_once(autojump_c
         assert len(harness.logged("content_ignored")) == 2
 
 
-async def test_the_release_ends_a_connection_it_cannot_understand_without_a_byte(autojump_clock: object) -> None:
+async def test_the_release_ends_a_connection_that_it_cannot_understand_without_a_reply(autojump_clock: object) -> None:
     async with open_harness("blokus-2021-21.4.0") as harness:
         for data in ("<jion/>", "</wrong>", "<join/>"):  # the last one names no game
             caller = await harness.call()
@@ -143,9 +143,9 @@ async def test_the_first_packet_must_come_in_time(data: str, autojump_clock: obj
         assert refusals(harness, caller) == [("first_packet", text)]
 
 
-async def test_a_packet_that_was_begun_must_be_ended_in_time(autojump_clock: object) -> None:
+async def test_a_packet_must_be_complete_in_time(autojump_clock: object) -> None:
     async with open_harness(**PATIENT) as harness:
-        bystanders = await Bystanders.in_house(harness)
+        bystanders = await Bystanders.open(harness)
         game = await harness.game()
         await trio.sleep(100.0)
         await game.one.says("<room")
@@ -156,10 +156,10 @@ async def test_a_packet_that_was_begun_must_be_ended_in_time(autojump_clock: obj
         assert await game.one.hears() == answered(text) + GOODBYE
         assert await game.two.hears() == left(game, 0) + END
         assert refusals(harness, game.one) == [("packet_timeout", text)]
-        await bystanders.have_noticed_nothing()
+        await bystanders.are_unaffected()
 
 
-async def test_a_packet_begun_behind_the_first_one_has_its_own_time(autojump_clock: object) -> None:
+async def test_each_packet_has_its_own_deadline(autojump_clock: object) -> None:
     async with open_harness(**PATIENT) as harness:
         caller = await harness.call()
         await trio.sleep(29.0)
@@ -170,7 +170,7 @@ async def test_a_packet_begun_behind_the_first_one_has_its_own_time(autojump_clo
         assert [kind for kind, _ in refusals(harness, caller)] == ["packet_timeout"]
 
 
-async def test_segments_that_straddle_packets_are_no_slow_packet(autojump_clock: object) -> None:
+async def test_segments_that_straddle_packets_are_not_slow(autojump_clock: object) -> None:
     async with open_harness(**PATIENT) as harness:
         caller = await harness.admin()
         await caller.says("<testMode")
@@ -192,7 +192,7 @@ async def test_between_packets_a_peer_may_be_silent_for_ever(autojump_clock: obj
             assert (await caller.hears()).endswith(LATEST["testing"])
 
 
-async def test_the_release_gives_no_reason_for_a_time_out_either(autojump_clock: object) -> None:
+async def test_the_release_ends_a_slow_connection_without_a_reply(autojump_clock: object) -> None:
     async with open_harness("blokus-2021-21.4.0") as harness:
         caller = await harness.call()
         await trio.sleep(30.1)
@@ -204,7 +204,7 @@ async def test_the_release_gives_no_reason_for_a_time_out_either(autojump_clock:
 
 
 class LateWire(ThrottledWire):
-    """The packet's end arrives in time, but this server looks only after the deadline."""
+    """A wire on which the end of a packet arrives in time, but is noticed only after the deadline."""
 
     def __init__(self, late: bytes, after: float) -> None:
         super().__init__()
@@ -223,7 +223,7 @@ class LateWire(ThrottledWire):
         return (data, Arrival(trio.current_time())) if data else await super().receive()
 
 
-async def test_a_packet_that_arrived_in_time_is_read_however_late_the_server_is(autojump_clock: object) -> None:
+async def test_a_packet_that_arrived_in_time_is_read_by_a_late_server(autojump_clock: object) -> None:
     async with open_harness() as harness:
         wire = LateWire(b" testMode='true'/>", after=20.0)
         near, _ = memory_stream_pair()
@@ -233,7 +233,7 @@ async def test_a_packet_that_arrived_in_time_is_read_however_late_the_server_is(
         assert bytes(wire.taken) == START + LATEST["testing"]
 
 
-async def test_who_sends_many_packets_at_once_gets_no_more_turns_than_others(autojump_clock: object) -> None:
+async def test_many_packets_at_once_do_not_get_more_turns(autojump_clock: object) -> None:
     async with open_harness(**PATIENT) as harness:
         game = await harness.game()
         other = await harness.call()
@@ -245,7 +245,7 @@ async def test_who_sends_many_packets_at_once_gets_no_more_turns_than_others(aut
         assert before.count(events.CommandIgnored) < 10
 
 
-async def test_what_was_read_and_not_answered_yet_is_not_forgotten_by_a_hard_limit(autojump_clock: object) -> None:
+async def test_a_hard_limit_waits_for_input_that_was_read_and_not_handled(autojump_clock: object) -> None:
     async with open_harness(**PATIENT) as harness:
         game = await harness.game()
         (admin,) = game.room.observers

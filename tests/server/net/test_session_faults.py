@@ -1,6 +1,6 @@
-"""Whatever somebody does wrong is answered as documented, to the byte, and noticed by nobody whom it does not concern.
+"""Every fault is answered as documented, byte for byte, and affects nobody else.
 
-The rows of the fault table in the edition's specification, with real bytes over memory streams.
+The rows of the fault table in the edition's specification, as bytes on memory streams.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from tests.server.harness import (
     START,
     Caller,
     ServerHarness,
-    lay,
     open_harness,
     sample,
+    set_move_packet,
 )
 
 
-def test_the_result_of_who_left_has_the_recorded_form() -> None:
+def test_the_result_after_a_player_left_equals_the_recording() -> None:
     game_id = "587649db-1dd3-4762-ba6c-d09948678e9e"
     assert left_result(game_id, 1, (15, 10)) == LATEST["result_left"]
 
@@ -125,7 +125,7 @@ async def test_a_request_that_cannot_be_granted(
     request_: str, reply: bytes, fault: Fault, autojump_clock: object
 ) -> None:
     async with open_harness() as harness:
-        bystanders = await Bystanders.in_house(harness)
+        bystanders = await Bystanders.open(harness)
         caller = await harness.call()
         await caller.says("<protocol>" + request_)
         assert await caller.hears() == START + reply + GOODBYE
@@ -133,10 +133,10 @@ async def test_a_request_that_cannot_be_granted(
         assert refusals(harness, caller) == [(fault.value, text_of(reply))]
         (line,) = harness.logged("request_refused")
         assert (line["connection"], line["fault"], line["text"]) == (caller.label, fault.value, text_of(reply))
-        await bystanders.have_noticed_nothing()
+        await bystanders.are_unaffected()
 
 
-async def test_a_wrong_password_is_echoed_to_its_sender_and_never_logged(autojump_clock: object) -> None:
+async def test_a_wrong_password_is_repeated_to_its_sender_and_never_logged(autojump_clock: object) -> None:
     async with open_harness() as harness:
         caller = await harness.call()
         await caller.says('<protocol><authenticate password="falsch"/>')
@@ -146,10 +146,10 @@ async def test_a_wrong_password_is_echoed_to_its_sender_and_never_logged(autojum
         assert harness.config.password not in harness.log.getvalue()
 
 
-async def test_a_reservation_is_worth_nothing_once_it_was_used(autojump_clock: object) -> None:
+async def test_a_used_reservation_is_unknown(autojump_clock: object) -> None:
     async with open_harness() as harness:
         game = await harness.game()
-        caller = await harness.sit(game.one.reservation)
+        caller = await harness.take_seat(game.one.reservation)
         used = LATEST["errorpacket_unknown_reservation"].replace(NOWHERE.encode(), game.one.reservation.encode())
         assert await caller.hears() == START + used + GOODBYE
 
@@ -162,25 +162,25 @@ async def test_a_full_room(autojump_clock: object) -> None:
         assert await caller.hears() == START + sample("errorpacket_room_full", game.id) + GOODBYE
 
 
-async def test_a_move_in_a_game_of_others(autojump_clock: object) -> None:
+async def test_a_move_in_another_game(autojump_clock: object) -> None:
     async with open_harness() as harness:
         game = await harness.game()
         caller = await harness.call()
-        await caller.says(START + lay(game.id, "BLUE", "PENTO_L", 0, 0))
+        await caller.says(START + set_move_packet(game.id, "BLUE", "PENTO_L", 0, 0))
         assert await caller.hears() == START + sample("errorpacket_not_member", game.id) + GOODBYE
-        await Bystanders(game).have_noticed_nothing()
+        await Bystanders(game).are_unaffected()
 
 
 @pytest.mark.parametrize("command", ["observe", "pause", "step", "cancel"])
-async def test_an_administrator_s_command_for_a_room_that_is_not_there(command: str, autojump_clock: object) -> None:
+async def test_a_command_for_an_unknown_room(command: str, autojump_clock: object) -> None:
     async with open_harness() as harness:
-        bystanders = await Bystanders.in_house(harness)
+        bystanders = await Bystanders.open(harness)
         admin = await harness.admin()
         await admin.says(f'<{command} roomId="{NOWHERE}"/>')
         heard = await admin.hears()
         assert f"Couldn&apos;t find a room with id {NOWHERE}".encode() in heard
         assert heard.endswith(b"</errorpacket>" + GOODBYE)
-        await bystanders.have_noticed_nothing()
+        await bystanders.are_unaffected()
 
 
 SLOT = '<slot displayName="a"/>'
@@ -211,22 +211,22 @@ async def test_a_game_that_cannot_be_prepared(slots: str, said: str, autojump_cl
 
 async def test_a_move_out_of_turn(autojump_clock: object) -> None:
     async with open_harness() as harness:
-        bystanders = await Bystanders.in_house(harness)
+        bystanders = await Bystanders.open(harness)
         game = await harness.game()
-        await game.two.says(lay(game.id, "YELLOW", "PENTO_I", 0, 0))
+        await game.two.says(set_move_packet(game.id, "YELLOW", "PENTO_I", 0, 0))
         error, reply = sample("error_not_your_turn", game.id), sample("errorpacket_not_your_turn", game.id)
         assert await game.two.hears() == error + reply + GOODBYE
         assert await game.one.hears() == left(game, 1) + END
         assert await game.admin.hears() == left(game, 1)
         assert refusals(harness, game.two) == [(Fault.NOT_YOUR_TURN.value, text_of(reply))]
-        await bystanders.have_noticed_nothing()
+        await bystanders.are_unaffected()
 
 
 async def test_an_illegal_move(autojump_clock: object) -> None:
     async with open_harness() as harness:
-        bystanders = await Bystanders.in_house(harness)
+        bystanders = await Bystanders.open(harness)
         game = await harness.game()
-        await game.one.says(lay(game.id, "BLUE", "PENTO_U", 7, 7))
+        await game.one.says(set_move_packet(game.id, "BLUE", "PENTO_U", 7, 7))
         error, reply = sample("error_illegal_move", game.id), sample("errorpacket_illegal_move", game.id)
         result = sample("result_rule_violation", game.id) + sample("left", game.id)
         assert await game.one.hears() == error + result + reply + GOODBYE
@@ -235,7 +235,7 @@ async def test_an_illegal_move(autojump_clock: object) -> None:
         assert not game.admin.is_ended
         assert refusals(harness, game.one) == [(Fault.ILLEGAL_MOVE.value, text_of(reply))]
         assert len(harness.happened(events.MoveRefused)) == 1
-        await bystanders.have_noticed_nothing()
+        await bystanders.are_unaffected()
 
 
 PIECE = '<piece color="{color}" kind="{kind}" rotation="{rotation}" isFlipped="false">{position}</piece>'
@@ -263,7 +263,7 @@ UNREADABLE = {
 @pytest.mark.parametrize(("class_name", "content", "problem"), UNREADABLE.values(), ids=UNREADABLE)
 async def test_an_unreadable_move(class_name: str, content: str, problem: str, autojump_clock: object) -> None:
     async with open_harness() as harness:
-        bystanders = await Bystanders.in_house(harness)
+        bystanders = await Bystanders.open(harness)
         game = await harness.game()
         await game.one.says(f'<room roomId="{game.id}"><data class="{class_name}">{content}</data></room>')
         ((fault, text),) = refusals(harness, game.one)
@@ -279,14 +279,14 @@ async def test_an_unreadable_move(class_name: str, content: str, problem: str, a
         assert heard == error + result.removesuffix(END) + heard[heard.index(b"\n  <errorpacket") :]
         assert heard.endswith(b"</errorpacket>" + GOODBYE)
         assert await game.admin.hears() == error + result.removesuffix(END)
-        await bystanders.have_noticed_nothing()
+        await bystanders.are_unaffected()
 
 
 @pytest.mark.parametrize(
     ("data", "recorded"),
     [('<data class="welcomeMessage" color="ONE"/>', "errorpacket_non_move"), ("", "errorpacket_room_no_data")],
 )
-async def test_a_room_packet_with_something_else_than_a_move(data: str, recorded: str, autojump_clock: object) -> None:
+async def test_a_room_packet_without_a_move(data: str, recorded: str, autojump_clock: object) -> None:
     async with open_harness() as harness:
         game = await harness.game()
         await game.one.says(f'<room roomId="{game.id}">{data}</room>')
@@ -309,7 +309,7 @@ async def test_a_player_whose_request_cannot_be_granted_has_left(
         assert [kind for kind, _ in refusals(harness, game.two)] == [fault.value]
 
 
-async def test_who_guesses_passwords_waits_longer_for_each_answer_and_nobody_else_does(autojump_clock: object) -> None:
+async def test_guessing_passwords_delays_the_answers_to_the_guesser_only(autojump_clock: object) -> None:
     async with open_harness(password_attempts=2, password_delay=3.0) as harness:
         for wait in (0, 0, 1, 2, 3, 3, 3):
             caller = await harness.call()
@@ -323,7 +323,7 @@ async def test_who_guesses_passwords_waits_longer_for_each_answer_and_nobody_els
         assert [each.delay for each in harness.happened(events.AnswerDelayed)] == [1.0, 2.0, 3.0, 3.0, 3.0]
 
 
-async def test_the_right_password_never_waits_for_wrong_ones_from_the_same_address(autojump_clock: object) -> None:
+async def test_the_right_password_is_never_delayed_by_wrong_ones(autojump_clock: object) -> None:
     async with open_harness(password_attempts=1, password_delay=30.0) as harness:
         guessing = [await harness.call() for _ in range(8)]
         for caller in guessing:
@@ -337,7 +337,7 @@ async def test_the_right_password_never_waits_for_wrong_ones_from_the_same_addre
         assert not guessing[-1].is_ended
 
 
-async def test_while_too_many_guesses_wait_no_password_is_looked_at(
+async def test_while_too_many_guesses_wait_no_password_is_checked(
     autojump_clock: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(guard, "AT_ONCE", 3)
@@ -358,7 +358,7 @@ async def test_while_too_many_guesses_wait_no_password_is_looked_at(
 
 
 async def guess(harness: ServerHarness, hosts: list[str]) -> list[Caller]:
-    """One wrong password from each of `hosts`; some answers may wait."""
+    """Send one wrong password from each of `hosts`; some answers may be delayed."""
     callers = [await harness.call(host) for host in hosts]
     for caller in callers:
         await caller.near.send_all(b'<protocol><authenticate password="wrong"/>')
@@ -397,7 +397,7 @@ async def test_a_wrong_password_from_a_new_address_is_answered_at_once_while_too
         assert second.is_ended
 
 
-async def test_a_wrong_password_that_has_waited_is_called_wrong_however_many_wait_by_then(
+async def test_a_delayed_wrong_password_is_reported_as_wrong(
     autojump_clock: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(guard, "AT_ONCE", 4)
@@ -410,7 +410,7 @@ async def test_a_wrong_password_that_has_waited_is_called_wrong_however_many_wai
         assert [kind for kind, _ in refusals(harness, waited)] == [Fault.WRONG_PASSWORD.value]
 
 
-async def test_who_guesses_many_at_once_waits_as_long_as_one_after_the_other(autojump_clock: object) -> None:
+async def test_parallel_guesses_are_delayed_like_consecutive_ones(autojump_clock: object) -> None:
     async with open_harness(password_attempts=2, password_delay=4.0) as harness:
         guessing = [await harness.call() for _ in range(8)]
         for caller in guessing:
@@ -426,14 +426,14 @@ async def test_who_guesses_many_at_once_waits_as_long_as_one_after_the_other(aut
 
 
 @pytest.mark.parametrize("way", ["hangs up", "server stops", "everything is cancelled"])
-async def test_a_guesser_that_goes_away_while_its_answer_waits_leaves_nothing(way: str, autojump_clock: object) -> None:
+async def test_a_guesser_that_leaves_during_its_delay_leaves_nothing(way: str, autojump_clock: object) -> None:
     async with open_harness(password_attempts=1, password_window=10.0) as harness:
         guard = harness.server._guard
         guessing = [await harness.call() for _ in range(3)]
         for caller in guessing:
             await caller.near.send_all(b'<protocol><authenticate password="wrong"/>')
             await wait_all_tasks_blocked()
-        assert guard.delay("host", trio.current_time()) == 3.0  # one has failed, two wait
+        assert guard.delay("host", trio.current_time()) == 3.0  # one has failed, two are waiting
         if way == "hangs up":
             for caller in guessing:
                 await caller.hangs_up()

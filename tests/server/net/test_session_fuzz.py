@@ -1,4 +1,4 @@
-"""Whatever callers of all seasons say, in whatever order: nothing fails on our side, and nothing is left of them."""
+"""Callers of all seasons send anything in any order: no internal error occurs, and nothing is left of them."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ COMMANDS = [
 
 
 class RandomCallers:
-    """Callers who do as they like."""
+    """Callers that act at random."""
 
     def __init__(self, harness: ServerHarness, chance: random.Random) -> None:
         self._harness = harness
@@ -130,7 +130,7 @@ class RandomCallers:
             self._callers.remove(caller)
 
     async def _play_on(self) -> None:
-        """Somebody joins a game, or whoever is on turn in one makes a legal move."""
+        """Let a caller join a game, or the side to move of a game make a legal move."""
         lobby, chance = self._harness.server.lobby, self._chance
         running = [room for room in lobby.rooms.values() if room.phase is Phase.RUNNING]
         if not running or chance.random() < 0.3:
@@ -147,7 +147,7 @@ class RandomCallers:
                 return
 
     async def _administer(self) -> None:
-        """An administrator does something to a game."""
+        """Let an administrator send a command for a game."""
         admins = {member.peer.label for member in self._harness.server.lobby.admins}
         for caller in self._callers:
             if caller.label in admins:
@@ -172,7 +172,7 @@ async def run_callers(edition: str, seed: int, steps: int) -> None:
     async with trio.open_nursery() as nursery:
         settings = {"default_game": chosen.game_type, "rooms_waiting": 6, "observers_per_room": 2, "connections": 20}
         harness = ServerHarness(nursery, edition, {**settings, "start_piece": None, "seed": seed})
-        harness.server = Server(harness.config, io.StringIO(), processor_time=lambda: 0.0)  # of all seasons
+        harness.server = Server(harness.config, io.StringIO(), processor_time=lambda: 0.0)  # for all seasons
         harness.server.stream.subscribe(harness.server_events.append)
         nursery.start_soon(harness.server.timers.run)
         callers = RandomCallers(harness, random.Random(seed))
@@ -187,7 +187,7 @@ async def run_callers(edition: str, seed: int, steps: int) -> None:
         opened, closed = harness.happened(events.ConnectionOpened), harness.happened(events.ConnectionClosed)
         assert len(opened) == len(closed)
         assert harness.server._sessions == {}
-        assert len(nursery.child_tasks) == 1  # the timers'
+        assert len(nursery.child_tasks) == 1  # that of the timers
         nursery.cancel_scope.cancel()
 
 

@@ -1,4 +1,4 @@
-"""Who does not take what it is sent is dropped in time, and nobody waits for it meanwhile."""
+"""A peer that does not read is dropped in time, and nobody waits for it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.server.wires import StreamWire, ThrottledWire
 
 
 async def watch(harness: ServerHarness, room_id: str, capacity: float) -> tuple[Caller, ThrottledWire]:
-    """An observer who takes `capacity` bytes in all."""
+    """Connect an observer that takes `capacity` bytes altogether."""
     wire = ThrottledWire(capacity)
     near, _ = memory_stream_pair()
     caller = await harness.call_over(near, wire)
@@ -31,7 +31,7 @@ async def watch(harness: ServerHarness, room_id: str, capacity: float) -> tuple[
     return caller, wire
 
 
-async def test_an_observer_who_never_reads_is_dropped_at_the_bound_and_nobody_waits(autojump_clock: object) -> None:
+async def test_an_observer_that_never_reads_is_dropped_at_the_bound_and_nobody_waits(autojump_clock: object) -> None:
     async with open_harness(outbox_bytes=65536) as harness:
         game = await harness.game()
         observer, wire = await watch(harness, game.id, 0)
@@ -49,7 +49,7 @@ async def test_an_observer_who_never_reads_is_dropped_at_the_bound_and_nobody_wa
             assert (await caller.hears()).count(b'class="memento"') == 20
 
 
-async def test_an_observer_who_takes_nothing_for_a_while_is_dropped(autojump_clock: object) -> None:
+async def test_an_observer_that_takes_nothing_for_a_while_is_dropped(autojump_clock: object) -> None:
     async with open_harness(**PATIENT) as harness:
         game = await harness.game()
         _, wire = await watch(harness, game.id, 100)
@@ -59,10 +59,10 @@ async def test_an_observer_who_takes_nothing_for_a_while_is_dropped(autojump_clo
         assert wire.has_closed()
         (slow,) = harness.happened(events.PeerTooSlow)
         assert slow.why == "nothing taken for 10 s"
-        await Bystanders(game).have_noticed_nothing()
+        await Bystanders(game).are_unaffected()
 
 
-async def test_an_observer_who_takes_a_little_now_and_then_stays(autojump_clock: object) -> None:
+async def test_an_observer_that_takes_a_little_now_and_then_stays(autojump_clock: object) -> None:
     async with open_harness(**PATIENT) as harness:
         game = await harness.game()
         _, wire = await watch(harness, game.id, 0)
@@ -76,7 +76,7 @@ async def test_an_observer_who_takes_a_little_now_and_then_stays(autojump_clock:
         assert harness.happened(events.PeerTooSlow) == []
 
 
-async def test_a_player_who_does_not_read_has_left(autojump_clock: object) -> None:
+async def test_a_player_that_does_not_read_has_left(autojump_clock: object) -> None:
     async with open_harness(**PATIENT) as harness:
         admin = await harness.admin()
         room_id, codes = await harness.prepare(admin)
@@ -84,7 +84,7 @@ async def test_a_player_who_does_not_read_has_left(autojump_clock: object) -> No
         near, _ = memory_stream_pair()
         one = await harness.call_over(near, wire)
         await wire.feed.send_all(f'<protocol><joinPrepared reservationCode="{codes[0]}"/>'.encode())
-        two = await harness.sit(codes[1])
+        two = await harness.take_seat(codes[1])
         room = harness.server.lobby.rooms[room_id]
         await trio.sleep(10.1)
         assert room.phase is Phase.OVER
@@ -92,7 +92,7 @@ async def test_a_player_who_does_not_read_has_left(autojump_clock: object) -> No
         assert harness.happened(events.PeerTooSlow)[0].connection == one.label
 
 
-async def test_who_does_not_take_the_end_of_the_stream_is_closed_all_the_same(autojump_clock: object) -> None:
+async def test_a_peer_that_does_not_take_the_end_of_the_stream_is_closed_all_the_same(autojump_clock: object) -> None:
     async with open_harness(outbox_timeout=3.0, close_timeout=1.0) as harness:
         wire = ThrottledWire(0)
         near, _ = memory_stream_pair()
@@ -103,10 +103,10 @@ async def test_who_does_not_take_the_end_of_the_stream_is_closed_all_the_same(au
         await trio.sleep(0.2)
         assert wire.has_closed()
         (closed,) = harness.happened(events.ConnectionClosed, caller.label)
-        assert closed.reason == "unknown_packet"  # that is why it ended, whatever became of the answer
+        assert closed.reason == "unknown_packet"  # the reason of the end, even though the answer was not taken
 
 
-async def test_a_connection_that_breaks_while_it_is_written_to_is_lost_and_not_slow(autojump_clock: object) -> None:
+async def test_a_connection_that_breaks_during_a_write_is_lost_and_not_slow(autojump_clock: object) -> None:
     async with open_harness() as harness:
         game = await harness.game()
         observer, wire = await watch(harness, game.id, math.inf)
@@ -119,7 +119,7 @@ async def test_a_connection_that_breaks_while_it_is_written_to_is_lost_and_not_s
 
 
 class CountingWire(StreamWire):
-    """Counts how often it is read."""
+    """A wire that counts its reads."""
 
     count = 0
 
@@ -130,7 +130,7 @@ class CountingWire(StreamWire):
 
 
 @pytest.mark.parametrize(("size", "taken"), [(DISCARDED_AT_ONCE, 1.0), (1_000_000, 0.05)])
-async def test_what_comes_after_a_refusal_is_taken_unless_it_is_a_flood(
+async def test_input_after_a_refusal_is_discarded_slowly_if_it_is_a_flood(
     size: int, taken: float, autojump_clock: object
 ) -> None:
     async with open_harness(close_timeout=5.0) as harness:

@@ -1,4 +1,4 @@
-"""All addresses of a host with one port, or nothing left open and one line that says why."""
+"""All addresses of a host listen on one port, or no socket is left open and one line says why."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tests.patience import PATIENCE
 
 
 class FakeSocket:
-    """A listening socket of a machine on which only what is in `HERE` exists; remembers what was done with it."""
+    """A listening socket of a machine that has only the addresses in `ADDRESSES`; it records the calls."""
 
-    HERE = ("127.0.0.1", "::1")
+    ADDRESSES = ("127.0.0.1", "::1")
     made: list[FakeSocket]
 
     def __init__(self, family: int, _kind: int) -> None:
@@ -31,7 +31,7 @@ class FakeSocket:
         self.made.append(self)
 
     def bind(self, address: tuple[Any, ...]) -> None:
-        if address[0] not in self.HERE:
+        if address[0] not in self.ADDRESSES:
             raise OSError(errno.EADDRNOTAVAIL, "Cannot assign requested address")
         if address[1] == 99:
             raise OSError(errno.EADDRINUSE, "Address already in use")
@@ -52,7 +52,7 @@ class FakeSocket:
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[FakeSocket]]:
-    """Call it with the addresses that the host's name stands for; returns the sockets made from then on."""
+    """Return a function that sets the addresses of the host name and returns the sockets that are created."""
 
     def stand_for(*hosts: str, port: int = 0) -> list[FakeSocket]:
         FakeSocket.made = []
@@ -78,7 +78,7 @@ def test_a_host_with_several_addresses_gets_the_same_port_on_all_of_them(
 
 
 @pytest.mark.parametrize(("platform", "is_reused"), [("linux", True), ("win32", False)])
-def test_a_port_is_taken_over_from_connections_that_end_but_from_no_other_server(
+def test_a_port_can_be_reused_after_old_connections_but_not_from_another_server(
     platform: str, is_reused: bool, machine: Callable[..., list[FakeSocket]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = machine("127.0.0.1")
@@ -88,7 +88,7 @@ def test_a_port_is_taken_over_from_connections_that_end_but_from_no_other_server
 
 
 @pytest.mark.parametrize(("platform", "is_stamped"), [("linux", True), ("win32", False)])
-def test_the_kernel_stamps_what_arrives_before_anybody_has_come(
+def test_listening_sockets_ask_for_time_stamps(
     platform: str, is_stamped: bool, machine: Callable[..., list[FakeSocket]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = machine("127.0.0.1")
@@ -98,7 +98,7 @@ def test_the_kernel_stamps_what_arrives_before_anybody_has_come(
 
 
 @pytest.mark.parametrize("hosts", [("192.0.2.1", "127.0.0.1"), ("127.0.0.1", "192.0.2.1")])
-def test_an_address_that_this_machine_lacks_is_passed_over_if_there_is_another(
+def test_an_address_that_this_machine_lacks_is_skipped_if_there_is_another(
     hosts: tuple[str, str], machine: Callable[..., list[FakeSocket]]
 ) -> None:
     made = machine(*hosts)
@@ -129,7 +129,7 @@ def has_ipv6() -> bool:
 
 @pytest.mark.parametrize(("host", "is_dual"), [("::", True), ("0.0.0.0", False)])
 def test_the_host_of_all_addresses_is_reached_over_both_protocols(host: str, is_dual: bool) -> None:
-    """With real sockets. Peers keep the addresses they have: none is one of IPv4 in the clothes of IPv6."""
+    """With real sockets. Peers keep their addresses: none is an IPv4 address mapped to IPv6."""
     sockets = listen(host, 0)
     try:
         (port,) = {sock.getsockname()[1] for sock in sockets}
@@ -155,7 +155,7 @@ def test_without_ipv6_all_addresses_are_those_of_ipv4(
     machine: Callable[..., list[FakeSocket]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine()
-    monkeypatch.setattr(FakeSocket, "HERE", ("0.0.0.0",))
+    monkeypatch.setattr(FakeSocket, "ADDRESSES", ("0.0.0.0",))
     monkeypatch.setattr(
         socket,
         "getaddrinfo",
@@ -165,7 +165,7 @@ def test_without_ipv6_all_addresses_are_those_of_ipv4(
     assert [sock.address[0] for sock in sockets] == ["0.0.0.0"]
 
 
-def test_a_free_port_that_is_taken_on_another_address_is_given_up_for_another(
+def test_a_free_port_that_is_taken_on_another_address_is_replaced(
     machine: Callable[..., list[FakeSocket]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = machine("127.0.0.1", "::1")
@@ -183,7 +183,7 @@ def test_a_free_port_that_is_taken_on_another_address_is_given_up_for_another(
 # -- sockets that are accepted ----------------------------------------------------------------------------------------
 
 
-def test_a_peer_that_vanished_is_noticed_within_two_minutes() -> None:
+def test_a_vanished_peer_is_noticed_within_two_minutes() -> None:
     assert KEEPALIVE_IDLE + KEEPALIVE_COUNT * KEEPALIVE_INTERVAL <= 120
     with socket.socket() as sock:
         notice_vanished(sock)
@@ -194,7 +194,7 @@ def test_a_peer_that_vanished_is_noticed_within_two_minutes() -> None:
             assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT) == KEEPALIVE_COUNT
 
 
-def test_a_system_that_does_not_know_how_often_to_ask_asks_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keep_alive_works_without_the_options_for_its_timing(monkeypatch: pytest.MonkeyPatch) -> None:
     for option in ("TCP_KEEPIDLE", "TCP_KEEPALIVE", "TCP_KEEPINTVL", "TCP_KEEPCNT"):
         monkeypatch.delattr(socket, option, raising=False)
     FakeSocket.made = []
@@ -204,7 +204,7 @@ def test_a_system_that_does_not_know_how_often_to_ask_asks_all_the_same(monkeypa
 
 
 @pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="this system has no such sockets")
-def test_what_is_no_tcp_needs_no_asking() -> None:
+def test_a_socket_that_is_not_tcp_needs_no_keep_alive() -> None:
     near, far = socket.socketpair(socket.AF_UNIX)
     with near, far:
         notice_vanished(far)

@@ -1,4 +1,4 @@
-"""An arrival lies between the last look and the read; a step of the wall clock moves none that can be told."""
+"""An arrival lies between the last check and the read; steps of the wall clock are compensated where possible."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WALL = 1_790_000_000.0
 
 
 class Machine:
-    """Its three clocks. `now` (the server's) has its own zero; reading them takes `tick` seconds."""
+    """The three clocks of a machine. `now` (the server's) has its own zero; each reading takes `tick` seconds."""
 
     def __init__(self) -> None:
         self.uptime = 100.0
@@ -38,12 +38,12 @@ class Machine:
 
 
 def read(stamps: StampReader, machine: Machine, stamp: float | None, *, has_emptied: bool = True) -> Arrival:
-    """What is read now."""
+    """Return the arrival of bytes that are read now."""
     return stamps.arrival(stamp, read_at=machine.now(), has_emptied=has_emptied)
 
 
-def looked(machine: Machine) -> StampReader:
-    """Of a socket that was seen empty just now."""
+def reader_of_empty_socket(machine: Machine) -> StampReader:
+    """Return the reader of a socket that has just been found empty."""
     stamps = machine.stamps()
     stamps.saw_empty(machine.now())
     return stamps
@@ -52,16 +52,16 @@ def looked(machine: Machine) -> StampReader:
 @given(
     st.floats(0, 3000), st.floats(0, LONGEST_DRIFT), st.floats(0, MAX_AGE * 0.99), st.floats(-0.9, 0.9), st.booleans()
 )
-def test_a_stamp_says_when_however_late_the_read_is(
+def test_a_stamp_gives_the_arrival_however_late_the_read_is(
     pause: float, thinking: float, lateness: float, drift: float, is_first: bool
 ) -> None:
     machine = Machine()
     stamps = machine.stamps()
     machine.uptime += pause
-    machine.wall_offset += drift * DRIFT * pause  # the wall clock is slewed meanwhile
+    machine.wall_offset += drift * DRIFT * pause  # the wall clock is slewed in between
     if not is_first:
         read(stamps, machine, machine.wall())
-    stamps.saw_empty(machine.now())  # the request is on its way
+    stamps.saw_empty(machine.now())  # the request has been sent
     machine.uptime += thinking
     machine.wall_offset += drift * DRIFT * thinking
     stamp = machine.wall()
@@ -72,7 +72,7 @@ def test_a_stamp_says_when_however_late_the_read_is(
     assert arrival.instant == pytest.approx(arrived, abs=1e-5)
 
 
-def test_without_a_stamp_the_instant_is_that_of_the_read() -> None:
+def test_without_a_stamp_the_arrival_is_the_read() -> None:
     machine = Machine()
     stamps = machine.stamps()
     machine.uptime += 5.0
@@ -80,10 +80,10 @@ def test_without_a_stamp_the_instant_is_that_of_the_read() -> None:
 
 
 @given(st.floats(0.001, 10.0), st.floats(0.001, 10.0))
-def test_no_stamp_is_earlier_than_the_last_look_that_found_nothing(before: float, after: float) -> None:
-    """The last part of a packet came out of order, long before the first: the kernel stamps it by that."""
+def test_no_arrival_is_before_the_last_check_that_found_nothing(before: float, after: float) -> None:
+    """The last segment of a packet came out of order, long before the first, and the kernel uses its stamp."""
     machine = Machine()
-    stamps = looked(machine)
+    stamps = reader_of_empty_socket(machine)
     machine.uptime += 0.1
     stamp = machine.wall()
     machine.uptime += before
@@ -93,14 +93,14 @@ def test_no_stamp_is_earlier_than_the_last_look_that_found_nothing(before: float
     assert read(stamps, machine, stamp) == Arrival(last_look, StampSource.KERNEL)
 
 
-def test_a_read_is_a_look_if_it_leaves_nothing_behind() -> None:
+def test_a_read_that_empties_the_socket_is_a_check() -> None:
     machine = Machine()
-    stamps = looked(machine)
+    stamps = reader_of_empty_socket(machine)
     machine.uptime += 1.0
     stamp = machine.wall()
     machine.uptime += 1.0
     first = read(stamps, machine, stamp, has_emptied=False)
-    assert read(stamps, machine, stamp) == first  # the rest of what was there
+    assert read(stamps, machine, stamp) == first  # the rest of the bytes
     emptied_at = machine.now()
     machine.uptime += 1.0
     assert read(stamps, machine, stamp).instant == emptied_at
@@ -114,10 +114,10 @@ def test_a_read_is_a_look_if_it_leaves_nothing_behind() -> None:
     st.floats(0, 0.09),
     st.sampled_from(["idle", "thinking", "arrived", "read"]),
 )
-def test_a_step_of_the_wall_clock_in_any_phase_moves_no_arrival(
+def test_a_step_of_the_wall_clock_at_any_time_moves_no_arrival(
     size: float, sign: int, idle: float, thinking: float, lateness: float, phase: str
 ) -> None:
-    """However long nothing was said before. Where both readings are possible, the earlier one is taken: never late."""
+    """After any silence. If both candidates are possible, the earlier one is used, in favour of the sender."""
     machine = Machine()
     stamps = machine.stamps()
 
@@ -148,9 +148,9 @@ def test_a_step_of_the_wall_clock_in_any_phase_moves_no_arrival(
     assert latest.instant == pytest.approx(machine.now())
 
 
-def test_where_no_reading_is_possible_the_instant_is_that_of_the_read() -> None:
+def test_without_a_possible_candidate_the_arrival_is_the_read() -> None:
     machine = Machine()
-    stamps = looked(machine)
+    stamps = reader_of_empty_socket(machine)
     machine.uptime += 1.0
     stamp = machine.wall()
     machine.wall_offset -= 30.0
@@ -161,9 +161,9 @@ def test_where_no_reading_is_possible_the_instant_is_that_of_the_read() -> None:
 
 def test_the_tolerance_does_not_grow_with_idle_time() -> None:
     machine = Machine()
-    stamps = looked(machine)
+    stamps = reader_of_empty_socket(machine)
     machine.uptime += 3600.0
-    machine.wall_offset += 1.0  # within what an hour of slewing could do
+    machine.wall_offset += 1.0  # as much as an hour of slewing could cause
     machine.uptime += 0.1
     stamp = machine.wall()
     assert read(stamps, machine, stamp).instant == pytest.approx(machine.now(), abs=1e-6)
@@ -176,13 +176,13 @@ def test_the_tolerance_does_not_grow_with_idle_time() -> None:
 
 
 @pytest.mark.parametrize("age", [-0.001, -3600.0, MAX_AGE + 0.001, 1e9])
-def test_a_stamp_from_the_future_or_from_long_ago_is_not_believed(age: float) -> None:
+def test_a_stamp_from_the_future_or_from_long_ago_is_ignored(age: float) -> None:
     machine = Machine()
     stamps = machine.stamps()
     assert read(stamps, machine, machine.wall() - age) == Arrival(machine.now())
 
 
-def test_a_comparison_that_was_interrupted_is_made_again() -> None:
+def test_an_interrupted_comparison_is_repeated() -> None:
     machine = Machine()
     stamps = machine.stamps()
     readings = machine.readings
@@ -196,18 +196,18 @@ def test_a_comparison_that_was_interrupted_is_made_again() -> None:
 
 def test_the_machine_s_own_clocks_are_the_default() -> None:
     stamps = StampReader(lambda: 5.0)
-    assert stamps.arrival(0.0, read_at=5.0, has_emptied=True) == Arrival(5.0)  # 1970 is long ago
+    assert stamps.arrival(0.0, read_at=5.0, has_emptied=True) == Arrival(5.0)  # an instant in 1970
 
 
-def test_a_comparison_that_is_interrupted_every_time_neither_finds_a_step_nor_hides_one() -> None:
+def test_comparisons_that_are_always_interrupted_neither_find_nor_hide_a_step() -> None:
     machine = Machine()
-    stamps = looked(machine)
+    stamps = reader_of_empty_socket(machine)
     machine.uptime += 1.0
     stamp = machine.wall()
     arrived = machine.now()
     machine.wall_offset += 5.0
     machine.tick = SHARP * 2 + STEP
-    seen = read(stamps, machine, stamp, has_emptied=False)  # cannot tell: goes by the last sharp comparison
+    seen = read(stamps, machine, stamp, has_emptied=False)  # not comparable: the last uninterrupted comparison counts
     assert seen.source is StampSource.KERNEL
     assert seen.instant == pytest.approx(arrived, abs=ATTEMPTS * 2 * machine.tick + 1e-6)
     stamps.saw_empty(machine.now())

@@ -1,4 +1,4 @@
-"""Bytes come with the instant at which they reached this machine, and none that was read is ever lost."""
+"""Bytes come with the instant at which they reached this machine, and bytes that were read are never lost."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LATE = 0.02  # seconds
 
 
 def tcp_pair() -> tuple[socket.socket, socket.socket]:
-    """Both ends of a TCP connection on loopback."""
+    """Return both ends of a TCP connection on loopback."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         near = socket.create_connection(listening.getsockname())
         far, _ = listening.accept()
@@ -32,7 +32,7 @@ def tcp_pair() -> tuple[socket.socket, socket.socket]:
 
 @pytest.fixture(scope="module", autouse=True)
 def stamps_everything() -> Iterator[None]:
-    """A machine whose kernel stamps already, as it does while a server listens; that begins in the background."""
+    """Wait until the kernel stamps, as it does while a server listens; it starts doing so in the background."""
     with socket.socket() as listening:
         if stamp_arrivals(listening):
             until = time.monotonic() + PATIENCE
@@ -51,10 +51,10 @@ def is_stamped_at_once() -> bool:
 
 @asynccontextmanager
 async def wired(buffer: int | None = None) -> AsyncIterator[tuple[socket.socket, SocketWire, socket.socket]]:
-    """The peer's socket, our wire, and the socket below it.
+    """Yield the peer's socket, our wire, and its socket.
 
-    `buffer`: so many bytes in each of the kernel's two buffers on the way to the peer (Linux doubles them). Otherwise
-    they grow with what is sent, by how much depends on the machine and on what else it does.
+    `buffer` is the size of each of the kernel's two buffers on the way to the peer (Linux doubles it). Otherwise
+    they grow with the data, by an amount that depends on the machine and its load.
     """
     near, far = tcp_pair()
     if buffer is not None:
@@ -68,15 +68,15 @@ async def wired(buffer: int | None = None) -> AsyncIterator[tuple[socket.socket,
         await wire.aclose()
 
 
-def be_late(sock: socket.socket, seconds: float = LATE) -> None:
-    """Wait until there is something to read, and then be busy with something else for a while."""
+def read_late(sock: socket.socket, seconds: float = LATE) -> None:
+    """Wait until there is something to read, and then block the thread for a while."""
     assert select.select([sock], [], [], PATIENCE)[0]
     until = time.perf_counter() + seconds
     while time.perf_counter() < until:
         pass
 
 
-async def test_the_pieces_come_in_order_and_then_the_end() -> None:
+async def test_bytes_come_in_order_and_then_the_end() -> None:
     async with wired() as (near, wire, _):
         near.sendall(b"one")
         assert (await wire.receive())[0] == b"one"
@@ -87,12 +87,12 @@ async def test_the_pieces_come_in_order_and_then_the_end() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux stamps what arrives on a TCP socket")
-async def test_the_kernel_says_when_bytes_arrived_however_late_they_are_read() -> None:
+async def test_the_kernel_stamps_bytes_that_are_read_late() -> None:
     async with wired() as (near, wire, far):
         before = trio.current_time()
         near.sendall(b"in time")
         sent = trio.current_time()
-        be_late(far)
+        read_late(far)
         read = trio.current_time()
         data, arrival = await wire.receive()
         assert data == b"in time"
@@ -105,17 +105,17 @@ async def test_the_kernel_says_when_bytes_arrived_however_late_they_are_read() -
 async def test_the_stamp_is_that_of_the_last_byte() -> None:
     async with wired() as (near, wire, far):
         near.sendall(b"the beginning")
-        be_late(far)
+        read_late(far)
         before = trio.current_time()
         near.sendall(b" and the end")
-        be_late(far)
+        read_late(far)
         data, arrival = await wire.receive()
         assert data == b"the beginning and the end"
         assert before - 0.001 <= arrival.instant <= before + LATE / 2
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux stamps what arrives on a TCP socket")
-def test_what_a_listening_socket_accepts_is_stamped_like_itself() -> None:
+def test_accepted_sockets_inherit_time_stamps() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         assert stamp_arrivals(listening)
         with socket.create_connection(listening.getsockname()) as near, listening.accept()[0] as far:
@@ -130,19 +130,19 @@ def test_a_socket_that_refuses_has_no_stamps() -> None:
     assert not stamp_arrivals(sock)
 
 
-async def test_where_there_are_no_stamps_the_instant_is_that_of_the_read(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_time_stamps_the_arrival_is_the_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "elsewhere")
     async with wired() as (near, wire, far):
         near.sendall(b"x")
-        be_late(far)
+        read_late(far)
         before = trio.current_time()
         _, arrival = await wire.receive()
         assert arrival.source is StampSource.MONOTONIC
         assert before <= arrival.instant <= trio.current_time()
 
 
-async def test_a_socket_that_cannot_be_set_up_for_it_works_all_the_same() -> None:
-    near, far = socket.socketpair()  # no TCP
+async def test_a_socket_without_these_options_works_all_the_same() -> None:
+    near, far = socket.socketpair()  # not TCP
     wire = SocketWire(far)
     near.sendall(b"x")
     assert (await wire.receive())[0] == b"x"
@@ -159,14 +159,14 @@ async def test_a_socket_that_cannot_be_set_up_for_it_works_all_the_same() -> Non
         [(socket.SOL_SOCKET, SO_TIMESTAMPNS, bytes(3))],
     ],
 )
-async def test_what_is_no_stamp_is_none(ancillary: list[tuple[int, int, bytes]]) -> None:
+async def test_other_ancillary_data_is_no_stamp(ancillary: list[tuple[int, int, bytes]]) -> None:
     async with wired() as (_, wire, _):
         assert wire._stamp(ancillary) is None
         stamp = module._TIMESPEC.pack(5, 250_000_000)
         assert wire._stamp([*ancillary, (socket.SOL_SOCKET, SO_TIMESTAMPNS, stamp)]) == 5.25
 
 
-async def test_what_was_read_is_returned_even_to_a_reader_that_is_cancelled() -> None:
+async def test_bytes_that_were_read_are_returned_despite_a_cancellation() -> None:
     async with wired() as (near, wire, _):
         with trio.CancelScope() as reading:
             near.sendall(b"first")
@@ -198,7 +198,7 @@ async def test_a_peer_that_never_pauses_lets_others_run() -> None:
             nursery.cancel_scope.cancel()
 
 
-async def test_as_much_as_the_kernel_takes_is_sent_at_once_and_the_rest_when_there_is_room() -> None:
+async def test_the_kernel_takes_what_fits_and_the_rest_waits_for_room() -> None:
     async with wired(buffer=1 << 16) as (near, wire, _):
         data = bytes(range(256)) * 40_000
         sent = wire.try_send(data)
@@ -220,12 +220,12 @@ async def test_as_much_as_the_kernel_takes_is_sent_at_once_and_the_rest_when_the
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(write)
-            await wait_all_tasks_blocked()  # there is no room, or the writer is waiting for some
+            await wait_all_tasks_blocked()  # there is no room, or the writer is waiting for it
             nursery.start_soon(read)
         assert bytes(received) == data
 
 
-async def test_a_writer_that_waits_has_sent_nothing_when_it_is_cancelled() -> None:
+async def test_a_cancelled_send_has_sent_nothing() -> None:
     async with wired(buffer=1 << 16) as (near, wire, _):
         while wire.try_send(bytes(RECEIVE_BYTES)):
             pass
@@ -254,7 +254,7 @@ async def test_a_reset_breaks_reading_and_writing() -> None:
         with pytest.raises(trio.BrokenResourceError):
             await wire.send_some(memoryview(b"x"))
         assert not wire.has_unread_input()
-        await wire.send_eof()  # the peer is gone: nobody to tell
+        await wire.send_eof()  # the peer is gone
 
 
 async def test_unread_input_is_seen_without_being_read() -> None:
@@ -271,14 +271,14 @@ async def test_unread_input_is_seen_without_being_read() -> None:
         assert not wire.has_unread_input()  # the end of the input is not input
 
 
-async def test_what_comes_after_a_look_that_found_nothing_is_not_stamped_before_it(
+async def test_no_stamp_is_before_a_check_that_found_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with wired() as (near, wire, far):
-        monkeypatch.setattr(wire, "_stamp", lambda _: time.time() - 5.0)  # of a part that came out of order
+        monkeypatch.setattr(wire, "_stamp", lambda _: time.time() - 5.0)  # of a segment that came out of order
         near.sendall(b"x")
         arrival = (await wire.receive())[1]
-        assert arrival.instant < trio.current_time() - 4.0  # nobody had looked before
+        assert arrival.instant < trio.current_time() - 4.0  # there was no check before
         looked_at = trio.current_time()
         assert not wire.has_unread_input()
         near.sendall(b"x")
@@ -288,7 +288,7 @@ async def test_what_comes_after_a_look_that_found_nothing_is_not_stamped_before_
         emptied_at = arrival.instant
         near.sendall(b"x")
         arrival = (await wire.receive())[1]
-        assert emptied_at <= arrival.instant  # the read before was a look, too
+        assert emptied_at <= arrival.instant  # the previous read was a check, too
 
 
 async def test_the_end_of_our_stream_leaves_the_other_direction_open() -> None:
@@ -301,7 +301,7 @@ async def test_the_end_of_our_stream_leaves_the_other_direction_open() -> None:
         assert (await wire.receive())[0] == b"you too"
 
 
-async def test_packets_are_not_held_back_to_be_sent_together() -> None:
+async def test_packets_are_not_delayed_by_nagle_s_algorithm() -> None:
     async with wired() as (_, _, far):
         assert far.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
         assert not far.getblocking()

@@ -1,4 +1,4 @@
-"""What is over is free at once: no connection, room or position waits for the garbage collector."""
+"""Whatever is over is freed at once: no connection, room or position waits for the garbage collector."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ BAD_BYTES = (
 
 
 def alive() -> Counter[str]:
-    """How many there are of each kind, whether anybody refers to them or not."""
+    """Count the objects of each kind, whether they are referred to or not."""
     return Counter(type(each).__name__ for each in gc.get_objects() if isinstance(each, TRANSIENT))
 
 
@@ -79,7 +79,7 @@ def _without_collector() -> Iterator[None]:
 
 
 def end_all_sessions(harness: ServerHarness) -> None:
-    """A function of its own, so that no session is a local variable of a test that waits.
+    """This is a function of its own, so that no session is a local variable of a test that waits.
 
     A task that a deadline wakes up holds the Cancelled exception's traceback until the next task runs. From Python
     3.12 on this keeps the frames of all its callers alive, and with them their local variables.
@@ -88,14 +88,14 @@ def end_all_sessions(harness: ServerHarness) -> None:
         session.end("over")
 
 
-async def plays_to_the_end(harness: ServerHarness) -> None:
+async def plays_a_whole_game(harness: ServerHarness) -> None:
     party = await harness.game()
     while harness.server.lobby.rooms:
         await party.play(1)
     await party.admin.hangs_up()
 
 
-async def lays_what_is_not_allowed(harness: ServerHarness) -> None:
+async def makes_an_illegal_move(harness: ServerHarness) -> None:
     party = await harness.game()
     await party.one.says(f'<room roomId="{party.id}"><data class="sc.plugin2021.SkipMove"/></room>')
     assert not harness.server.lobby.rooms
@@ -114,26 +114,26 @@ async def never_answers(harness: ServerHarness) -> None:
     assert not harness.server.lobby.rooms
 
 
-async def hangs_up_amid_a_game(harness: ServerHarness) -> None:
+async def leaves_during_a_game(harness: ServerHarness) -> None:
     party = await harness.game()
     await party.play(3)
     await party.one.hangs_up()
     assert not harness.server.lobby.rooms
 
 
-async def is_cut_off_amid_a_packet(harness: ServerHarness) -> None:
+async def is_reset_during_a_packet(harness: ServerHarness) -> None:
     party = await harness.game()
     await party.one.says(b"<room")
     await party.one.ends_input()
     assert not harness.server.lobby.rooms
 
 
-async def is_called_off(harness: ServerHarness) -> None:
+async def is_cancelled(harness: ServerHarness) -> None:
     party = await harness.game()
     await party.admin.says(f'<pause roomId="{party.id}" pause="true"/><cancel roomId="{party.id}"/>')
     admin = await harness.admin()
     room_id, codes = await harness.prepare(admin)
-    await harness.sit(codes[0])
+    await harness.take_seat(codes[0])
     await admin.says(f'<observe roomId="{room_id}"/><cancel roomId="{room_id}"/>')
     await harness.prepare(admin)
     await trio.sleep(harness.config.reservation_timeout + 1.0)
@@ -149,22 +149,22 @@ async def takes_nothing(harness: ServerHarness) -> None:
     await wait_all_tasks_blocked()
     assert len(party.room.observers) == 2
     await trio.sleep(harness.config.outbox_timeout + 1.0)
-    assert not harness.server.lobby.rooms  # nobody was on turn for so long without losing
+    assert not harness.server.lobby.rooms  # nobody may be the side to move for so long without losing
 
 
-async def meets_a_bug(harness: ServerHarness) -> None:
+async def hits_a_bug(harness: ServerHarness) -> None:
     party = await harness.game()
     party.room.record = None  # type: ignore[assignment]
     await party.play(1)
     assert harness.logged("internal_error")
 
 
-async def says_what_is_wrong(harness: ServerHarness) -> None:
+async def sends_bad_bytes(harness: ServerHarness) -> None:
     for data in BAD_BYTES:
         await (await harness.call()).says(data)
 
 
-async def is_ended_while_its_answer_is_delayed(harness: ServerHarness) -> None:
+async def ends_while_its_answer_is_delayed(harness: ServerHarness) -> None:
     for _ in range(harness.config.password_attempts):
         await (await harness.call()).says('<protocol><authenticate password="wrong"/>')
     await (await harness.call()).says('<protocol><authenticate password="wrong"/>')
@@ -187,7 +187,7 @@ Scenario = Callable[[ServerHarness], Awaitable[None]]
 
 
 async def leave(harness: ServerHarness) -> None:
-    """Nobody stays, and nothing that was heard or noted is kept."""
+    """Let all callers leave, and drop everything that was recorded."""
     end_all_sessions(harness)
     await trio.sleep(100.0)
     harness.server_events.clear()
@@ -196,30 +196,30 @@ async def leave(harness: ServerHarness) -> None:
 @pytest.mark.parametrize(
     "scenario",
     [
-        plays_to_the_end,
-        lays_what_is_not_allowed,
+        plays_a_whole_game,
+        makes_an_illegal_move,
         answers_too_late,
         never_answers,
-        hangs_up_amid_a_game,
-        is_cut_off_amid_a_packet,
-        is_called_off,
+        leaves_during_a_game,
+        is_reset_during_a_packet,
+        is_cancelled,
         takes_nothing,
-        meets_a_bug,
-        says_what_is_wrong,
-        is_ended_while_its_answer_is_delayed,
+        hits_a_bug,
+        sends_bad_bytes,
+        ends_while_its_answer_is_delayed,
         is_cancelled_with_the_server,
     ],
 )
-async def test_nothing_is_left_when_everybody_is_gone(scenario: Scenario, autojump_clock: object) -> None:
+async def test_everything_is_freed_when_everybody_has_left(scenario: Scenario, autojump_clock: object) -> None:
     before = alive()
     async with open_harness() as harness:
         await scenario(harness)
-        assert alive() - before  # there is something to let go of
+        assert alive() - before  # there is something to free
         await leave(harness)
         assert alive() - before == Counter()
 
 
-async def test_players_who_may_stay_after_a_game_are_not_kept_when_they_go(autojump_clock: object) -> None:
+async def test_players_that_stayed_after_a_game_are_freed_when_they_leave(autojump_clock: object) -> None:
     before = alive()
     async with open_all_games() as harness:
         room_id, one, two = await playing(harness, "swc_2027_blokus")
@@ -233,7 +233,7 @@ async def test_players_who_may_stay_after_a_game_are_not_kept_when_they_go(autoj
         assert alive() - before == Counter()
 
 
-async def test_nothing_is_left_of_connections_by_sockets() -> None:
+async def test_socket_connections_are_freed() -> None:
     async with serving(close_timeout=0.01) as server:
         await trio.testing.wait_all_tasks_blocked()
         before = alive()

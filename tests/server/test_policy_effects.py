@@ -1,6 +1,6 @@
-"""Every value of a policy shows: what it changes on the connections, and that nothing else does.
+"""Every value of a policy has its effect on the connections, and nothing else changes.
 
-Law: each test plays the same scene twice, with the value and without it, on the same edition.
+Invariants: each test plays the same scene twice on the same edition, with the value and without it.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from tests.server.room_harness import FakePeer, RoomHarness, first_move
 SKIP = SkipMove(None)  # never a colour's first move
 
 
-def a_table(**conduct: Any) -> RoomHarness:
-    """A harness of edition r3 with this conduct."""
+def harness_with(**changes: Any) -> RoomHarness:
+    """Return a harness of edition r3 with this policy."""
     harness = RoomHarness()
-    harness.edition = dataclasses.replace(harness.edition, policy=harness.edition.policy.evolve(**conduct))
+    harness.edition = dataclasses.replace(harness.edition, policy=harness.edition.policy.evolve(**changes))
     harness.lobby.default_edition = harness.edition
     harness.lobby._editions = {harness.edition.game_type: harness.edition}
     return harness
 
 
 def prepared(harness: RoomHarness) -> tuple[str, list[str], FakePeer]:
-    """Room, codes, and the administrator who observes it; everything has been heard."""
+    """Prepare an observed game; return its room id, its codes and the administrator, which has read everything."""
     admin = harness.fake_peer("admin", is_admin=True)
     room_id, codes = harness.prepare(admin)
     admin.says(ObserveRequest(room_id))
@@ -50,7 +50,7 @@ def prepared(harness: RoomHarness) -> tuple[str, list[str], FakePeer]:
 
 @pytest.mark.parametrize("together", [False, True])
 def test_joins_reserved_together(together: bool) -> None:
-    harness = a_table(joins_reserved_together=together)
+    harness = harness_with(joins_reserved_together=together)
     _, codes, _ = prepared(harness)
     one, two = harness.fake_peer("one"), harness.fake_peer("two")
     one.says(JoinPreparedRequest(codes[0]))
@@ -63,7 +63,7 @@ def test_joins_reserved_together(together: bool) -> None:
 
 @pytest.mark.parametrize("is_told", [True, False])
 def test_tells_violators_the_result(is_told: bool) -> None:
-    harness = a_table(tells_violators_the_result=is_told)
+    harness = harness_with(tells_violators_the_result=is_told)
     room, admin, one, two = harness.game()
     assert one.moves(room, SKIP) is not None
     result = "result RULE_VIOLATION REGULAR 02 winners [1]"
@@ -75,7 +75,7 @@ def test_tells_violators_the_result(is_told: bool) -> None:
 
 @pytest.mark.parametrize("is_kept", [False, True])
 def test_keeps_violators(is_kept: bool) -> None:
-    harness = a_table(keeps_violators=is_kept, ends_players_streams=False)
+    harness = harness_with(keeps_violators=is_kept, ends_players_streams=False)
     room, _, one, _ = harness.game()
     error = one.moves(room, SKIP)
     assert (error is None) == is_kept
@@ -84,7 +84,7 @@ def test_keeps_violators(is_kept: bool) -> None:
 
 @pytest.mark.parametrize("has_none", [False, True])
 def test_zeroes_offenders(has_none: bool) -> None:
-    harness = a_table(zeroes_offenders=has_none)
+    harness = harness_with(zeroes_offenders=has_none)
     room, _, one, two = harness.game()
     one.moves(room, first_move(room))
     two.moves(room, first_move(room))
@@ -95,7 +95,7 @@ def test_zeroes_offenders(has_none: bool) -> None:
 
 @pytest.mark.parametrize("cause", [Cause.LEFT, Cause.PROCESS_VIOLATION])
 def test_out_of_turn_cause(cause: Cause) -> None:
-    harness = a_table(out_of_turn_cause=cause, ends_players_streams=False)
+    harness = harness_with(out_of_turn_cause=cause, ends_players_streams=False)
     room, admin, one, two = harness.game()
     error = two.moves(room, first_move(room))
     assert (error is None) == (cause is not Cause.LEFT)
@@ -108,7 +108,7 @@ def test_out_of_turn_cause(cause: Cause) -> None:
 
 @pytest.mark.parametrize("is_first", [False, True])
 def test_tells_resuming_first(is_first: bool) -> None:
-    harness = a_table(tells_resuming_first=is_first)
+    harness = harness_with(tells_resuming_first=is_first)
     room, admin, one, _ = harness.game(is_paused=True)
     admin.says(PauseRequest(room.id, is_paused=False))
     assert admin.hears() == (["paused False", "state 0"] if is_first else ["state 0", "paused False"])
@@ -117,7 +117,7 @@ def test_tells_resuming_first(is_first: bool) -> None:
 
 @pytest.mark.parametrize("is_told", [False, True])
 def test_sends_result_before_start(is_told: bool) -> None:
-    harness = a_table(sends_result_before_start=is_told)
+    harness = harness_with(sends_result_before_start=is_told)
     _, codes, admin = prepared(harness)
     one = harness.fake_peer("one")
     one.says(JoinPreparedRequest(codes[0]))
@@ -135,8 +135,8 @@ def test_sends_result_before_start(is_told: bool) -> None:
         (True, "result LEFT LEFT 00 winners []"),
     ],
 )
-def test_absent_players_left_whoever_never_came(who_left: bool, result: str) -> None:
-    harness = a_table(sends_result_before_start=True, absent_players_left=True)
+def test_absent_players_left_applies_to_players_that_never_came(who_left: bool, result: str) -> None:
+    harness = harness_with(sends_result_before_start=True, absent_players_left=True)
     room_id, codes, admin = prepared(harness)
     if who_left:
         one = harness.fake_peer("one")
@@ -147,8 +147,8 @@ def test_absent_players_left_whoever_never_came(who_left: bool, result: str) -> 
     assert admin.hears() == [result, "left"]
 
 
-def test_absent_players_left_and_who_is_there_has_won() -> None:
-    harness = a_table(sends_result_before_start=True, absent_players_left=True)
+def test_absent_players_left_lets_the_present_player_win() -> None:
+    harness = harness_with(sends_result_before_start=True, absent_players_left=True)
     room_id, codes, admin = prepared(harness)
     one = harness.fake_peer("one")
     one.says(JoinPreparedRequest(codes[1]))
@@ -159,9 +159,9 @@ def test_absent_players_left_and_who_is_there_has_won() -> None:
 
 @pytest.mark.parametrize("timeout", [None, 60.0])
 def test_idle_timeout(timeout: float | None) -> None:
-    harness = a_table(idle_timeout=timeout, ends_players_streams=False)
+    harness = harness_with(idle_timeout=timeout, ends_players_streams=False)
     room, admin, one, two = harness.game()
-    one.moves(room, SKIP)  # and is gone
+    one.moves(room, SKIP)  # and has left
     two.hears()
     harness.advance(59.9)
     assert not two.is_ended
@@ -170,11 +170,11 @@ def test_idle_timeout(timeout: float | None) -> None:
     assert not admin.is_ended
 
 
-def test_idle_timeout_spares_who_has_said_something_since_and_who_plays_again() -> None:
-    harness = a_table(idle_timeout=60.0, ends_players_streams=False, keeps_violators=True)
+def test_idle_timeout_spares_peers_that_send_a_packet_or_play_again() -> None:
+    harness = harness_with(idle_timeout=60.0, ends_players_streams=False, keeps_violators=True)
     room, _, one, two = harness.game()
     one.moves(room, SKIP)
-    two.says(JoinRequest(GAME_TYPE))  # sits in a room again
+    two.says(JoinRequest(GAME_TYPE))  # is a player in a room again
     one.member.packets_received += 1
     harness.advance(61.0)
     assert not one.is_ended
@@ -183,7 +183,7 @@ def test_idle_timeout_spares_who_has_said_something_since_and_who_plays_again() 
 
 @pytest.mark.parametrize("is_refused", [True, False])
 def test_refuses_unknown_players(is_refused: bool) -> None:
-    harness = a_table(refuses_unknown_players=is_refused)
+    harness = harness_with(refuses_unknown_players=is_refused)
     admin = harness.fake_peer("admin", is_admin=True)
     admin.says(TestModeRequest(is_enabled=True))
     admin.hears()
@@ -197,7 +197,7 @@ def test_refuses_unknown_players(is_refused: bool) -> None:
 
 
 def test_a_slot_s_limits_change_with_its_next_request() -> None:
-    harness = a_table()
+    harness = harness_with()
     room, admin, one, two = harness.game()
     assert admin.says(TimeoutRequest(room.id, 0, is_active=False)) is None
     harness.advance(1.9)
