@@ -95,7 +95,7 @@ def free_path(path: Path, reserved: Collection[Path]) -> Path:
 def save_replay(directory: Path, name: str, content: bytes) -> Path:
     """Write `content` to the file `name`, or to its first free alternative; returns the path. Raises OSError.
 
-    It makes few calls of the system: each one hands the interpreter from this thread to the event loop and back.
+    It makes few system calls, since each of them passes the interpreter from this thread to the event loop and back.
     """
     temporary = _new_temporary(directory)
     try:

@@ -183,9 +183,8 @@ async def test_the_largest_report_fits_into_one_packet() -> None:
         harness.connect(f"c{number}")
         harness.close(f"c{number}", "\N{EM DASH}" * 100)
     harness.connections += [FakeConnection(f"c{number}", admin.peer) for number in range(4096)]
-    packet = BLOKUS_2021_R3.encode(
-        Status(json.dumps(harness.board.report(), ensure_ascii=False, separators=(",", ":")))
-    )
+    report = json.dumps(harness.board.report(), ensure_ascii=False, separators=(",", ":"))
+    packet = BLOKUS_2021_R3.encode(Status(report))
     assert len(packet) < min(Config().outbox_bytes, REPORT_FROM_SERVER.packet_bytes)
     client = Connection(Role.CLIENT, BLOKUS_2021_R3, REPORT_FROM_SERVER)
     client.receive_data(b"<protocol>" + packet)
