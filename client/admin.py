@@ -243,7 +243,7 @@ class AdminClient:
         self._observations.append(observation)  # before the answer, since events may follow it at once
         try:
             await self._ask(ObserveRequest(room_id), Observed, lambda observed: observed.room_id == room_id)
-        except BaseException:  # nobody will read it, after a cancellation neither
+        except BaseException:  # no caller has it, not even after a cancellation
             self._observations = [each for each in self._observations if each is not observation]
             raise
         return observation

@@ -39,7 +39,7 @@ def cells_and_corners(state: BlokusState, move: SetMove) -> tuple[int, ...]:
 
 
 def turns_to_the_goal(state: HaseUndIgelState, move: HaseUndIgelMove) -> tuple[int, ...]:
-    """Whether the goal is reached, then the negative number of turns that the remaining way takes at least."""
+    """Whether the goal is reached, then minus the fewest turns that the remaining way needs."""
     player = state.play(move).players[state.seat_on_turn]
     turns = _turns(GOAL_INDEX - player.index, player.carrots) + _SALAD_TURNS * player.salads
     if player.salads and state.board.type_at(player.index) is FieldType.SALAD:

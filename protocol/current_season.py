@@ -1,7 +1,7 @@
-"""The season that is played where nobody names one, for clients and servers alike.
+"""The current season: what clients and servers play unless another season is named.
 
-Invariants: this is the only definition of the current season. Other seasons are entries in `server/editions.py`, and a
-client that plays one of them is handed its dialect.
+Invariants: this is the only definition of the current season. The other seasons are entries in `server/editions.py`; a
+client that plays one of them is given its dialect.
 """
 
 from __future__ import annotations
@@ -15,4 +15,4 @@ DEFAULT_GAME_TYPE: Final = "swc_2027_blokus"
 """The gameType of a join that names none."""
 
 DEFAULT_DIALECT: Final[Dialect] = BLOKUS_2027
-"""What clients speak unless they are told otherwise: the dialect of the first edition of `DEFAULT_GAME_TYPE`."""
+"""The wire form that clients use by default: the dialect of the first edition of `DEFAULT_GAME_TYPE`."""

@@ -1,7 +1,4 @@
-"""Where clients look for a server, and where a server listens, unless they are told otherwise.
-
-The values are those of the official releases.
-"""
+"""The default address, port and password of clients and servers: those of the official releases."""
 
 from __future__ import annotations
 

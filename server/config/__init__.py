@@ -1,1 +1,1 @@
-"""The settings and the places they come from."""
+"""The settings of the server and their sources."""

@@ -1,1 +1,1 @@
-"""What a running server shows: its status, metrics and health."""
+"""The status, metrics and health of a running server."""

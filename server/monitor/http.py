@@ -1,8 +1,8 @@
-"""A few pages over HTTP, for the tools that watch the server.
+"""Serves a few pages over HTTP, for monitoring tools.
 
-Invariants: one request a connection, GET or HEAD, answered at once. A client that is slow or says too much is cut off,
-and if too many are there, the one that came first: so slow clients keep nobody from an answer. Whatever happens here,
-the games go on.
+Invariants: a connection has one request, GET or HEAD, which is answered at once. A client that is too slow or sends too
+much is disconnected. If there are too many connections, the oldest one is closed, so slow clients cannot keep others
+from being answered. No error here affects the games.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Final, TypeAlias
 import h11
 import trio
 
-TIMEOUT: Final = 5.0  # seconds for a request and its answer
-AT_ONCE: Final = 32  # connections
+TIMEOUT: Final = 5.0  # seconds for a request and its response
+MOST_CONNECTIONS: Final = 32  # at the same time
 _REQUEST_BYTES: Final = 16 * 1024
 _READ_SIZE: Final = 4096
 _PLAIN: Final = "text/plain; charset=utf-8"
@@ -23,7 +23,7 @@ _PLAIN: Final = "text/plain; charset=utf-8"
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """An answer."""
+    """A response: its body, the content type and the status code."""
 
     body: bytes
     content_type: str = _PLAIN
@@ -31,22 +31,22 @@ class Page:
 
 
 Pages: TypeAlias = Mapping[str, Callable[[], Page]]
-"""What makes the page of each path, at once."""
+"""For each path, a function that makes the page without waiting."""
 
 
 class PageServer:
-    """Answers with `pages`. `on_bug` is handed what should not have been raised."""
+    """Serves `pages`. `on_bug` is called with unexpected exceptions."""
 
     def __init__(self, pages: Pages, on_bug: Callable[[Exception], None]) -> None:
         self._pages = pages
         self._on_bug = on_bug
         self._served: dict[trio.CancelScope, None] = {}
-        """One for each connection, the first to come first."""
+        """The scope of each connection, the oldest first."""
 
     async def serve(self, stream: trio.abc.HalfCloseableStream) -> None:
-        """Answer one connection, and close it."""
+        """Answer the request of one connection, and close it."""
         async with stream:
-            if len(self._served) >= AT_ONCE:
+            if len(self._served) >= MOST_CONNECTIONS:
                 first = next(iter(self._served))
                 del self._served[first]
                 first.cancel()
@@ -55,7 +55,7 @@ class PageServer:
                 try:
                     await self._answer(stream)
                 except (trio.BrokenResourceError, trio.ClosedResourceError):
-                    pass  # gone in the middle of it
+                    pass  # the client has closed the connection
                 except Exception as error:
                     self._on_bug(error)
                 finally:
@@ -85,14 +85,14 @@ class PageServer:
         await stream.send_all(b"".join(part or b"" for part in answer))
         await stream.send_eof()
         while await stream.receive_some(_READ_SIZE):
-            pass  # what is left unread when a connection is closed destroys the answer
+            pass  # closing a socket with unread input resets the connection, and the client may lose the response
 
     def _page(self, request: h11.Request) -> Page:
         if request.method not in {b"GET", b"HEAD"}:
             return Page(b"GET or HEAD\n", status=_NOT_ALLOWED)
         make = self._pages.get(request.target.partition(b"?")[0].decode("latin-1"))
         if make is None:
-            return Page(f"there are {' and '.join(self._pages)}\n".encode(), status=404)
+            return Page(f"available pages: {', '.join(self._pages)}\n".encode(), status=404)
         try:
             return make()
         except Exception as error:
@@ -104,7 +104,7 @@ _NOT_ALLOWED: Final = 405
 
 
 async def _receive_request(stream: trio.abc.ReceiveStream, connection: h11.Connection) -> h11.Request | None:
-    """None if nothing came. Raises h11.RemoteProtocolError."""
+    """The request, or None if the client sent nothing. Raises h11.RemoteProtocolError."""
     while True:
         event = connection.next_event()
         if event is h11.NEED_DATA:

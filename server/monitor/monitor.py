@@ -1,8 +1,8 @@
-"""What a running server shows to the tools that watch it: whether it is well, and its figures.
+"""The health and the metrics of a running server over HTTP.
 
-Law: on a port of its own, which is off unless asked for. `/healthz` says 200 as long as new games can be played and 503
-from the moment the server was told to stop; `/metrics` are the figures of `spielleiter.server.monitor.metrics`. Nothing
-here is loaded unless it is wanted.
+Invariants: they are served on a port of their own, and only if that is configured; otherwise this module is not loaded.
+`/healthz` has status 200 as long as new games can be played, and 503 from the moment at which the server is told to
+stop. `/metrics` has the metrics of `spielleiter.server.monitor.metrics`.
 """
 
 from __future__ import annotations
@@ -21,24 +21,27 @@ from spielleiter.server.runtime.garbage import PauseMeter
 
 
 class Monitor:
-    """Answers on `sockets`, which listen, as long as `run` runs; `look` and `pauses`: see `Metrics`."""
+    """Serves health and metrics on the listening `sockets` while `run` runs.
+
+    `take_snapshot` and `pauses` are those of `Metrics`; `is_stopping` says whether the server was told to stop.
+    """
 
     def __init__(
         self,
         sockets: list[socket.socket],
         stream: events.EventStream,
-        look: Callable[[], Snapshot],
+        take_snapshot: Callable[[], Snapshot],
         pauses: PauseMeter,
         is_stopping: Callable[[], bool],
     ) -> None:
         self._sockets = sockets
         self._stream = stream
-        self._metrics = Metrics(stream, look, pauses)
+        self._metrics = Metrics(stream, take_snapshot, pauses)
         self._is_stopping = is_stopping
-        self._pages = PageServer({"/healthz": self._health, "/metrics": self._figures}, self._tell_bug)
+        self._pages = PageServer({"/healthz": self._health_page, "/metrics": self._metrics_page}, self._report_bug)
 
     async def run(self) -> None:
-        """Measure and answer for ever. An end of the listening itself is told, and ends nothing else."""
+        """Measure and serve until it is cancelled. If the sockets fail, that is reported and ends nothing else."""
         self._stream.publish(
             events.MonitorStarted(tuple(shown_address(sock.getsockname()[:2]) for sock in self._sockets))
         )
@@ -48,13 +51,13 @@ class Monitor:
             try:
                 await trio.serve_listeners(self._pages.serve, listeners)
             except* OSError as errors:
-                self._tell_bug(errors)
+                self._report_bug(errors)
 
-    def _health(self) -> Page:
+    def _health_page(self) -> Page:
         return Page(b"stopping\n", status=503) if self._is_stopping() else Page(b"ok\n")
 
-    def _figures(self) -> Page:
+    def _metrics_page(self) -> Page:
         return Page(self._metrics.text(), CONTENT_TYPE)
 
-    def _tell_bug(self, error: Exception) -> None:
+    def _report_bug(self, error: Exception) -> None:
         self._stream.publish(events.InternalError.of(error))

@@ -1,1 +1,1 @@
-"""What is kept: results, replays and the log."""
+"""What the server writes to files: results, replays and the log."""

@@ -1,10 +1,10 @@
-"""What is kept of finished games: a line in the results, a replay, and the line once more beside the replay.
+"""Saves finished games: a line in the results file, a replay, and the same line in a file beside the replay.
 
-Invariants: the line is written before anybody is told the result, or waits in memory until the disk lets it; how many
-wait is told. No other server writes into the folder meanwhile, so a line names its own replay, or none. Replays are
-written in a thread and are there whole or not at all. They are encoded before, a few packets a turn of the event loop:
-a thread that computes would keep the loop from the interpreter for milliseconds. Whatever fails here, the game has been
-played and the server goes on.
+Invariants: the line is written before the players receive the result, or waits in memory until it can be written; an
+event says how many are waiting. No other server writes to the directory, so a line names its own replay or none.
+Replays are written in a thread, completely or not at all. They are encoded on the event loop, a few packets at a time,
+because a thread that computes would keep the interpreter from the loop for milliseconds. No failure here affects the
+game or ends the server.
 """
 
 from __future__ import annotations
@@ -34,18 +34,19 @@ from spielleiter.server.record.replay import (
 )
 from spielleiter.server.record.results import ResultsFile, encoded_line, result_line
 
-PACKETS_A_TURN: Final = 16  # of a replay are encoded at one go, which takes about as long as a move
-GATHERING: Final = 0.25  # seconds that a replay waits for others: a thread is woken once for all of them
-MOST_AT_ONCE: Final = 32  # replays that are encoded and written together; each has some 600 KiB
-LEFTOVER_AGE: Final = 3600.0  # seconds; nobody writes one replay for so long
-RETRY: Final = 1.0  # seconds until results that could not be written are tried again
+PACKETS_AT_ONCE: Final = 16  # packets of a replay that are encoded without a pause, which takes about as long as a move
+BATCH_DELAY: Final = 0.25  # seconds that a replay waits for others, so that one thread writes them together
+BATCH_SIZE: Final = 32  # replays that are encoded and written together; each takes about 600 KiB
+LEFTOVER_AGE: Final = 3600.0  # seconds; no server takes so long to write a replay
+RETRY_INTERVAL: Final = 1.0  # seconds between attempts to write results that wait
 
 
 class Archive:
-    """Listens for games that end (`game_ended`) and writes as long as `run` runs.
+    """Saves the games that `game_ended` is called with, while `run` runs.
 
-    Without `replay_directory` no replays are written, without `results_file` no results. Raises StartError if they
-    cannot be, or if another server writes there. `now` is the wall clock. `close` it if it is never run.
+    Without a `replay_directory`, no replays are written; without a `results_file`, no results. `editions` are those of
+    the games by gameType, `now` is the wall clock. Raises StartError if a file cannot be written or another server
+    writes there. An archive that is never run has to be closed.
     """
 
     def __init__(
@@ -72,74 +73,74 @@ class Archive:
         self._editions = {edition.name: edition for edition in editions.values()}
         self._stream = stream
         self._now = now
-        self._promised: set[Path] = set()
+        self._reserved_paths: set[Path] = set()
         self._waiting: list[_Replay] = []
         self._is_writing = False
-        self._called = trio.Event()
-        self._finishing = trio.Event()
-        self._results_wait = trio.Event()
-        """Some results could not be written; they are tried again."""
+        self._has_work = trio.Event()
+        self._is_finishing = trio.Event()
+        self._has_waiting_results = trio.Event()
+        """Set while results that could not be written wait for the next attempt."""
 
     def game_ended(self, event: events.GameEnded) -> None:
         """Write the result of a game at once, and leave its replay to `run`; a subscriber to GameEnded."""
         edition, ended_at = self._editions[event.edition], self._now()
         path = None
         if self._replay_directory is not None and self._is_writing:
-            path = self._promise(replay_name(edition.game_type, event.names, ended_at), event.room)
+            path = self._reserve_path(replay_name(edition.game_type, event.names, ended_at), event.room)
         line = result_line(event, ended_at, None if path is None else path.name)
         if self._results is not None:
-            self._keep_result(self._results, line)
+            self._write_result(self._results, line)
         if path is not None:
             self._waiting.append(_Replay(path, edition.dialect, event.room, event.record, line))
-            self._called.set()
+            self._has_work.set()
 
-    def _keep_result(self, results: ResultsFile, line: dict[str, Any]) -> None:
-        """Write the line, behind those that wait; if that fails, it waits with them."""
+    def _write_result(self, results: ResultsFile, line: dict[str, Any]) -> None:
+        """Write a line after those that wait; if that fails, it waits with them."""
         if not results.append(line):
-            why = f"{results.waiting} results wait already"
+            why = f"{results.waiting} results are waiting already"
             self._stream.publish(events.ResultsLost(str(results.path), 1, why))
         error = self._write_results(results)
         if error is not None:
             self._stream.publish(events.ResultsWaiting(str(results.path), results.waiting, os_error_text(error)))
 
     def _write_results(self, results: ResultsFile) -> OSError | None:
-        """Write what fits into one turn; returns why there was an end before that."""
+        """Write some of the waiting lines; returns the error if that fails."""
         try:
             results.write_waiting()
         except OSError as error:
-            self._results_wait.set()
+            self._has_waiting_results.set()
             return error
         if results.waiting:
-            self._results_wait.set()
-        elif self._results_wait.is_set():
-            self._results_wait = trio.Event()
+            self._has_waiting_results.set()
+        elif self._has_waiting_results.is_set():
+            self._has_waiting_results = trio.Event()
             self._stream.publish(events.ResultsWritten(str(results.path)))
         return None
 
     async def _retry_results(self, results: ResultsFile) -> None:
-        """Try for ever to write the results that wait."""
+        """Write results that wait, again and again until it is cancelled."""
         while True:
-            await self._results_wait.wait()
+            await self._has_waiting_results.wait()
             if self._write_results(results) is not None:
-                await trio.sleep(RETRY)
+                await trio.sleep(RETRY_INTERVAL)
             await trio.lowlevel.checkpoint()
 
-    def _promise(self, name: str, room: str) -> Path | None:
-        """Where a replay will be; None where that cannot be found out, which costs the replay and not the line."""
+    def _reserve_path(self, name: str, room: str) -> Path | None:
+        """Choose the path of a replay; None if the directory cannot be used, and then only the replay is lost."""
         assert self._replay_directory is not None
         assert self._lock is not None
         wanted = self._replay_directory / name
         try:
             self._lock.hold()
-            path = free_path(wanted, self._promised)
+            path = free_path(wanted, self._reserved_paths)
         except OSError as error:
             self._stream.publish(events.ReplayFailed(room, str(wanted), os_error_text(error)))
             return None
-        self._promised.add(path)
+        self._reserved_paths.add(path)
         return path
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Write until `finish` is called, even if everything else is cancelled: games may end in that very moment."""
+        """Write until `finish` is called, also during cancellation, since games may end at that moment."""
         try:
             with trio.CancelScope(shield=True):
                 self._is_writing = True
@@ -147,7 +148,7 @@ class Archive:
                 async with trio.open_nursery() as nursery:
                     if self._results is not None:
                         nursery.start_soon(self._retry_results, self._results)
-                    while self._waiting or not self._finishing.is_set():
+                    while self._waiting or not self._is_finishing.is_set():
                         await self._write_waiting()
                     nursery.cancel_scope.cancel()
         finally:
@@ -157,7 +158,7 @@ class Archive:
             self.close()
 
     def _finish_results(self, results: ResultsFile) -> None:
-        """The last time that results which wait are tried."""
+        """Make the last attempt to write the results that wait, and flush them to the disk."""
         error: OSError | None = None
         while results.waiting and error is None:
             error = self._write_results(results)
@@ -169,25 +170,25 @@ class Archive:
             self._stream.publish(events.ReplayFailed("", str(results.path), os_error_text(failure)))
 
     def close(self) -> None:
-        """Close the file of results, and give the folder free; `run` does so at its end."""
+        """Close the results file and unlock the directory; `run` does this at its end."""
         if self._results is not None:
             self._results.close()
         if self._lock is not None:
             self._lock.close()
 
     def finish(self) -> None:
-        """No game will end any more; `run` returns when all is on the disk."""
-        self._finishing.set()
-        self._called.set()
+        """Announce that no further game will end: `run` returns once everything is written."""
+        self._is_finishing.set()
+        self._has_work.set()
 
     async def _write_waiting(self) -> None:
-        """Wait for replays, and for a moment for those that come with them; then write them."""
-        await self._called.wait()
-        with trio.move_on_after(GATHERING):
-            await self._finishing.wait()
-        batch, self._waiting = self._waiting[:MOST_AT_ONCE], self._waiting[MOST_AT_ONCE:]
-        if not self._waiting and not self._finishing.is_set():
-            self._called = trio.Event()
+        """Wait for replays, and a moment longer for others; then encode and write them together."""
+        await self._has_work.wait()
+        with trio.move_on_after(BATCH_DELAY):
+            await self._is_finishing.wait()
+        batch, self._waiting = self._waiting[:BATCH_SIZE], self._waiting[BATCH_SIZE:]
+        if not self._waiting and not self._is_finishing.is_set():
+            self._has_work = trio.Event()
         encoded: list[tuple[_Replay, bytes]] = []
         for replay in batch:
             try:
@@ -199,23 +200,23 @@ class Archive:
                 if isinstance(outcome, Exception):
                     self._fail(replay, outcome)
                 else:
-                    self._promised.discard(replay.path)
+                    self._reserved_paths.discard(replay.path)
                     self._stream.publish(events.ReplaySaved(replay.room, str(outcome)))
 
     def _fail(self, replay: _Replay, error: Exception) -> None:
-        self._promised.discard(replay.path)
+        self._reserved_paths.discard(replay.path)
         if self._results is not None:
             self._results.forget_replay(replay.path.name)
         self._stream.publish(events.ReplayFailed(replay.room, str(replay.path), _reason(error)))
 
 
 def _lock(directory: Path) -> FolderLock:
-    """Raises StartError."""
+    """Lock the directory of replays. Raises StartError."""
     try:
         return FolderLock(directory)
     except LockedError:
         raise StartError(
-            f"saveReplay {directory}: another server writes into this folder; stop that server or choose another folder"
+            f"saveReplay {directory}: another server writes to this directory; stop that server, or choose another one"
         ) from None
     except OSError as error:
         raise StartError(f"saveReplay {directory}: cannot be locked ({error.strerror or error})") from None
@@ -227,7 +228,7 @@ def _reason(error: Exception) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Replay:
-    """A finished game that is to be written; `line` is what stands beside it."""
+    """A finished game whose replay is to be written; `line` is the content of the file beside it."""
 
     path: Path
     dialect: Dialect
@@ -237,18 +238,18 @@ class _Replay:
 
 
 async def _encode(replay: _Replay) -> bytes:
-    """Its bytes; everybody else gets turns meanwhile."""
+    """The bytes of a replay; other tasks run in between."""
     pieces = []
     for number, piece in enumerate(replay_pieces(replay.dialect, replay.room, replay.record), 1):
         pieces.append(piece)
-        if number % PACKETS_A_TURN == 0:
+        if number % PACKETS_AT_ONCE == 0:
             await trio.lowlevel.checkpoint()
     await trio.lowlevel.checkpoint()
     return b"".join(pieces)
 
 
 def _save(encoded: Sequence[tuple[_Replay, bytes]]) -> list[Path | Exception]:
-    """In a thread: where each one was written, or why it was not."""
+    """Write replays, in a thread; returns the path or the error of each of them."""
     outcomes: list[Path | Exception] = []
     for replay, content in encoded:
         try:

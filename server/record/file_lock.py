@@ -1,7 +1,7 @@
-"""Locks on files, so that two servers, or two matches, do not write into one folder.
+"""Locks on files, so that two servers, or two matches, do not write to the same directory.
 
-Invariants: a lock belongs to an open file and ends with it, however the process ends; nothing that a crash leaves
-behind locks anything. Where the file system has no locks, nothing is locked and everything runs all the same.
+Invariants: a lock belongs to an open file and ends when that is closed, however the process ends, so a crash leaves no
+lock behind. On a file system without locks, nothing is locked and everything else works.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 
 LOCK_NAME: Final = ".lock"
 _WINDOWS_OFFSET: Final = 0x7FFF_0000
-"""Windows locks bytes, and nobody else may read those meanwhile: so the locked one is far behind what is written."""
+"""Windows locks bytes and lets no other process read them, so the locked byte lies far behind the content."""
 _HELD_ELSEWHERE: Final = frozenset({errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, getattr(errno, "EDEADLK", 0)})
 
 
@@ -27,9 +27,9 @@ class LockedError(BlockingIOError):
 
 
 def lock_file(descriptor: int, path: Path) -> None:
-    """Lock an open regular file until it is closed; anything else (``/dev/null``) may have many writers.
+    """Lock an open regular file until it is closed; other files (``/dev/null``) may have many writers.
 
-    `path` is for the text of the error. Raises LockedError.
+    `path` is used in the error only. Raises LockedError.
     """
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         return
@@ -41,7 +41,7 @@ def lock_file(descriptor: int, path: Path) -> None:
 
 
 def is_at(descriptor: int, path: Path) -> bool:
-    """Whether this open file is still the one at `path`, and has not been removed, renamed or replaced."""
+    """Whether the open file is still the one at `path`: it has not been removed, renamed or replaced."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:
@@ -49,17 +49,18 @@ def is_at(descriptor: int, path: Path) -> bool:
 
 
 class FolderLock:
-    """Locks a folder by a file in it, from the start until `close`. Raises OSError; LockedError if it is taken."""
+    """A lock on a directory, by a file in it, from its construction until `close`."""
 
     def __init__(self, folder: Path) -> None:
+        """Lock `folder`. Raises OSError; LockedError if another process has locked it."""
         self._path = folder / LOCK_NAME
         self._descriptor: int | None = None
         self.hold()
 
     def hold(self) -> None:
-        """Make sure that the folder is locked, also after it was removed, with all that was in it, and made again.
+        """Lock the directory again if it has been removed since; make it if it does not exist.
 
-        Raises OSError as the constructor does.
+        Raises what the constructor raises.
         """
         if self._descriptor is not None and is_at(self._descriptor, self._path):
             return
@@ -74,18 +75,18 @@ class FolderLock:
         self._descriptor = descriptor
 
     def close(self) -> None:
-        """Give the folder free. The file stays: whoever removed it could remove another server's lock."""
+        """Unlock the directory. The file stays, because removing it might remove another server's lock."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
 
 
 def _lock(descriptor: int) -> None:
-    """Raises OSError."""
+    """Lock the file without waiting. Raises OSError."""
     if sys.platform == "win32":
         import msvcrt
 
-        os.lseek(descriptor, _WINDOWS_OFFSET, os.SEEK_SET)  # what is appended goes to the end nevertheless
+        os.lseek(descriptor, _WINDOWS_OFFSET, os.SEEK_SET)  # in append mode, writes go to the end nevertheless
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
     else:
         import fcntl

@@ -2,8 +2,8 @@
 
 Invariants: an event is one line with its name and its fields, and nothing else is logged. Levels: moves are `debug`,
 normal operation is `info`, mistakes of peers are `warning`, failures of the server are `error`. No event holds a
-password. A line contains no control characters that a terminal would act on, in JSON neither, and its length is bounded
-whatever a peer has sent.
+password. Neither console lines nor JSON contain control characters that a terminal would act on, and the length of a
+line is bounded, whatever a peer has sent.
 """
 
 from __future__ import annotations

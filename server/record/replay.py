@@ -1,8 +1,8 @@
-"""Replays: finished games as files, and games that start from one.
+"""Replays: files of finished games, and games that start from a position in one.
 
-Law: the file has the official releases' form and name, and is there whole or not at all: it is written beside its place
-in a thread, flushed to the disk, then given its name. Every position stands in it once, with the hints of the move that
-led to it. Reading one back raises ReplayError with one clear line.
+Invariants: a replay has the official releases' format and name. It is written completely or not at all: a thread writes
+a temporary file, flushes it to the disk, and then renames it. Every position occurs once, with the hints of the move
+that led to it. An unreadable replay raises ReplayError with one clear line.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ from spielleiter.server.core.policy import Edition
 from spielleiter.server.errors import StartError
 from spielleiter.server.record.write_all import write_all
 
-_UNFIT: Final = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]')  # in file names, on one of the usual systems
-_MAX_NAME: Final = 90  # bytes of a player's name in a file name, of which the usual systems allow 255
+_FORBIDDEN: Final = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]')  # in file names, on one of the common systems
+_MAX_NAME: Final = 90  # bytes of a player's name in a file name; common systems allow 255 in all
 _TEMPORARY: Final = ".replay-"
-_PROCESS: Final = secrets.token_hex(8)  # other servers may write into the same directory
+_PROCESS: Final = secrets.token_hex(8)  # another process may write to the same directory
 _numbers: Final = itertools.count(1)
-_INDENT: Final = "\n"  # before the packets of a replay
+_INDENT: Final = "\n"  # packets of a replay are not indented
 
 
 class ReplayError(StartError):
-    """A replay cannot be read, or holds no position to start from."""
+    """A replay cannot be read, or has no position to start from."""
 
 
 def encode_replay(dialect: Dialect, room_id: str, record: Sequence[RoomData]) -> bytes:
-    """The bytes of a replay: a document of room packets, each with no indent and a line of its own."""
+    """The bytes of a replay: a document of room packets, each on lines of its own and not indented."""
     return b"".join(replay_pieces(dialect, room_id, record))
 
 
 def replay_pieces(dialect: Dialect, room_id: str, record: Sequence[RoomData]) -> Iterator[bytes]:
-    """The same bytes a packet at a time, for who has something else to do in between."""
+    """The bytes of a replay in pieces of one packet, so that the caller can let other tasks run in between."""
     writer = RoomWriter(dialect, room_id, _INDENT)
     yield b"<protocol>"
     yield from map(writer.encode, record)
@@ -56,8 +56,8 @@ def replay_pieces(dialect: Dialect, room_id: str, record: Sequence[RoomData]) ->
 
 
 def replay_name(game_type: str, names: Sequence[str], now: datetime) -> str:
-    """The releases' name: ``replay_<gameType>_<date>_<time>_<name>_<name>.xml``."""
-    players = "_".join(_cut(_UNFIT.sub("_", name.replace(" ", "_"))) for name in names)
+    """The official releases' file name: ``replay_<gameType>_<date>_<time>_<name>_<name>.xml``."""
+    players = "_".join(_cut(_FORBIDDEN.sub("_", name.replace(" ", "_"))) for name in names)
     return f"replay_{game_type}_{now:%Y-%m-%d_%H-%M-%S}_{players}.xml"
 
 
@@ -66,7 +66,7 @@ def _cut(name: str) -> str:
 
 
 def require_writable(directory: Path) -> None:
-    """Make sure, before the first game, that replays can be written into `directory`. Raises StartError."""
+    """Check before the first game that replays can be written to `directory`. Raises StartError."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         probe = _new_temporary(directory)
@@ -77,34 +77,37 @@ def require_writable(directory: Path) -> None:
 
 
 def remove_leftovers(directory: Path, before: float) -> None:
-    """Remove what a server that was killed was writing; `before` in seconds since the epoch spares those that live."""
+    """Remove the temporary files that a killed server has left; newer ones may belong to a running server.
+
+    `before` is in seconds since the epoch.
+    """
     for leftover in directory.glob(f"{_TEMPORARY}*"):
-        with contextlib.suppress(OSError):  # somebody else's, or gone already
+        with contextlib.suppress(OSError):  # not ours, or removed already
             if leftover.stat().st_mtime < before:
                 leftover.unlink()
 
 
-def free_path(path: Path, promised: Collection[Path]) -> Path:
-    """`path`, or the next name of that kind that neither is there nor has been `promised` to another game."""
-    return next(each for each in _free_names(path) if each not in promised and not each.exists())
+def free_path(path: Path, reserved: Collection[Path]) -> Path:
+    """`path`, or the first of its numbered alternatives that neither exists nor is `reserved` for another game."""
+    return next(each for each in _alternatives(path) if each not in reserved and not each.exists())
 
 
 def save_replay(directory: Path, name: str, content: bytes) -> Path:
-    """Write `content` under `name`, or the next free name of that kind; returns the path. Raises OSError.
+    """Write `content` to the file `name`, or to its first free alternative; returns the path. Raises OSError.
 
-    Every call here is one more time that a thread and the event loop hand each other the interpreter.
+    It makes few system calls, since each of them passes the interpreter from this thread to the event loop and back.
     """
     temporary = _new_temporary(directory)
     try:
         _write_file(temporary, content, os.O_EXCL, is_synced=True)
-        return next(path for path in _free_names(directory / name) if _take_name(temporary, path))
+        return next(path for path in _alternatives(directory / name) if _take_name(temporary, path))
     finally:
         with contextlib.suppress(FileNotFoundError):
             temporary.unlink()
 
 
 def save_beside(replay: Path, content: bytes) -> None:
-    """Write `content` beside a replay, as `.json`, in one call: half of it is never there. Raises OSError."""
+    """Write `content` to the ``.json`` file beside a replay, in one call. Raises OSError."""
     _write_file(replay.with_suffix(".json"), content, os.O_TRUNC, is_synced=False)
 
 
@@ -112,7 +115,7 @@ def _write_file(path: Path, content: bytes, mode: int, *, is_synced: bool) -> No
     flags = os.O_WRONLY | os.O_CREAT | mode | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
     try:
         descriptor = os.open(path, flags, 0o666)
-    except FileNotFoundError:  # the directory has been removed while the server ran
+    except FileNotFoundError:  # the directory was removed while the server was running
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, flags, 0o666)
     try:
@@ -124,24 +127,25 @@ def _write_file(path: Path, content: bytes, mode: int, *, is_synced: bool) -> No
 
 
 def _new_temporary(directory: Path) -> Path:
-    """Not one of `tempfile`, whose files nobody else may read."""
+    """A new path for a temporary file; those of `tempfile` would not be readable for other users."""
     return directory / f"{_TEMPORARY}{_PROCESS}-{next(_numbers)}"
 
 
 def _take_name(temporary: Path, path: Path) -> bool:
-    """Give the finished file its name, unless another game of the same second has it."""
+    """Rename a finished file to `path`; False if another game of the same second has this name."""
     try:
-        path.hardlink_to(temporary)  # unlike a rename, fails where there is a file
+        path.hardlink_to(temporary)  # unlike a rename, it fails if the file exists
     except FileExistsError:
         return False
-    except OSError:  # a file system without links
+    except OSError:  # a file system without hard links
         if path.exists():
             return False
         temporary.replace(path)
     return True
 
 
-def _free_names(path: Path) -> Iterator[Path]:
+def _alternatives(path: Path) -> Iterator[Path]:
+    """`path` itself, then the same name with a number from 2 on."""
     yield path
     number = 2
     while True:
@@ -150,9 +154,12 @@ def _free_names(path: Path) -> Iterator[Path]:
 
 
 def load_starting_states(path: Path, turn: int, editions: Mapping[str, Edition]) -> dict[str, State]:
-    """The first position of the replay `path` (``.gz`` too) with at least this `turn`, by edition name.
+    """The first position of a replay whose turn is at least `turn`, by the name of its edition.
 
-    `editions` by game type are those games are played in; the replay's season must be among them. Raises ReplayError.
+    - `path`: the file, which may be compressed with gzip.
+    - `editions`: the editions that are offered, by gameType; the replay's season must be among them.
+
+    Raises ReplayError.
     """
     try:
         content = path.read_bytes()
@@ -161,7 +168,7 @@ def load_starting_states(path: Path, turn: int, editions: Mapping[str, Edition])
         raise ReplayError(f"{path}: cannot be read ({error.strerror or error})") from None
     except (EOFError, zlib.error):
         raise ReplayError(f"{path}: the compressed file is damaged") from None
-    problems: dict[str, None] = {}  # each once, in order: what is wrong with a file is mostly wrong in every season
+    problems: dict[str, None] = {}  # each text once, in order: most problems are the same in every season
     readings: list[tuple[int, Edition, list[State]]] = []
     for edition in editions.values():
         try:
@@ -174,19 +181,19 @@ def load_starting_states(path: Path, turn: int, editions: Mapping[str, Edition])
     if not readings:
         problem = f"is no replay ({'; '.join(problems)})" if problems else "holds no position of a game"
         raise ReplayError(f"{path}: {problem}")
-    # seasons are alike, so another one's replay may be readable in parts
+    # seasons resemble each other, so a replay may be partly readable in another season's dialect
     _, edition, states = min(readings, key=lambda reading: reading[0])
     state = next((state for state in states if state.turn >= turn), None)
     if state is None:
         raise ReplayError(f"{path}: ends at turn {states[-1].turn}, before turn {turn}")
     state = edition.game.resume(state)
     if state.outcome() is not None:
-        raise ReplayError(f"{path}: the game is over at turn {state.turn}, nothing can start from there")
+        raise ReplayError(f"{path}: the game is over at turn {state.turn}, no game can start from there")
     return {edition.name: state}
 
 
 def _read_states(content: bytes, dialect: Dialect) -> tuple[list[State], int]:
-    """The positions, and how many room packets mean nothing in this dialect."""
+    """The positions, and the number of room packets that this dialect cannot read."""
     connection = Connection(Role.CLIENT, dialect)
     connection.receive_data(content)
     connection.receive_data(b"")

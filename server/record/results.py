@@ -1,11 +1,11 @@
-"""Finished games as lines of JSON: one each, in a file that only grows.
+"""The results file: a line of JSON for each finished game, appended to the file.
 
-Invariants: a line is written with one call, before the players are told the result, so that no game anybody knows the
-end of is missing, however the server ends. A line that cannot be written (the disk is full, the folder may not be
-written to) waits in memory, behind those that failed before it, until it can be; what waits is bounded. What the disk
-has taken of such a line is taken back, so whoever reads the file finds whole lines. If the file has been removed or
-renamed, the next line begins a new one. No other server writes into the file. A pipe is refused: writing to it would
-wait for a reader. The same object stands beside each replay. Fields: see `result_line`.
+Invariants: a line is written with one call, before the players receive the result, so no game with a known result is
+missing, however the server ends. A line that cannot be written (full disk, missing permission) waits in memory, after
+those that failed before it, until it can be written; the waiting lines are bounded. The part of such a line that was
+written is removed again, so the file contains whole lines only. If the file has been removed or renamed, the next line
+starts a new one. No other server writes to the file. A pipe is refused, because writing to it would wait for a reader.
+The same JSON object is written beside each replay; `result_line` has its fields.
 """
 
 from __future__ import annotations
@@ -26,17 +26,20 @@ from spielleiter.server.record.file_lock import LockedError, is_at, lock_file
 from spielleiter.server.record.write_all import written_parts
 
 MOST_WAITING_BYTES: Final = 32 * 1024 * 1024
-"""What lines that cannot be written may take up; a usual one has about 2 KB."""
+"""The maximum size of the waiting lines; a typical line has about 2 KB."""
 LINES_AT_ONCE: Final = 64
-"""Of the lines that wait, no more are written in one call, since everybody else waits meanwhile."""
+"""The number of waiting lines that are written in one call, since all other tasks wait for it."""
 
 _FLAGS: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
-"""Opening never waits, whatever has come in the place of the file."""
+"""Opening does not block, whatever has taken the place of the file."""
 _PIPE: Final = "it is a pipe, and results need a file"
 
 
 def result_line(game: GameEnded, ended_at: datetime, replay: str | None) -> dict[str, Any]:
-    """What is kept of a game; lists are by seat, times in seconds."""
+    """The JSON object of a finished game; lists are by seat, times are in seconds.
+
+    `replay` is the name of its replay's file, or None if there is none.
+    """
     return {
         "ended_at": ended_at.isoformat(timespec="milliseconds"),
         "room": game.room,
@@ -54,31 +57,32 @@ def result_line(game: GameEnded, ended_at: datetime, replay: str | None) -> dict
 
 
 class ResultsFile:
-    """The file, open for appending. Raises StartError if it cannot be written, or if another server writes into it."""
+    """The results file, open for appending, and the lines that wait to be written."""
 
     def __init__(self, path: Path) -> None:
+        """Open and lock the file. Raises StartError if it cannot be written to, or if another server writes to it."""
         self.path = path
         self._descriptor: int | None = None
         self._waiting: deque[bytes] = deque()
         self._waiting_bytes = 0
         self._written = 0
-        """Bytes of the first line that waits that are in the file already."""
+        """The number of bytes of the first waiting line that are in the file already."""
         try:
             self._open()
         except LockedError:
             raise StartError(
-                f"results {path}: another server writes into this file; stop that server or choose another file"
+                f"results {path}: another server writes to this file; stop that server or choose another file"
             ) from None
         except OSError as error:
             raise StartError(f"results {path}: cannot be written to ({error.strerror or error})") from None
 
     @property
     def waiting(self) -> int:
-        """How many lines have not been written."""
+        """The number of lines that have not been written."""
         return len(self._waiting)
 
     def append(self, line: dict[str, Any]) -> bool:
-        """Write one line, or keep it; False if too many wait already, and it is lost. Then call `write_waiting`."""
+        """Queue one line for `write_waiting`; False if it is lost, because too many are waiting already."""
         text = encoded_line(line)
         if self._waiting_bytes + len(text) > MOST_WAITING_BYTES:
             return False
@@ -87,14 +91,14 @@ class ResultsFile:
         return True
 
     def write_waiting(self) -> None:
-        """Write the lines that wait, the oldest first, as many as fit into one turn. Raises OSError; the rest waits."""
+        """Write waiting lines, the oldest first, at most `LINES_AT_ONCE`. Raises OSError; the others keep waiting."""
         descriptor = self._open()
         for _ in range(min(len(self._waiting), LINES_AT_ONCE)):
             text = self._waiting[0]
             try:
                 self._write(descriptor, text)
             except OSError:
-                self._take_back(descriptor)
+                self._remove_part(descriptor)
                 raise
             self._waiting.popleft()
             self._waiting_bytes -= len(text)
@@ -105,15 +109,15 @@ class ResultsFile:
         for written in written_parts(partial(os.write, descriptor), memoryview(text)[self._written :]):
             self._written += written
 
-    def _take_back(self, descriptor: int) -> None:
-        """Remove the part of a line that was written. If that fails too, the rest will follow it."""
+    def _remove_part(self, descriptor: int) -> None:
+        """Remove the written part of a line from the file. If that fails too, the next attempt writes the rest."""
         if self._written:
             with contextlib.suppress(OSError):
                 os.ftruncate(descriptor, os.fstat(descriptor).st_size - self._written)
                 self._written = 0
 
     def forget_replay(self, name: str) -> None:
-        """The replay `name` could not be written: a line that waits does not name it."""
+        """Remove the name of a replay that could not be written from the waiting lines."""
         for number, text in enumerate(self._waiting):
             line = json.loads(text)
             if line["replay"] == name and not (number == 0 and self._written):
@@ -122,25 +126,25 @@ class ResultsFile:
                 self._waiting_bytes += len(changed) - len(text)
 
     def _open(self) -> int:
-        """The open file; a new one if that at `path` is another one or gone. Raises OSError."""
+        """The open file; it is opened again if `path` is another file by now, or missing. Raises OSError."""
         if self._descriptor is not None and is_at(self._descriptor, self.path):
             return self._descriptor
         self.close()
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if self.path.is_fifo():
-            raise OSError(errno.ENXIO, _PIPE)  # without a reader, opening it would say something else
+            raise OSError(errno.ENXIO, _PIPE)  # without a reader, opening it would raise another error
         descriptor = os.open(self.path, _FLAGS, 0o644)
         try:
             lock_file(descriptor, self.path)
-            self._end_cut_off_line(descriptor)
+            self._end_partial_line(descriptor)
         except OSError:
             os.close(descriptor)
             raise
         self._descriptor, self._written = descriptor, 0
         return descriptor
 
-    def _end_cut_off_line(self, descriptor: int) -> None:
-        """What a server before this one could not write to its end, for want of room or of power."""
+    def _end_partial_line(self, descriptor: int) -> None:
+        """End the last line if an earlier server could not, because of a full disk or a crash. Raises OSError."""
         with self.path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
             if size:
@@ -149,7 +153,7 @@ class ResultsFile:
                     os.write(descriptor, b"\n")
 
     def sync(self) -> None:
-        """Wait until all lines are on the disk itself, where it is one (and not /dev/null). Raises OSError."""
+        """Flush the file to the disk; devices such as /dev/null need no flush. Raises OSError."""
         if self._descriptor is None:
             return
         try:
@@ -166,5 +170,7 @@ class ResultsFile:
 
 
 def encoded_line(line: dict[str, Any]) -> bytes:
-    """The bytes of a line, its end included."""
-    return json.dumps(line, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"  # an escape of JSON, too
+    """The bytes of a line, including its line end."""
+    return (
+        json.dumps(line, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+    )  # the escapes are valid in JSON too

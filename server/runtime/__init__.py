@@ -1,1 +1,1 @@
-"""The process and its event loop: timers, garbage collection, signals, file descriptors."""
+"""The process and its event loop: timers, garbage collection, signals and file descriptors."""

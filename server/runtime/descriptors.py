@@ -1,7 +1,7 @@
-"""As many connections as this process may have open files.
+"""The limit of open files, which limits the number of connections.
 
-Law: the limit is raised as far as the system lets a process raise it by itself; what is still too little is said, never
-found out in the middle of a game.
+Invariants: the soft limit is raised as far as the system allows a process to raise it. If that is not enough, the
+caller learns it at the start, and not in the middle of a game.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import Final
 
 RESERVE: Final = 64
-"""Descriptors for everything that is no connection: files, the log, listening sockets, threads."""
+"""Descriptors for everything except connections: files, the log, listening sockets, threads."""
 
 
 def connections_possible(wanted: int) -> int:
-    """Raise the process's limit for `wanted` connections; returns how many there can be."""
+    """Raise the limit of open files for `wanted` connections; returns the number of connections that are possible."""
     try:
         import resource
-    except ImportError:  # no limit of this kind here
+    except ImportError:  # this system has no such limit
         return wanted
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = wanted + RESERVE

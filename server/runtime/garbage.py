@@ -1,8 +1,9 @@
-"""Python's garbage collector, kept out of the way of clocks.
+"""Schedules Python's garbage collector so that its pauses do not fall into players' think times.
 
-Invariants: what the start has built is never looked at again; collections of the oldest generation, which take longest,
-happen while no game is running, and otherwise hardly ever. Every pause is measured. What a game or a connection has
-cost is free without any of them (tests/server/test_freed_memory.py); they are there for what nobody has thought of.
+Invariants: objects that exist after the start are frozen, so the collector never examines them. Collections of the
+oldest generation, which take longest, run while no game is running, and otherwise very rarely. Every pause is measured.
+The memory of games and connections is freed by reference counts alone (`tests/server/test_freed_memory.py`); the
+collector is needed for unexpected cycles only.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from typing import Final
 import trio
 
 QUIET_INTERVAL: Final = 10.0  # seconds between full collections while no game is running
-BUSY_INTERVAL: Final = 600.0  # seconds after which one happens all the same
+BUSY_INTERVAL: Final = 600.0  # seconds between full collections while games are running
 _is_frozen = False
-_NEVER: Final = 1_000_000  # younger collections until an automatic full one
+_NEVER: Final = 1_000_000  # collections of the younger generation before an automatic full one
 
 
 class PauseMeter:
-    """The collector's pauses so far, in seconds: how many, all together, and the longest."""
+    """Measures the collector's pauses: their number, their sum and the longest one, in seconds."""
 
     def __init__(self, now: Callable[[], float] = time.perf_counter) -> None:
         self.count = 0
@@ -32,7 +33,7 @@ class PauseMeter:
         self._started = 0.0
 
     def __call__(self, phase: str, _info: dict[str, int]) -> None:
-        """A callback of `gc.callbacks`."""
+        """Measure a pause; a callback for `gc.callbacks`."""
         if phase == "start":
             self._started = self._now()
             return
@@ -44,11 +45,12 @@ class PauseMeter:
 
 @contextmanager
 def deferred_gc() -> Iterator[PauseMeter]:
-    """Freeze what there is and stop automatic full collections; everything is as before afterwards.
+    """Freeze all existing objects and stop automatic full collections inside of the block; gives the meter of pauses.
 
-    Within another one, and after `keep_frozen`, nothing more is frozen: it could not be told apart afterwards.
+    At the end, everything is restored. Inside of another such block, and after `keep_frozen`, no objects are frozen,
+    because `gc.unfreeze` could not distinguish them from those that have to stay frozen.
     """
-    global _is_frozen  # noqa: PLW0603 - as the collector is one for the whole process
+    global _is_frozen  # noqa: PLW0603 - a process has one collector
     thresholds = gc.get_threshold()
     meter = PauseMeter()
     freezes = not _is_frozen
@@ -69,7 +71,7 @@ def deferred_gc() -> Iterator[PauseMeter]:
 
 
 def keep_frozen() -> None:
-    """Freeze what there is, for good: for a process in which `deferred_gc` is only a small part."""
+    """Freeze all existing objects for good; for a process that uses `deferred_gc` many times, such as a test run."""
     global _is_frozen  # noqa: PLW0603
     gc.collect()
     gc.freeze()
@@ -77,7 +79,11 @@ def keep_frozen() -> None:
 
 
 async def collect_in_quiet(is_quiet: Callable[[], bool]) -> None:
-    """Collect everything now and then, for ever: soon when it is quiet, late when it never is."""
+    """Run full collections until it is cancelled.
+
+    `is_quiet` is asked every QUIET_INTERVAL seconds whether no game is running, and then there is a collection. While
+    games are running, there is one every BUSY_INTERVAL seconds.
+    """
     waited = 0.0
     while True:
         await trio.sleep(QUIET_INTERVAL)

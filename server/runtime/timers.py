@@ -1,9 +1,9 @@
-"""Things to do at an instant: one task for all of them, however many there are.
+"""Timers: callbacks at given instants, all called by one task.
 
-Invariants: an timer is called once, not before its deadline, with the instant at which it was called; a cancelled one
-never, and it keeps nothing alive. However many are due at once, everybody else has a turn between two of them: an timer
-may end a game, which takes milliseconds. Callbacks are plain functions that do not wait; one that raises has a bug,
-which is reported and keeps no other from being called.
+Invariants: the callback of a timer is called once, not before its deadline, with the present time. A cancelled timer is
+never called and keeps no object alive. If several timers are due, other tasks run between two of them, since a timer
+may end a game, which takes milliseconds. Callbacks are plain functions that do not block. A callback that raises has a
+bug, which is reported; the other timers are called nevertheless.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Final
 import trio
 
 SWEEP_FROM: Final = 64
-"""As long as there are fewer timers, the cancelled ones among them are left until their time comes."""
+"""With fewer timers than this, cancelled ones stay in the heap until their deadline."""
 
 
 class ScheduledTimer:
-    """One thing to do; `cancel` may be called at any time, also afterwards."""
+    """A timer that was set by `Timers`; `cancel` may be called at any time, also after the call."""
 
     __slots__ = ("callback", "deadline", "number")
 
@@ -33,11 +33,12 @@ class ScheduledTimer:
         return (self.deadline, self.number) < (other.deadline, other.number)
 
     def cancel(self) -> None:
+        """Never call the callback, and drop the reference to it."""
         self.callback = None
 
 
 class Timers:
-    """A heap of timers and the task that calls them (`run`). `on_bug` is handed what callbacks raise."""
+    """A heap of timers, and the task that calls them (`run`). `on_bug` is called with what callbacks raise."""
 
     def __init__(self, on_bug: Callable[[Exception], None]) -> None:
         self._on_bug = on_bug
@@ -47,18 +48,18 @@ class Timers:
         self._scope = trio.CancelScope()
 
     def __len__(self) -> int:
-        """How many timers are kept, cancelled ones included."""
+        """The number of timers in the heap, including cancelled ones."""
         return len(self._heap)
 
     def call_at(self, deadline: float, callback: Callable[[float], None]) -> ScheduledTimer:
-        """Call `callback(now)` as soon as trio's clock has passed `deadline` (seconds)."""
+        """Call `callback(now)` as soon as trio's clock has reached `deadline`; both are in seconds of that clock."""
         if len(self._heap) >= self._sweep_at:
             self._sweep()
         self._count += 1
         timer = ScheduledTimer(deadline, self._count, callback)
         heapq.heappush(self._heap, timer)
         if self._heap[0] is timer:
-            self._scope.deadline = deadline  # wakes the task if it sleeps for something later
+            self._scope.deadline = deadline  # wakes the task if it sleeps until a later deadline
         return timer
 
     def call_after(self, delay: float, callback: Callable[[float], None]) -> ScheduledTimer:
@@ -66,7 +67,7 @@ class Timers:
         return self.call_at(trio.current_time() + delay, callback)
 
     async def run(self) -> None:
-        """Call timers for ever."""
+        """Call timers when they are due; runs until it is cancelled."""
         while True:
             with trio.CancelScope() as self._scope:
                 self._scope.deadline = self._next_deadline()
@@ -75,7 +76,7 @@ class Timers:
                 await trio.lowlevel.checkpoint()
 
     def _call_next(self, now: float) -> bool:
-        """Call the first timer that is due; whether there was one."""
+        """Call the first timer if it is due; False if it is not."""
         if self._next_deadline() > now:
             return False
         timer = heapq.heappop(self._heap)
@@ -88,12 +89,13 @@ class Timers:
         return True
 
     def _sweep(self) -> None:
-        """Forget the cancelled ones: every move leaves one, and a limit may be hours."""
+        """Remove cancelled timers: every move leaves one, and a time limit may be hours."""
         self._heap = [timer for timer in self._heap if timer.callback is not None]
         heapq.heapify(self._heap)
         self._sweep_at = max(SWEEP_FROM, 2 * len(self._heap))
 
     def _next_deadline(self) -> float:
+        """The deadline of the first timer that is not cancelled; infinite if there is none."""
         heap = self._heap
         while heap and heap[0].callback is None:
             heapq.heappop(heap)

@@ -1,7 +1,7 @@
-"""How wide text is where every character has a column or two, as in a terminal.
+"""The width of text in columns of a terminal.
 
-Invariants: only widths are known here, not where the text is shown. Characters of East Asian scripts take two columns,
-marks that belong to the character before them take none, and all others take one.
+Invariants: wide characters of East Asian scripts take two columns, marks that combine with the character before them
+take none, and all others take one. Where the text is shown makes no difference here.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from typing import Final
 from unicodedata import category, east_asian_width
 
 _NO_COLUMN: Final = frozenset({"Mn", "Me", "Cf"})
-_SOFT_HYPHEN: Final = "\u00ad"  # of category Cf, but terminals show it
+_SOFT_HYPHEN: Final = "\u00ad"  # of category Cf, but terminals display it
 
 
 def text_width(text: str) -> int:
-    """How many columns `text` takes; it holds no control characters."""
+    """The number of columns of `text`, which must not contain control characters."""
     return len(text) if text.isascii() else sum(map(_width, text))
 
 
@@ -25,7 +25,7 @@ def _width(char: str) -> int:
 
 
 def shortened(text: str, columns: int, end: str = "..") -> str:
-    """`text`, or as much of it as fits into so many columns together with `end` behind it."""
+    """`text` if it fits into `columns`, otherwise its longest beginning that fits together with `end` after it."""
     if text_width(text) <= columns:
         return text
     left, most = columns - text_width(end), 0

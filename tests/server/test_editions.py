@@ -1,4 +1,4 @@
-"""What a gameType means, unless the operator chooses another edition."""
+"""A gameType means its first edition, unless the operator chooses another one."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ import re
 
 import pytest
 
+from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import EDITIONS, choose_default, choose_editions, editions_meant
-from spielleiter.server.errors import Fault, StartError
+from spielleiter.server.errors import StartError
 
 GAME_TYPE = "swc_2021_blokus"
 FIRST = {edition.game_type: edition for edition in reversed(list(EDITIONS.values()))}
 
 
 @pytest.mark.parametrize("name", EDITIONS)
-def test_an_edition_has_its_name_and_plays_its_game(name: str) -> None:
+def test_an_edition_has_the_name_of_its_dialect_and_a_playable_game(name: str) -> None:
     edition = EDITIONS[name]
     assert edition.name == name
     assert edition.dialect.name == name
@@ -31,7 +32,7 @@ def test_a_game_type_means_its_first_edition() -> None:
     }
 
 
-def test_the_operator_may_choose_another() -> None:
+def test_the_operator_may_choose_another_edition() -> None:
     chosen = choose_editions({GAME_TYPE: "blokus-2021-21.4.0"}, {})
     assert chosen[GAME_TYPE].name == "blokus-2021-21.4.0"
     assert list(chosen) == list(choose_editions({}, {}))
@@ -44,14 +45,14 @@ def test_the_operator_may_choose_another() -> None:
         ({GAME_TYPE: "r9"}, f"edition {GAME_TYPE}=r9: there is no such edition, expected blokus-2021-r3 or blokus-"),
     ],
 )
-def test_what_there_is_not_is_named_in_one_line(chosen: dict[str, str], said: str) -> None:
+def test_unknown_names_are_refused_with_one_line(chosen: dict[str, str], said: str) -> None:
     with pytest.raises(StartError) as caught:
         choose_editions(chosen, {})
     assert str(caught.value).startswith(said)
     assert "\n" not in str(caught.value)
 
 
-def test_options_hold_for_the_games() -> None:
+def test_options_apply_to_the_games() -> None:
     edition = choose_editions({}, {"startPiece": "PENTO_W", "gameEnd": "noMovesLeft"})[GAME_TYPE]
     state = edition.game.new_state(random.Random())
     assert state.start_shape.name == "PENTO_W"  # type: ignore[attr-defined]
@@ -59,21 +60,21 @@ def test_options_hold_for_the_games() -> None:
 
 
 @pytest.mark.parametrize("options", [{"startPiece": "MONO"}, {"gameEnd": "never"}])
-def test_an_option_with_a_wrong_value_stops_the_start(options: dict[str, str]) -> None:
+def test_an_invalid_option_stops_the_start(options: dict[str, str]) -> None:
     with pytest.raises(StartError):
         choose_editions({}, options)
 
 
-def test_a_refused_start_piece_is_told_every_one_that_some_game_takes() -> None:
+def test_the_refusal_of_a_start_piece_names_those_that_any_game_accepts() -> None:
     with pytest.raises(StartError) as refused:
         choose_editions({}, {"startPiece": "PENTO_XX"})
     text = str(refused.value)
-    for shape in ("PENTO_V", "PENTO_X"):  # the second one is not in every season
+    for shape in ("PENTO_V", "PENTO_X"):  # not every season has the second one
         assert len(re.findall(rf"\b{shape}\b", text.partition(" (")[0])) == 1
     assert text.endswith("(did you mean 'PENTO_X'?)")
 
 
-def test_a_value_without_a_list_of_known_ones_is_refused_in_the_games_own_words(
+def test_a_value_without_a_list_of_known_ones_is_refused_with_the_text_of_the_game(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("spielleiter.server.editions.EDITIONS", {"hase-und-igel-2018": EDITIONS["hase-und-igel-2018"]})
@@ -82,7 +83,9 @@ def test_a_value_without_a_list_of_known_ones_is_refused_in_the_games_own_words(
         choose_editions({}, {option: "SS"})
 
 
-def test_the_default_game_is_the_one_named_or_the_first() -> None:
+def test_the_default_game_is_the_configured_one_or_the_current_season_or_the_first() -> None:
+    every = choose_editions({}, {})
+    assert choose_default(None, dict(reversed(every.items()))) is every[DEFAULT_GAME_TYPE]
     editions: dict[str, Edition] = {GAME_TYPE: EDITIONS["blokus-2021-r3"], "other": EDITIONS["blokus-2021-21.4.0"]}
     assert choose_default(None, editions) is editions[GAME_TYPE]
     assert choose_default("other", editions) is editions["other"]
@@ -92,7 +95,7 @@ def test_the_default_game_is_the_one_named_or_the_first() -> None:
         choose_default("chess", editions)
 
 
-def test_an_edition_is_no_default_game() -> None:
+def test_an_edition_is_refused_as_the_default_game() -> None:
     with pytest.raises(StartError) as refused:
         choose_default("hase-und-igel-2018", choose_editions({}, {}))
     assert "that is an edition, expected its gameType swc_2018_hase_und_igel" in str(refused.value)
@@ -102,16 +105,5 @@ def test_an_edition_is_no_default_game() -> None:
     ("word", "count"),
     [("swc_2021_blokus", 4), ("blokus-2021", 4), ("Blokus", 5), ("hase_und_igel", 1), ("hase", 1), ("has", 0), ("", 0)],
 )
-def test_a_game_is_meant_by_its_game_type_and_by_what_its_editions_begin_with(word: str, count: int) -> None:
+def test_a_game_is_named_by_its_game_type_or_the_beginning_of_its_editions(word: str, count: int) -> None:
     assert len(editions_meant(word)) == count
-
-
-def test_the_documents_policy_and_the_release_s_differ_in_what_the_specification_lists() -> None:
-    documented, release = EDITIONS["blokus-2021-r3"].policy, EDITIONS["blokus-2021-21.4.0"].policy
-    assert (documented.ends_players_streams, release.ends_players_streams) == (True, False)
-    assert (documented.judges_joined_games, release.judges_joined_games) == (True, False)
-    assert (documented.explains_protocol_errors, release.explains_protocol_errors) == (True, False)
-    assert (documented.observing_sends_state, release.observing_sends_state) == (True, False)
-    assert (documented.accepts_single_slot, release.accepts_single_slot) == (False, True)
-    assert documented.unanswered_faults == frozenset()
-    assert Fault.NO_GAME_TYPE in release.unanswered_faults

@@ -1,4 +1,4 @@
-"""Only documented errors leave the server, and each says whose fault it was."""
+"""The errors of the server have one base class, and their texts are for people."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from spielleiter.server.record.replay import ReplayError
 
 
 @pytest.mark.parametrize("kind", [ClockError, RequestError, StartError, ConfigError, ReplayError])
-def test_all_errors_have_one_base(kind: type[Exception]) -> None:
+def test_all_errors_have_one_base_class(kind: type[Exception]) -> None:
     assert issubclass(kind, ServerError)
     assert issubclass(kind, StartError) == (kind in (StartError, ConfigError, ReplayError))
 
 
-def test_a_request_error_is_a_fault_and_the_text_of_the_reply() -> None:
+def test_a_request_error_has_its_fault_and_the_text_of_the_reply() -> None:
     error = RequestError(Fault.ROOM_FULL, "Room x is already full!")
     assert (error.fault, str(error)) == (Fault.ROOM_FULL, "Room x is already full!")
 
 
 @pytest.mark.parametrize("fault", Fault)
-def test_faults_are_named_for_counters_and_log(fault: Fault) -> None:
+def test_faults_are_valid_names_of_counters(fault: Fault) -> None:
     assert re.fullmatch("[a-z_]+", fault.value)
     assert fault.value == fault.name.lower()

@@ -1,4 +1,4 @@
-"""The figures are those of what happened, and a parser of Prometheus can read them."""
+"""The metrics count what happened, and the parser of Prometheus can read them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tests.documents import column
 NOBODY = Snapshot({"open": 0, "running": 0, "paused": 0}, 0, 0, 0, 0)
 
 
-class Figures:
+class MetricsHarness:
     def __init__(self, snapshot: Snapshot = NOBODY) -> None:
         self.stream = events.EventStream()
         self.pauses = PauseMeter(iter([1.0, 1.5, 2.0, 2.25]).__next__)
         self.metrics = Metrics(self.stream, lambda: snapshot, self.pauses)
 
     def read(self) -> dict[str, float]:
-        """Every figure by name and labels."""
+        """The value of every metric by its name and labels."""
         return {
             sample.name + "".join(f" {value}" for value in sample.labels.values()): sample.value
             for family in text_string_to_metric_families(self.metrics.text().decode())
@@ -38,8 +38,8 @@ def moved(think_time: float) -> events.MovePlayed:
     return events.MovePlayed("room", 0, "Ada", 0, 1, "move", think_time, ())
 
 
-def test_what_there_is() -> None:
-    read = Figures(Snapshot({"open": 3, "running": 2, "paused": 1}, 11, 4, 5000, 3000)).read()
+def test_the_present_state_is_read_on_request() -> None:
+    read = MetricsHarness(Snapshot({"open": 3, "running": 2, "paused": 1}, 11, 4, 5000, 3000)).read()
     assert read["spielleiter_rooms open"] == 3
     assert read["spielleiter_rooms running"] == 2
     assert read["spielleiter_rooms paused"] == 1
@@ -49,19 +49,19 @@ def test_what_there_is() -> None:
     assert read["spielleiter_outbox_longest_bytes"] == 3000
 
 
-def test_results_that_wait_and_that_are_lost() -> None:
-    figures = Figures()
-    figures.stream.publish(events.ResultsWaiting("results.jsonl", 2, "full"))
-    figures.stream.publish(events.ResultsWaiting("results.jsonl", 3, "full"))
-    assert figures.read()["spielleiter_results_waiting"] == 3
-    figures.stream.publish(events.ResultsWritten("results.jsonl"))
-    figures.stream.publish(events.ResultsLost("results.jsonl", 2, "full"))
-    read = figures.read()
+def test_waiting_and_lost_results_are_counted() -> None:
+    harness = MetricsHarness()
+    harness.stream.publish(events.ResultsWaiting("results.jsonl", 2, "full"))
+    harness.stream.publish(events.ResultsWaiting("results.jsonl", 3, "full"))
+    assert harness.read()["spielleiter_results_waiting"] == 3
+    harness.stream.publish(events.ResultsWritten("results.jsonl"))
+    harness.stream.publish(events.ResultsLost("results.jsonl", 2, "full"))
+    read = harness.read()
     assert (read["spielleiter_results_waiting"], read["spielleiter_results_lost_total"]) == (0, 2)
 
 
-def test_what_happened() -> None:
-    figures = Figures()
+def test_events_are_counted() -> None:
+    harness = MetricsHarness()
     stats = ThinkStats()
     ended = events.GameEnded(
         "room", "edition", ("", ""), ("REGULAR", "SOFT_TIMEOUT"), ("", ""), ((), ()), (0,), 2, (stats, stats), ((), ()),
@@ -75,10 +75,10 @@ def test_what_happened() -> None:
         events.TimeVerdict("room", 1, "Bo", 2, 2, 10.5, 10.0, True, "monotonic", 0.0),
         ended,
     ):
-        figures.stream.publish(event)
+        harness.stream.publish(event)
     for phase in ("start", "stop", "start", "stop"):
-        figures.pauses(phase, {})
-    read = figures.read()
+        harness.pauses(phase, {})
+    read = harness.read()
     assert read["spielleiter_connections_opened_total"] == 1
     assert read["spielleiter_moves_total"] == 2
     assert read["spielleiter_games_ended_total"] == 1
@@ -97,8 +97,8 @@ def test_what_happened() -> None:
     assert read["spielleiter_gc_longest_pause_seconds"] == 0.5
 
 
-def test_refusals_are_told_by_what_was_refused_and_why() -> None:
-    figures = Figures()
+def test_refusals_are_counted_by_what_was_refused_and_why() -> None:
+    harness = MetricsHarness()
     for event in (
         events.RequestRefused("c1", Fault.ROOM_FULL, "no"),
         events.MoveRefused("room", 0, "Ada", 3, 3, Fault.ILLEGAL_MOVE, "no"),
@@ -109,9 +109,9 @@ def test_refusals_are_told_by_what_was_refused_and_why() -> None:
         events.AnswerDelayed("c1", 3.0),
         events.ReservationExpired("room"),
     ):
-        figures.stream.publish(event)
+        harness.stream.publish(event)
     name = "spielleiter_refusals_total"
-    assert {key: value for key, value in figures.read().items() if key.startswith(name)} == {
+    assert {key: value for key, value in harness.read().items() if key.startswith(name)} == {
         f"{name} room_full request": 1,
         f"{name} illegal_move move": 2,
         f"{name} packet_timeout bytes": 1,
@@ -122,29 +122,29 @@ def test_refusals_are_told_by_what_was_refused_and_why() -> None:
     }
 
 
-def test_the_registry_is_the_servers_own() -> None:
-    one, two = Figures(), Figures()
+def test_the_registry_belongs_to_one_server() -> None:
+    one, two = MetricsHarness(), MetricsHarness()
     one.stream.publish(moved(1.0))
     assert two.read()["spielleiter_think_seconds_count"] == 0
     assert b"spielleiter" not in prometheus_client.generate_latest()
 
 
-async def test_the_loops_lag_is_measured(mock_clock: MockClock) -> None:
-    figures = Figures()
+async def test_the_lag_of_the_event_loop_is_measured(mock_clock: MockClock) -> None:
+    harness = MetricsHarness()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(figures.metrics.watch_loop)
+        nursery.start_soon(harness.metrics.watch_loop)
         for late in (0.0, 0.2):
             await wait_all_tasks_blocked()
             mock_clock.jump(LAG_INTERVAL + late)
         await wait_all_tasks_blocked()
         nursery.cancel_scope.cancel()
-    read = figures.read()
+    read = harness.read()
     assert read["spielleiter_loop_lag_seconds_count"] == 2
     assert read["spielleiter_loop_lag_seconds_bucket 0.0005"] == 1
     assert 0.199 < read["spielleiter_loop_lag_seconds_sum"] < 0.201
 
 
-def test_every_figure_is_in_the_readme() -> None:
-    families = text_string_to_metric_families(Figures().metrics.text().decode())
+def test_the_readme_lists_every_metric() -> None:
+    families = text_string_to_metric_families(MetricsHarness().metrics.text().decode())
     names = {family.name + "_total" * (family.type == "counter") for family in families}
     assert sorted(column("README.md", "figure")) == sorted(name for name in names if not name.endswith("_created"))

@@ -1,4 +1,4 @@
-"""Health and figures of a real server over real sockets."""
+"""The health and the metrics of a real server over real sockets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.server.serving import Serving, read_all, serving
 
 
 async def get(harness: Serving, path: str) -> tuple[int, str]:
-    """Status and body."""
+    """The status and the body of a page."""
     (started,) = harness.logged("monitor_started")
     host, _, port = started["addresses"][0].rpartition(":")
     async with await trio.open_tcp_stream(host, int(port)) as stream:
@@ -33,7 +33,7 @@ async def get(harness: Serving, path: str) -> tuple[int, str]:
     return int(head.split()[1]), body
 
 
-async def test_figures_and_health_can_be_asked_for() -> None:
+async def test_metrics_and_health_are_served() -> None:
     async with serving(metrics=("127.0.0.1", 0)) as harness:
         async with await harness.connect() as stream:
             await stream.send_all(f'<protocol><join gameType="{GAME_TYPE}"/>'.encode())
@@ -47,7 +47,7 @@ async def test_figures_and_health_can_be_asked_for() -> None:
         assert (await get(harness, "/"))[0] == 404
 
 
-async def test_a_server_that_was_told_to_stop_says_so_while_games_have_their_grace() -> None:
+async def test_health_reports_the_stop_during_the_grace_period() -> None:
     async with serving(metrics=("127.0.0.1", 0), grace=60.0) as harness:
         one, two = await harness.connect(), await harness.connect()
         for stream in (one, two):
@@ -60,37 +60,37 @@ async def test_a_server_that_was_told_to_stop_says_so_while_games_have_their_gra
         await two.aclose()
 
 
-async def test_there_are_none_unless_asked_for() -> None:
+async def test_nothing_is_served_unless_configured() -> None:
     async with serving() as harness:
         pass
     assert harness.logged("monitor_started") == []
 
 
 @pytest.mark.slow
-def test_nothing_is_loaded_for_what_nobody_asked_for() -> None:
+def test_the_libraries_are_loaded_only_if_configured() -> None:
     code = "import sys, spielleiter.server.app; print([m for m in ('h11', 'prometheus_client') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 
 
-async def test_a_port_that_is_taken_is_named_with_its_option() -> None:
+async def test_a_port_in_use_is_reported_with_its_option() -> None:
     async with serving() as harness:
         config = Config(port=0, metrics=("127.0.0.1", harness.port))
         with pytest.raises(StartError, match=f"127.0.0.1:{harness.port} is in use .* another --metrics"):
             await serve(config, log_file=io.StringIO())
 
 
-async def test_a_port_that_breaks_and_figures_that_cannot_be_told_are_told_and_end_nothing() -> None:
-    told: list[events.ServerEvent] = []
+async def test_a_failing_socket_and_failing_metrics_are_reported_and_end_nothing() -> None:
+    received: list[events.ServerEvent] = []
     has_broken = trio.Event()
 
-    def listen(event: events.ServerEvent) -> None:
-        told.append(event)
-        if len(told) == 3:
+    def record(event: events.ServerEvent) -> None:
+        received.append(event)
+        if len(received) == 3:
             has_broken.set()
 
     stream = events.EventStream()
-    stream.subscribe(listen)
+    stream.subscribe(record)
 
     def broken() -> Snapshot:
         raise ValueError("a bug")
@@ -105,4 +105,4 @@ async def test_a_port_that_breaks_and_figures_that_cannot_be_told_are_told_and_e
             listening.shutdown(socket.SHUT_RDWR)
             await has_broken.wait()
             nursery.cancel_scope.cancel()
-    assert [type(each) for each in told] == [events.MonitorStarted, events.InternalError, events.InternalError]
+    assert [type(each) for each in received] == [events.MonitorStarted, events.InternalError, events.InternalError]

@@ -1,4 +1,4 @@
-"""What is reported is what there is, and no more than fits."""
+"""Reports show the present state, and fit into one packet."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @dataclass
-class Line:
-    """A connection that shows what it is told to."""
+class FakeConnection:
+    """A connection with the given attributes."""
 
     label: str
     member: Member
@@ -36,19 +36,19 @@ class Line:
     address: str = "host:1"
 
 
-class Desk:
-    """A board at a harness, and what it looks at; the clock goes on by a second at each look."""
+class BoardHarness:
+    """A board for the lobby of a RoomHarness; its clock advances by a second with every reading."""
 
     def __init__(self) -> None:
-        self.harness = RoomHarness()
-        self.lines: list[Line] = []
+        self.rooms = RoomHarness()
+        self.connections: list[FakeConnection] = []
         self.stream = events.EventStream()
-        self._looks = 0
-        self.board = StatusBoard(self.harness.lobby.rooms, self.lines, self.stream, self._now)
+        self._readings = 0
+        self.board = StatusBoard(self.rooms.lobby.rooms, self.connections, self.stream, self._now)
 
     def _now(self) -> datetime:
-        self._looks += 1
-        return START + timedelta(seconds=self._looks - 1)
+        self._readings += 1
+        return START + timedelta(seconds=self._readings - 1)
 
     def connect(self, label: str, address: str = "host:1") -> None:
         self.stream.publish(events.ConnectionOpened(label, address))
@@ -57,24 +57,24 @@ class Desk:
         self.stream.publish(events.ConnectionClosed(label, reason))
 
 
-def test_rooms_are_counted_by_phase_and_connections_by_what_they_have_not_taken() -> None:
-    desk = Desk()
-    assert desk.board.snapshot() == Snapshot({"open": 0, "running": 0, "paused": 0}, 0, 0, 0, 0)
-    room, admin, one, _ = desk.harness.game()
-    desk.harness.prepare(admin)
-    desk.lines += [Line("c1", admin.member, 700), Line("c2", one.member, 20)]
-    assert desk.board.snapshot() == Snapshot({"open": 1, "running": 1, "paused": 0}, 2, 1, 720, 700)
+def test_a_snapshot_counts_rooms_by_phase_and_unread_bytes() -> None:
+    harness = BoardHarness()
+    assert harness.board.snapshot() == Snapshot({"open": 0, "running": 0, "paused": 0}, 0, 0, 0, 0)
+    room, admin, one, _ = harness.rooms.game()
+    harness.rooms.prepare(admin)
+    harness.connections += [FakeConnection("c1", admin.member, 700), FakeConnection("c2", one.member, 20)]
+    assert harness.board.snapshot() == Snapshot({"open": 1, "running": 1, "paused": 0}, 2, 1, 720, 700)
     admin.says(PauseRequest(room.id, is_paused=True))
-    assert desk.board.snapshot().rooms == {"open": 1, "running": 0, "paused": 1}
+    assert harness.board.snapshot().rooms == {"open": 1, "running": 0, "paused": 1}
 
 
-def test_the_last_connections_and_why_they_ended_are_remembered() -> None:
-    desk = Desk()
-    desk.connect("c1", "host:1")
-    desk.connect("c2", "host:2")
-    desk.close("c1", "packet_timeout")
-    desk.stream.publish(events.ConnectionRefused("host:3", "connections", "no more than 2"))
-    assert desk.board.report()["closed"] == [
+def test_the_last_connections_are_remembered_with_their_reasons() -> None:
+    harness = BoardHarness()
+    harness.connect("c1", "host:1")
+    harness.connect("c2", "host:2")
+    harness.close("c1", "packet_timeout")
+    harness.stream.publish(events.ConnectionRefused("host:3", "connections", "no more than 2"))
+    assert harness.board.report()["closed"] == [
         {
             "connection": "c1",
             "address": "host:1",
@@ -92,30 +92,30 @@ def test_the_last_connections_and_why_they_ended_are_remembered() -> None:
     ]
 
 
-def test_what_is_remembered_is_bounded() -> None:
-    desk = Desk()
+def test_the_memory_of_connections_is_bounded() -> None:
+    harness = BoardHarness()
     for number in range(CLOSED + 5):
-        desk.connect(f"c{number}")
-        desk.close(f"c{number}", "x" * 100_000)
-    closed = desk.board.report()["closed"]
+        harness.connect(f"c{number}")
+        harness.close(f"c{number}", "x" * 100_000)
+    closed = harness.board.report()["closed"]
     assert [closed[0]["connection"], closed[-1]["connection"], len(closed)] == ["c5", f"c{CLOSED + 4}", CLOSED]
     assert {len(each["reason"]) for each in closed} == {TEXT}
-    assert desk.board._open == {}
+    assert harness.board._open == {}
 
 
-def test_long_lists_have_an_end_and_the_numbers_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lists_are_shortened_and_counts_are_complete(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(status, "LISTED", 1)
-    desk = Desk()
-    admin = desk.harness.fake_peer("admin", is_admin=True)
+    harness = BoardHarness()
+    admin = harness.rooms.fake_peer("admin", is_admin=True)
     for _ in range(2):
-        desk.harness.prepare(admin)
-    desk.lines += [Line("c1", admin.member), Line("c2", admin.member)]
-    report = desk.board.report()
+        harness.rooms.prepare(admin)
+    harness.connections += [FakeConnection("c1", admin.member), FakeConnection("c2", admin.member)]
+    report = harness.board.report()
     assert (len(report["rooms"]), report["roomCounts"]["open"]) == (1, 2)
     assert (len(report["connections"]), report["connectionCount"]) == (1, 2)
 
 
-async def test_rooms_and_connections_are_shown_as_they_are(autojump_clock: object) -> None:
+async def test_a_report_shows_rooms_and_connections(autojump_clock: object) -> None:
     async with open_harness(**PATIENT) as harness:
         game = await harness.game()
         fake_peer = await harness.call()
@@ -153,7 +153,7 @@ async def test_rooms_and_connections_are_shown_as_they_are(autojump_clock: objec
 # -- over the wire ----------------------------------------------------------------------------------------------------
 
 
-async def test_an_administrator_is_told_when_it_asks(autojump_clock: object) -> None:
+async def test_an_administrator_receives_the_report(autojump_clock: object) -> None:
     async with open_harness(**PATIENT) as harness:
         game = await harness.game()
         await game.admin.says("<status/>")
@@ -164,7 +164,7 @@ async def test_an_administrator_is_told_when_it_asks(autojump_clock: object) -> 
         assert report["connections"][0]["packets"] == 4
 
 
-async def test_nobody_else_is_told(autojump_clock: object) -> None:
+async def test_other_peers_receive_no_report(autojump_clock: object) -> None:
     async with open_harness() as harness:
         caller = await harness.call()
         await caller.says("<protocol><status/>")
@@ -174,29 +174,30 @@ async def test_nobody_else_is_told(autojump_clock: object) -> None:
         assert harness.happened(events.RequestRefused)[0].fault is Fault.UNAUTHENTICATED
 
 
-async def test_a_full_house_fits_into_one_packet() -> None:
-    """As many of everything as are listed by default, with names as long as they are shown."""
-    desk = Desk()
-    admin = desk.harness.fake_peer("admin", is_admin=True)
+async def test_the_largest_report_fits_into_one_packet() -> None:
+    """The maximum of everything that is listed, with the longest names that are shown."""
+    harness = BoardHarness()
+    admin = harness.rooms.fake_peer("admin", is_admin=True)
     for number in range(1024):
-        desk.harness.prepare(admin, *[Slot("&" * 100, is_reserved=False)] * 2)
-        desk.connect(f"c{number}")
-        desk.close(f"c{number}", "\N{EM DASH}" * 100)
-    desk.lines += [Line(f"c{number}", admin.member) for number in range(4096)]
-    packet = BLOKUS_2021_R3.encode(Status(json.dumps(desk.board.report(), ensure_ascii=False, separators=(",", ":"))))
+        harness.rooms.prepare(admin, *[Slot("&" * 100, is_reserved=False)] * 2)
+        harness.connect(f"c{number}")
+        harness.close(f"c{number}", "\N{EM DASH}" * 100)
+    harness.connections += [FakeConnection(f"c{number}", admin.member) for number in range(4096)]
+    report = json.dumps(harness.board.report(), ensure_ascii=False, separators=(",", ":"))
+    packet = BLOKUS_2021_R3.encode(Status(report))
     assert len(packet) < min(Config().outbox_bytes, REPORT_FROM_SERVER.packet_bytes)
     client = Connection(Role.CLIENT, BLOKUS_2021_R3, REPORT_FROM_SERVER)
     client.receive_data(b"<protocol>" + packet)
     assert isinstance(client.next_event(), Status)
 
 
-def test_every_field_is_in_the_readme() -> None:
-    desk = Desk()
-    _, admin, *_ = desk.harness.game()
-    desk.lines.append(Line("c1", admin.member))
-    desk.connect("c2")
-    desk.close("c2")
-    report = desk.board.report()
+def test_the_readme_lists_every_field() -> None:
+    harness = BoardHarness()
+    _, admin, *_ = harness.rooms.game()
+    harness.connections.append(FakeConnection("c1", admin.member))
+    harness.connect("c2")
+    harness.close("c2")
+    report = harness.board.report()
     inner = {field for part in ("rooms", "connections", "closed") for field in report[part][0]}
     told = {word for row in rows("README.md", "field") for cell in row for word in re.findall(r"`([^`]+)`", cell)}
     assert told - {"null"} == set(report) | inner

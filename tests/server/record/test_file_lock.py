@@ -1,4 +1,4 @@
-"""A lock is one process's own, ends with the open file, and locks what is there now."""
+"""A lock excludes other processes, ends with the open file, and survives the removal of the directory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from spielleiter.server.record.file_lock import LOCK_NAME, FolderLock, LockedErr
 from tests.documents import ROOT
 
 
-def test_a_folder_is_locked_until_it_is_given_free(tmp_path: Path) -> None:
+def test_a_directory_is_locked_until_the_lock_is_closed(tmp_path: Path) -> None:
     lock = FolderLock(tmp_path)
     with pytest.raises(LockedError, match="another server writes there"):
         FolderLock(tmp_path)
@@ -28,7 +28,7 @@ def test_a_folder_is_locked_until_it_is_given_free(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_another_process_is_kept_out_until_this_one_ends(tmp_path: Path) -> None:
+def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
     code = "import sys; from pathlib import Path; from spielleiter.server.record.file_lock import FolderLock; "
     holder = subprocess.Popen(
         [sys.executable, "-c", code + "lock = FolderLock(Path(sys.argv[1])); print(flush=True); input()", tmp_path],
@@ -46,8 +46,8 @@ def test_another_process_is_kept_out_until_this_one_ends(tmp_path: Path) -> None
     FolderLock(tmp_path).close()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a folder with open files cannot be removed")
-def test_a_folder_that_was_removed_is_locked_again(tmp_path: Path) -> None:
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not remove a directory with open files")
+def test_a_directory_that_was_removed_is_locked_again(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     lock = FolderLock(folder)
     shutil.rmtree(folder)
@@ -57,8 +57,8 @@ def test_a_folder_that_was_removed_is_locked_again(tmp_path: Path) -> None:
     lock.close()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a folder with open files cannot be removed")
-def test_a_folder_that_another_server_took_meanwhile_is_not_taken_back(tmp_path: Path) -> None:
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not remove a directory with open files")
+def test_a_lock_that_another_server_has_taken_is_not_taken_back(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     lock = FolderLock(folder)
     shutil.rmtree(folder)
@@ -70,14 +70,14 @@ def test_a_folder_that_another_server_took_meanwhile_is_not_taken_back(tmp_path:
     lock.close()
 
 
-def test_what_is_no_regular_file_may_have_many_writers() -> None:
+def test_other_than_regular_files_may_have_many_writers() -> None:
     one, two = (os.open(os.devnull, os.O_WRONLY) for _ in range(2))
     for descriptor in (one, two):
         lock_file(descriptor, Path(os.devnull))
         os.close(descriptor)
 
 
-def test_a_file_is_where_it_was_or_not(tmp_path: Path) -> None:
+def test_an_open_file_is_recognized_at_its_path(tmp_path: Path) -> None:
     path = tmp_path / "file"
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT)
     assert is_at(descriptor, path)
@@ -86,7 +86,7 @@ def test_a_file_is_where_it_was_or_not(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("number", "is_refused"), [(errno.EACCES, True), (errno.EAGAIN, True), (errno.ENOLCK, False)])
-def test_a_file_system_without_locks_stops_nothing(
+def test_a_file_system_without_locks_is_no_error(
     number: int, is_refused: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(_descriptor: int) -> None:
@@ -100,7 +100,7 @@ def test_a_file_system_without_locks_stops_nothing(
         FolderLock(tmp_path).close()
 
 
-def test_on_windows_a_byte_far_behind_the_end_is_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_windows_locks_a_byte_far_behind_the_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[tuple[int, int]] = []
     stand_in = SimpleNamespace(
         LK_NBLCK=2,

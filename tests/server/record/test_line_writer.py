@@ -1,4 +1,4 @@
-"""Lines come out whole and in order, and a file that takes nothing stops nobody."""
+"""Lines are written completely and in order, and a slow file blocks no caller."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from spielleiter.server.record.line_writer import LineWriter, line_writer
 
 
 class Gate(io.StringIO):
-    """A file that takes nothing until it is opened."""
+    """A file whose `write` blocks until the gate is opened."""
 
     def __init__(self) -> None:
         super().__init__()
         self.is_open = threading.Event()
-        self.is_waited_for = threading.Event()
+        self.is_blocking = threading.Event()
 
     def write(self, text: str) -> int:
-        self.is_waited_for.set()
+        self.is_blocking.set()
         self.is_open.wait()
         return super().write(text)
 
 
-def test_lines_come_out_in_order() -> None:
+def test_lines_are_written_in_order() -> None:
     file = io.StringIO()
     with line_writer(file) as writer:
         assert not writer.isatty()
@@ -39,11 +39,11 @@ def test_lines_come_out_in_order() -> None:
     assert file.getvalue().split() == [str(number) for number in range(1000)]
 
 
-def test_a_file_that_takes_nothing_stops_nobody_and_what_was_lost_is_said() -> None:
+def test_a_blocking_file_blocks_no_caller_and_dropped_lines_are_counted() -> None:
     file = Gate()
     writer = LineWriter(file, most_bytes=6)
     writer.write("a\n")
-    file.is_waited_for.wait()
+    file.is_blocking.wait()
     for line in ("b\n", "lost\n", "c\n", "lost\n"):
         writer.write(line)
     file.is_open.set()
@@ -51,12 +51,12 @@ def test_a_file_that_takes_nothing_stops_nobody_and_what_was_lost_is_said() -> N
     assert file.getvalue() == 'a\n{"event": "log_lines_lost", "level": "warning", "count": 2}\nb\nc\n'
 
 
-def test_the_end_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LAST_WORDS", 0.01)
+def test_close_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "CLOSE_TIMEOUT", 0.01)
     file = Gate()
     writer = LineWriter(file)
     writer.write("a\n")
-    file.is_waited_for.wait()
+    file.is_blocking.wait()
     writer.write("b\n")
     writer.close()
     assert file.getvalue() == ""
@@ -64,25 +64,25 @@ def test_the_end_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 class Pipe(io.RawIOBase):
-    """Takes what `takes` says, one after the other: so many bytes, nothing for now (None), or an error."""
+    """A file whose calls of `write` have the given outcomes: a number of bytes, would block (None), or an error."""
 
-    def __init__(self, *takes: int | OSError | None) -> None:
-        self.takes = list(takes)
+    def __init__(self, *outcomes: int | OSError | None) -> None:
+        self.outcomes = list(outcomes)
         self.written = b""
-        self.has_taken_all = threading.Event()
+        self.has_accepted_all = threading.Event()
 
     def writable(self) -> bool:
         return True
 
     def write(self, data: Any) -> int | None:
-        if not self.takes:
-            self.has_taken_all.set()
-        take = self.takes.pop(0) if self.takes else len(memoryview(data))
-        if isinstance(take, OSError):
-            raise take
-        if take is not None:
-            self.written += bytes(memoryview(data)[:take])
-        return take
+        if not self.outcomes:
+            self.has_accepted_all.set()
+        outcome = self.outcomes.pop(0) if self.outcomes else len(memoryview(data))
+        if isinstance(outcome, OSError):
+            raise outcome
+        if outcome is not None:
+            self.written += bytes(memoryview(data)[:outcome])
+        return outcome
 
 
 class AlwaysFull(Pipe):
@@ -98,24 +98,24 @@ def full() -> OSError:
     return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-@pytest.mark.parametrize("takes", [(None, 3, None, 1), (full(), 3, full(), full()), (3, BlockingIOError(), 1)])
-def test_a_file_that_takes_nothing_for_a_moment_loses_nothing(
-    takes: tuple[int | OSError | None, ...], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("outcomes", [(None, 3, None, 1), (full(), 3, full(), full()), (3, BlockingIOError(), 1)])
+def test_no_line_is_lost_while_a_file_accepts_nothing_for_a_moment(
+    outcomes: tuple[int | OSError | None, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "RETRY", 0.0)
-    pipe = Pipe(*takes)
+    monkeypatch.setattr(module, "RETRY_INTERVAL", 0.0)
+    pipe = Pipe(*outcomes)
     writer = LineWriter(as_text(pipe))
     for line in ("eins\n", "zwei\n"):
         writer.write(line)
-    pipe.has_taken_all.wait()  # since the end does not wait for a full disk
+    pipe.has_accepted_all.wait()  # since `close` does not wait for a full disk
     writer.close()
     writer.write("after the end\n")
     assert pipe.written == b"eins\nzwei\n"
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no such pipes")
-def test_a_pipe_that_does_not_wait_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "RETRY", 0.0)
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such pipes")
+def test_no_line_is_lost_on_a_non_blocking_pipe_with_a_slow_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "RETRY_INTERVAL", 0.0)
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     lines = [f"{number} {'x' * 5000}\n" for number in range(200)]
@@ -127,11 +127,11 @@ def test_a_pipe_that_does_not_wait_loses_nothing(monkeypatch: pytest.MonkeyPatch
         writer.close()
 
 
-def test_what_a_line_takes_up_counts_not_how_many_there_are() -> None:
+def test_the_limit_is_in_bytes() -> None:
     file = Gate()
     writer = LineWriter(file, most_bytes=10_000)
     writer.write("a\n")
-    file.is_waited_for.wait()
+    file.is_blocking.wait()
     for _ in range(10):
         writer.write("ü" * 2000 + "\n")
     file.is_open.set()
@@ -140,8 +140,8 @@ def test_what_a_line_takes_up_counts_not_how_many_there_are() -> None:
     assert '"count": 8' in file.getvalue()
 
 
-def test_a_disk_that_stays_full_does_not_hold_up_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "RETRY", 0.0)
+def test_close_does_not_wait_for_a_disk_that_stays_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "RETRY_INTERVAL", 0.0)
     pipe = AlwaysFull()
     writer = LineWriter(as_text(pipe))
     writer.write("a\n")
@@ -150,7 +150,7 @@ def test_a_disk_that_stays_full_does_not_hold_up_the_end(monkeypatch: pytest.Mon
     assert pipe.written == b""
 
 
-def test_lines_end_as_usual_on_this_system(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_end_as_on_this_system(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "linesep", "\r\n")
     pipe = Pipe()
     with line_writer(as_text(pipe)) as writer:
@@ -158,7 +158,7 @@ def test_lines_end_as_usual_on_this_system(monkeypatch: pytest.MonkeyPatch) -> N
     assert pipe.written == b"a\r\n"
 
 
-def test_nobody_reads_any_more() -> None:
+def test_the_thread_stops_when_the_reader_is_gone() -> None:
     pipe = Pipe(BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)))
     writer = LineWriter(as_text(pipe))
     writer.write("a\n")
@@ -168,7 +168,7 @@ def test_nobody_reads_any_more() -> None:
     assert (pipe.written, writer._bytes) == (b"", 2)
 
 
-def test_a_file_that_was_closed_ends_the_writing() -> None:
+def test_the_thread_stops_when_the_file_was_closed() -> None:
     file = io.StringIO()
     file.close()
     writer = LineWriter(file)

@@ -1,4 +1,4 @@
-"""Every event is one line with its fields, in the form and from the level that was asked for."""
+"""Every event is one line with its fields, in the configured format and from the configured level on."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from spielleiter.server.errors import Fault
 from spielleiter.server.record.log import LEVELS, event_name, log_events, logged_kinds
 from spielleiter.server.think_stats import ThinkStats
 
-PIECES = SetMove(Color.BLUE, Shape.MONO, Rotation.NONE, is_flipped=False, x=1, y=2)
-MOVE = events.MovePlayed("room", 0, "Eins", 4, 5, PIECES, 0.123456789, ("a hint",))
+PLACED = SetMove(Color.BLUE, Shape.MONO, Rotation.NONE, is_flipped=False, x=1, y=2)
+MOVE = events.MovePlayed("room", 0, "Eins", 4, 5, PLACED, 0.123456789, ("a hint",))
 REFUSED = events.RequestRefused("c1", Fault.UNKNOWN_ROOM, "Couldn't find a room with id ü\nfake line")
 ENDED = events.GameEnded(
     "room",
@@ -56,7 +56,7 @@ def as_json(*server_events: events.ServerEvent, level: str = "debug") -> list[di
 
 
 @pytest.mark.parametrize("level", ["debug", "info", "warning", "error"])
-def test_the_kinds_that_are_logged_are_those_of_the_level(level: str) -> None:
+def test_a_level_selects_the_kinds_of_events(level: str) -> None:
     threshold = getattr(logging, level.upper())
     assert logged_kinds(level) == {kind for kind in events.KINDS if LEVELS.get(kind, logging.INFO) >= threshold}
     assert (events.MovePlayed in logged_kinds(level)) is (level == "debug")
@@ -73,7 +73,7 @@ def test_a_move_names_room_player_ply_and_think_time() -> None:
         "name": "Eins",
         "ply": 4,
         "turn": 5,
-        "move": str(PIECES),
+        "move": str(PLACED),
         "think_time": 0.123457,
         "hints": ["a hint"],
     }
@@ -92,14 +92,14 @@ def test_the_end_of_a_game_is_logged_without_its_positions() -> None:
 
 
 @pytest.mark.parametrize("log_format", ["json", "console"])
-def test_one_line_an_event_whatever_it_holds(log_format: str) -> None:
+def test_every_event_is_one_line(log_format: str) -> None:
     bug = events.InternalError("c1", "Traceback:\n  line\n")
     lines = logged(io.StringIO(), log_format, REFUSED, bug, MOVE, REFUSED)
     names = ["request_refused", "internal_error", "move_played", "request_refused"]
     assert all(name in line for name, line in zip(names, lines, strict=True))
 
 
-def test_nothing_that_came_from_the_wire_commands_the_terminal() -> None:
+def test_control_characters_from_the_wire_are_escaped_on_a_console() -> None:
     refused = events.RequestRefused("c1", Fault.UNKNOWN_ROOM, "\x1b[2J\x9b\u202e")
     ended = msgspec.structs.replace(ENDED, names=("\x9b2J", "\u2066"))
     for line in logged(io.StringIO(), "console", refused, ended):
@@ -107,7 +107,7 @@ def test_nothing_that_came_from_the_wire_commands_the_terminal() -> None:
         assert "x9b" in line
 
 
-def test_json_commands_no_terminal_either_and_keeps_every_character() -> None:
+def test_json_escapes_control_characters_and_keeps_the_text() -> None:
     text = "\x1b[2J\x9b\u202e\u2028"
     (line,) = logged(io.StringIO(), "json", events.RequestRefused("c1", Fault.UNKNOWN_ROOM, text))
     assert line.isprintable()
@@ -128,12 +128,12 @@ def test_json_commands_no_terminal_either_and_keeps_every_character() -> None:
     ],
     ids=lambda event: type(event).__name__,
 )
-def test_no_line_is_long_whatever_a_peer_has_sent(event: events.ServerEvent, log_format: str) -> None:
+def test_the_length_of_a_line_is_bounded(event: events.ServerEvent, log_format: str) -> None:
     (line,) = logged(io.StringIO(), log_format, event)
     assert len(line) < 21_000
 
 
-def test_what_is_left_out_is_said_and_a_traceback_keeps_its_end() -> None:
+def test_shortened_texts_say_how_much_is_missing_and_a_traceback_keeps_its_end() -> None:
     refused, moved, bug = as_json(
         events.RequestRefused("c1", Fault.UNKNOWN_ROOM, "x" * 1003),
         msgspec.structs.replace(MOVE, hints=tuple("abc" * 20)),
@@ -154,13 +154,13 @@ def test_what_is_left_out_is_said_and_a_traceback_keeps_its_end() -> None:
         ("error", ["internal_error"]),
     ],
 )
-def test_what_is_less_important_than_asked_for_is_not_logged(level: str, names: list[str]) -> None:
+def test_events_below_the_level_are_not_logged(level: str, names: list[str]) -> None:
     opened = events.RoomOpened("room", "blokus-2021-r3", is_prepared=True)
     bug = events.InternalError("c1", "…")
     assert [line["event"] for line in as_json(MOVE, opened, REFUSED, bug, level=level)] == names
 
 
-def test_a_terminal_gets_lines_for_people_and_anything_else_gets_json() -> None:
+def test_auto_means_console_on_a_terminal_and_json_elsewhere() -> None:
     (line,) = logged(io.StringIO(), "auto", REFUSED)
     assert json.loads(line)["event"] == "request_refused"
     (line,) = logged(Terminal(), "auto", REFUSED)
@@ -180,7 +180,7 @@ def test_a_terminal_gets_lines_for_people_and_anything_else_gets_json() -> None:
         ((), ("Eins", ""), ("REGULAR", "LEFT"), "nobody wins 5/1:0/0; player 2: LEFT gone"),
     ],
 )
-def test_the_end_of_a_game_is_a_few_words_on_a_console_and_everything_in_json(
+def test_the_end_of_a_game_is_summarized_on_a_console_and_complete_in_json(
     winners: tuple[int, ...], names: tuple[str, str], causes: tuple[str, str], result: str
 ) -> None:
     ended = msgspec.structs.replace(
@@ -194,7 +194,7 @@ def test_the_end_of_a_game_is_a_few_words_on_a_console_and_everything_in_json(
     assert value["causes"] == list(causes)
 
 
-def test_whoever_comes_and_goes_without_a_word_is_seen_at_debug_alone() -> None:
+def test_a_connection_that_closes_without_sending_anything_is_logged_at_debug() -> None:
     silent, spoken = (events.ConnectionClosed("c1", "end of input", was_silent=each) for each in (True, False))
     assert [line["level"] for line in as_json(silent, spoken)] == ["debug", "info"]
     (line,) = as_json(silent, spoken, level="info")
@@ -202,33 +202,25 @@ def test_whoever_comes_and_goes_without_a_word_is_seen_at_debug_alone() -> None:
     assert "was_silent" not in line
 
 
-def test_names_are_words() -> None:
+def test_names_of_events_are_words() -> None:
     names = [event_name(kind) for kind in events.KINDS]
     assert event_name(events.MovePlayed) == "move_played"
     assert all(name == name.lower() and name.replace("_", "").isalpha() for name in names)
     assert len(set(names)) == len(names)
 
 
-def test_our_own_failures_are_errors_and_others_faults_are_warnings() -> None:
-    errors = {kind for kind, level in LEVELS.items() if level == logging.ERROR}
-    assert errors == {events.InternalError, events.ReplayFailed, events.ResultsLost, events.ResultsWaiting}
-    assert (
-        LEVELS.get(events.ConnectionClosed, logging.INFO) == logging.INFO
-    )  # says why, which an operator wants to know
-
-
-def test_the_line_that_says_where_the_server_listens_fits_into_80_columns() -> None:
+def test_the_line_with_the_address_fits_into_80_columns() -> None:
     (line,) = logged(io.StringIO(), "console", events.ServerStarted(("127.0.0.1:13050",)))
     assert len(line) < 80
     assert line.endswith("addresses=['127.0.0.1:13050']")
 
 
-def test_fields_stand_below_each_other_whatever_the_event_is_called() -> None:
+def test_the_fields_of_all_events_are_aligned() -> None:
     lines = logged(io.StringIO(), "console", MOVE, ENDED)
     assert len({line.index("room=") for line in lines}) == 1
 
 
 @pytest.mark.parametrize("file", [io.StringIO(), Terminal()])
-def test_no_line_is_divided_however_long_it_is(file: io.StringIO) -> None:
+def test_long_lines_are_not_wrapped(file: io.StringIO) -> None:
     (line,) = logged(file, "console", events.ServerStarted(tuple(f"127.0.0.1:{port}" for port in range(10000, 10040))))
     assert "127.0.0.1:10039" in line

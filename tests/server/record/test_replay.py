@@ -1,4 +1,4 @@
-"""A replay holds every position once in the releases' form, is written whole or not at all, and can be started from."""
+"""A replay has every position once in the official format, is written completely, and can start a game."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def written(directory: Path, content: bytes, name: str = "replay.xml") -> Path:
 
 
 @pytest.mark.parametrize("name", [name for name in LATEST if name.startswith(("memento", "result", "error_"))])
-def test_a_packet_of_the_file_is_that_of_the_wire_without_its_indent(name: str) -> None:
+def test_a_packet_in_the_file_is_that_of_the_wire_without_indentation(name: str) -> None:
     message = next(iter(all_events(Connection(Role.CLIENT, R3.dialect), whole(stream_of(LATEST[name])))))
     assert isinstance(message, RoomMessage)
     assert message.room_id is not None
@@ -70,7 +70,7 @@ def test_a_packet_of_the_file_is_that_of_the_wire_without_its_indent(name: str) 
     assert content == b"<protocol>" + unindented * 2 + b"\n</protocol>"
 
 
-def test_a_whole_game_in_the_file_is_every_position_once_and_the_result() -> None:
+def test_a_whole_game_has_every_position_once_and_the_result() -> None:
     harness = RoomHarness()
     room, _, one, two = harness.game()
     assert one.moves(room, first_move(room), "a hint") is None
@@ -81,7 +81,7 @@ def test_a_whole_game_in_the_file_is_every_position_once_and_the_result() -> Non
     assert content.count(b"a hint") == 1
 
 
-def test_a_refused_move_is_in_the_file_too() -> None:
+def test_a_refused_move_is_in_the_record() -> None:
     harness = RoomHarness()
     room, _, one, _ = harness.game()
     one.moves(room, SkipMove(None))
@@ -98,20 +98,20 @@ def test_a_refused_move_is_in_the_file_too() -> None:
         (("x" * 300, "🎲" * 300), "x" * 90 + "_" + "🎲" * 22),
     ],
 )
-def test_the_file_s_name(names: tuple[str, str], expected: str) -> None:
+def test_the_name_of_the_file(names: tuple[str, str], expected: str) -> None:
     name = replay_name("swc_2021_blokus", names, NOW)
     assert name == f"replay_swc_2021_blokus_2026-11-21_09-05-07_{expected}.xml"
 
 
 @given(st.text(max_size=200), st.text(max_size=200))
-def test_every_name_of_a_file_is_one_that_can_be_used(one: str, two: str) -> None:
+def test_every_file_name_is_valid(one: str, two: str) -> None:
     name = replay_name("swc_2021_blokus", [name.encode(errors="replace").decode() for name in (one, two)], NOW)
     assert len(name.encode()) + len("_99999") < 256
     assert Path(name).name == name
     assert "\0" not in name
 
 
-def test_saving_makes_the_directory_and_leaves_nothing_else(tmp_path: Path) -> None:
+def test_saving_creates_the_directory_and_leaves_no_other_file(tmp_path: Path) -> None:
     directory = tmp_path / "deep" / "replays"
     path = save_replay(directory, "a.xml", b"content")
     assert path == directory / "a.xml"
@@ -119,18 +119,18 @@ def test_saving_makes_the_directory_and_leaves_nothing_else(tmp_path: Path) -> N
     assert list(directory.iterdir()) == [path]
 
 
-def test_a_replay_is_as_readable_as_any_other_file(tmp_path: Path) -> None:
+def test_a_replay_has_the_usual_permissions(tmp_path: Path) -> None:
     plain = written(tmp_path, b"")
     assert save_replay(tmp_path, "a.xml", b"content").stat().st_mode == plain.stat().st_mode
 
 
-def test_no_game_overwrites_another_of_the_same_second(tmp_path: Path) -> None:
+def test_games_of_the_same_second_do_not_overwrite_each_other(tmp_path: Path) -> None:
     paths = [save_replay(tmp_path, "a.b.xml", b"%d" % number) for number in range(3)]
     assert [path.name for path in paths] == ["a.b.xml", "a.b_2.xml", "a.b_3.xml"]
     assert [path.read_bytes() for path in paths] == [b"0", b"1", b"2"]
 
 
-def test_a_file_system_without_links_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_system_without_hard_links_is_supported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> NoReturn:
         raise PermissionError("no links here")
 
@@ -140,7 +140,7 @@ def test_a_file_system_without_links_will_do(tmp_path: Path, monkeypatch: pytest
     assert sorted(tmp_path.iterdir()) == paths
 
 
-def test_a_replay_that_cannot_be_written_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_replay_that_cannot_be_written_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_: int) -> NoReturn:
         raise OSError("disk full")
 
@@ -150,7 +150,7 @@ def test_a_replay_that_cannot_be_written_leaves_nothing(tmp_path: Path, monkeypa
     assert list(tmp_path.iterdir()) == []
 
 
-def test_it_is_found_out_beforehand_whether_replays_can_be_written(tmp_path: Path) -> None:
+def test_a_directory_is_checked_for_writing_in_advance(tmp_path: Path) -> None:
     require_writable(tmp_path / "new")
     assert list((tmp_path / "new").iterdir()) == []
     file = written(tmp_path, b"")
@@ -169,7 +169,7 @@ def load(path: Path, turn: int) -> State:
 
 @settings(max_examples=10)
 @given(st.tuples(*[st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=20)] * 2))
-def test_what_was_written_is_read_back(names: tuple[str, str]) -> None:
+def test_a_written_replay_is_read_back(names: tuple[str, str]) -> None:
     import tempfile
 
     record = played(3, names)
@@ -180,15 +180,15 @@ def test_what_was_written_is_read_back(names: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_the_first_position_with_at_least_this_turn_is_started_from(tmp_path: Path, pack: type[bytes]) -> None:
+def test_a_game_starts_from_the_first_position_with_at_least_this_turn(tmp_path: Path, pack: type[bytes]) -> None:
     record = played(6)
     path = written(tmp_path, pack(encode_replay(R3.dialect, "room", [record[0], *record[3:]])))
     assert [load(path, turn).turn for turn in range(7)] == [0, 3, 3, 3, 4, 5, 6]
 
 
 @pytest.mark.parametrize("game_types", [list, lambda types: [*types][::-1]])
-def test_the_replays_own_season_is_found(tmp_path: Path, game_types: Callable[[Iterable[str]], list[str]]) -> None:
-    """The first position of one season can be read in another one's form, too."""
+def test_the_season_of_a_replay_is_recognized(tmp_path: Path, game_types: Callable[[Iterable[str]], list[str]]) -> None:
+    """The first position of one season can also be read in another season's dialect."""
     chosen = choose_editions({}, {})
     editions = {game_type: chosen[game_type] for game_type in game_types(chosen)}
     path = written(tmp_path, encode_replay(R3.dialect, "room", played(3)))
@@ -196,14 +196,14 @@ def test_the_replays_own_season_is_found(tmp_path: Path, game_types: Callable[[I
         assert list(load_starting_states(path, turn, editions)) == [R3.name]
 
 
-def test_the_game_goes_on_under_this_server_s_rules(tmp_path: Path) -> None:
+def test_the_game_continues_with_the_rules_of_this_server(tmp_path: Path) -> None:
     path = written(tmp_path, encode_replay(R3.dialect, "room", played(2)))
     edition = dataclasses.replace(R3, game=R3.game.with_options({"gameEnd": "noMovesLeft"}))
     state = load_starting_states(path, 1, {edition.game_type: edition})[edition.name]
     assert not state.rules.ends_with_finished_color  # type: ignore[attr-defined]
 
 
-def test_what_the_wire_carried_will_do_as_well(tmp_path: Path) -> None:
+def test_a_recorded_conversation_can_be_used_as_a_replay(tmp_path: Path) -> None:
     path = written(tmp_path, b"<protocol>" + LATEST["joined"] + LATEST["memento_mid"] + LATEST["result_regular"])
     assert load(path, 0).turn == load(path, 1).turn > 1
 
@@ -224,7 +224,7 @@ def test_what_the_wire_carried_will_do_as_well(tmp_path: Path) -> None:
         (gzip.compress(b"<protocol/>", mtime=0)[:10] + b"\xff" * 20, "the compressed file is damaged"),
     ],
 )
-def test_what_cannot_be_started_from_is_named_in_one_line(tmp_path: Path, content: bytes, problem: str) -> None:
+def test_an_unusable_replay_is_refused_with_one_line(tmp_path: Path, content: bytes, problem: str) -> None:
     path = written(tmp_path, content)
     with pytest.raises(ReplayError) as caught:
         load(path, 2)
@@ -232,7 +232,7 @@ def test_what_cannot_be_started_from_is_named_in_one_line(tmp_path: Path, conten
     assert "\n" not in str(caught.value)
 
 
-def test_no_season_is_named_for_what_is_wrong_with_the_file(tmp_path: Path) -> None:
+def test_a_problem_of_the_file_is_reported_once_for_all_seasons(tmp_path: Path) -> None:
     path = written(tmp_path, b"hello")
     with pytest.raises(ReplayError) as caught:
         load_starting_states(path, 0, choose_editions({}, {}))
@@ -240,6 +240,6 @@ def test_no_season_is_named_for_what_is_wrong_with_the_file(tmp_path: Path) -> N
     assert str(caught.value) == f"{path}: is no replay ({wrong})"
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported_with_its_name(tmp_path: Path) -> None:
     with pytest.raises(ReplayError, match="cannot be read \\(No such file or directory\\)"):
         load(tmp_path / "missing.xml", 0)

@@ -1,4 +1,4 @@
-"""A line for every game, whole or not at all, however the server ended."""
+"""Every game has a whole line, whatever happens to the disk, the file and the server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.server.record.test_log import ENDED
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 
-def test_what_is_kept_of_a_game() -> None:
+def test_the_line_of_a_game() -> None:
     line = result_line(ENDED, NOON, "a.xml")
     assert json.loads(json.dumps(line)) == {
         "ended_at": "2026-11-21T12:00:00.000+00:00",
@@ -47,7 +47,7 @@ def write(results: ResultsFile, *lines: dict[str, Any]) -> None:
     results.write_waiting()
 
 
-def test_the_file_only_grows(tmp_path: Path) -> None:
+def test_lines_are_appended(tmp_path: Path) -> None:
     path = tmp_path / "new" / "results.jsonl"
     for number in range(2):
         results = ResultsFile(path)
@@ -58,7 +58,7 @@ def test_the_file_only_grows(tmp_path: Path) -> None:
     assert lines == [{"name": "Häschen", "number": 0}, {"name": "Häschen", "number": 1}]
 
 
-def test_a_line_that_was_cut_off_does_not_spoil_the_next_one(tmp_path: Path) -> None:
+def test_the_next_line_starts_after_a_partial_one(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     path.write_bytes(b'{"room": "a"}\n{"room": "b')
     results = ResultsFile(path)
@@ -68,29 +68,27 @@ def test_a_line_that_was_cut_off_does_not_spoil_the_next_one(tmp_path: Path) -> 
 
 
 class Disk:
-    """Takes so many bytes more; then it is full."""
+    """Lets `os.write` accept a number of bytes; then the disk is full."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.room = 0
+        self.free_bytes = 0
         self._write = os.write
         monkeypatch.setattr(os, "write", self.write)
 
     def write(self, descriptor: int, data: bytes) -> int:
-        if not self.room:
+        if not self.free_bytes:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        written = self._write(descriptor, data[: self.room])
-        self.room -= written
+        written = self._write(descriptor, data[: self.free_bytes])
+        self.free_bytes -= written
         return written
 
 
-def test_lines_that_a_full_disk_has_no_room_for_are_written_when_it_has(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lines_wait_while_the_disk_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "results.jsonl"
     results = ResultsFile(path)
     with monkeypatch.context() as patch:
         disk = Disk(patch)
-        disk.room = 22  # the first line, and half of the second
+        disk.free_bytes = 22  # the first line, and half of the second
         for number, room in enumerate("abc"):
             assert results.append({"room": room})
             if number:
@@ -99,17 +97,15 @@ def test_lines_that_a_full_disk_has_no_room_for_are_written_when_it_has(
             else:
                 results.write_waiting()
         assert results.waiting == 2
-        assert path.read_bytes() == b'{"room": "a"}\n', "half of a line is no line"
-        disk.room = 1000
+        assert path.read_bytes() == b'{"room": "a"}\n', "no partial line"
+        disk.free_bytes = 1000
         results.write_waiting()
     assert results.waiting == 0
     results.close()
     assert path.read_bytes() == b'{"room": "a"}\n{"room": "b"}\n{"room": "c"}\n'
 
 
-def test_where_half_a_line_cannot_be_taken_back_the_rest_follows_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_partial_line_that_cannot_be_removed_is_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "results.jsonl"
     results = ResultsFile(path)
 
@@ -119,19 +115,19 @@ def test_where_half_a_line_cannot_be_taken_back_the_rest_follows_it(
     with monkeypatch.context() as patch:
         patch.setattr(os, "ftruncate", fail)
         disk = Disk(patch)
-        disk.room = 8
+        disk.free_bytes = 8
         assert results.append({"room": "a"})
         with pytest.raises(OSError, match="No space left on device"):
             results.write_waiting()
         assert path.read_bytes() == b'{"room":'
-        disk.room = 1000
+        disk.free_bytes = 1000
         results.write_waiting()
     results.close()
     assert path.read_bytes() == b'{"room": "a"}\n'
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
-def test_a_pipe_is_refused_in_one_line_whether_it_is_read_or_not(tmp_path: Path) -> None:
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_is_refused_with_or_without_a_reader(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     os.mkfifo(path)
     text = f"results {path}: cannot be written to (it is a pipe, and results need a file)"
@@ -144,7 +140,7 @@ def test_a_pipe_is_refused_in_one_line_whether_it_is_read_or_not(tmp_path: Path)
     assert [str(unread.value), str(read.value)] == [text, text]
 
 
-def test_what_waits_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_waiting_lines_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_WAITING_BYTES", 30)
     results = ResultsFile(tmp_path / "results.jsonl")
     assert [results.append({"room": room}) for room in "abc"] == [True, True, False]
@@ -153,7 +149,7 @@ def test_what_waits_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     results.close()
 
 
-def test_one_turn_writes_a_few_lines_of_many_that_wait(tmp_path: Path) -> None:
+def test_one_call_writes_a_limited_number_of_waiting_lines(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     results = ResultsFile(path)
     write(results, *({"number": number} for number in range(LINES_AT_ONCE + 1)))
@@ -163,7 +159,7 @@ def test_one_turn_writes_a_few_lines_of_many_that_wait(tmp_path: Path) -> None:
     assert [json.loads(line)["number"] for line in path.read_bytes().splitlines()] == list(range(LINES_AT_ONCE + 1))
 
 
-def test_a_replay_that_could_not_be_written_is_not_named_by_lines_that_wait(tmp_path: Path) -> None:
+def test_waiting_lines_do_not_name_a_replay_that_could_not_be_written(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     results = ResultsFile(path)
     for replay in ("a.xml", "b.xml"):
@@ -174,9 +170,9 @@ def test_a_replay_that_could_not_be_written_is_not_named_by_lines_that_wait(tmp_
     assert path.read_bytes() == b'{"replay": "a.xml"}\n{"replay": null}\n'
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a file that is open cannot be removed")
-@pytest.mark.parametrize("way", ["removed", "renamed", "its folder removed"])
-def test_a_file_that_is_gone_is_begun_anew(way: str, tmp_path: Path) -> None:
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not remove open files")
+@pytest.mark.parametrize("way", ["removed", "renamed", "its directory removed"])
+def test_a_file_that_was_removed_or_renamed_is_started_again(way: str, tmp_path: Path) -> None:
     path = tmp_path / "folder" / "results.jsonl"
     results = ResultsFile(path)
     write(results, {"room": "a"})
@@ -184,25 +180,25 @@ def test_a_file_that_is_gone_is_begun_anew(way: str, tmp_path: Path) -> None:
         path.rename(tmp_path / "old.jsonl")
     else:
         path.unlink()
-    if way == "its folder removed":
+    if way == "its directory removed":
         path.parent.rmdir()
     write(results, {"room": "b"}, {"room": "c"})
     results.close()
     assert path.read_bytes() == b'{"room": "b"}\n{"room": "c"}\n'
 
 
-def test_no_other_server_writes_into_the_file(tmp_path: Path) -> None:
+def test_no_other_server_can_write_to_the_file(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     results = ResultsFile(path)
-    with pytest.raises(StartError, match=f"results {path}: another server writes into this file; stop that server"):
+    with pytest.raises(StartError, match=f"results {path}: another server writes to this file; stop that server"):
         ResultsFile(path)
     results.close()
     ResultsFile(path).close()
 
 
-def test_what_is_no_disk_need_not_be_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_device_that_cannot_be_flushed_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_descriptor: int) -> None:
-        raise OSError(errno.EINVAL, "Invalid argument")  # what Linux says of /dev/null
+        raise OSError(errno.EINVAL, "Invalid argument")  # as on Linux for /dev/null
 
     monkeypatch.setattr(os, "fsync", refuse)
     results = ResultsFile(tmp_path / "results.jsonl")
@@ -211,6 +207,6 @@ def test_what_is_no_disk_need_not_be_waited_for(tmp_path: Path, monkeypatch: pyt
     results.sync()
 
 
-def test_a_file_that_cannot_be_written_stops_the_start(tmp_path: Path) -> None:
+def test_a_file_that_is_not_writable_stops_the_start(tmp_path: Path) -> None:
     with pytest.raises(StartError, match=r"results .*: cannot be written to"):
         ResultsFile(tmp_path)

@@ -1,4 +1,4 @@
-"""The limit is raised as far as it goes, and what is too little is known beforehand."""
+"""The limit of open files is raised as far as the system allows."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Limits:
         (16, 16, False, 1, 16),
     ],
 )
-def test_as_many_as_the_system_allows(
+def test_the_limit_is_raised_as_far_as_the_system_allows(
     monkeypatch: pytest.MonkeyPatch, soft: int, hard: int, is_fixed: bool, possible: int, soft_after: int
 ) -> None:
     limits = Limits(soft, hard, is_fixed=is_fixed)
@@ -48,6 +48,6 @@ def test_as_many_as_the_system_allows(
     assert limits.limits[0] == soft_after
 
 
-def test_where_there_is_no_such_limit_there_is_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_system_without_this_limit_allows_all_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "resource", None)
     assert connections_possible(4096) == 4096

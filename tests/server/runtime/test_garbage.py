@@ -1,4 +1,4 @@
-"""The collector does its long work while nobody's clock runs, and leaves everything as it was."""
+"""Full collections run while no game is running, and the collector's settings are restored afterwards."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from spielleiter.server.runtime.garbage import (
 
 
 @pytest.fixture
-def thawed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Nothing is frozen, as in a process that is not that of the tests."""
+def nothing_frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No frozen objects, unlike otherwise in the process of the tests."""
     monkeypatch.setattr(spielleiter.server.runtime.garbage, "_is_frozen", False)
     gc.unfreeze()
     yield
     gc.freeze()
 
 
-def test_a_new_process_freezes_what_its_start_has_built() -> None:
+def test_a_new_process_freezes_the_objects_of_its_start() -> None:
     """Some versions of Python have frozen a few objects before anything else runs."""
     script = (
         "import gc; from spielleiter.server.runtime.garbage import deferred_gc\n"
@@ -40,8 +40,8 @@ def test_a_new_process_freezes_what_its_start_has_built() -> None:
     assert done.stdout == "True\n"
 
 
-@pytest.mark.usefixtures("thawed")
-def test_what_is_kept_frozen_stays_so() -> None:
+@pytest.mark.usefixtures("nothing_frozen")
+def test_keep_frozen_outlasts_deferred_gc() -> None:
     keep_frozen()
     frozen = gc.get_freeze_count()
     with deferred_gc():
@@ -49,8 +49,8 @@ def test_what_is_kept_frozen_stays_so() -> None:
     assert gc.get_freeze_count() == frozen
 
 
-@pytest.mark.usefixtures("thawed")
-def test_full_collections_do_not_come_by_themselves_and_everything_is_as_before_afterwards() -> None:
+@pytest.mark.usefixtures("nothing_frozen")
+def test_automatic_full_collections_are_off_inside_of_the_block_only() -> None:
     before = gc.get_threshold()
     with deferred_gc() as meter:
         assert gc.get_freeze_count() > 0
@@ -63,8 +63,8 @@ def test_full_collections_do_not_come_by_themselves_and_everything_is_as_before_
     assert meter not in gc.callbacks
 
 
-@pytest.mark.usefixtures("thawed")
-def test_what_was_frozen_before_stays_so_and_nothing_else_does() -> None:
+@pytest.mark.usefixtures("nothing_frozen")
+def test_a_nested_block_freezes_and_unfreezes_nothing() -> None:
     with deferred_gc():
         frozen = gc.get_freeze_count()
         with deferred_gc():
@@ -82,7 +82,7 @@ def test_pauses_are_measured() -> None:
 
 async def collections_in(seconds: float, *, is_quiet: bool) -> int:
     meter = PauseMeter()
-    gc.disable()  # none but those that are asked for
+    gc.disable()  # only requested collections
     gc.callbacks.append(meter)
     try:
         with trio.move_on_after(seconds):
@@ -93,7 +93,7 @@ async def collections_in(seconds: float, *, is_quiet: bool) -> int:
     return meter.count
 
 
-async def test_it_collects_when_it_is_quiet_and_seldom_when_it_is_not(autojump_clock: object) -> None:
+async def test_collections_are_frequent_when_it_is_quiet_and_rare_otherwise(autojump_clock: object) -> None:
     assert await collections_in(2.5 * QUIET_INTERVAL, is_quiet=True) == 2
     assert await collections_in(BUSY_INTERVAL - 1, is_quiet=False) == 0
     assert await collections_in(BUSY_INTERVAL + 1, is_quiet=False) == 1

@@ -1,3 +1,5 @@
+"""Signals stop a command, except a SIGHUP that is ignored or missing."""
+
 from __future__ import annotations
 
 import signal
@@ -19,16 +21,16 @@ def _hangup_is(handler: signal.Handlers) -> Iterator[None]:
         signal.signal(signal.SIGHUP, before)
 
 
-def test_the_end_of_the_terminal_ends_a_command() -> None:
+def test_a_closed_terminal_stops_a_command() -> None:
     with _hangup_is(signal.SIG_DFL):
         assert stop_signals() == (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def test_nohup_keeps_its_meaning() -> None:
+def test_an_ignored_hangup_stays_ignored() -> None:
     with _hangup_is(signal.SIG_IGN):
         assert stop_signals() == (signal.SIGINT, signal.SIGTERM)
 
 
-def test_a_system_may_have_no_such_signal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_system_may_have_no_hangup_signal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spielleiter.server.runtime.signals, "HANGUP", None)
     assert stop_signals() == (signal.SIGINT, signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""Timers go off once, in order, not too early, and not at all when cancelled; a bug in one hurts no other."""
+"""Timers are called once, in order and not too early; cancelled ones are never called."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from trio.testing import MockClock
 from spielleiter.server.runtime.timers import SWEEP_FROM, ScheduledTimer, Timers
 
 
-def never(error: Exception) -> None:
+def raise_error(error: Exception) -> None:
     raise error
 
 
 @asynccontextmanager
-async def running(on_bug: Callable[[Exception], None] = never) -> AsyncIterator[Timers]:
+async def running(on_bug: Callable[[Exception], None] = raise_error) -> AsyncIterator[Timers]:
     timers = Timers(on_bug)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(timers.run)
@@ -39,7 +39,7 @@ async def running(on_bug: Callable[[Exception], None] = never) -> AsyncIterator[
         max_size=30,
     )
 )
-def test_every_alarm_is_called_once_at_its_time_and_in_order(plan: list[tuple[int, int, int | None]]) -> None:
+def test_every_timer_is_called_once_at_its_deadline_and_in_order(plan: list[tuple[int, int, int | None]]) -> None:
     called: list[tuple[int, float]] = []
 
     async def set_and_cancel(timers: Timers, number: int) -> None:
@@ -67,7 +67,7 @@ def test_every_alarm_is_called_once_at_its_time_and_in_order(plan: list[tuple[in
     assert [now for _, now in called] == sorted(due.values())
 
 
-async def test_alarms_of_the_same_instant_are_called_in_the_order_they_were_set(autojump_clock: MockClock) -> None:
+async def test_timers_of_the_same_instant_are_called_in_the_order_of_setting(autojump_clock: MockClock) -> None:
     called: list[int] = []
     async with running() as timers:
         for number in range(10):
@@ -110,7 +110,7 @@ async def test_a_callback_that_raises_is_reported_and_the_others_are_called(auto
     error = RuntimeError("a bug")
     async with running(bugs.append) as timers:
         timers.call_at(1.0, called.append)
-        timers.call_at(1.0, lambda _: never(error))
+        timers.call_at(1.0, lambda _: raise_error(error))
         timers.call_at(1.0, called.append)
         timers.call_at(2.0, called.append)
         await trio.sleep(3)
@@ -118,26 +118,26 @@ async def test_a_callback_that_raises_is_reported_and_the_others_are_called(auto
     assert bugs == [error]
 
 
-class Thing:
-    def ring(self, now: float) -> None:
+class Target:
+    def on_timer(self, now: float) -> None:
         raise AssertionError(now)
 
 
-def test_a_cancelled_alarm_keeps_nothing_alive() -> None:
-    timers = Timers(never)
-    thing = Thing()
-    timer = timers.call_at(1e9, thing.ring)
+def test_a_cancelled_timer_keeps_nothing_alive() -> None:
+    timers = Timers(raise_error)
+    target = Target()
+    timer = timers.call_at(1e9, target.on_timer)
     timer.cancel()
-    gone = weakref.ref(thing)
-    del thing
+    gone = weakref.ref(target)
+    del target
     assert gone() is None
 
 
 @settings(max_examples=20)
 @given(st.lists(st.booleans(), min_size=1, max_size=400))
-def test_cancelled_alarms_do_not_pile_up_however_far_their_deadlines(are_kept: list[bool]) -> None:
-    """Every move leaves a cancelled one; the limit may be hours."""
-    timers = Timers(never)
+def test_cancelled_timers_do_not_pile_up_however_far_their_deadlines(are_kept: list[bool]) -> None:
+    """Every move leaves a cancelled timer, and a time limit may be hours."""
+    timers = Timers(raise_error)
     kept: list[ScheduledTimer] = []
     for is_kept in are_kept:
         timer = timers.call_at(1e9, lambda _: None)
@@ -148,7 +148,7 @@ def test_cancelled_alarms_do_not_pile_up_however_far_their_deadlines(are_kept: l
         assert len(timers) <= max(SWEEP_FROM, 2 * len(kept)) + 1
 
 
-async def test_a_sweep_loses_and_reorders_nothing(autojump_clock: MockClock) -> None:
+async def test_a_sweep_keeps_all_timers_and_their_order(autojump_clock: MockClock) -> None:
     called: list[float] = []
     async with running() as timers:
         for number in range(5 * SWEEP_FROM):
@@ -161,7 +161,7 @@ async def test_a_sweep_loses_and_reorders_nothing(autojump_clock: MockClock) -> 
 
 
 @pytest.mark.parametrize("first", [1.0, 100.0])
-async def test_the_task_wakes_for_what_is_due_first(first: float, autojump_clock: MockClock) -> None:
+async def test_the_task_wakes_for_the_first_deadline(first: float, autojump_clock: MockClock) -> None:
     called: list[float] = []
     async with running() as timers:
         timers.call_at(50.0, called.append)
@@ -171,10 +171,10 @@ async def test_the_task_wakes_for_what_is_due_first(first: float, autojump_clock
     assert called == sorted([50.0, first])
 
 
-async def test_everybody_else_has_a_turn_between_two_alarms(autojump_clock: object) -> None:
+async def test_other_tasks_run_between_two_timers(autojump_clock: object) -> None:
     called: list[str] = []
 
-    async def play() -> None:
+    async def take_turns() -> None:
         await trio.sleep(1.0)
         for _ in range(10):
             called.append("a turn")
@@ -182,9 +182,9 @@ async def test_everybody_else_has_a_turn_between_two_alarms(autojump_clock: obje
 
     async with running() as timers, trio.open_nursery() as nursery:
         for _ in range(10):
-            timers.call_after(1.0, lambda _now: called.append("an timer"))
-        nursery.start_soon(play)
+            timers.call_after(1.0, lambda _now: called.append("a timer"))
+        nursery.start_soon(take_turns)
         await trio.sleep(2.0)
     turns = [number for number, what in enumerate(called) if what == "a turn"]
     assert turns[5] < 14
-    assert called.count("an timer") == 10
+    assert called.count("a timer") == 10

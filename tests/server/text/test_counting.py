@@ -1,3 +1,5 @@
+"""Counted nouns are in the singular or the plural."""
+
 from __future__ import annotations
 
 import pytest
@@ -15,5 +17,5 @@ from spielleiter.server.text.counting import count_text
         (2, ("crash", "crashes"), "2 crashes"),
     ],
 )
-def test_one_thing_is_singular(count: int, words: tuple[str, ...], text: str) -> None:
+def test_only_one_is_singular(count: int, words: tuple[str, ...], text: str) -> None:
     assert count_text(count, *words) == text

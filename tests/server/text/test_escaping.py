@@ -1,3 +1,5 @@
+"""Escaped text is safe in terminals and in XML, and otherwise unchanged."""
+
 from __future__ import annotations
 
 import unicodedata
@@ -25,7 +27,7 @@ BIDIRECTIONAL = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2
         (r"C:\new", r"C:\new"),
     ],
 )
-def test_what_is_not_safe_to_show_is_escaped(text: str, shown: str) -> None:
+def test_unsafe_characters_are_escaped(text: str, shown: str) -> None:
     assert escaped(text) == shown
 
 
@@ -37,12 +39,12 @@ def test_every_control_and_bidirectional_character_is_escaped() -> None:
         assert escaped(f"a{char}b").isprintable()
 
 
-def test_lines_stay_lines() -> None:
+def test_line_ends_and_tabs_are_kept() -> None:
     assert escaped_lines("one\r\n\ttwo\x1b[2J\n\nthree\rfour") == "one\n\ttwo\\x1b[2J\n\nthree\\rfour"
 
 
 @given(st.text(st.characters(codec=None)))
-def test_whatever_comes_out_can_be_written_as_xml(text: str) -> None:
+def test_escaped_text_is_valid_in_xml(text: str) -> None:
     for shown in (escaped(text), escaped_lines(text)):
         element = etree.Element("a", b=escaped(text))
         element.text = shown

@@ -1,3 +1,5 @@
+"""Widths are those that terminals use."""
+
 from __future__ import annotations
 
 import pytest
@@ -21,7 +23,7 @@ from spielleiter.server.text.width import shortened, text_width
         ("a\u200db", 2),
     ],
 )
-def test_text_is_as_wide_as_a_terminal_shows_it(text: str, width: int) -> None:
+def test_the_width_is_that_in_a_terminal(text: str, width: int) -> None:
     assert text_width(text) == width
 
 
@@ -37,5 +39,5 @@ def test_text_is_as_wide_as_a_terminal_shows_it(text: str, width: int) -> None:
         ("Alice", 1, "..", ".."),
     ],
 )
-def test_what_is_cut_fits_together_with_its_end(text: str, columns: int, end: str, expected: str) -> None:
+def test_a_shortened_text_fits_together_with_its_end(text: str, columns: int, end: str, expected: str) -> None:
     assert shortened(text, columns, end) == expected
