@@ -1,4 +1,8 @@
-"""What every test has: the same examples in every run, and compiled modules for the processes that it starts."""
+"""Settings for all tests: Hypothesis, signals, compiled modules, garbage collection.
+
+Invariants: Hypothesis tries the same examples in every ordinary run. Programs that tests start have the default signal
+handlers, however the tests were started.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +29,11 @@ settings.register_profile(
 )
 settings.load_profile("project")
 
-# A shell without job control starts what it puts in the background with SIGINT ignored, and everybody inherits that. A
-# signal that is caught here is the default again in the programs that tests start and interrupt.
+# A shell without job control starts background commands with SIGINT ignored, and child processes inherit that. A signal
+# that has a handler here is reset to its default in the programs that tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)
-# `nohup` ignores SIGHUP. It is caught here, and nothing comes of it, so that it is the default in those programs, too.
+# `nohup` ignores SIGHUP. A handler that does nothing resets it in those programs as well.
 if hasattr(signal, "SIGHUP") and threading.current_thread() is threading.main_thread():
     before = signal.getsignal(signal.SIGHUP)
     if before is signal.SIG_IGN:
@@ -37,10 +41,10 @@ if hasattr(signal, "SIGHUP") and threading.current_thread() is threading.main_th
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Give the workers a folder for compiled modules where Python must not keep any beside the sources.
+    """Give the workers a folder for compiled modules if Python may not write any next to the sources.
 
-    Otherwise each of the several hundred processes that they start would compile the whole project. Without workers,
-    few tests are run, and it would not pay.
+    Otherwise each of the several hundred processes that tests start would compile the whole project. Without workers
+    only a few tests run, and the folder would not pay off.
     """
     if not sys.dont_write_bytecode or sys.pycache_prefix or not config.getoption("numprocesses", None):
         return
@@ -51,9 +55,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Keep the tests themselves out of the garbage collector's way.
+    """Exclude the tests themselves from garbage collection.
 
-    Every server begins with a full collection, which would look at all of them each time.
+    Every server starts with a full collection, which would traverse all of them each time.
     """
-    given(none())(lambda _: None)()  # Hypothesis makes its source of randomness, and asks the collector who holds it
+    given(none())(lambda _: None)()  # on its first use, Hypothesis asks the collector for referrers
     keep_frozen()

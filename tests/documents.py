@@ -1,4 +1,4 @@
-"""The documents as the tests see them: fenced blocks and tables, each with the section it stands in."""
+"""Reads the documents for tests: fenced code blocks and tables, with the section that each belongs to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block. `lead` is the paragraph right before it, `section` the heading it stands under."""
+    """A fenced code block. `lead` is the paragraph before it, `section` the heading above it."""
 
     document: str
     section: str
@@ -28,7 +28,7 @@ def read(document: str) -> str:
 
 
 def blocks(document: str, language: str = "", section: str = "") -> list[Block]:
-    """The document's blocks in order; of one language and one section, if these are given."""
+    """Return the code blocks of a document in order; only those of `language` and `section` if these are given."""
     found = []
     heading, paragraph, fence, lines = "", [""], "", [""]
     for line in read(document).splitlines():
@@ -53,7 +53,7 @@ def blocks(document: str, language: str = "", section: str = "") -> list[Block]:
 
 
 def rows(document: str, heading: str) -> list[list[str]]:
-    """The cells of the table whose first column has this heading, below its head."""
+    """Return the cells of the table whose first column has this heading, row by row, without the heading row."""
     lines = read(document).splitlines()
     (start,) = [number for number, line in enumerate(lines) if line.startswith(f"| {heading} |")]
     table = []
@@ -65,5 +65,5 @@ def rows(document: str, heading: str) -> list[list[str]]:
 
 
 def column(document: str, heading: str) -> list[str]:
-    """What stands in code marks in the first column of that table, in order."""
+    """Return the words in backticks in the first column of that table, in order."""
     return [word for row in rows(document, heading) for word in re.findall(r"`([^`]+)`", row[0])]

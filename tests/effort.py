@@ -1,7 +1,7 @@
-"""How hard the tests that try random things try: a little in every run, as much as wanted in `make fuzz`.
+"""The number of examples that random tests try: few in an ordinary run, any number in `make fuzz`.
 
-Law: in an ordinary run the examples are always the same; with FUZZ_FACTOR set there are so many times more of them, and
-they are new each time.
+Invariants: an ordinary run always tries the same examples. The environment variable FUZZ_FACTOR multiplies their
+number, and then they are new in each run.
 """
 
 from __future__ import annotations
@@ -13,5 +13,5 @@ FACTOR: Final = int(os.environ.get("FUZZ_FACTOR", "1"))
 
 
 def examples(ordinary: int) -> int:
-    """So many examples, times the factor."""
+    """Return the number of examples to try: `ordinary` in an ordinary run, otherwise multiplied by the factor."""
     return ordinary * FACTOR

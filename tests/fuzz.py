@@ -1,10 +1,11 @@
-"""Coverage-guided fuzzing: `python -m tests.fuzz stream|replay SECONDS` looks for input that meets a bug of ours.
+"""Coverage-guided fuzzing: `python -m tests.fuzz stream|replay SECONDS` searches for inputs that trigger a bug.
 
-Needs atheris, which is for Linux only and no part of the development lock. It begins with the inputs in `tests/corpus`
-and keeps what reaches new code in `.hypothesis/fuzz`. An input that meets a bug is written there as `crash-...`;
-copied to `tests/corpus`, it is tried by `tests/test_fuzz.py` in every run, with and without atheris.
+It needs atheris, which runs on Linux only and is not in the development lock. The search starts from the inputs in
+`tests/corpus`, and inputs that reach new code are saved in `.hypothesis/fuzz`. An input that triggers a bug is saved
+there as `crash-...`. Copy it to `tests/corpus`: `tests/test_fuzz.py` tries everything there in every run, with or
+without atheris.
 
-Invariant: a target raises nothing, whatever the bytes, unless there is a bug.
+Invariant: a target raises an exception only if there is a bug, whatever the bytes are.
 """
 
 from __future__ import annotations
@@ -18,26 +19,27 @@ from typing import Final
 
 CORPUS: Final = Path(__file__).parent / "corpus"
 _FOUND: Final = Path(__file__).parents[1] / ".hypothesis" / "fuzz"
-_INSTRUMENTED: Final = ["spielleiter.game", "spielleiter.protocol", "spielleiter.server.record.replay"]
-_LONGEST: Final = 16 * 1024
-_FEWEST_BYTES: Final = 2
+INSTRUMENTED: Final = ["spielleiter.game", "spielleiter.protocol", "spielleiter.server.record.replay"]
+"""The modules and packages whose coverage guides the search."""
+_MAX_LENGTH: Final = 16 * 1024
+_MIN_LENGTH: Final = 2
 
 Target = Callable[[bytes], None]
 
 
 def try_stream(data: bytes) -> None:
-    """A peer's bytes. The first one says which season and end reads them, the second one how they are cut."""
+    """Read the bytes of a peer. The first byte chooses season and role, the second one the size of the pieces."""
     from spielleiter.protocol.connection import Connection, ConnectionClosed, Role, StreamEnd
     from spielleiter.protocol.errors import Refusal, RemoteProtocolError
     from spielleiter.server.editions import EDITIONS
 
-    if len(data) < _FEWEST_BYTES:
+    if len(data) < _MIN_LENGTH:
         return
     (choice, size), stream = data[:2], data[2:]
     editions = list(EDITIONS.values())
     dialect = editions[choice // 2 % len(editions)].dialect
     connection = Connection(Role.CLIENT if choice % 2 else Role.SERVER, dialect)
-    pieces = [stream[start : start + (size or _LONGEST)] for start in range(0, len(stream), size or _LONGEST)]
+    pieces = [stream[start : start + (size or _MAX_LENGTH)] for start in range(0, len(stream), size or _MAX_LENGTH)]
     for piece in (*pieces, b""):
         connection.receive_data(piece)
         while True:
@@ -56,7 +58,7 @@ def try_stream(data: bytes) -> None:
 
 
 def try_replay(data: bytes) -> None:
-    """A file that a server is told to start from; the first byte says from which turn."""
+    """Load a replay to start a game from. The first byte is the turn, the rest is the file."""
     from spielleiter.server.editions import EDITIONS
     from spielleiter.server.record.replay import ReplayError, load_starting_states
 
@@ -76,11 +78,11 @@ def main() -> None:
         import atheris
     except ImportError:
         sys.exit("Coverage-guided fuzzing needs atheris (Linux): .venv/bin/python -m pip install 'atheris>=3.0'")
-    with atheris.instrument_imports(include=_INSTRUMENTED):
-        TARGETS[name](b"\0\0<protocol/>")  # imports what it needs
+    with atheris.instrument_imports(include=INSTRUMENTED):
+        TARGETS[name](b"\0\0<protocol/>")  # imports the modules that it uses
     found = _FOUND / name
     found.mkdir(parents=True, exist_ok=True)
-    options = [f"-max_total_time={seconds}", f"-max_len={_LONGEST}", f"-artifact_prefix={found}/", "-timeout=30"]
+    options = [f"-max_total_time={seconds}", f"-max_len={_MAX_LENGTH}", f"-artifact_prefix={found}/", "-timeout=30"]
     atheris.Setup([sys.argv[0], *options, str(found), str(CORPUS / name)], TARGETS[name])
     atheris.Fuzz()
 

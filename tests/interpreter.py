@@ -1,4 +1,4 @@
-"""The interpreter that runs the tests, for programs that tests start."""
+"""The Python interpreter that runs the tests, for the command lines of programs that tests start."""
 
 from __future__ import annotations
 
@@ -7,4 +7,4 @@ import sys
 from typing import Final
 
 PYTHON: Final = shlex.quote(sys.executable)
-"""As a word of a command line: its path may hold blanks."""
+"""Quoted for a command line, since its path may contain spaces."""

@@ -1,4 +1,4 @@
-"""Commands of the project as somebody runs them in its folder."""
+"""Runs commands in the folder of the project, as a user does in a terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ ROOT = Path(__file__).parents[1]
 
 
 def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    # `make PYTHON=... test` hands its variables on to the tests; a `make` that they run is to have none of them
+    """Run a command with further environment variables to its end, and capture its output."""
+    # `make PYTHON=... test` passes its variables to the tests; a `make` that a test runs must not inherit them
     of_make = ("MAKE", "MFLAGS", "PYTHON", "VENV", "ARGS", "FACTOR")
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(of_make)}
     return subprocess.run(

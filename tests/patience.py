@@ -1,9 +1,9 @@
-"""How long a test waits in real time for what must happen.
+"""Timeouts for tests that wait in real time.
 
-Invariants: no test fails because the machine is busy. `PATIENCE` is never reached unless something hangs, and it is
-shorter than pytest's faulthandler_timeout, so that the test that hangs is named. Where a limit of the product is not to
-be reached in a test, it is PATIENCE, too. Where one program has to reach a limit and another one not, the test is
-tried `with_longer_limits`.
+Invariants: no test fails because the machine is busy. `PATIENCE` elapses only if something hangs, and it is shorter
+than pytest's faulthandler_timeout, so that the hanging test is named. A limit of the product that a test must not reach
+is set to `PATIENCE` as well. A test in which one program must reach a limit and another one must not uses
+`with_longer_limits`.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 PATIENCE: Final = 600.0
-"""Seconds that nothing takes unless it hangs."""
+"""Seconds; longer than anything takes that does not hang."""
 _GROWTH: Final = 4
-_TRIES: Final = 5
+_ATTEMPTS: Final = 5
 
 
 async def with_longer_limits(attempt: Callable[[float], Awaitable[None]], limit: float) -> None:
-    """Call `attempt` with a limit in seconds; where it fails, again with a limit that is four times as long.
+    """Call `attempt` with a limit in seconds; if it fails, call it again with a limit four times as long.
 
     Raises the AssertionError of the fifth attempt.
     """
-    for _ in range(_TRIES - 1):
+    for _ in range(_ATTEMPTS - 1):
         try:
             await attempt(limit)
         except AssertionError:

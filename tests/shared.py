@@ -1,4 +1,4 @@
-"""Where the recordings and rule data of the official releases lie, for the tests that need all of them."""
+"""Finds the recordings and rule data of the official releases, for the tests that need all of them."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ SHARED = _find()
 
 needs_shared = pytest.mark.skipif(
     SHARED is None,
-    reason="the official releases' recordings are not here (set SPIELLEITER_SHARED, or put them into ../shared)",
+    reason="the recordings of the official releases are missing (set SPIELLEITER_SHARED, or put them into ../shared)",
 )

@@ -1,7 +1,7 @@
-"""A shell in which the commands of the documents are run as they are shown.
+"""A shell that runs the commands of the documents as they are shown.
 
-`spielleiter` there is the real command, told the port of a server that runs beside; `java`, `jq` and `python3` are
-there on every machine.
+In it, `spielleiter` is the real command, with the port of a server that runs in this process, and `java`, `jq` and
+`python3` exist on every machine: `java` plays as a built-in player, `jq` knows the filters that the documents use.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from tests.patience import PATIENCE
 
 SPIELLEITER = """\
 #!/bin/bash
-# spielleiter, for the server beside; serve alone is stopped as soon as it listens, matches have two games, and a busy
-# machine reaches no time limit
-real=({python} -m spielleiter)
+# spielleiter with the port of the test's server; `serve` is stopped as soon as it listens, matches have two games, and
+# time limits are so long that a busy machine does not reach them
+real=({python} -P -m spielleiter)
 case "$1 $*" in
 serve\\ *--port*) exec "${{real[@]}}" "$@" ;;
 serve\\ *)
@@ -39,8 +39,8 @@ serve\\ *)
 play\\ *) shift; exec "${{real[@]}}" play --port {port} "$@" ;;
 admin\\ *) name=$2; shift 2; exec "${{real[@]}}" admin "$name" --port {port} "$@" ;;
 match\\ *--resume*) exec "${{real[@]}}" "$@" ;;
-match\\ *) exec "${{real[@]}}" "$@" -n 2 {patient} ;;
-check\\ *) exec "${{real[@]}}" "$@" --start-timeout {patience} {patient} ;;
+match\\ *) exec "${{real[@]}}" "$@" -n 2 --seed 1 {long_limits} ;;
+check\\ *) exec "${{real[@]}}" "$@" --start-timeout {start_timeout} {long_limits} ;;
 demo\\ *|tournament\\ *|--version\\ *) exec "${{real[@]}}" "$@" ;;
 esac
 """
@@ -55,17 +55,17 @@ print(value if isinstance(value, str) else json.dumps(value))
 
 
 JAVA = """\
-# java -jar NAME.jar, with whatever a match adds; what it starts again and again is a light program
+# java -jar NAME.jar, with the options that a match adds; a match, which starts its programs often, gets a light one
 shift 2
 case " $* " in
-*" -p "*) exec {light} first "$@" ;;
+*" -p "*) exec {light_player} first "$@" ;;
 *) exec spielleiter play --strategy first "$@" ;;
 esac
 """
 
 
 class Shell:
-    """Runs what the documents show, beside a server, in `folder`, which holds the files that the documents speak of."""
+    """Runs commands of the documents in `folder`, which contains the files that the documents mention."""
 
     def __init__(self, folder: Path, server: BackgroundServer) -> None:
         self.folder = folder
@@ -74,11 +74,11 @@ class Shell:
         limit = round(PATIENCE * 1000)
         values = {
             "python": shlex.quote(sys.executable),
-            "light": LIGHT,
+            "light_player": LIGHT,
             "folder": shlex.quote(str(programs)),
             "port": server.port,
-            "patience": PATIENCE,
-            "patient": f"--soft-timeout {limit} --hard-timeout {limit}",
+            "start_timeout": PATIENCE,
+            "long_limits": f"--soft-timeout {limit} --hard-timeout {limit}",
         }
         (programs / "jq.py").write_text(JQ)
         run_jq = 'exec {python} {folder}/jq.py "$@"\n'
@@ -94,23 +94,24 @@ class Shell:
         }
         (tiny,) = blocks("README.md", "python", "A client in ten lines")
         (folder / "tiny.py").write_text(tiny.text.replace("13050", str(server.port)), encoding="utf-8")
-        (mine,) = blocks("README.md", "python", "A player as a Python function")
-        text = mine.text.replace("play_game(strategy)", f"play_game(strategy, port={server.port})")
+        (player,) = blocks("README.md", "python", "A player as a Python function")
+        text = player.text.replace("play_game(strategy)", f"play_game(strategy, port={server.port})")
         (folder / "my_player.py").write_text(text, encoding="utf-8")
-        (own,) = blocks("docs/de/erstes-spiel.md", "python")
-        (folder / "mein_spieler.py").write_text(own.text.replace("13050", str(server.port)), encoding="utf-8")
+        (german_player,) = blocks("docs/de/erstes-spiel.md", "python")
+        (folder / "mein_spieler.py").write_text(german_player.text.replace("13050", str(server.port)), encoding="utf-8")
         for name in ("neu.jar", "alt.jar", "mein-spieler.jar"):
             (folder / name).touch()
         (programs_file,) = blocks("README.de.md", "toml")
         self.write_tournament(programs_file)
 
     def write_tournament(self, block: Block) -> None:
-        """The programs of a tournament, for a few games without time limits that could be reached."""
+        """Write the programs of a tournament: two games for each pair, and time limits that are not reached."""
         limit = round(PATIENCE * 1000)
-        few = re.sub(r"games = \d+", f"games = 2\nsoft_timeout = {limit}\nhard_timeout = {limit}", block.text)
-        (self.folder / "programme.toml").write_text(few, encoding="utf-8")
+        text = re.sub(r"games = \d+", f"games = 2\nsoft_timeout = {limit}\nhard_timeout = {limit}", block.text)
+        (self.folder / "programme.toml").write_text(text, encoding="utf-8")
 
     def start(self, script: str) -> subprocess.Popen[str]:
+        """Start a script, with its errors among its output, in a process group of its own."""
         return subprocess.Popen(
             ["bash", "-euo", "pipefail", "-c", script + "\nwait\n"],
             cwd=self.folder,
@@ -122,7 +123,7 @@ class Shell:
         )
 
     def run(self, script: str) -> str:
-        """The script's output, errors and all; it must succeed."""
+        """Run a script, which must succeed, and return its output and errors."""
         started = self.start(script)
         output = end_of(started)
         assert started.returncode == 0, output
@@ -130,7 +131,7 @@ class Shell:
 
 
 def end_of(started: subprocess.Popen[str]) -> str:
-    """The output of what was started, once it has ended; a process that hangs is ended with all it has started."""
+    """Wait for the end of a process and return its output; if it hangs, kill it and all processes it has started."""
     try:
         return started.communicate(timeout=PATIENCE)[0]
     except subprocess.TimeoutExpired:
@@ -140,12 +141,13 @@ def end_of(started: subprocess.Popen[str]) -> str:
 
 @contextmanager
 def shell(folder: Path, **settings: object) -> Iterator[tuple[Shell, BackgroundServer]]:
+    """Start a server with these settings, and yield a shell for it and the server."""
     with listening_players(), background_server(**settings) as server:
         yield Shell(folder, server), server
 
 
 def saved_game(folder: Path) -> bytes:
-    """The replay of a whole game, which a server saves in `folder`."""
+    """Play a whole game at a server that saves it in `folder`, and return the replay."""
     with background_server(replay_directory=folder) as server:
         server.add_player()
         server.run("play", "-s", "first")

@@ -1,4 +1,4 @@
-"""action.yml: its steps read, its scripts run by bash as the runner would; and the workflows of docs/ci.md."""
+"""action.yml, whose scripts are run by bash as GitHub's runner does, and the workflows of docs/ci.md."""
 
 from __future__ import annotations
 
@@ -32,14 +32,16 @@ DEFAULTS = {name: value["default"] for name, value in ACTION["inputs"].items() i
 
 @dataclass
 class Run:
+    """What a run of the match step left behind."""
+
     code: int
     output: dict[str, str]
     summary: str
-    said: str
+    printed: str
 
 
 def play(folder: Path, **inputs: str) -> Run:
-    """The match step, with these inputs, run as GitHub runs bash."""
+    """Run the match step with these inputs, in the way in which GitHub runs bash."""
     values = {**DEFAULTS, **{name.replace("_", "-"): value for name, value in inputs.items()}}
     environment = {"SPIELLEITER": str(Path(sys.executable).parent / "spielleiter")}
     for name, text in PLAY["env"].items():
@@ -62,7 +64,7 @@ def play(folder: Path, **inputs: str) -> Run:
     )
 
 
-# -- what it says -----------------------------------------------------------------------------------------------
+# -- the file --------------------------------------------------------------------------------------------------
 
 
 def test_inputs_reach_the_scripts_as_variables_only() -> None:
@@ -74,7 +76,7 @@ def test_inputs_reach_the_scripts_as_variables_only() -> None:
         assert {name for name in unset if not name.startswith("GITHUB_")} == set()
 
 
-def test_every_input_is_used_and_every_used_one_exists() -> None:
+def test_the_inputs_are_those_that_are_used() -> None:
     text = (ROOT / "action.yml").read_text(encoding="utf-8")
     assert set(re.findall(r"inputs\.([a-z0-9-]+)", text)) == set(ACTION["inputs"])
     assert all(isinstance(value, str) for value in DEFAULTS.values())
@@ -88,7 +90,7 @@ def test_outputs_come_from_steps_that_exist() -> None:
             assert f"{found[2]}=" in PLAY["run"]
 
 
-def test_what_is_installed_is_locked_or_ours() -> None:
+def test_only_locked_packages_and_the_project_are_installed() -> None:
     [install] = [step["run"] for step in SCRIPTS if step is not PLAY]
     for lock in re.findall(r"requirements/\w+\.lock", install):
         assert (ROOT / lock).is_file()
@@ -96,47 +98,47 @@ def test_what_is_installed_is_locked_or_ours() -> None:
     assert [line.split()[1] for line in lines] == ["--require-hashes", "--no-deps"]
 
 
-def test_the_python_is_one_that_is_supported() -> None:
+def test_the_default_python_is_a_supported_one() -> None:
     pyproject = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert f'"Programming Language :: Python :: {DEFAULTS["python-version"]}"' in pyproject
 
 
-# -- what it does -----------------------------------------------------------------------------------------------
+# -- the match step --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
-def test_a_match_is_played_and_told(tmp_path: Path) -> None:
+def test_a_match_is_played_and_reported(tmp_path: Path) -> None:
     run = play(
         tmp_path, player1="builtin:first", player2="builtin:illegal", games="2", concurrency="2", name1="new version",
         options="--seed 1\n--exit-timeout 1",
     )  # fmt: skip
-    assert run.code == 0, run.said
+    assert run.code == 0, run.printed
     assert run.output["exit-code"] == "0"
     assert run.output["elo"] == ""
-    assert float(run.output["likelihood-of-superiority"]) > 0.5  # of one pair not more can be said
+    assert float(run.output["likelihood-of-superiority"]) > 0.5  # one pair of games shows no more than that
     assert "new version" in run.summary
     summary = json.loads((tmp_path / "match" / "summary.json").read_text(encoding="utf-8"))
     assert summary["results"] == {"wins": 2, "draws": 0, "losses": 0}
 
 
 @pytest.mark.slow
-def test_the_exit_code_is_kept_and_the_summary_written_all_the_same(tmp_path: Path) -> None:
+def test_a_failing_match_keeps_its_exit_code_and_its_summary(tmp_path: Path) -> None:
     run = play(tmp_path, player1="builtin:first", player2="builtin:illegal", games="1", options="--fail-on illegal")
-    assert (run.code, run.output["exit-code"]) == (3, "3"), run.said
+    assert (run.code, run.output["exit-code"]) == (3, "3"), run.printed
     assert run.output["likelihood-of-superiority"] == ""
     assert "illegal move" in run.summary
 
 
 @pytest.mark.slow
-def test_what_cannot_be_played_has_no_summary(tmp_path: Path) -> None:
+def test_a_match_that_cannot_be_played_has_no_summary(tmp_path: Path) -> None:
     run = play(tmp_path, player1="builtin:nothing", player2="builtin:first", games="x")
     assert (run.code, run.output, run.summary) == (2, {"exit-code": "2"}, "")
 
 
 @pytest.mark.slow
-def test_nothing_that_was_put_in_is_run(tmp_path: Path) -> None:
-    evil = "$(touch evil1) `touch evil2`; touch evil3 \"; touch evil4 '; touch evil5"
-    run = play(tmp_path, player1=evil, player2=evil, name1=evil, name2=evil, options=evil, games=evil)
+def test_no_input_is_run_as_a_command(tmp_path: Path) -> None:
+    injection = "$(touch evil1) `touch evil2`; touch evil3 \"; touch evil4 '; touch evil5"
+    run = play(tmp_path, **dict.fromkeys(("player1", "player2", "name1", "name2", "options", "games"), injection))
     assert run.code == 2
     assert list(tmp_path.glob("evil*")) == []
 
@@ -144,7 +146,7 @@ def test_nothing_that_was_put_in_is_run(tmp_path: Path) -> None:
 # -- the workflows of the documentation ---------------------------------------------------------------------------
 
 
-def test_the_workflow_uses_the_action_as_it_is() -> None:
+def test_the_github_workflow_uses_inputs_and_outputs_that_exist() -> None:
     [step] = [step for step in GITHUB["jobs"]["match"]["steps"] if step.get("id") == "match"]
     assert set(step["with"]) <= set(ACTION["inputs"])
     assert {name for name, value in ACTION["inputs"].items() if value.get("required")} <= set(step["with"])
@@ -156,7 +158,7 @@ def test_the_workflow_uses_the_action_as_it_is() -> None:
         assert name in ACTION["outputs"]
 
 
-def test_the_other_pipeline_calls_the_command_as_it_is() -> None:
+def test_the_gitlab_pipeline_uses_options_and_files_that_exist() -> None:
     [line] = GITLAB["match"]["script"]
     program, name, *arguments = line.split()
     assert program == "spielleiter"
@@ -170,14 +172,14 @@ def test_the_other_pipeline_calls_the_command_as_it_is() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("program", "code", "told"),
+    ("program", "code", "expected"),
     [
         ('exec spielleiter play --strategy first "$@"', 0, ["won: 1 of 2", "Elo: 0", '{"regular": 2}']),
         ("exit 7", 4, ["won: 0 of 0", "null", '{"does not start": ']),
     ],
     ids=["equal programs", "a program that does not start"],
 )
-def test_the_script_tells_what_is_in_the_summary(program: str, code: int, told: list[str], tmp_path: Path) -> None:
+def test_the_script_prints_figures_of_the_summary(program: str, code: int, expected: list[str], tmp_path: Path) -> None:
     (script,) = blocks("docs/ci.md", "bash")
     with shell(tmp_path) as (here, _server):
         for name in ("new", "old"):
@@ -186,5 +188,5 @@ def test_the_script_tells_what_is_in_the_summary(program: str, code: int, told: 
         started = here.start(script.text)
         output = end_of(started)
     assert started.returncode == code, output
-    for text in told:
+    for text in expected:
         assert text in output

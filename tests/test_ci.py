@@ -1,4 +1,4 @@
-"""What continuous integration runs, and what it calls a failure."""
+"""`.ci/run`: what continuous integration runs, and when it fails."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ esac
 
 
 def run_ci(folder: Path, prints: str, make_status: int = 0, pytest_status: int = 0) -> subprocess.CompletedProcess[str]:
-    """.ci/run of a project in `folder`, not as root; two fake Pythons and a fake `make` do what the arguments say."""
+    """Run .ci/run for a project in `folder`, as a user other than root, with two fake Pythons and a fake `make`.
+
+    pytest prints `prints`; `make` and pytest exit with the given statuses.
+    """
     project = folder / "project"
     (project / ".ci").mkdir(parents=True)
     for name in (".ci/run", "Makefile"):
@@ -57,7 +60,7 @@ def run_ci(folder: Path, prints: str, make_status: int = 0, pytest_status: int =
     )
 
 
-def test_ci_runs_the_readmes_test_command_and_the_tests_on_all_pythons(tmp_path: Path) -> None:
+def test_ci_runs_make_test_and_the_tests_on_all_pythons(tmp_path: Path) -> None:
     done = run_ci(tmp_path, "1 failed, 3 passed, 2 skipped in 1.50s")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
@@ -77,7 +80,7 @@ def test_ci_runs_the_readmes_test_command_and_the_tests_on_all_pythons(tmp_path:
 
 
 @pytest.mark.parametrize(("make_status", "pytest_status"), [(2, 0), (0, 1)])
-def test_ci_fails_when_the_tests_of_any_run_do(make_status: int, pytest_status: int, tmp_path: Path) -> None:
+def test_ci_fails_if_the_tests_of_any_run_fail(make_status: int, pytest_status: int, tmp_path: Path) -> None:
     done = run_ci(tmp_path, "1 failed in 1s", make_status, pytest_status)
     assert done.returncode == 1
     assert [line.endswith("FAILED") for line in done.stdout.splitlines() if line.startswith("3.1")] == [
@@ -87,7 +90,7 @@ def test_ci_fails_when_the_tests_of_any_run_do(make_status: int, pytest_status: 
     ]
 
 
-def test_ci_fails_and_says_why_when_an_environment_cannot_be_prepared(
+def test_ci_fails_and_says_why_if_an_environment_cannot_be_prepared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = FAKE_MAKE.replace("*setup-dev)", "*setup-dev) echo no network; exit 2 ;;\n*never)")
@@ -102,23 +105,23 @@ def test_ci_fails_and_says_why_when_an_environment_cannot_be_prepared(
     ]
 
 
-def test_ci_fails_when_no_tests_ran(tmp_path: Path) -> None:
+def test_ci_fails_if_no_tests_ran(tmp_path: Path) -> None:
     assert run_ci(tmp_path, "nothing").returncode == 1
 
 
-@pytest.mark.parametrize(("is_there", "status"), [(False, 0), (True, 1)])
-def test_ci_lets_no_test_on_the_recordings_be_skipped_where_they_are(
-    is_there: bool, status: int, tmp_path: Path
+@pytest.mark.parametrize(("has_recordings", "status"), [(False, 0), (True, 1)])
+def test_ci_fails_if_tests_are_skipped_although_the_recordings_exist(
+    has_recordings: bool, status: int, tmp_path: Path
 ) -> None:
-    if is_there:
+    if has_recordings:
         (tmp_path / "shared").mkdir()
-    skipped = "\nSKIPPED [1] tests/x.py: not here (set SPIELLEITER_SHARED, or ...)\n3 passed, 1 skipped in 1s"
+    skipped = "\nSKIPPED [1] tests/x.py: missing (set SPIELLEITER_SHARED, or ...)\n3 passed, 1 skipped in 1s"
     assert run_ci(tmp_path, skipped).returncode == status
 
 
-def test_ci_can_be_started() -> None:
+def test_the_ci_script_is_executable() -> None:
     assert (ROOT / ".ci" / "run").stat().st_mode & stat.S_IXUSR
 
 
-def test_recordings_that_are_named_are_found() -> None:
+def test_the_recordings_are_found_where_the_environment_says() -> None:
     assert SHARED is not None or not os.environ.get("SPIELLEITER_SHARED")

@@ -1,4 +1,7 @@
-"""The image, read instead of built: the steps of the Dockerfile and the lines of the compose file fit the project."""
+"""docker/Dockerfile and docker/compose.yaml, checked against the project without a container engine.
+
+The files are parsed, and the commands of the image are run outside of a container.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker" / "compose.yaml").read
 
 @dataclass(frozen=True)
 class Step:
-    """One instruction; `stage` counts from 0, arguments before the first FROM are in stage -1."""
+    """One instruction of the Dockerfile. `stage` counts from 0; what comes before the first FROM is in stage -1."""
 
     stage: int
     keyword: str
@@ -40,13 +43,14 @@ class Step:
 
     @property
     def words(self) -> list[str]:
-        """The JSON form if it is one, else the words as a shell would see them."""
+        """The items of a JSON list, or else the words as a shell splits them."""
         is_json = self.text.startswith("[")
         words: list[str] = json.loads(self.text) if is_json else shlex.split(self.text)
         return words
 
 
 def read_steps() -> list[Step]:
+    """Parse the Dockerfile."""
     text = (ROOT / "docker" / "Dockerfile").read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     steps: list[Step] = []
@@ -63,34 +67,35 @@ LAST = STEPS[-1].stage
 FINAL = [step for step in STEPS if step.stage == LAST]
 
 
-def all_of(keyword: str) -> list[Step]:
+def steps_of(keyword: str) -> list[Step]:
     return [step for step in STEPS if step.keyword == keyword]
 
 
-def only(keyword: str) -> Step:
+def final_step(keyword: str) -> Step:
+    """Return the only instruction with this keyword in the last stage."""
     (step,) = (step for step in FINAL if step.keyword == keyword)
     return step
 
 
-COPIES = [step.words for step in all_of("COPY")]
+COPIES = [step.words for step in steps_of("COPY")]
 COPIED = [source for words in COPIES if not words[0].startswith("--") for source in words[:-1]]
-COMMANDS = [command.split() for step in all_of("RUN") for command in step.text.split("&&")]
-SETTINGS = dict(word.split("=", 1) for word in only("ENV").words if word.startswith("SPIELLEITER_"))
-HEALTH_CHECK = json.loads(re.sub(r"^.*?CMD ", "", only("HEALTHCHECK").text))
+COMMANDS = [command.split() for step in steps_of("RUN") for command in step.text.split("&&")]
+SETTINGS = dict(word.split("=", 1) for word in final_step("ENV").words if word.startswith("SPIELLEITER_"))
+HEALTH_CHECK = json.loads(re.sub(r"^.*?CMD ", "", final_step("HEALTHCHECK").text))
 
 
-# -- how it is made -----------------------------------------------------------------------------------------------
+# -- building the image --------------------------------------------------------------------------------------------
 
 
-def test_every_stage_stands_on_one_precise_release_of_a_supported_python() -> None:
-    (base,) = all_of("ARG")
+def test_all_stages_are_based_on_the_same_release_of_a_supported_python() -> None:
+    (base,) = steps_of("ARG")
     release = re.fullmatch(r"PYTHON_IMAGE=python:(3\.\d+)\.\d+-slim-[a-z]+", base.text)
     assert release
     assert f"Programming Language :: Python :: {release[1]}" in PYPROJECT["project"]["classifiers"]
-    assert {step.words[0] for step in all_of("FROM")} == {"${PYTHON_IMAGE}"}
+    assert {step.words[0] for step in steps_of("FROM")} == {"${PYTHON_IMAGE}"}
 
 
-def test_the_files_of_the_wheel_are_copied() -> None:
+def test_all_files_that_the_wheel_needs_are_copied() -> None:
     assert set(COPIED) == {
         *INCLUDED,
         *("pyproject.toml", HATCH["targets"]["wheel"]["hooks"]["custom"]["path"]),
@@ -100,21 +105,21 @@ def test_the_files_of_the_wheel_are_copied() -> None:
 
 
 @pytest.mark.parametrize("source", COPIED)
-def test_what_is_copied_is_there_and_let_through(source: str) -> None:
+def test_copied_files_exist_and_are_not_ignored(source: str) -> None:
     ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
     first, *deeper = Path(source).parts
     assert (ROOT / source).exists()
     assert f"!{first}/" in ignored if deeper or (ROOT / source).is_dir() else f"!{first}" in ignored
 
 
-def test_nothing_else_is_let_through() -> None:
+def test_all_other_files_are_ignored() -> None:
     ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
-    let_through = {line.strip("!/") for line in ignored if line.startswith("!")}
+    included = {line.strip("!/") for line in ignored if line.startswith("!")}
     assert "*" in ignored
-    assert let_through == {Path(source).parts[0] for source in COPIED}
+    assert included == {Path(source).parts[0] for source in COPIED}
 
 
-def test_whatever_is_installed_is_locked_or_ours() -> None:
+def test_only_locked_packages_and_the_project_are_installed() -> None:
     installing = [command for command in COMMANDS if "install" in command and Path(command[0]).name == "pip"]
     assert installing
     for command in installing:
@@ -123,18 +128,18 @@ def test_whatever_is_installed_is_locked_or_ours() -> None:
         assert is_locked or options == ["--no-deps", "dist/*.whl"]
 
 
-def test_only_the_servers_environment_is_in_the_image() -> None:
+def test_the_image_contains_only_the_environment_of_the_server() -> None:
     copied = [words for words in COPIES if words[0] == "--from=build"]
     assert copied == [["--from=build", "/opt/spielleiter", "/opt/spielleiter"]]
     assert [step.words[0] for step in FINAL if step.keyword == "COPY"] == ["--from=build"]
     assert ["python3", "-m", "venv", "--without-pip", "/opt/spielleiter"] in COMMANDS
 
 
-# -- what it does -------------------------------------------------------------------------------------------------
+# -- running the image ----------------------------------------------------------------------------------------------
 
 
-def test_it_runs_as_a_user_that_owns_the_replays_and_nothing_else() -> None:
-    user, group = only("USER").text.split(":")
+def test_the_server_runs_as_a_user_that_owns_only_the_folder_of_replays() -> None:
+    user, group = final_step("USER").text.split(":")
     assert int(user) > 0
     assert int(group) > 0
     assert [step.text for step in FINAL if step.keyword == "RUN"] == [f"install -d -o {user} -g {group} /replays"]
@@ -142,17 +147,17 @@ def test_it_runs_as_a_user_that_owns_the_replays_and_nothing_else() -> None:
     assert keywords.index("USER") > keywords.index("RUN")
 
 
-def test_its_settings_are_known_and_open_it_to_all_interfaces(tmp_path: Path) -> None:
+def test_the_settings_are_valid_and_make_the_server_listen_on_all_interfaces(tmp_path: Path) -> None:
     config = load_config({}, SETTINGS, tmp_path)
     assert config.host == "0.0.0.0"
-    assert str(config.port) == only("EXPOSE").text
+    assert str(config.port) == final_step("EXPOSE").text
 
 
-def test_its_command_reaches_the_server_without_a_shell_between() -> None:
-    (script,) = only("ENTRYPOINT").words
+def test_the_entry_point_starts_the_server_without_a_shell() -> None:
+    (script,) = final_step("ENTRYPOINT").words
     assert script in PYPROJECT["project"]["scripts"]
-    assert only("ENTRYPOINT").text.startswith("[")
-    assert only("CMD").words == ["serve"]
+    assert final_step("ENTRYPOINT").text.startswith("[")
+    assert final_step("CMD").words == ["serve"]
 
 
 @pytest.fixture
@@ -161,24 +166,25 @@ def listener() -> Any:
         yield server
 
 
-def health_of(port: int) -> int:
+def run_health_check(port: int) -> int:
+    """Run the health check for a server on this port, and return its exit code."""
     assert HEALTH_CHECK[0] == "python3"
     environment = {**os.environ, "SPIELLEITER_PORT": str(port)}
     command = [sys.executable, *HEALTH_CHECK[1:]]
     return subprocess.run(command, env=environment, stderr=subprocess.DEVNULL, timeout=PATIENCE, check=False).returncode
 
 
-def test_the_health_check_finds_an_open_port(listener: socket.socket) -> None:
-    assert health_of(listener.getsockname()[1]) == 0
+def test_the_health_check_passes_on_an_open_port(listener: socket.socket) -> None:
+    assert run_health_check(listener.getsockname()[1]) == 0
 
 
-def test_the_health_check_finds_a_closed_port(listener: socket.socket) -> None:
+def test_the_health_check_fails_on_a_closed_port(listener: socket.socket) -> None:
     port = listener.getsockname()[1]
     listener.close()
-    assert health_of(port) != 0
+    assert run_health_check(port) != 0
 
 
-def test_the_health_check_looks_at_the_default_port() -> None:
+def test_the_health_check_uses_the_default_port() -> None:
     assert f"'SPIELLEITER_PORT', '{Config().port}'" in HEALTH_CHECK[-1]
 
 
@@ -192,8 +198,10 @@ def test_compose_builds_this_image() -> None:
     assert (context / build["dockerfile"]).is_file()
 
 
-def test_compose_publishes_on_this_machine_unless_told_otherwise() -> None:
-    assert COMPOSE["services"]["server"]["ports"] == [f"${{PUBLISH:-127.0.0.1:{Config().port}}}:{only('EXPOSE').text}"]
+def test_compose_publishes_the_port_on_this_machine_by_default() -> None:
+    assert COMPOSE["services"]["server"]["ports"] == [
+        f"${{PUBLISH:-127.0.0.1:{Config().port}}}:{final_step('EXPOSE').text}"
+    ]
 
 
 def test_compose_takes_the_password_from_the_environment_and_keeps_replays_in_a_volume(tmp_path: Path) -> None:
@@ -206,17 +214,17 @@ def test_compose_takes_the_password_from_the_environment_and_keeps_replays_in_a_
     assert list(COMPOSE["volumes"]) == ["replays"]
 
 
-def test_compose_waits_longer_than_the_server_needs_to_stop() -> None:
+def test_compose_waits_longer_than_the_grace_period_before_it_kills() -> None:
     period = re.fullmatch(r"(\d+)s", COMPOSE["services"]["server"]["stop_grace_period"])
     assert period
     assert int(period[1]) >= 2 * Config().grace
 
 
-# -- all of it, but for the container -----------------------------------------------------------------------------
+# -- the whole image without a container --------------------------------------------------------------------------
 
 
 @pytest.mark.slow
-def test_the_wheel_of_the_copied_files_serves_and_stops_as_in_the_image(tmp_path: Path) -> None:
+def test_a_wheel_built_from_the_copied_files_serves_and_stops_as_in_the_image(tmp_path: Path) -> None:
     build, site, home = tmp_path / "build", tmp_path / "site", tmp_path / "srv"
     for folder in (build, home):
         folder.mkdir()
@@ -235,23 +243,23 @@ def test_the_wheel_of_the_copied_files_serves_and_stops_as_in_the_image(tmp_path
 
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("SPIELLEITER_")}
     environment = {**inherited, **SETTINGS, "SPIELLEITER_PORT": "0", "PYTHONPATH": str(site)}
-    command = [str(site / "bin" / only("ENTRYPOINT").words[0]), *only("CMD").words]
+    command = [str(site / "bin" / final_step("ENTRYPOINT").words[0]), *final_step("CMD").words]
     with subprocess.Popen(
         command, cwd=home, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as server:
         try:
             assert server.stdout
-            said = []
+            output = []
             for line in server.stdout:
-                said.append(line)
+                output.append(line)
                 if "server_started" in line:
                     break
-            port = re.search(r"0\.0\.0\.0:(\d+)", said[-1])
-            assert port, said
-            assert health_of(int(port[1])) == 0
+            port = re.search(r"0\.0\.0\.0:(\d+)", output[-1])
+            assert port, output
+            assert run_health_check(int(port[1])) == 0
             server.send_signal(signal.SIGTERM)
-            said += server.stdout
-            assert server.wait(timeout=PATIENCE) == 0, said
+            output += server.stdout
+            assert server.wait(timeout=PATIENCE) == 0, output
         finally:
             server.kill()
-    assert "server_stopped" in said[-1]
+    assert "server_stopped" in output[-1]

@@ -1,4 +1,4 @@
-"""What fuzzing begins with, and what it has found: every input is tried in every run, on every Python."""
+"""The inputs that fuzzing starts from and those that it has found: each is tried in every run, on every Python."""
 
 from __future__ import annotations
 
@@ -11,18 +11,23 @@ import pytest
 
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.errors import RemoteProtocolError
-from tests.fuzz import CORPUS, TARGETS
+from tests.fuzz import CORPUS, INSTRUMENTED, TARGETS
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[1]
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_no_input_of_the_corpus_meets_a_bug(name: str) -> None:
+def test_no_input_of_the_corpus_triggers_a_bug(name: str) -> None:
     inputs = sorted((CORPUS / name).iterdir())
     assert len(inputs) > 5
     for path in inputs:
         TARGETS[name](path.read_bytes())
+
+
+@pytest.mark.parametrize("name", INSTRUMENTED)
+def test_instrumented_modules_exist(name: str) -> None:
+    assert importlib.util.find_spec(name)
 
 
 def test_a_bug_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,8 +43,7 @@ def test_a_bug_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TARGETS)
-def test_a_short_run(name: str, tmp_path: Path) -> None:
-    """With atheris nothing is found in a few seconds; without it one line says what to install."""
+def test_a_short_run_finds_nothing_or_says_what_to_install(name: str, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.fuzz", name, "5"],
         cwd=ROOT,

@@ -1,4 +1,4 @@
-"""What `make` says on a machine that lacks something, and which Python it takes."""
+"""The Python that `make` chooses, and what it says on a machine that lacks something."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ exec "{python}" "$@"
 
 
 def make(folder: Path, python: str) -> subprocess.CompletedProcess[str]:
+    """Let `make` prepare an environment in `folder`, with `python` as its only candidates."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
     return subprocess.run(
         ["make", "-C", str(ROOT), f"{folder}/venv/.python", f"VENV={folder}/venv", f"PYTHON={python}"],
@@ -34,7 +35,7 @@ def make(folder: Path, python: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def incomplete(tmp_path: Path) -> str:
-    """A Python as Debian has it without the package python3-venv."""
+    """A Python without ensurepip, such as Debian's without the package python3-venv."""
     path = tmp_path / "incomplete"
     path.write_text(WITHOUT_ENSUREPIP.format(python=sys.executable))
     path.chmod(0o755)
@@ -44,21 +45,24 @@ def incomplete(tmp_path: Path) -> str:
 def test_without_ensurepip_one_line_says_what_to_install(incomplete: str, tmp_path: Path) -> None:
     done = make(tmp_path, incomplete)
     assert done.returncode == 2
-    told = [each for each in done.stderr.splitlines() if not each.startswith("make")]
-    assert told == [f"{incomplete} cannot make a virtual environment: sudo apt install python3-venv (Debian, Ubuntu)."]
+    messages = [line for line in done.stderr.splitlines() if not line.startswith("make")]
+    assert messages == [
+        f"{incomplete} cannot make a virtual environment: sudo apt install python3-venv (Debian, Ubuntu)."
+    ]
     assert not (tmp_path / "venv").exists()
 
 
-def test_without_any_python_one_may_be_named(tmp_path: Path) -> None:
+def test_without_any_python_the_message_says_how_to_choose_one(tmp_path: Path) -> None:
     done = make(tmp_path, "no-such-python")
     assert done.returncode == 2
     assert "spielleiter needs Python 3.11 or newer" in done.stderr
+    assert "Choose another one with: make PYTHON=/path/to/python3" in done.stderr
 
 
 @pytest.mark.slow
-def test_a_python_that_can_is_taken_instead(incomplete: str, tmp_path: Path) -> None:
+def test_a_complete_python_is_preferred_to_an_incomplete_one(incomplete: str, tmp_path: Path) -> None:
     (tmp_path / "venv").mkdir()
-    complete = tmp_path / "complete"  # make takes no path with blanks
+    complete = tmp_path / "complete"  # make cannot handle spaces in the path of the interpreter
     complete.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n', encoding="utf-8")
     complete.chmod(0o755)
     done = make(tmp_path, f"{incomplete} {complete}")

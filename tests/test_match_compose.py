@@ -1,4 +1,7 @@
-"""docker/match.compose.yaml, run without an engine: the same commands as processes, with addresses put in for names."""
+"""docker/match.compose.yaml, checked against the project and run without a container engine.
+
+Its commands are run as processes, in which addresses replace the names of the services.
+"""
 
 from __future__ import annotations
 
@@ -22,16 +25,16 @@ from spielleiter.match.programs.remote import DEFAULT_LENDER_PORT
 from spielleiter.protocol.defaults import DEFAULT_PASSWORD
 from spielleiter.server.config.config import Config
 from tests.patience import PATIENCE
-from tests.test_docker import FINAL, HEALTH_CHECK, ROOT, only
+from tests.test_docker import FINAL, HEALTH_CHECK, ROOT, final_step
 
 TEXT = (ROOT / "docker" / "match.compose.yaml").read_text(encoding="utf-8")
 PROGRAMS = ("program1", "program2")
 
 
 def load(environment: Mapping[str, str]) -> dict[str, Any]:
-    """The file as compose reads it: variables first put in where ${NAME:-DEFAULT} or ${NAME:?WHY} stands."""
+    """Parse the file as compose does: ${NAME:-DEFAULT} and ${NAME:?MESSAGE} are replaced by variables first."""
 
-    def put_in(found: re.Match[str]) -> str:
+    def substitute(found: re.Match[str]) -> str:
         name, operator, rest = found.groups()
         assert operator == "-" or name in environment, rest
         return environment.get(name) or rest
@@ -41,7 +44,7 @@ def load(environment: Mapping[str, str]) -> dict[str, Any]:
             return {key: walk(item) for key, item in value.items()}
         if isinstance(value, list):
             return [walk(item) for item in value]
-        return re.sub(r"\$\{(\w+):([-?])([^}]*)\}", put_in, value) if isinstance(value, str) else value
+        return re.sub(r"\$\{(\w+):([-?])([^}]*)\}", substitute, value) if isinstance(value, str) else value
 
     loaded: dict[str, Any] = walk(yaml.safe_load(TEXT))
     return loaded
@@ -55,14 +58,14 @@ PASSWORD = {"SPIELLEITER_PASSWORD": "secret"}
 SERVICES: dict[str, Any] = load(PASSWORD)["services"]
 
 
-def test_it_builds_and_uses_the_image_of_the_project() -> None:
+def test_all_services_use_the_image_of_the_project() -> None:
     build = SERVICES["server"]["build"]
     assert (ROOT / "docker" / build["context"]).resolve() == ROOT
     assert (ROOT / build["dockerfile"]).is_file()
     assert {service["image"] for service in SERVICES.values()} == {SERVICES["server"]["image"]}
 
 
-def test_every_option_of_every_command_is_known() -> None:
+def test_the_options_of_all_commands_exist() -> None:
     for service in SERVICES.values():
         if "command" in service:
             name, *arguments = words(service["command"])
@@ -72,13 +75,13 @@ def test_every_option_of_every_command_is_known() -> None:
             command.make_context(name, arguments).close()
 
 
-def test_everything_waits_for_what_it_needs() -> None:
+def test_services_wait_for_those_that_they_need() -> None:
     healthy = {"condition": "service_healthy"}
     assert all(SERVICES[name]["depends_on"] == {"server": healthy} for name in PROGRAMS)
     assert SERVICES["match"]["depends_on"] == dict.fromkeys(("server", *PROGRAMS), healthy)
 
 
-def test_the_lenders_health_is_looked_at_where_they_listen() -> None:
+def test_the_health_of_lenders_is_checked_on_the_port_that_they_listen_on() -> None:
     for name in PROGRAMS:
         command, port = words(SERVICES[name]["command"]), str(DEFAULT_LENDER_PORT)
         assert command[command.index("--port") + 1] == port == SERVICES[name]["environment"]["SPIELLEITER_PORT"]
@@ -88,7 +91,7 @@ def test_the_lenders_health_is_looked_at_where_they_listen() -> None:
     assert f"--server server:{Config().port} " in SERVICES["match"]["command"]
 
 
-def test_programs_reach_the_server_and_nothing_else() -> None:
+def test_programs_can_connect_to_the_server_and_to_nothing_else() -> None:
     loaded = load(PASSWORD)
     assert loaded["networks"] == {"match": {"internal": True}}
     for service in SERVICES.values():
@@ -98,15 +101,15 @@ def test_programs_reach_the_server_and_nothing_else() -> None:
         assert service["cap_drop"] == ["ALL"]
 
 
-def test_the_password_must_be_chosen_and_is_not_told_to_the_programs() -> None:
+def test_the_password_must_be_chosen_and_is_not_given_to_the_programs() -> None:
     with pytest.raises(AssertionError, match="password"):
         load({})
     assert PASSWORD["SPIELLEITER_PASSWORD"] != DEFAULT_PASSWORD
-    told = {name for name, service in SERVICES.items() if "SPIELLEITER_PASSWORD" in service.get("environment", {})}
-    assert told == {"server", "match"}
+    services = {name for name, service in SERVICES.items() if "SPIELLEITER_PASSWORD" in service.get("environment", {})}
+    assert services == {"server", "match"}
 
 
-def test_the_results_go_into_the_one_folder_that_can_be_written_to() -> None:
+def test_the_results_are_written_to_the_only_writable_folder() -> None:
     match = SERVICES["match"]
     assert match["volumes"] == [f"results:{match['working_dir']}"]
     assert f"{match['working_dir']}" in next(step.text for step in FINAL if step.keyword == "RUN")
@@ -114,50 +117,50 @@ def test_the_results_go_into_the_one_folder_that_can_be_written_to() -> None:
     assert load(PASSWORD)["volumes"] == {"results": None}
 
 
-def test_the_variables_are_those_of_the_heading() -> None:
+def test_the_comment_at_the_top_names_all_variables() -> None:
     heading = " ".join(line.lstrip("# ") for line in TEXT.splitlines() if line.startswith("#"))
     assert {name for name in re.findall(r"\$\{(\w+)", TEXT) if name not in heading} == set()
 
 
-def test_images_and_commands_of_the_programs_can_be_chosen() -> None:
-    mine = load({**PASSWORD, "IMAGE1": "mine", "PLAYER1": "java -jar mine.jar"})["services"]["program1"]
-    assert mine["image"] == "mine"
-    assert mine["command"][-1] == "java -jar mine.jar"
-    assert Command.parse(mine["command"][-1]).words[:3] == ("java", "-jar", "mine.jar")
+def test_the_images_and_commands_of_the_programs_can_be_chosen() -> None:
+    program = load({**PASSWORD, "IMAGE1": "mine", "PLAYER1": "java -jar mine.jar"})["services"]["program1"]
+    assert program["image"] == "mine"
+    assert program["command"][-1] == "java -jar mine.jar"
+    assert Command.parse(program["command"][-1]).words[:3] == ("java", "-jar", "mine.jar")
 
 
-# -- without an engine ------------------------------------------------------------------------------------------
+# -- running the commands ---------------------------------------------------------------------------------------
 
 
 @contextmanager
 def running(command: list[str], environment: Mapping[str, str], folder: Path, ready: str) -> Iterator[str]:
-    """A service as a process; gives its port, which it names in a line that holds `ready`."""
+    """Run a service as a process, and yield its port, which it prints in a line that contains `ready`."""
     with subprocess.Popen(
-        [sys.executable, "-m", *command], cwd=folder, env=environment, stdout=subprocess.PIPE, text=True,
+        [sys.executable, "-P", "-m", *command], cwd=folder, env=environment, stdout=subprocess.PIPE, text=True,
         stderr=subprocess.STDOUT,
     ) as process:  # fmt: skip
         try:
             assert process.stdout is not None
-            said = [process.stdout.readline()]
-            while ready not in said[-1]:
-                said.append(process.stdout.readline())
-                assert said[-1], said
-            port = re.search(r"127\.0\.0\.1(?::| port )(\d+)", said[-1])
-            assert port, said
+            output = [process.stdout.readline()]
+            while ready not in output[-1]:
+                output.append(process.stdout.readline())
+                assert output[-1], output
+            port = re.search(r"127\.0\.0\.1(?::| port )(\d+)", output[-1])
+            assert port, output
             yield port[1]
         finally:
             process.kill()
 
 
 def play(folder: Path, **choices: str) -> subprocess.CompletedProcess[str]:
-    """All services but without containers: the result of `match`."""
+    """Run all services without containers, and return the finished process of `match`."""
     services = load({**PASSWORD, **choices})["services"]
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("SPIELLEITER_")}
     base = {**inherited, "PYTHONPATH": str(ROOT / "src"), "PATH": f"{Path(sys.executable).parent}:{inherited['PATH']}"}
     with ExitStack() as stack:
         ports = {}
         server = {**base, **services["server"]["environment"], "SPIELLEITER_PORT": "0"}
-        serve = ["spielleiter", *only("CMD").words]
+        serve = ["spielleiter", *final_step("CMD").words]
         ports["server:13050"] = stack.enter_context(running(serve, server, folder, "server_started"))
         for name in PROGRAMS:
             command = " ".join(shlex.quote(word) for word in words(services[name]["command"]))
@@ -166,11 +169,11 @@ def play(folder: Path, **choices: str) -> subprocess.CompletedProcess[str]:
             lent = running(["spielleiter", *shlex.split(command)], environment, folder, "lends ")
             ports[f"{name}:13051"] = stack.enter_context(lent)
         text = services["match"]["command"]
-        for place, port in ports.items():
-            assert place in text
-            text = text.replace(place, f"127.0.0.1:{port}")
+        for address, port in ports.items():
+            assert address in text
+            text = text.replace(address, f"127.0.0.1:{port}")
         return subprocess.run(
-            [sys.executable, "-m", "spielleiter", *words(text)], cwd=folder, timeout=PATIENCE, check=False,
+            [sys.executable, "-P", "-m", "spielleiter", *words(text)], cwd=folder, timeout=PATIENCE, check=False,
             env={**base, **services["match"]["environment"]}, capture_output=True, text=True,
         )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""The project's own files agree with each other: settings, locks, commands, documents, layers."""
+"""The project's own files are consistent: settings, locks, commands, layers, documents."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def relative(path: Path) -> str:
 
 
 class Lock:
-    """A lock file: what it pins, and with how many hashes."""
+    """A lock file: the versions that it pins, and the number of hashes of each."""
 
     def __init__(self, name: str) -> None:
         self.text = (ROOT / "requirements" / f"{name}.lock").read_text(encoding="utf-8")
@@ -77,22 +77,22 @@ LOCKS = {name: Lock(name) for name in ("build", "runtime", "development")}
 
 
 @pytest.mark.parametrize(
-    ("lock", "wanted"),
+    ("lock", "dependency"),
     [
         *(("runtime", each) for each in RUNTIME),
         *(("build", each) for each in BUILD),
         *(("development", each) for each in [*RUNTIME, *BUILD, *DEVELOPMENT]),
     ],
 )
-def test_lock_holds_what_the_project_asks_for(lock: str, wanted: str) -> None:
-    requirement = Requirement(wanted)
+def test_the_locks_satisfy_the_dependencies_of_the_project(lock: str, dependency: str) -> None:
+    requirement = Requirement(dependency)
     versions = LOCKS[lock].pins[canonicalize_name(requirement.name)]
     assert all(requirement.specifier.contains(version) for version in versions)
 
 
-@pytest.mark.parametrize("wanted", [*RUNTIME, *BUILD, *DEVELOPMENT])
-def test_dependencies_have_a_lower_bound_and_no_other(wanted: str) -> None:
-    assert [each.operator for each in Requirement(wanted).specifier] == [">="]
+@pytest.mark.parametrize("dependency", [*RUNTIME, *BUILD, *DEVELOPMENT])
+def test_dependencies_have_a_lower_bound_and_no_other(dependency: str) -> None:
+    assert [each.operator for each in Requirement(dependency).specifier] == [">="]
 
 
 @pytest.mark.parametrize("name", LOCKS)
@@ -101,18 +101,18 @@ def test_every_locked_version_has_its_hashes(name: str) -> None:
     assert [line for line, count in LOCKS[name].hash_counts.items() if not count] == []
 
 
-def test_one_environment_can_hold_all_locks() -> None:
+def test_all_locks_can_be_installed_into_one_environment() -> None:
     development = LOCKS["development"].pins
     for lock in LOCKS.values():
         assert {name: development.get(name) for name in lock.pins} == lock.pins
 
 
-def test_the_builder_is_locked_as_the_build_system_asks() -> None:
+def test_the_build_group_is_that_of_the_build_system() -> None:
     assert PYPROJECT["build-system"]["requires"] == BUILD
 
 
 @pytest.mark.parametrize("path", CONFIGURATION, ids=relative)
-def test_no_file_says_where_packages_come_from(path: Path) -> None:
+def test_no_file_names_a_package_index(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     names = ("-".join(words) for words in [("index", "url"), ("find", "links"), ("trusted", "host")])
     assert [name for name in ("://", *names) if name in text] == []
@@ -121,32 +121,32 @@ def test_no_file_says_where_packages_come_from(path: Path) -> None:
 # -- commands -----------------------------------------------------------------------------------------------------
 
 
-def test_make_alone_lists_every_command() -> None:
+def test_make_without_a_target_lists_all_targets() -> None:
     listing = run("make").stdout
     assert re.findall(r"^  make ([a-z-]+) +(\S.*)$", listing, flags=re.MULTILINE) == list(TARGETS.items())
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_make_knows_how(target: str) -> None:
-    tried = run("make", "--dry-run", target)
-    assert (tried.returncode, tried.stderr) == (0, "")
+def test_make_has_a_rule_for_each_target(target: str) -> None:
+    done = run("make", "--dry-run", target)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=relative)
-def test_documents_name_commands_that_exist(document: Path) -> None:
+def test_documents_name_targets_of_make_that_exist(document: Path) -> None:
     text = document.read_text(encoding="utf-8")
     named = re.findall(r"(?:^|`)(?:\w+=\S+ )*make ([a-z-]+)", text, flags=re.MULTILINE)
     assert set(named) - set(TARGETS) == set()
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=relative)
-def test_documents_point_at_files_that_exist(document: Path) -> None:
+def test_links_in_documents_lead_to_files_that_exist(document: Path) -> None:
     links = re.findall(r"\]\((?![a-z]+:|#)([^)#]+)", document.read_text(encoding="utf-8"))
     assert [link for link in links if not (document.parent / link).exists()] == []
 
 
 def shown_commands() -> list[str]:
-    """The lines of all documents' code blocks that begin with our command."""
+    """Return the lines in code blocks of all documents that start with the command `spielleiter`."""
     text = "\n".join(document.read_text(encoding="utf-8") for document in DOCUMENTS)
     blocks = re.findall(r"^```\w*\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
     lines = "".join(blocks).replace("\\\n", " ").splitlines()
@@ -154,9 +154,7 @@ def shown_commands() -> list[str]:
 
 
 @pytest.mark.parametrize("line", shown_commands())
-def test_documents_show_commands_that_are_understood(
-    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_commands_in_documents_are_valid(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name: str | None
     command: click.Command | None = cli
     context: click.Context | None = None
@@ -166,24 +164,26 @@ def test_documents_show_commands_that_are_understood(
         context = click.Context(command, parent=context, info_name=name)
         name, command, words = command.resolve_command(context, words)
     assert command is not None
-    for file in (word for word in words if word.endswith(".toml")):  # a match reads it with its options
+    for file in (word for word in words if word.endswith(".toml")):  # the command reads it while parsing its options
         (tmp_path / file).write_text('[[program]]\ncommand = "builtin:first"\n' * 2)
         monkeypatch.chdir(tmp_path)
     command.make_context(name, words, parent=context)
 
 
-def test_readme_begins_with_the_two_commands() -> None:
+def test_the_first_targets_in_the_readme_are_serve_and_test() -> None:
     commands = re.findall(r"^make ([a-z-]+)", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
     assert commands[:2] == ["serve", "test"]
 
 
-@pytest.mark.parametrize("of_make", [{}, {"PYTHON": sys.executable, "MAKEFLAGS": f" -- PYTHON={sys.executable}"}])
-def test_too_old_a_python_is_told(of_make: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in of_make.items():
+@pytest.mark.parametrize("inherited", [{}, {"PYTHON": sys.executable, "MAKEFLAGS": f" -- PYTHON={sys.executable}"}])
+def test_a_python_that_is_too_old_is_reported(
+    inherited: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in inherited.items():
         monkeypatch.setenv(name, value)
     make = shutil.which("make")
     assert make
-    (tmp_path / "python3").write_text("#!/bin/sh\nexit 1  # what an old one answers to the question for its version\n")
+    (tmp_path / "python3").write_text("#!/bin/sh\nexit 1  # the answer of an old version to the check of its version\n")
     (tmp_path / "python3").chmod(0o755)
     made = run(make, "setup", f"VENV={tmp_path / 'venv'}", PATH=str(tmp_path))
     assert "needs Python 3.11 or newer" in made.stderr
@@ -215,7 +215,7 @@ def test_ruff_forbids_to_import_a_folder_by_its_bare_name(package: str, statemen
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=relative)
-def test_a_source_file_says_what_it_is_for_and_stays_short(path: Path) -> None:
+def test_a_source_file_has_a_docstring_and_is_short(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert ast.get_docstring(ast.parse(text))
     assert text.count("\n") <= 500
@@ -229,7 +229,7 @@ TABLES_OF_GAMES = {
     "cli/board.py",
 }
 RULES_AND_WIRE_FORMS = ("game/", "protocol/")
-SCRIPTED = ("bench/",)  # whole games as bytes, for which there must be some game
+SCRIPTED = ("bench/",)  # its scripted games are games of a certain season
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ SCRIPTED = ("bench/",)  # whole games as bytes, for which there must be some gam
     ],
     ids=relative,
 )
-def test_only_the_tables_name_concrete_games(path: Path) -> None:
+def test_only_tables_of_games_import_concrete_games(path: Path) -> None:
     imported: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -253,13 +253,13 @@ def test_only_the_tables_name_concrete_games(path: Path) -> None:
 
 SEASONS = {name for edition in EDITIONS.values() for name in (edition.game_type, edition.name)}
 YEARS = set(re.findall(r"\d{4}", " ".join(SEASONS)))
-SHORTEST_BEGINNING = 4
-"""Characters: `swc_` is one, a letter is none."""
+MIN_PREFIX = 4
+"""The length from which the beginning of a name counts as naming seasons: `swc_` does, a letter does not."""
 NAMES_SEASONS = {"server/editions.py", "protocol/current_season.py", "cli/options.py"}
 
 
-def compared(tree: ast.AST) -> Iterator[ast.expr]:
-    """Whatever something is compared with, in any way that chooses between two branches."""
+def comparands(tree: ast.AST) -> Iterator[ast.expr]:
+    """Yield the operands of comparisons, of `startswith` and `endswith`, and of `match` statements."""
     for node in ast.walk(tree):
         match node:
             case ast.Compare(left=left, comparators=others):
@@ -271,13 +271,13 @@ def compared(tree: ast.AST) -> Iterator[ast.expr]:
 
 
 def names_a_season(text: str) -> bool:
-    """Whether this is a year, a gameType, an edition's name, or the beginning of one that only a few share."""
-    return text in YEARS | SEASONS or any(len(text) >= SHORTEST_BEGINNING and name.startswith(text) for name in SEASONS)
+    """Whether this is a year, a gameType, the name of an edition, or the beginning of such a name."""
+    return text in YEARS | SEASONS or any(len(text) >= MIN_PREFIX and name.startswith(text) for name in SEASONS)
 
 
 def seasons_compared_with(text: str) -> list[object]:
-    """Years, gameTypes and names of editions that this code compares something with."""
-    constants = (each for value in compared(ast.parse(text)) for each in ast.walk(value))
+    """Return the years, gameTypes and names of editions that this code compares something with."""
+    constants = (each for value in comparands(ast.parse(text)) for each in ast.walk(value))
     return [each.value for each in constants if isinstance(each, ast.Constant) and names_a_season(str(each.value))]
 
 
@@ -286,7 +286,7 @@ def seasons_compared_with(text: str) -> list[object]:
     [path for path in SOURCES if relative(path) not in NAMES_SEASONS],
     ids=relative,
 )
-def test_seasons_differ_in_values_and_nobody_asks_which_one_it_is(path: Path) -> None:
+def test_no_code_compares_with_a_season(path: Path) -> None:
     assert seasons_compared_with(path.read_text(encoding="utf-8")) == []
 
 
@@ -300,19 +300,19 @@ def test_seasons_differ_in_values_and_nobody_asks_which_one_it_is(path: Path) ->
         "match name:\n    case 'hase-und-igel-2018':\n        pass",
     ],
 )
-def test_such_a_question_would_be_found(code: str) -> None:
+def test_a_comparison_with_a_season_would_be_found(code: str) -> None:
     assert len(seasons_compared_with(code)) == 1
 
 
 # -- documents ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("wanted", [*RUNTIME, *BUILD, *DEVELOPMENT])
-def test_contributing_gives_a_reason_for_each_dependency(wanted: str) -> None:
+@pytest.mark.parametrize("dependency", [*RUNTIME, *BUILD, *DEVELOPMENT])
+def test_contributing_gives_a_reason_for_each_dependency(dependency: str) -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    assert re.search(rf"^\| `{re.escape(Requirement(wanted).name)}` \| \S", text, flags=re.MULTILINE)
+    assert re.search(rf"^\| `{re.escape(Requirement(dependency).name)}` \| \S", text, flags=re.MULTILINE)
 
 
-def test_changelog_has_a_place_for_what_comes_next() -> None:
+def test_the_changelog_starts_with_unreleased_changes() -> None:
     headings = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
     assert headings[0] == "Unreleased"

@@ -1,6 +1,6 @@
-"""`python -m spielleiter` is the command `spielleiter`.
+"""Runs the command `spielleiter` as `python -m spielleiter`.
 
-Invariant: nothing else is imported before `main`, which answers Ctrl+C without a traceback.
+Invariant: nothing else is imported before `main`, which exits on Ctrl+C without a traceback.
 """
 
 from spielleiter.cli.__main__ import main
