@@ -1,6 +1,7 @@
-"""What a match is to be, from the options of `spielleiter match`, and what is found out before its first game.
+"""From the options of `spielleiter match` to its setup, and the checks before the first game.
 
-Invariants: nothing is started and nothing is written here. What cannot be played is refused with what to do instead.
+Invariants: nothing is started and nothing is written here. A setup that cannot be played is refused with a text that
+says what to change.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from spielleiter.cli.match_file import CWD
-from spielleiter.cli.options import is_given, place_of_server, why_without_effect
+from spielleiter.cli.options import is_given, requested_server, why_without_effect
 from spielleiter.cli.program_options import entrant
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def setup_of(context: click.Context, options: dict[str, Any]) -> MatchSetup:
-    """What the options of `match` ask for, by their names. Raises SetupError and UsageError."""
+    """The setup that the options of `match` describe; `options` are by name. Raises SetupError and UsageError."""
     from spielleiter.match.opening_book import arrange, load_openings
     from spielleiter.match.programs.program import Command
     from spielleiter.match.programs.program_names import names_of
@@ -31,8 +32,8 @@ def setup_of(context: click.Context, options: dict[str, Any]) -> MatchSetup:
         if options[name] is None:
             raise click.UsageError(f"--{name} is missing, expected a command line or builtin:NAME")
     cwd = context.meta.get(CWD) or str(Path.cwd())
-    places = (str(Path(cwd, options[f"cwd{n}"] or "")) for n in (1, 2))
-    first, second = (Command.parse(options[f"player{n}"], place) for n, place in enumerate(places, 1))
+    directories = (str(Path(cwd, options[f"cwd{n}"] or "")) for n in (1, 2))
+    first, second = (Command.parse(options[f"player{n}"], folder) for n, folder in enumerate(directories, 1))
     commands = first, second
     names = names_of(*commands, (options["name1"], options["name2"]))
     limited = [not (options["no_timeout"] or options[f"no_timeout{n}"]) for n in (1, 2)]
@@ -40,13 +41,11 @@ def setup_of(context: click.Context, options: dict[str, Any]) -> MatchSetup:
         **{name: options[name] / 1000 for name in ("soft_timeout", "hard_timeout") if is_given(context, name)},
         **{name: options[name] for name in ("start_piece", "game_end") if options[name] is not None},
     }
-    server = place_of_server(options)
+    server = requested_server(options)
     if not options["openings"] and is_given(context, "order"):
         raise click.UsageError("--order has no effect without --book")
     if server is not None and (chosen or options["openings"]):
-        raise click.UsageError(
-            "time limits, openings and rules are that server's own affair, expected no options for them"
-        )
+        raise click.UsageError("time limits, openings and rules are set by that server, expected no options for them")
     game_options = {"startPiece": options["start_piece"], "gameEnd": options["game_end"]}
     openings = (
         load_openings(
@@ -84,7 +83,7 @@ def setup_of(context: click.Context, options: dict[str, Any]) -> MatchSetup:
 
 
 def check_setup(setup: MatchSetup) -> None:
-    """Find out before the first game what cannot be. Raises SetupError."""
+    """Check before the first game that the match can be played. Raises SetupError."""
     from spielleiter.match.errors import SetupError
     from spielleiter.match.games.match_server import limits_of, own_config
     from spielleiter.match.stopping import sprt_of
@@ -114,7 +113,7 @@ def check_setup(setup: MatchSetup) -> None:
 
 
 def _check_program(setup: MatchSetup, program: int) -> None:
-    """Find out what cannot be of one program's settings. Raises SetupError."""
+    """Check the settings of one program, 0 or 1. Raises SetupError."""
     from spielleiter.match.errors import SetupError
     from spielleiter.match.games.builtin_players import builtin_strategy
     from spielleiter.match.programs.program import Command
@@ -123,7 +122,7 @@ def _check_program(setup: MatchSetup, program: int) -> None:
     known, cwd = setup.entrants[program], setup.cwd_of(program)
     if builtin_strategy(known.command) and setup.server is None and (known.cwd or known.environment or known.memory):
         raise SetupError(
-            f"{known.command} plays without a process of its own, expected no directory, environment or memory for it"
+            f"{known.command} has no process of its own, expected no directory, environment or memory for it"
         )
     if known.cwd and not Path(cwd).is_dir():
         raise SetupError(f"{cwd}: the directory that {known.name} is started in does not exist")
@@ -131,16 +130,16 @@ def _check_program(setup: MatchSetup, program: int) -> None:
     if known.memory is not None and sys.platform != "linux":
         raise SetupError(f"{known.name}: memory can be limited on Linux only")
     if setup.server is not None and known.is_unlike:
-        raise SetupError(f"{known.name}: time limits are that server's own affair, expected none for a program")
+        raise SetupError(f"{known.name}: time limits are set by that server, expected none for a program")
 
 
 def check_requirement(setup: MatchSetup, require: str) -> None:
-    """Refuse what could not be found out, whatever happens in the games. Raises SetupError."""
+    """Raise SetupError if the match has too few games for `require`, whatever their results are."""
     from spielleiter.match.errors import SetupError
     from spielleiter.match.stats.significance import FEWEST_PAIRS
 
     if setup.games < 2 * FEWEST_PAIRS:
         raise SetupError(
-            f"--require {require}: from {setup.games} games it cannot be told which program is better, "
+            f"--require {require}: {setup.games} games are too few to decide which program is better, "
             f"expected at least -n {2 * FEWEST_PAIRS}"
         )

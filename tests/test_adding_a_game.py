@@ -42,7 +42,7 @@ DERIVED = {
         "tests/cli/test_play.py",
         "tests/cli/test_admin.py",
         "-k",
-        "edition or what_cannot_be",
+        "edition or failure_and_misuse",
     ),
     "project": ("tests/test_project.py", "-k", "documents or concrete_games or seasons or source_file"),
 }
@@ -102,7 +102,11 @@ class Project:
         self.new_files = apply(folder)
         # these folders come before all installed packages, including the editable installation of the project
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(RELAYED)}
-        self.environment = {**inherited, "PYTHONPATH": os.pathsep.join((str(folder / "src"), str(folder))), "PYTHONUTF8": "1"}
+        self.environment = {
+            **inherited,
+            "PYTHONPATH": os.pathsep.join((str(folder / "src"), str(folder))),
+            "PYTHONUTF8": "1",
+        }
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """Start this Python with these arguments."""

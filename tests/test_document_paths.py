@@ -16,9 +16,7 @@ import pytest
 
 from tests.documents import ROOT, read
 
-DOCUMENTS = sorted(
-    path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"))
-)
+DOCUMENTS = sorted(path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")))
 FOLDERS = {path.parent.name for path in ROOT.glob("*/__init__.py")} | {"tests", "docs", "docker", "requirements", "src"}
 """The folders at the top of the repository whose files documents name."""
 

@@ -58,7 +58,7 @@ def test_every_admin_command_is_in_the_readme() -> None:
 
 @pytest.mark.parametrize(("document", "heading"), [("README.md", "cause"), ("README.de.md", "Ursache")])
 def test_every_cause_is_explained(document: str, heading: str) -> None:
-    """With the sentence for it, as the season that runs has it."""
+    """With the sentence for it, in the current season."""
     dialect = EDITIONS["blokus-2027"].dialect
     texts = dialect.texts
     reasons = {
@@ -104,7 +104,7 @@ def test_every_mistake_is_explained() -> None:
     assert unreadable == "Der Zug konnte nicht erkannt werden"
 
 
-def test_what_differs_between_the_seasons_is_as_told() -> None:
+def test_the_differences_between_the_seasons_are_right() -> None:
     rules = {name: EDITIONS[f"blokus-{name}"].game.rules for name in ("2027", "2021-r3")}  # type: ignore[attr-defined]
     told = {name: (now, before) for name, now, before in rows("docs/blokus.md", "what")}
     assert told["last round"] == tuple(str(each.round_limit) for each in rules.values())

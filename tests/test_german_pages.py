@@ -49,7 +49,7 @@ SAME_AGAIN = "    return globals().setdefault('first', next(iter(state.generate_
 @pytest.mark.parametrize(
     ("line", "told"), [(LAST_LINE, r"(?:nicht )?gewonnen \n"), (SAME_AGAIN, r"nicht gewonnen player 2: .+\n")]
 )
-def test_the_function_plays_and_says_what_it_did_wrong(line: str, told: str, tmp_path: Path) -> None:
+def test_the_function_plays_and_reports_its_mistake(line: str, told: str, tmp_path: Path) -> None:
     """The player of `erstes-spiel.md`, as it is and with one that lays its first piece again and again."""
     with shell(tmp_path, seed=1) as (here, server):
         program = tmp_path / "mein_spieler.py"
@@ -68,7 +68,7 @@ def test_every_page_is_reached_from_the_german_readme() -> None:
 
 
 @pytest.mark.parametrize("document", ["README.de.md", *PAGES])
-def test_windows_is_shown_no_background_and_no_posix_path(document: str) -> None:
+def test_commands_for_windows_contain_no_posix_syntax(document: str) -> None:
     for block in blocks(document, "bat"):
         assert not re.search(r"&|\bpython3\b|bin/", block.text)
 

@@ -71,7 +71,7 @@ def replay(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("block", RUN.values(), ids=str)
-def test_commands_do_what_they_are_shown_for(block: Block, tmp_path: Path, replay: bytes) -> None:
+def test_commands_work_as_shown(block: Block, tmp_path: Path, replay: bytes) -> None:
     (tmp_path / "replays").mkdir()
     (tmp_path / "replays" / "NAME.xml").write_bytes(replay)
     with shell(tmp_path) as (here, server):
@@ -84,7 +84,7 @@ def test_commands_do_what_they_are_shown_for(block: Block, tmp_path: Path, repla
         assert "server_started" in output
 
 
-def test_what_is_run_elsewhere_is_still_shown() -> None:
+def test_blocks_that_are_run_elsewhere_are_still_shown() -> None:
     shown = {first_line(block) for block in COMMANDS}
     assert set(ELSEWHERE) - shown == set()
 

@@ -141,14 +141,14 @@ def test_a_report_is_shown_even_if_its_file_cannot_be_written(tmp_path: Path) ->
         (("--rounds", "0"), "--rounds"),
     ],
 )
-def test_what_cannot_be_measured_is_refused(arguments: tuple[str, ...], text: str) -> None:
+def test_invalid_options_are_refused(arguments: tuple[str, ...], text: str) -> None:
     result = run("bench", *arguments)
     assert result.exit_code == 2
     assert text in result.stderr
 
 
 @pytest.mark.parametrize("arguments", [(), ("--only", "rules")])
-def test_it_says_where_it_can_run(arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_systems_than_linux_are_refused(arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """As on Windows and macOS: what Linux alone has is missing, and asked for while modules are imported."""
     for name in [
         name for name in sys.modules if name.startswith("spielleiter.bench.") and name != "spielleiter.bench.machine"
@@ -163,14 +163,16 @@ def test_it_says_where_it_can_run(arguments: tuple[str, ...], monkeypatch: pytes
     assert result.stderr.count("\n") == 1
 
 
-def test_what_a_sandbox_forbids_on_the_way_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_operation_that_a_sandbox_forbids_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     def forbidden(*_: object, **__: object) -> None:
         raise PermissionError(errno.EPERM, "Operation not permitted", sys.executable)
 
     monkeypatch.setattr(subprocess, "Popen", forbidden)
     result = run("bench", "--quick", "--only", "start")
     assert result.exit_code == 1
-    assert result.stderr.splitlines()[-1].endswith(f"let the bench run: {sys.executable}: Operation not permitted")
+    assert result.stderr.splitlines()[-1].endswith(
+        f"cannot run on this machine: {sys.executable}: Operation not permitted"
+    )
 
 
 def children_of(pid: int) -> set[int]:
@@ -179,7 +181,7 @@ def children_of(pid: int) -> set[int]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_whoever_ends_it_ends_all_it_has_started(number: signal.Signals) -> None:
+def test_a_signal_ends_all_started_processes(number: signal.Signals) -> None:
     command = [sys.executable, "-m", "spielleiter", "bench", "--only", "server", "--games", "1", "--seconds", "60"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     started: set[int] = set()

@@ -45,13 +45,13 @@ def ask(instruction: str, words: list[str], number: int | None = None) -> str:
         (["bor"], {"borrow"}),
     ],
 )
-def test_bash_is_given_the_values(words: list[str], values: set[str]) -> None:
+def test_bash_gets_the_values(words: list[str], values: set[str]) -> None:
     lines = ask("bash_complete", ["spielleiter", *words]).splitlines()
     assert {line.removeprefix("plain,") for line in lines} == values
 
 
 @pytest.mark.slow
-def test_zsh_and_fish_are_given_descriptions_too() -> None:
+def test_zsh_and_fish_get_descriptions_as_well() -> None:
     words = ["spielleiter", "play", "--strategy", "first"]
     assert ask("zsh_complete", words).splitlines() == ["plain", "first", "always the first legal move"]
     told = ask("fish_complete", words, -1)  # click has changed what stands between them

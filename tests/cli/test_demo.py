@@ -14,7 +14,7 @@ from tests.cli.background import run
 from tests.patience import PATIENCE
 
 
-def test_a_game_is_played_and_its_board_shown() -> None:
+def test_a_game_is_played_and_its_last_board_shown() -> None:
     result = run("demo", "--first", "first", "--second", "illegal", "--seed", "1")
     assert result.exit_code == 0
     first, *board, last = result.stdout.splitlines()
@@ -24,7 +24,7 @@ def test_a_game_is_played_and_its_board_shown() -> None:
     assert last.startswith("first wins 5:0; illegal: RULE_VIOLATION ")
 
 
-def test_a_player_that_fails_is_told() -> None:
+def test_a_failing_player_is_reported() -> None:
     result = run("demo", "--first", "crash", "--second", "first", "--seed", "1")
     assert result.exit_code == 0
     assert result.stdout.splitlines()[-1] == "this player broke the connection itself"
@@ -82,7 +82,7 @@ def test_a_server_that_cannot_start_is_one_line(monkeypatch: pytest.MonkeyPatch)
     ("players", "has_timeouts"),
     [((), False), (("--second", "illegal"), False), (("--second", "silent"), True), (("--first", "slow"), True)],
 )
-def test_only_players_that_are_late_on_purpose_are_held_to_time_limits(
+def test_time_limits_apply_only_with_players_that_are_late_on_purpose(
     monkeypatch: pytest.MonkeyPatch, players: tuple[str, ...], has_timeouts: bool
 ) -> None:
     async def serve(config: Config, **_: object) -> None:

@@ -67,7 +67,7 @@ def setup_of(folder: Path) -> dict[str, Any]:
 # -- what is asked for ----------------------------------------------------------------------------------------------
 
 
-def test_a_match_is_told_and_kept(games: dict[int, GameRecord], tmp_path: Path) -> None:
+def test_a_match_is_printed_and_saved(games: dict[int, GameRecord], tmp_path: Path) -> None:
     games[1] = game(1, 0, reason="")
     games[3] = fault(3, 1, Verdict.CRASH, reason="ended by signal 11")
     done = play(tmp_path, "--seed", "7")
@@ -86,7 +86,7 @@ def test_a_match_is_told_and_kept(games: dict[int, GameRecord], tmp_path: Path) 
 
 
 @pytest.mark.usefixtures("games")
-def test_what_went_wrong_stands_below_the_results_behind_a_name_of_wide_characters(tmp_path: Path) -> None:
+def test_faults_are_aligned_below_a_name_of_wide_characters(tmp_path: Path) -> None:
     done = play(tmp_path, "--name1", "日本語日本")
     assert "\n日本語日本: +" in done.stdout
     assert "\n            0 crashes" in done.stdout
@@ -134,9 +134,7 @@ def test_options_of_the_official_test_client_are_understood(tmp_path: Path) -> N
         (("--start-timeout", "1", "--game-timeout", "9"), {"patience": {"start": 1.0, "exit": 5.0, "game": 9.0}}),
     ],
 )
-def test_options_are_kept_for_a_match_that_is_resumed(
-    options: tuple[str, ...], expected: dict[str, Any], tmp_path: Path
-) -> None:
+def test_options_are_saved_for_resuming(options: tuple[str, ...], expected: dict[str, Any], tmp_path: Path) -> None:
     assert play(tmp_path, *options).exit_code == 0
     setup = setup_of(tmp_path)
     assert {key: setup[key] for key in expected} == expected
@@ -144,7 +142,7 @@ def test_options_are_kept_for_a_match_that_is_resumed(
 
 
 @pytest.mark.usefixtures("games")
-def test_programs_are_called_after_what_they_are(tmp_path: Path) -> None:
+def test_programs_are_named_after_their_files(tmp_path: Path) -> None:
     bot, other = tmp_path / "my bot.py", tmp_path / "other" / "my bot.py"
     other.parent.mkdir()
     for path in (bot, other):
@@ -177,7 +175,7 @@ def test_openings_are_read_before_the_first_game(games: dict[int, GameRecord], t
 
 
 @pytest.mark.usefixtures("games")
-def test_a_book_is_played_in_its_order_or_in_one_that_the_seed_draws(book: Path, tmp_path: Path) -> None:
+def test_a_book_is_played_in_its_order_or_in_a_random_one(book: Path, tmp_path: Path) -> None:
     orders = []
     for number, options in enumerate([(), ("--order", "random"), ("--order", "random"), ()]):
         folder = tmp_path / str(number)
@@ -201,7 +199,7 @@ def test_a_book_is_played_in_its_order_or_in_one_that_the_seed_draws(book: Path,
         ((*MATCH, "--player1", "./no-such-bot"), "program './no-such-bot': there is no file ./no-such-bot"),
         ((*MATCH, "--server", "example.org"), "expected HOST:PORT"),
         ((*MATCH, "--server", "example.org:0"), "expected HOST:PORT"),
-        ((*MATCH, "--port", "7", "--soft-timeout", "9"), "that server's own affair"),
+        ((*MATCH, "--port", "7", "--soft-timeout", "9"), "set by that server"),
         ((*MATCH, "--sprt", "elo0=9 elo1=0"), "SPRT"),
         ((*MATCH, "--fail-on", "crash,oh"), "--fail-on 'oh': expected crash, timeout, illegal, message, exit, any"),
         ((*MATCH, "--start-piece", "TRIANGLE"), "startPiece: 'TRIANGLE' is not one of"),
@@ -221,7 +219,7 @@ def test_misuse_is_one_line(options: tuple[str, ...], problem: str, tmp_path: Pa
     assert problem in done.stderr.splitlines()[-1]
 
 
-def test_a_folder_with_a_match_is_not_written_over(games: dict[int, GameRecord], tmp_path: Path) -> None:
+def test_a_folder_with_a_match_is_not_overwritten(games: dict[int, GameRecord], tmp_path: Path) -> None:
     assert play(tmp_path).exit_code == 0
     games[1] = game(1, 1)
     done = play(tmp_path)
@@ -231,7 +229,7 @@ def test_a_folder_with_a_match_is_not_written_over(games: dict[int, GameRecord],
 
 
 @pytest.mark.usefixtures("games")
-def test_what_makes_a_match_worth_less_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_conditions_that_distort_a_match_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spielleiter.match.runner, "count_cores", lambda: 2)
     done = play(tmp_path, "-j", "3", games=3)
     assert "3 games at a time on 2 processor cores" in done.stderr
@@ -262,7 +260,7 @@ NOT_COUNTED = {"is_counted": False}
         ([fault(1, 0, Verdict.CRASH)], ("--fail-fast",), 0),
     ],
 )
-def test_the_exit_code_says_what_went_wrong(
+def test_the_exit_code_depends_on_faults(
     records: list[GameRecord], options: tuple[str, ...], code: int, games: dict[int, GameRecord], tmp_path: Path
 ) -> None:
     games |= {record.game: record for record in records}
@@ -285,7 +283,7 @@ def test_the_exit_code_says_what_went_wrong(
         (1, ("--significance", "0.05", "--min-tests", "10"), 0),
     ],
 )
-def test_the_exit_code_says_who_is_better(
+def test_the_exit_code_depends_on_the_better_program(
     winner: int | None, options: tuple[str, ...], code: int, games: dict[int, GameRecord], tmp_path: Path
 ) -> None:
     games |= {number: game(number, winner) for number in range(1, 201)}
@@ -301,18 +299,18 @@ def test_the_exit_code_says_who_is_better(
 
 
 @pytest.mark.parametrize("requirement", ["better", "not-worse"])
-def test_what_so_few_games_cannot_tell_is_not_required(
+def test_a_requirement_is_refused_with_too_few_games(
     requirement: str, games: dict[int, GameRecord], tmp_path: Path
 ) -> None:
     games |= {number: game(number, 0) for number in range(1, 13)}
     refused = play(tmp_path, "--require", requirement, games=11)
     assert refused.exit_code == 2
-    assert "from 11 games it cannot be told which program is better, expected at least -n 12" in refused.stderr
+    assert "11 games are too few to decide which program is better, expected at least -n 12" in refused.stderr
     assert not (tmp_path / "out").exists()
     assert play(tmp_path, "--require", requirement, games=12).exit_code == 0
 
 
-def test_a_requirement_is_not_met_where_too_few_games_count(games: dict[int, GameRecord], tmp_path: Path) -> None:
+def test_a_requirement_is_not_met_if_too_few_games_count(games: dict[int, GameRecord], tmp_path: Path) -> None:
     games |= {number: game(number, 0) for number in range(1, 12)}
     games[12] = game(12, None, is_counted=False, verdict=Verdict.OVERLOAD)
     done = play(tmp_path, "--require", "not-worse", games=12)
@@ -320,7 +318,7 @@ def test_a_requirement_is_not_met_where_too_few_games_count(games: dict[int, Gam
     assert "too few pairs to tell (5 complete pairs, at least 6 are needed)" in done.stdout
 
 
-def test_every_so_many_games_the_standing_is_told(games: dict[int, GameRecord], tmp_path: Path) -> None:
+def test_the_standing_is_printed_after_every_n_games(games: dict[int, GameRecord], tmp_path: Path) -> None:
     games |= {number: game(number, 0) for number in range(1, 7)}
     done = play(tmp_path, "--report-every", "4", "--sprt", "elo0=0 elo1=5 model=normalized", games=6)
     told = [line for line in done.stderr.splitlines() if line.startswith("after ")]
@@ -338,7 +336,7 @@ def test_a_machine_that_fails_is_one_line(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("absent", [0, 1])
-def test_nothing_is_won_against_a_program_that_cannot_play(
+def test_games_against_a_program_that_cannot_play_do_not_count(
     absent: int, games: dict[int, GameRecord], tmp_path: Path
 ) -> None:
     reason = "/nowhere/bot: there is no such program"
@@ -353,12 +351,12 @@ def test_nothing_is_won_against_a_program_that_cannot_play(
     assert f"it was started as: builtin:{name}" in done.stderr
 
 
-def test_a_match_in_which_nothing_counts_is_no_success(games: dict[int, GameRecord], tmp_path: Path) -> None:
+def test_a_match_without_counted_games_is_no_success(games: dict[int, GameRecord], tmp_path: Path) -> None:
     games |= {number: game(number, None, verdict=Verdict.OVERLOAD, is_counted=False) for number in range(1, 13)}
     assert play(tmp_path, "--require", "not-worse", games=12).exit_code == 4
 
 
-def test_more_games_at_a_time_than_can_be_judged_are_not_played(games: dict[int, GameRecord], tmp_path: Path) -> None:
+def test_concurrency_is_limited_to_what_can_be_judged(games: dict[int, GameRecord], tmp_path: Path) -> None:
     done = play(tmp_path, "-j", "1000")
     assert done.exit_code == 0
     assert done.stderr.startswith("1000 games at a time are too many for ")
@@ -367,7 +365,7 @@ def test_more_games_at_a_time_than_can_be_judged_are_not_played(games: dict[int,
 # -- going on -------------------------------------------------------------------------------------------------------
 
 
-def test_a_resumed_match_plays_what_is_missing_as_it_was_begun(games: dict[int, GameRecord], tmp_path: Path) -> None:
+def test_a_resumed_match_plays_the_missing_games(games: dict[int, GameRecord], tmp_path: Path) -> None:
     assert play(tmp_path, "--seed", "7").exit_code == 0
     journal = tmp_path / "out" / "games.jsonl"
     lines = journal.read_text().splitlines(keepends=True)
@@ -380,21 +378,21 @@ def test_a_resumed_match_plays_what_is_missing_as_it_was_begun(games: dict[int, 
 
 
 @pytest.mark.usefixtures("games")
-def test_a_resumed_match_is_refused_what_it_was_not_begun_with(tmp_path: Path) -> None:
+def test_a_resumed_match_refuses_changed_options(tmp_path: Path) -> None:
     out = str(tmp_path / "out")
     assert play(tmp_path, "--seed", "7").exit_code == 0
     done = run(*MATCH, "--resume", out, "-n", "6", "--seed", "7", "--soft-timeout", "9", "-j", "2")
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr == (
-        f"spielleiter: --resume {out}: the match was begun otherwise: --games 6 (begun with 4), --soft-timeout 9 "
-        "(begun with 2000); leave those options out to go on with it, or begin another match in another folder\n"
+        f"spielleiter: --resume {out}: the match was begun with other options: --games 6 (begun with 4), "
+        "--soft-timeout 9 (begun with 2000); leave those options out to continue it, or begin another match in another folder\n"
     )
     again = run(*MATCH, "--resume", out, "--out", out, "-n", "4", "--seed", "7", "-j", "2", "--fail-on", "any")
     assert again.exit_code == 0
     assert len(read_journal(tmp_path / "out")) == 4
 
 
-def test_nothing_is_resumed_where_there_is_nothing(tmp_path: Path) -> None:
+def test_resuming_without_a_match_is_misuse(tmp_path: Path) -> None:
     done = run("match", "--resume", str(tmp_path))
     assert done.exit_code == 2
     assert "is there a match?" in done.stderr
@@ -444,7 +442,7 @@ def test_a_folder_that_cannot_be_used_is_misuse_before_the_first_game(tmp_path: 
     assert "cannot be written (Not a directory)" in done.stderr
 
 
-def test_nothing_that_a_program_is_called_commands_the_terminal(games: dict[int, GameRecord], tmp_path: Path) -> None:
+def test_control_characters_in_names_are_escaped(games: dict[int, GameRecord], tmp_path: Path) -> None:
     games[1] = fault(1, 1, Verdict.CRASH, reason="\x1b[2J")
     done = play(tmp_path, "--name1", "a\x1b[2J\u202e", games=2)
     assert done.exit_code == 0
@@ -478,7 +476,7 @@ def processes_of(folder: Path) -> list[str]:
 
 
 @pytest.mark.slow
-def test_two_programs_play_for_real(tmp_path: Path) -> None:
+def test_two_programs_play_as_processes(tmp_path: Path) -> None:
     out = tmp_path / "out"
     done = run(*MATCH, *ENDLESS, "-n", "6", "-j", "2", "--seed", "3", "--out", str(out))
     assert done.exit_code == 0, done.stderr
@@ -492,7 +490,7 @@ def test_two_programs_play_for_real(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_two_programs_play_at_a_server_that_runs_already(tmp_path: Path) -> None:
+def test_two_programs_play_on_a_running_server(tmp_path: Path) -> None:
     with background_server() as server:
         done = run(*MATCH, *ENDLESS[1:], "-n", "2", "--out", str(tmp_path / "out"), "--port", str(server.port))
     assert done.exit_code == 0, done.stderr
@@ -501,7 +499,7 @@ def test_two_programs_play_at_a_server_that_runs_already(tmp_path: Path) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize("is_killed", [True, False])
-def test_a_match_that_is_cut_off_goes_on(is_killed: bool, tmp_path: Path) -> None:
+def test_an_interrupted_match_is_resumed(is_killed: bool, tmp_path: Path) -> None:
     out = tmp_path / "out"
     with start(out) as process:
         wait_for_game(process)
@@ -522,7 +520,7 @@ def test_a_match_that_is_cut_off_goes_on(is_killed: bool, tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_the_second_signal_does_not_wait(tmp_path: Path) -> None:
+def test_the_second_signal_ends_the_games_at_once(tmp_path: Path) -> None:
     out = tmp_path / "out"
     with start(out, "--player2", "builtin:silent", "--player1", "builtin:first") as process:
         deadline = time.monotonic() + PATIENCE
@@ -531,7 +529,7 @@ def test_the_second_signal_does_not_wait(tmp_path: Path) -> None:
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         assert process.stderr
-        assert any("finishing the games" in line for line in process.stderr)
+        assert any("finishing the running games" in line for line in process.stderr)
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE) == 130
     assert read_journal(out) == ()
@@ -566,14 +564,14 @@ def test_a_command_is_run_at_the_end_and_changes_no_exit_code(tmp_path: Path) ->
     [
         (("--on-end", "no-such-program"), "there is no program no-such-program"),
         (("--env1", "A"), "'A': expected NAME=VALUE"),
-        (("--cwd1", "here"), "builtin:greedy plays without a process of its own"),
+        (("--cwd1", "here"), "builtin:greedy has no process of its own"),
         (("--soft-timeout2", "20000"), "the soft time limit (20000 ms) is above the hard one (10000 ms)"),
-        (("--time-factor1", "2", "--server", "localhost:1"), "greedy: time limits are that server's own affair"),
+        (("--time-factor1", "2", "--server", "localhost:1"), "greedy: time limits are set by that server"),
         (("--cores-per-game", "1000"), "1000 cores for each game cannot be had"),
         (("--player1", "sleep 1", "--cwd1", "no-such-folder"), "the directory that sleep is started in does not exist"),
     ],
 )
-def test_settings_of_a_program_that_cannot_be_are_refused(options: tuple[str, ...], told: str, tmp_path: Path) -> None:
+def test_impossible_settings_of_a_program_are_refused(options: tuple[str, ...], told: str, tmp_path: Path) -> None:
     done = play(tmp_path, *options)
     assert done.exit_code == 2
     assert told in done.stderr

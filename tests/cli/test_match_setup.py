@@ -33,7 +33,7 @@ def setup_of(folder: Path, first: dict[str, Any], second: dict[str, Any], **limi
         ({}, {}, {"soft_timeout": 20.0}, SOFT_ABOVE_HARD.format(20000, 10000)),
     ],
 )
-def test_limits_that_contradict_each_other_name_the_program_they_belong_to(
+def test_contradictory_limits_name_their_program(
     tmp_path: Path, first: dict[str, Any], second: dict[str, Any], limits: dict[str, float], problem: str
 ) -> None:
     with pytest.raises(SetupError) as refused:
@@ -41,5 +41,5 @@ def test_limits_that_contradict_each_other_name_the_program_they_belong_to(
     assert str(refused.value).startswith(problem)
 
 
-def test_a_program_that_is_held_to_no_limit_may_have_any(tmp_path: Path) -> None:
+def test_limits_are_not_checked_for_a_program_without_limits(tmp_path: Path) -> None:
     check_setup(setup_of(tmp_path, {"soft_timeout": 20.0, "can_timeout": False}, {}))

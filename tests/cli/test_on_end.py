@@ -12,7 +12,7 @@ from spielleiter.cli.on_end import described_on_end, read_on_end, run_on_end
 from tests.interpreter import PYTHON
 
 
-def test_the_command_is_told_folder_summary_and_exit_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_gets_folder_summary_and_exit_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     code = "import os, sys; open('told', 'w').write(repr((sys.argv[1:], os.environ['MATCH_EXIT_CODE'])))"
     run_on_end(read_on_end(f"{PYTHON} -c {shlex.quote(code)} more"), Path("out"), Path("out/summary.json"), 3)
@@ -20,7 +20,7 @@ def test_the_command_is_told_folder_summary_and_exit_code(tmp_path: Path, monkey
     assert (tmp_path / "told").read_text() == repr(told)
 
 
-def test_no_shell_reads_the_command(tmp_path: Path) -> None:
+def test_no_shell_interprets_the_command(tmp_path: Path) -> None:
     words = read_on_end(f"{PYTHON} -c 'import sys; sys.exit(sys.argv[1] != chr(36) + chr(48))' '$0'")
     assert words[-1] == "$0"
     run_on_end(words, tmp_path, tmp_path, 0)
@@ -34,7 +34,7 @@ def test_no_shell_reads_the_command(tmp_path: Path) -> None:
         ("print('out')", ""),
     ],
 )
-def test_its_failure_is_said_and_nothing_of_it_is_the_answer(
+def test_a_failing_command_is_reported_on_standard_error(
     code: str, told: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     run_on_end([sys.executable, "-c", code], tmp_path, tmp_path, 0)
@@ -43,7 +43,7 @@ def test_its_failure_is_said_and_nothing_of_it_is_the_answer(
     assert error == (f"--on-end {sys.executable}: {told}\n" if told else "out\n")
 
 
-def test_a_command_that_is_gone_by_then_is_said(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_command_that_has_disappeared_is_reported(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     run_on_end([str(tmp_path / "gone")], tmp_path, tmp_path, 0)
     assert "gone: cannot be started (No such file or directory)" in capfd.readouterr().err
 
@@ -57,7 +57,7 @@ def test_without_a_command_nothing_is_run(tmp_path: Path) -> None:
     ("text", "told"),
     [("", "expected a command"), ("no-such-program x", "there is no program no-such-program"), ("a 'b", "quotation")],
 )
-def test_what_cannot_be_started_is_refused(text: str, told: str) -> None:
+def test_a_command_that_cannot_be_started_is_refused(text: str, told: str) -> None:
     with pytest.raises(Misuse, match=told):
         described_on_end(text)
     with pytest.raises(ValueError, match=told if "quot" not in told else "(?i)quotation"):
@@ -66,7 +66,7 @@ def test_what_cannot_be_started_is_refused(text: str, told: str) -> None:
 
 
 @pytest.mark.parametrize("word", ["/Nowhere/Notify", "~nobody-of-this-name/Notify"])
-def test_what_is_not_there_is_named_as_it_was_written(word: str) -> None:
+def test_a_missing_program_is_named_as_it_was_written(word: str) -> None:
     with pytest.raises(ValueError, match=f"there is no program {word}, "):
         read_on_end(word)
     with pytest.raises(Misuse, match=f"there is no program {word}, "):

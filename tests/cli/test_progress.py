@@ -44,19 +44,19 @@ def test_a_game_is_one_line(record: GameRecord, line: str) -> None:
     assert game_line(record) == line
 
 
-def test_the_standing_is_the_first_programs() -> None:
+def test_the_standing_is_that_of_the_first_program() -> None:
     assert standing([]) == "+0 =0 -0  Elo –"
     told = standing([game(1, 0), game(2, 0), game(3, 1), game(4, None)])
     assert told.startswith("+2 =1 -1  Elo +")
 
 
-def test_the_standing_shows_the_sequential_test_in_its_bounds() -> None:
+def test_the_standing_shows_the_sequential_test_with_its_bounds() -> None:
     told = standing([game(number, 0) for number in range(1, 9)], Sprt(0, 50))
     assert told.startswith("+8 =0 -0  LLR +0.53 (-2.94, +2.94)  Elo +")
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])
-def test_an_interim_line_comes_every_so_many_games(is_terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interim_line_is_printed_after_every_n_games(is_terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Screen, "isatty", lambda _: is_terminal)
     screen = Screen()
     with showing_progress(9, [game(1, 0)], screen, Interim(Sprt(0, 50), 3)) as progress:
@@ -65,7 +65,7 @@ def test_an_interim_line_comes_every_so_many_games(is_terminal: bool, monkeypatc
     assert re.findall(r"after \d+ games: \+\d", screen.getvalue()) == ["after 3 games: +3", "after 6 games: +6"]
 
 
-def test_a_fault_and_an_interim_line_are_lines_of_their_own() -> None:
+def test_a_fault_and_an_interim_line_are_separate_lines() -> None:
     screen = Screen()
     with showing_progress(2, [], screen, Interim(every=1)) as progress:
         progress.game_finished(fault(1, 0, Verdict.CRASH, reason="ended by signal 11"))
@@ -99,7 +99,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
 
 
-def test_elsewhere_than_on_a_terminal_each_game_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_terminal_each_game_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     with showing_progress(2, []) as progress:
         assert isinstance(progress, PlainProgress)
         progress.game_started(plan_games(1, 1)[0])
@@ -109,11 +109,11 @@ def test_elsewhere_than_on_a_terminal_each_game_is_a_line(capsys: pytest.Capture
     assert told.out == ""
     assert told.err == (
         "game 1: greedy - random 80:60, greedy wins\n"
-        "finishing the games that are being played; once more (Ctrl-C) cuts them off\n"
+        "finishing the running games; press Ctrl-C again to end them at once\n"
     )
 
 
-def test_a_terminal_that_can_only_write_on_is_no_place_for_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dumb_terminal_gets_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")
     with showing_progress(2, [], Screen()) as progress:
         assert isinstance(progress, PlainProgress)
@@ -133,14 +133,14 @@ def test_on_a_terminal_only_faults_have_lines_above_the_standing(capsys: pytest.
     told = screen.getvalue()
     assert "game 2:" not in told
     crash = "game 3: greedy - random -:-, greedy wins (random crash: [red]oh[/red])"
-    stopping = "finishing the games that are being played; once more (Ctrl-C) cuts them off"
+    stopping = "finishing the running games; press Ctrl-C again to end them at once"
     for line in (crash, stopping):
         assert f"\r\x1b[K{line}\n\r" in told
     assert told.endswith("\x1b[?25h\n"), "the cursor is seen again"
     assert capsys.readouterr() == ("", "")
 
 
-def test_the_time_left_is_that_of_the_games_seen_here() -> None:
+def test_the_remaining_time_is_estimated_from_the_games_of_this_run() -> None:
     screen, seconds = Screen(), iter([100.0, 100.0, 110.0, 115.0, 130.0])  # begun, drawn, three games
     progress = LiveProgress(screen, 5, [game(1, 0), game(2, 0)], lambda: next(seconds))
     seen = []
@@ -153,7 +153,7 @@ def test_the_time_left_is_that_of_the_games_seen_here() -> None:
 
 
 @pytest.mark.parametrize("screen_type", [Screen, io.StringIO])
-def test_nothing_that_a_program_said_commands_the_terminal(screen_type: type[io.StringIO]) -> None:
+def test_control_characters_are_escaped(screen_type: type[io.StringIO]) -> None:
     screen = screen_type()
     with showing_progress(2, [], screen) as progress:
         progress.game_finished(
@@ -182,7 +182,7 @@ def test_the_bar_is_one_line_on_every_terminal(columns: int, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])
-def test_a_display_that_cannot_be_drawn_ends_nothing(is_terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_display_that_cannot_be_written_ends_nothing(is_terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(BrokenScreen, "isatty", lambda _: is_terminal)
     with showing_progress(2, [], BrokenScreen()) as progress:
         progress.game_finished(fault(1, 1, Verdict.CRASH))

@@ -50,7 +50,7 @@ async def begun(server: ServerProcess, nursery: trio.Nursery, *paces: float | No
     return tables
 
 
-async def test_every_player_hears_the_end_and_every_game_is_on_the_disk(tmp_path: Path) -> None:
+async def test_every_player_gets_a_result_and_every_game_is_saved(tmp_path: Path) -> None:
     """Every other game goes on in its grace, and may end in it; in the others somebody thinks for ever."""
     folder = tmp_path / "replays"
     with trio.fail_after(PATIENCE):
@@ -78,7 +78,7 @@ async def test_every_player_hears_the_end_and_every_game_is_on_the_disk(tmp_path
     require_whole(folder)
 
 
-async def test_a_server_that_is_killed_has_lost_no_result_that_anybody_knows(tmp_path: Path) -> None:
+async def test_a_killed_server_loses_no_announced_result(tmp_path: Path) -> None:
     folder = tmp_path / "replays"
     with trio.fail_after(PATIENCE):
         async with server_process(folder) as server, trio.open_nursery() as nursery:

@@ -68,7 +68,7 @@ def test_a_swiss_tournament_has_standings(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", [CUP, SWISS])
 @pytest.mark.parametrize("cut", [1, 2])
 @pytest.mark.usefixtures("faults")
-def test_rounds_go_on_as_they_were_paired(text: str, cut: int, tmp_path: Path) -> None:
+def test_a_resumed_tournament_keeps_its_pairings(text: str, cut: int, tmp_path: Path) -> None:
     out = tmp_path / "out"
     (tmp_path / "t.toml").write_text(text)
     assert run("tournament", str(tmp_path / "t.toml"), "--out", str(out)).exit_code == 0
@@ -90,7 +90,7 @@ def test_rounds_go_on_as_they_were_paired(text: str, cut: int, tmp_path: Path) -
     assert {name: (out / name).read_text() for name in reports} == reports
 
 
-def test_who_cannot_play_is_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_program_that_cannot_play_is_eliminated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(spielleiter.match.runner, "play_game", play_where_b_does_not_start)
     (tmp_path / "t.toml").write_text(CUP)
     out = tmp_path / "out"
