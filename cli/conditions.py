@@ -26,8 +26,8 @@ def condition_options(command: Decorated) -> Decorated:
             type=click.Choice(["always", "never"]),
             default="always",
             show_default=True,
-            help="always: start programs for every game; never: a program that can play several games in a row gets the "
-            "next one on standard input.",
+            help="always: start programs for every game; never: a program that can play several games in a row gets "
+            "the next one on standard input.",
         ),
         click.option(
             "--keep",

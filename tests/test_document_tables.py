@@ -106,8 +106,8 @@ def test_every_mistake_is_explained() -> None:
 
 def test_the_differences_between_the_seasons_are_right() -> None:
     rules = {name: EDITIONS[f"blokus-{name}"].game.rules for name in ("2027", "2021-r3")}  # type: ignore[attr-defined]
-    told = {name: (now, before) for name, now, before in rows("docs/blokus.md", "what")}
-    assert told["last round"] == tuple(str(each.round_limit) for each in rules.values())
+    documented = {name: (now, before) for name, now, before in rows("docs/blokus.md", "what")}
+    assert documented["last round"] == tuple(str(each.round_limit) for each in rules.values())
     assert [len(each.start_shapes) for each in rules.values()] == [12, 11]
     assert [each.ends_with_finished_color for each in rules.values()] == [False, True]
 

@@ -47,9 +47,9 @@ SAME_AGAIN = "    return globals().setdefault('first', next(iter(state.generate_
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("line", "told"), [(LAST_LINE, r"(?:nicht )?gewonnen \n"), (SAME_AGAIN, r"nicht gewonnen player 2: .+\n")]
+    ("line", "expected"), [(LAST_LINE, r"(?:nicht )?gewonnen \n"), (SAME_AGAIN, r"nicht gewonnen player 2: .+\n")]
 )
-def test_the_function_plays_and_reports_its_mistake(line: str, told: str, tmp_path: Path) -> None:
+def test_the_function_plays_and_reports_its_mistake(line: str, expected: str, tmp_path: Path) -> None:
     """The player of `erstes-spiel.md`, as it is and with one that lays its first piece again and again."""
     with shell(tmp_path, seed=1) as (here, server):
         program = tmp_path / "mein_spieler.py"
@@ -58,7 +58,7 @@ def test_the_function_plays_and_reports_its_mistake(line: str, told: str, tmp_pa
         program.write_text(text.replace(LAST_LINE, line), encoding="utf-8")
         server.add_player("random", seed=1)
         server.wait_for("player_joined")
-        assert re.fullmatch(told, here.run("python3 mein_spieler.py"))
+        assert re.fullmatch(expected, here.run("python3 mein_spieler.py"))
 
 
 def test_every_page_is_reached_from_the_german_readme() -> None:
@@ -82,5 +82,5 @@ def test_the_log_names_the_turn_to_start_from(replay: bytes, tmp_path: Path) -> 
         server.add_player("illegal")
         server.run("play", "-s", "illegal")
         server.wait_for("game_ended")
-        (told,) = (json.loads(line) for line in server.log.splitlines() if '"event": "move_refused"' in line)
-    assert (told["ply"], told["turn"]) == (0, 10)
+        (event,) = (json.loads(line) for line in server.log.splitlines() if '"event": "move_refused"' in line)
+    assert (event["ply"], event["turn"]) == (0, 10)

@@ -162,10 +162,10 @@ def test_a_game_in_several_terminals(tmp_path: Path) -> None:
         playing = [here.start(first.replace("CODE-1", code_1)), here.start(second.replace("CODE-2", code_2))]
         server.wait_for("game_started")
         here.run(step.replace("ROOM", room))
-        told = [end_of(each) for each in (observing, *playing)]
+        outputs = [end_of(each) for each in (observing, *playing)]
         assert '"event": "game_stepped"' in server.log
     assert [each.returncode for each in (observing, *playing)] == [0, 0, 0]
-    lines = told[0].splitlines()
+    lines = outputs[0].splitlines()
     assert lines[0] == "turn   0  round  1      0:0  the game begins"
     assert re.match(r"over: (Alice|Bob) wins \d+:\d+$", lines[-1])
 

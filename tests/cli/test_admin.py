@@ -44,7 +44,7 @@ def test_prepare_passes_its_options_to_the_server() -> None:
 
 
 def test_a_game_is_stepped_resumed_and_ended() -> None:
-    """The whole of it: a paused game goes one step, then on, and ends by a move against the rules."""
+    """A paused game is stepped, then resumed, and ends with an illegal move."""
     with background_server() as server:
         room, codes = _prepare(server, "--slot", "Alice", "--slot", "Bob & Co", "--pause")
         server.add_player("first", reservation=codes[0])
@@ -112,8 +112,8 @@ def test_observers_are_shown_pauses(form: str) -> None:
         result = server.run("admin", "observe", room, *([form] if form else []))
     assert result.exit_code == 0
     if form:
-        told = [event["paused"] for event in _events(result.stdout) if event["event"] == "paused"]
-        assert told == [False, True]
+        pauses = [event["paused"] for event in _events(result.stdout) if event["event"] == "paused"]
+        assert pauses == [False, True]
     else:
         assert [line for line in result.stdout.splitlines() if line in {"paused", "resumed"}] == ["resumed", "paused"]
         assert "over: a draw 0:0" in result.stdout
@@ -160,8 +160,8 @@ def test_a_game_of_any_season_is_paused_stepped_resumed_and_cancelled(edition: s
         for code in codes:
             server.add_player("silent", reservation=code, edition=edition)
         server.wait_for("game_started")
-        told = [server.run("admin", command, room) for command in ("pause", "step", "resume", "cancel")]
-        assert [(each.exit_code, each.output) for each in told] == [(0, "")] * 4
+        results = [server.run("admin", command, room) for command in ("pause", "step", "resume", "cancel")]
+        assert [(each.exit_code, each.output) for each in results] == [(0, "")] * 4
         server.wait_for("game_ended")
 
 
@@ -188,21 +188,21 @@ def test_a_wrong_edition_is_reported() -> None:
 
 
 def test_a_goodbye_without_a_reason_suggests_another_season() -> None:
-    """As release 18.2.6 does, which knows no attribute password."""
+    """Release 18.2.6 does this, since it does not know the attribute `password`."""
     with scripted_server(*["<sc.protocol.responses.CloseConnection/>"] * 2) as port:
-        told = [
+        errors = [
             run("admin", "cancel", "r", "-p", str(port), *more).stderr
             for more in ((), ("--game", "swc_2018_hase_und_igel"))
         ]
     line = "spielleiter: the server said goodbye without giving a reason"
-    assert told == [f"{line}; if this server plays another season, name it with --game or --edition\n", f"{line}\n"]
+    assert errors == [f"{line}; if this server plays another season, name it with --game or --edition\n", f"{line}\n"]
 
 
 def test_repeated_positions_are_printed_once() -> None:
-    """A step sends the position anew, with the request; who lists events as JSON is told of all of them."""
+    """A step repeats the position together with the request; the library and `--json` report both."""
     with background_server() as server:
         room, codes = _prepare(server, "--pause")
-        told: list[int] = []
+        turns: list[int] = []
         for code in codes:
             server.add_player("first", reservation=code)
         server.wait_for("game_started")
@@ -214,7 +214,7 @@ def test_repeated_positions_are_printed_once() -> None:
                 turn = None
                 async for event in events:
                     if isinstance(event, Memento):
-                        told.append(event.state.turn)
+                        turns.append(event.state.turn)
                         if turn not in {None, event.state.turn}:
                             break
                         turn = event.state.turn
@@ -223,8 +223,8 @@ def test_repeated_positions_are_printed_once() -> None:
         server.when("observer_joined", lambda: server.administer(step))
         result = server.run("admin", "observe", room)
     lines = [line for line in result.stdout.splitlines() if line.startswith("turn")]
-    assert len(told) > len(set(told))
-    assert [int(line.split()[1]) for line in lines] == sorted(set(told))
+    assert len(turns) > len(set(turns))
+    assert [int(line.split()[1]) for line in lines] == sorted(set(turns))
 
 
 def test_board_option_draws_every_position() -> None:
@@ -319,13 +319,13 @@ def test_the_status_is_shown(edition: str) -> None:
         room, _ = _prepare(server, "--slot", "Alice", "--edition", edition, *["--slot", "Bob"])
         server.wait_for("connection_closed")
         shown = server.run("admin", "status", "--edition", edition)
-        told = server.run("admin", "status", "--edition", edition, "--json")
-    assert (shown.exit_code, told.exit_code) == (0, 0)
+        as_json = server.run("admin", "status", "--edition", edition, "--json")
+    assert (shown.exit_code, as_json.exit_code) == (0, 0)
     assert shown.stdout.splitlines()[1:3] == [
         "rooms: 1 open, 0 running, 0 paused",
         f"  {room}  {edition}  open, turn 0  Alice (free) : Bob (free)",
     ]
-    report = json.loads(told.stdout)
+    report = json.loads(as_json.stdout)
     assert report["roomCounts"] == {"open": 1, "running": 0, "paused": 0}
     assert report["connections"][-1]["isAdmin"] is True
     assert report["closed"][0]["reason"] == "goodbye"

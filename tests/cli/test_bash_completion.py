@@ -1,4 +1,4 @@
-"""Bash itself, given the line and the words that it makes of it when the Tab key is pressed."""
+"""Completion in a real bash, with the line and the words that bash splits it into when the Tab key is pressed."""
 
 from __future__ import annotations
 

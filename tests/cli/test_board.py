@@ -38,7 +38,7 @@ def drawn(state: State, canvas: Canvas, names: tuple[str, str] = NAMES) -> list[
 
 
 def words(lines: list[str]) -> set[str]:
-    """All but the letters of the board."""
+    """All words except the letters on the board."""
     return set(re.findall(r"\w*[a-z_]\w*", " ".join(lines)))
 
 
@@ -63,7 +63,7 @@ def test_a_drawing_fits_and_splits_no_word(state: State, columns: int, rows: int
     canvas = Canvas(columns, rows, is_coloured=is_coloured)
     lines = draw(state, ("A name that is a little too long for any table", "Jörg"), canvas)
     if lines is None:
-        assert columns < 59  # of the track, whose texts take more rows then
+        assert columns < 59  # only the track, whose texts need more rows then
         return
     assert len(lines) <= rows
     assert any("\033[" in line for line in lines) is is_coloured

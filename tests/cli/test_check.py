@@ -26,7 +26,7 @@ NOT_TRIED = StepResult(3, "ends", "the end", Status.NOT_TRIED)
 
 @pytest.fixture
 def steps(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[StepResult]:
-    """What a check of the program `bot` in the current folder comes to; it is not started."""
+    """The steps that a check of the program `bot` in the current folder reports; the program is not started."""
     bot = tmp_path / "bot"
     bot.write_text("#!/bin/sh\n")
     bot.chmod(0o755)

@@ -95,13 +95,13 @@ def test_time_limits_apply_only_with_players_that_are_late_on_purpose(
 @pytest.mark.slow
 def test_a_whole_game_is_the_same_for_the_same_seed() -> None:
     command = [sys.executable, "-m", "spielleiter", "demo", "--seed", "5"]
-    told = [
+    runs = [
         subprocess.run(
             command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2], timeout=PATIENCE
         )
         for _ in range(2)
     ]
-    boards = [each.stdout.split("\n", 1)[1] for each in told]
+    boards = [each.stdout.split("\n", 1)[1] for each in runs]
     assert boards[0] == boards[1]
     assert "greedy wins " in boards[0]
-    assert told[0].stderr == ""
+    assert runs[0].stderr == ""

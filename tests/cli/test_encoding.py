@@ -23,7 +23,7 @@ NAME = "Jörg ∞ Škoda 小"
 
 
 def spielleiter(*arguments: str | bytes, **environment: str) -> subprocess.CompletedProcess[bytes]:
-    """The real command, with nothing of the locale of whoever runs the tests."""
+    """Run the real command without the locale of the surrounding process."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "LANG", "PYTHON"))}
     if not sys.prefix.isascii():
         # before 3.13, Python reads the paths of installed packages in the locale's encoding
@@ -46,7 +46,7 @@ def assert_well(done: subprocess.CompletedProcess[bytes], exit_code: int = 0) ->
 
 
 def written_in(encoding: str) -> str:
-    """How to read what was written: click writes UTF-8 where Python thinks that nothing but ASCII will do."""
+    """The encoding of the output: click writes UTF-8 if Python believes that the terminal only supports ASCII."""
     return "utf-8" if encoding == "ascii" else encoding
 
 

@@ -1,4 +1,4 @@
-"""`spielleiter lend` and `borrow` as processes of their own, since they end as the program does."""
+"""`spielleiter lend` and `borrow` as separate processes, since they end as the program ends."""
 
 from __future__ import annotations
 

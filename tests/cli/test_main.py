@@ -1,4 +1,4 @@
-"""Ctrl-C while the command is being loaded is no traceback."""
+"""Ctrl-C while the command is being loaded shows no traceback."""
 
 from __future__ import annotations
 

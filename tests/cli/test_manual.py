@@ -1,4 +1,4 @@
-"""The man page says what the help says, and the unit starts the server with options that exist."""
+"""The man page contains the help, and the systemd unit starts the server with options that exist."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_the_man_page_is_up_to_date() -> None:
 
 
 def test_unwrapped_text_fits_into_80_columns() -> None:
-    """Seven of them are the page's indentation."""
+    """The indentation of the page takes seven of them."""
     inside = False
     for text in read(PAGE).splitlines():
         inside = text == ".nf" or (inside and text != ".fi")
@@ -90,7 +90,7 @@ def test_the_unit_starts_the_server_with_options_that_exist() -> None:
     service = unit()["Service"]
     program, command, *options = shlex.split(service["ExecStart"])
     assert (Path(program).name, command) == ("spielleiter", "serve")
-    serve.make_context("serve", options)  # raises what is misspelt
+    serve.make_context("serve", options)  # raises an error for an unknown option
     assert float(service["TimeoutStopSec"]) > Config().grace + Config().close_timeout
     assert service["RestartPreventExitStatus"] == "2"
     assert "AF_UNIX" in service["RestrictAddressFamilies"]  # trio makes a pair of such sockets

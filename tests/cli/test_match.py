@@ -40,12 +40,12 @@ REPORTS = {
 HASE, BLOKUS_2021 = "swc_2018_hase_und_igel", "swc_2021_blokus"
 MATCH = ("match", "--player1", "builtin:greedy", "--player2", "builtin:random")
 ENDLESS = ("--no-timeout", "--start-timeout", str(PATIENCE), "--exit-timeout", str(PATIENCE))
-"""For games with real processes: none of them is too slow, however busy this machine is."""
+"""For games with real processes: no program is too slow, however busy this machine is."""
 
 
 @pytest.fixture
 def games(monkeypatch: pytest.MonkeyPatch) -> dict[int, GameRecord]:
-    """Games by number that are not played but taken from here; the first program wins all others."""
+    """Records by number of the game, used instead of playing it; the first program wins all other games."""
     made_up: dict[int, GameRecord] = {}
 
     async def play_game(setup: MatchSetup, planned: PlannedGame, _folder: Path, *_more: object) -> GameRecord:
@@ -64,7 +64,7 @@ def setup_of(folder: Path) -> dict[str, Any]:
     return load_setup(folder / "out")
 
 
-# -- what is asked for ----------------------------------------------------------------------------------------------
+# -- options --------------------------------------------------------------------------------------------------------
 
 
 def test_a_match_is_printed_and_saved(games: dict[int, GameRecord], tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ def test_conditions_that_distort_a_match_are_reported(tmp_path: Path, monkeypatc
     assert all(line.startswith("game ") for line in play(tmp_path / "two", "-j", "2").stderr.splitlines())
 
 
-# -- how it ends ----------------------------------------------------------------------------------------------------
+# -- exit codes ----------------------------------------------------------------------------------------------------
 
 NOT_COUNTED = {"is_counted": False}
 
@@ -321,8 +321,8 @@ def test_a_requirement_is_not_met_if_too_few_games_count(games: dict[int, GameRe
 def test_the_standing_is_printed_after_every_n_games(games: dict[int, GameRecord], tmp_path: Path) -> None:
     games |= {number: game(number, 0) for number in range(1, 7)}
     done = play(tmp_path, "--report-every", "4", "--sprt", "elo0=0 elo1=5 model=normalized", games=6)
-    told = [line for line in done.stderr.splitlines() if line.startswith("after ")]
-    assert told == ["after 4 games: +4 =0 -0  LLR +0.04 (-2.94, +2.94)  Elo +∞ [−427.9, +∞]"]
+    interim = [line for line in done.stderr.splitlines() if line.startswith("after ")]
+    assert interim == ["after 4 games: +4 =0 -0  LLR +0.04 (-2.94, +2.94)  Elo +∞ [−427.9, +∞]"]
 
 
 def test_a_machine_that_fails_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -362,7 +362,7 @@ def test_concurrency_is_limited_to_what_can_be_judged(games: dict[int, GameRecor
     assert done.stderr.startswith("1000 games at a time are too many for ")
 
 
-# -- going on -------------------------------------------------------------------------------------------------------
+# -- resuming -------------------------------------------------------------------------------------------------------
 
 
 def test_a_resumed_match_plays_the_missing_games(games: dict[int, GameRecord], tmp_path: Path) -> None:
@@ -385,7 +385,8 @@ def test_a_resumed_match_refuses_changed_options(tmp_path: Path) -> None:
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr == (
         f"spielleiter: --resume {out}: the match was begun with other options: --games 6 (begun with 4), "
-        "--soft-timeout 9 (begun with 2000); leave those options out to continue it, or begin another match in another folder\n"
+        "--soft-timeout 9 (begun with 2000); leave those options out to continue it, "
+        "or begin another match in another folder\n"
     )
     again = run(*MATCH, "--resume", out, "--out", out, "-n", "4", "--seed", "7", "-j", "2", "--fail-on", "any")
     assert again.exit_code == 0
@@ -451,7 +452,7 @@ def test_control_characters_in_names_are_escaped(games: dict[int, GameRecord], t
     assert r"a\x1b[2J\u202e: +2 =0 -0" in done.stdout
 
 
-# -- for real -------------------------------------------------------------------------------------------------------
+# -- processes -------------------------------------------------------------------------------------------------------
 
 
 def start(folder: Path, *options: str) -> subprocess.Popen[str]:
@@ -461,14 +462,14 @@ def start(folder: Path, *options: str) -> subprocess.Popen[str]:
 
 
 def wait_for_game(process: subprocess.Popen[str]) -> None:
-    """Until a line says that the first game is over."""
+    """Wait until a line reports the end of the first game."""
     assert process.stderr
-    told = []
+    output = []
     for line in process.stderr:
         if line.startswith("game "):
             return
-        told.append(line)
-    raise AssertionError(f"no game was played: {''.join(told)}")
+        output.append(line)
+    raise AssertionError(f"no game was played: {''.join(output)}")
 
 
 def processes_of(folder: Path) -> list[str]:
@@ -550,17 +551,17 @@ def test_an_edition_names_its_game(games: dict[int, GameRecord], tmp_path: Path)
 
 @pytest.mark.usefixtures("games")
 def test_a_command_is_run_at_the_end_and_changes_no_exit_code(tmp_path: Path) -> None:
-    script = tmp_path / "told.py"
-    script.write_text("import pathlib, sys; pathlib.Path(sys.argv[1], 'told').write_text(sys.argv[2]); sys.exit(9)")
+    script = tmp_path / "on_end.py"
+    script.write_text("import pathlib, sys; pathlib.Path(sys.argv[1], 'called').write_text(sys.argv[2]); sys.exit(9)")
     done = play(tmp_path, "--on-end", f"{shlex.quote(sys.executable)} {shlex.quote(str(script))}")
     assert done.exit_code == 0
     assert done.stderr.splitlines()[-1] == f"--on-end {sys.executable}: ended with exit code 9"
-    assert (tmp_path / "out" / "told").read_text() == str(tmp_path / "out" / "summary.json")
+    assert (tmp_path / "out" / "called").read_text() == str(tmp_path / "out" / "summary.json")
 
 
 @pytest.mark.usefixtures("games")
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "problem"),
     [
         (("--on-end", "no-such-program"), "there is no program no-such-program"),
         (("--env1", "A"), "'A': expected NAME=VALUE"),
@@ -571,8 +572,8 @@ def test_a_command_is_run_at_the_end_and_changes_no_exit_code(tmp_path: Path) ->
         (("--player1", "sleep 1", "--cwd1", "no-such-folder"), "the directory that sleep is started in does not exist"),
     ],
 )
-def test_impossible_settings_of_a_program_are_refused(options: tuple[str, ...], told: str, tmp_path: Path) -> None:
+def test_impossible_settings_of_a_program_are_refused(options: tuple[str, ...], problem: str, tmp_path: Path) -> None:
     done = play(tmp_path, *options)
     assert done.exit_code == 2
-    assert told in done.stderr
+    assert problem in done.stderr
     assert not (tmp_path / "out").exists()

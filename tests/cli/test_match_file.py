@@ -38,7 +38,7 @@ hard_timeout = 20000
 
 @pytest.fixture(autouse=True)
 def _games(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No game is played; the first program wins."""
+    """Replace the games: none is played, and the first program wins."""
 
     async def play_game(setup: MatchSetup, planned: PlannedGame, _folder: Path, *_more: object) -> GameRecord:
         record = game(planned.game, 0)
@@ -78,7 +78,7 @@ def test_a_match_from_a_file_is_resumed_without_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "problem"),
     [
         (("games = 4", "kind = 'gauntlet'"), "m.toml: kind: there is no such key, expected program, cwd, games"),
         (("games = 4", "player1 = 'x'"), "m.toml: player1: there is no such key"),
@@ -92,10 +92,10 @@ def test_a_match_from_a_file_is_resumed_without_it(tmp_path: Path) -> None:
         (("games = 4", "start_timeout = true"), "m.toml: start_timeout True: expected a number"),
     ],
 )
-def test_errors_in_a_file_are_reported(change: tuple[str, str], told: str, tmp_path: Path) -> None:
+def test_errors_in_a_file_are_reported(change: tuple[str, str], problem: str, tmp_path: Path) -> None:
     done = play(tmp_path, text=FILE.replace(*change))
     assert done.exit_code == 2
-    assert told in done.stderr
+    assert problem in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 

@@ -23,7 +23,7 @@ HELPS = {"soft": "A move.", "hard": "No move.", "start": "Start.", "exit": "Exit
 
 
 def run(*arguments: str, has_to_exit: bool = True) -> tuple[dict[str, Any], set[str], str]:
-    """What a command with all timeouts is given, which of it was asked for, and what is said."""
+    """Run a command with all timeouts: its values, the names of those that were given, and its output."""
     values: dict[str, Any] = {}
     asked: set[str] = set()
 
@@ -75,10 +75,10 @@ def test_timeouts_have_bounds(arguments: tuple[str, ...], has_to_exit: bool, is_
 
 
 def test_help_shows_timeouts_in_the_given_order() -> None:
-    _, _, told = run("--help")
-    places = [told.index(f"--{name}-timeout {'MS' if name in {'soft', 'hard'} else 'SECONDS'}") for name in HELPS]
-    assert places == sorted(places)
-    assert all(text in told for text in HELPS.values())
+    _, _, text = run("--help")
+    positions = [text.index(f"--{name}-timeout {'MS' if name in {'soft', 'hard'} else 'SECONDS'}") for name in HELPS]
+    assert positions == sorted(positions)
+    assert all(each in text for each in HELPS.values())
 
 
 @pytest.mark.parametrize("command", [match_command, tournament, check])
@@ -138,7 +138,7 @@ GAME_OPTIONS = [
 
 
 def commands_with(option: str) -> list[click.Command]:
-    """All commands that have this option, but for the server's, whose options are its settings."""
+    """All commands that have this option, except `serve`, whose options are settings."""
     found: list[click.Command] = []
     waiting: list[click.Command] = [cli]
     while waiting:

@@ -31,9 +31,9 @@ def test_the_room_goes_to_standard_error_and_the_outcome_to_standard_output(form
         server.add_player("illegal")
         result = server.run("play", *form)
         (room,) = {event["room"] for event in map(json.loads, server.log.splitlines()) if "room" in event}
-    told, begun = (line for line in result.stderr.splitlines() if not line.startswith("waiting "))
-    assert told == f"room {room}"
-    # who comes first is not decided here
+    announced, begun = (line for line in result.stderr.splitlines() if not line.startswith("waiting "))
+    assert announced == f"room {room}"
+    # either player may be the first one
     assert begun.removeprefix("the game begins: you are player ") in {"ONE (BLUE, RED)", "TWO (YELLOW, GREEN)"}
     assert len(result.stdout.splitlines()) == 1
 
@@ -69,7 +69,7 @@ def _prepare(server: BackgroundServer, edition: str) -> tuple[str, list[str]]:
 
 
 BEGINNINGS = {"hase-und-igel-2018": "RED"}
-"""Others than `ONE (BLUE, RED)`."""
+"""Names of the first player, where it is not `ONE (BLUE, RED)`."""
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
@@ -120,15 +120,15 @@ def test_a_room_that_is_closed_without_a_result_is_a_failure(as_json: bool) -> N
 
 def test_a_goodbye_without_a_reason_suggests_another_season() -> None:
     with scripted_server(END, END) as port:
-        told = [run("play", "-p", str(port), *more).stderr for more in ((), ("--edition", "blokus-2021-r1"))]
+        errors = [run("play", "-p", str(port), *more).stderr for more in ((), ("--edition", "blokus-2021-r1"))]
     line = "spielleiter: the server ended the connection instead of giving a seat"
-    assert told == [f"{line}; if this server plays another season, name it with --game or --edition\n", f"{line}\n"]
+    assert errors == [f"{line}; if this server plays another season, name it with --game or --edition\n", f"{line}\n"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seat", ["join", "room", "reservation"])
 def test_waiting_is_announced(seat: str) -> None:
-    """The opponent comes only when the player has said whom it waits for."""
+    """The opponent joins after the player has announced what it is waiting for."""
     with background_server() as server:
         options: list[str] = []
         code = None
@@ -292,9 +292,9 @@ def test_two_processes_play_a_whole_game() -> None:
             )
             for strategy in ("greedy", "random")
         ]
-        told = [player.communicate(timeout=PATIENCE)[0] for player in players]
+        outputs = [player.communicate(timeout=PATIENCE)[0] for player in players]
     assert [player.returncode for player in players] == [0, 0]
-    assert sorted(line.split(" ")[0] for line in told) == ["lost", "won"]
+    assert sorted(line.split(" ")[0] for line in outputs) == ["lost", "won"]
     assert '"event": "game_ended"' in server.log
 
 

@@ -46,13 +46,13 @@ def test_a_game_is_one_line(record: GameRecord, line: str) -> None:
 
 def test_the_standing_is_that_of_the_first_program() -> None:
     assert standing([]) == "+0 =0 -0  Elo –"
-    told = standing([game(1, 0), game(2, 0), game(3, 1), game(4, None)])
-    assert told.startswith("+2 =1 -1  Elo +")
+    text = standing([game(1, 0), game(2, 0), game(3, 1), game(4, None)])
+    assert text.startswith("+2 =1 -1  Elo +")
 
 
 def test_the_standing_shows_the_sequential_test_with_its_bounds() -> None:
-    told = standing([game(number, 0) for number in range(1, 9)], Sprt(0, 50))
-    assert told.startswith("+8 =0 -0  LLR +0.53 (-2.94, +2.94)  Elo +")
+    text = standing([game(number, 0) for number in range(1, 9)], Sprt(0, 50))
+    assert text.startswith("+8 =0 -0  LLR +0.53 (-2.94, +2.94)  Elo +")
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])
@@ -75,19 +75,19 @@ def test_a_fault_and_an_interim_line_are_separate_lines() -> None:
 
 
 class Screen(io.StringIO):
-    """What is written to a terminal."""
+    """A terminal that keeps what is written to it."""
 
     def isatty(self) -> bool:
         return True
 
     @property
     def bar(self) -> str:
-        """The line that the bar stands in."""
+        """The line with the bar."""
         return self.getvalue().rpartition("\r")[2].removeprefix("\x1b[?25l").rstrip(" ")
 
 
 class BrokenScreen(Screen):
-    """A terminal that has been closed."""
+    """A closed terminal."""
 
     def write(self, text: str) -> int:
         raise BrokenPipeError
@@ -105,9 +105,9 @@ def test_without_a_terminal_each_game_is_a_line(capsys: pytest.CaptureFixture[st
         progress.game_started(plan_games(1, 1)[0])
         progress.game_finished(game(1, 0, reason=""))
         progress.stopping()
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err == (
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err == (
         "game 1: greedy - random 80:60, greedy wins\n"
         "finishing the running games; press Ctrl-C again to end them at once\n"
     )
@@ -130,18 +130,18 @@ def test_on_a_terminal_only_faults_have_lines_above_the_standing(capsys: pytest.
         assert "]  3/4  0:00:00 left  +3 =0 -0  Elo" in screen.bar
         progress.stopping()
         assert screen.bar.startswith("stopping  [")
-    told = screen.getvalue()
-    assert "game 2:" not in told
+    written = screen.getvalue()
+    assert "game 2:" not in written
     crash = "game 3: greedy - random -:-, greedy wins (random crash: [red]oh[/red])"
     stopping = "finishing the running games; press Ctrl-C again to end them at once"
     for line in (crash, stopping):
-        assert f"\r\x1b[K{line}\n\r" in told
-    assert told.endswith("\x1b[?25h\n"), "the cursor is seen again"
+        assert f"\r\x1b[K{line}\n\r" in written
+    assert written.endswith("\x1b[?25h\n"), "the cursor is seen again"
     assert capsys.readouterr() == ("", "")
 
 
 def test_the_remaining_time_is_estimated_from_the_games_of_this_run() -> None:
-    screen, seconds = Screen(), iter([100.0, 100.0, 110.0, 115.0, 130.0])  # begun, drawn, three games
+    screen, seconds = Screen(), iter([100.0, 100.0, 110.0, 115.0, 130.0])  # start, first drawing, three games
     progress = LiveProgress(screen, 5, [game(1, 0), game(2, 0)], lambda: next(seconds))
     seen = []
     for number in (3, 4, 5):
@@ -159,11 +159,11 @@ def test_control_characters_are_escaped(screen_type: type[io.StringIO]) -> None:
         progress.game_finished(
             fault(1, 1, Verdict.CRASH, reason="\x1b]0;title\x07\x9b2J\u202e", names=("a\x1b[2J", "b"))
         )
-    told = screen.getvalue()
-    assert r"a\x1b[2J - b -:-, a\x1b[2J wins (b crash: \x1b]0;title\x07\x9b2J\u202e)" in told
-    assert not set("\x07\x9b\u202e") & set(told)
-    assert "\x1b]" not in told
-    assert "\x1b[2J" not in told
+    written = screen.getvalue()
+    assert r"a\x1b[2J - b -:-, a\x1b[2J wins (b crash: \x1b]0;title\x07\x9b2J\u202e)" in written
+    assert not set("\x07\x9b\u202e") & set(written)
+    assert "\x1b]" not in written
+    assert "\x1b[2J" not in written
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.9, "0:00:00"), (83, "0:01:23"), (90_000, "1 day, 1:00:00")])

@@ -42,7 +42,7 @@ def test_unknown_refusals_have_no_advice(message: str) -> None:
         (
             CannotConnectError("cannot connect to x:1 (nobody listens there)"),
             False,
-        ),  # our own words, nobody parses them
+        ),  # our own words, which no script parses
     ],
 )
 def test_scripts_get_a_refusal_unchanged(error: ClientError, is_kept: bool) -> None:

@@ -78,7 +78,7 @@ def test_options_that_agree_with_the_plan_or_do_not_affect_it_are_accepted(
 
 
 @pytest.mark.parametrize(
-    ("setup", "asked", "told"),
+    ("setup", "asked", "difference"),
     [
         (OWN, {"player1": "./newer"}, "--player1 ./newer (begun with ./new --fast)"),
         (OWN, {"player2": "./new --fast"}, "--player2 ./new --fast (begun with old.jar)"),
@@ -111,11 +111,13 @@ def test_options_that_agree_with_the_plan_or_do_not_affect_it_are_accepted(
         (OWN, {"out": Path("other")}, "--out other (begun in result)"),
     ],
 )
-def test_options_that_differ_from_the_plan_are_refused(setup: MatchSetup, asked: dict[str, Any], told: str) -> None:
+def test_options_that_differ_from_the_plan_are_refused(
+    setup: MatchSetup, asked: dict[str, Any], difference: str
+) -> None:
     with pytest.raises(Misuse) as refused:
         refuse_changed_options(FOLDER, setup, asked)
     assert refused.value.message == (
-        f"--resume result: the match was begun with other options: {told}; "
+        f"--resume result: the match was begun with other options: {difference}; "
         "leave that option out to continue it, or begin another match in another folder"
     )
 

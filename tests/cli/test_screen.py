@@ -44,7 +44,7 @@ def on(monkeypatch: pytest.MonkeyPatch, out: TextIO, *, board: bool | None = Non
 
 
 async def in_turn(screen: Screen, *acts: Callable[[], None]) -> None:
-    """What each one has to show is written before the next one begins."""
+    """Call these functions; what each of them shows is written before the next one is called."""
     screen.write_immediately()
     async with screen.running():
         for act in acts:
@@ -137,7 +137,7 @@ async def test_a_terminal_without_a_size_has_the_usual_size(
 ) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
     monkeypatch.delenv("LINES", raising=False)
-    monkeypatch.setattr(sys, "__stdout__", None)  # which shutil would ask first
+    monkeypatch.setattr(sys, "__stdout__", None)  # shutil would use its size
     with pty(columns=columns, rows=rows) as terminal:
         screen = on(monkeypatch, terminal.file)
         await in_turn(screen, lambda: screen.say("hello"), lambda: screen.show(START, NAMES))
@@ -216,7 +216,7 @@ async def test_lines_before_an_error_are_written(capsys: pytest.CaptureFixture[s
 
 
 async def test_nobody_waits_for_a_slow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """While a write hangs, everything else goes on; of the positions meanwhile only the last one is drawn."""
+    """While a write blocks, everything else goes on; of the positions in this time only the last one is drawn."""
     goes_on, has_begun = threading.Event(), threading.Event()
     with pty() as terminal:
         screen = on(monkeypatch, terminal.file)

@@ -23,13 +23,13 @@ HANG_UP = [signal.SIGHUP] if sys.platform != "win32" else []
 
 
 class _Served:
-    """Stands in the place of the server: keeps its configuration and does what the test says."""
+    """Replaces the server: keeps its configuration and raises the signals that the test asks for."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, directory: Path) -> None:
         self.config: Config | None = None
         self.signals: list[signal.Signals] = []
         self.stopped_after = 0
-        """So many signals."""
+        """The number of signals after which the server was told to stop."""
         self.is_endless = True
         self.error: Exception | None = None
         monkeypatch.setattr(spielleiter.server.app, "serve", self.serve)
@@ -90,7 +90,7 @@ def test_an_option_sets_its_setting(served: _Served, field: str, arguments: list
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "reasons"),
     [
         (["--start-piece", "PENTO_X"], ()),
         (["--start-piece", "PENTO_V", "--default-game", "swc_2021_blokus"], ()),
@@ -108,12 +108,12 @@ def test_an_option_sets_its_setting(served: _Served, field: str, arguments: list
     ],
 )
 def test_game_options_without_effect_in_the_default_game_are_reported(
-    served: _Served, arguments: list[str], told: tuple[str, ...]
+    served: _Served, arguments: list[str], reasons: tuple[str, ...]
 ) -> None:
     assert run("serve", *arguments).exit_code == 0
     assert served.config is not None
-    assert len(served.config.ignored) == len(told)
-    assert all(ignored.startswith(start) for ignored, start in zip(served.config.ignored, told, strict=True))
+    assert len(served.config.ignored) == len(reasons)
+    assert all(ignored.startswith(start) for ignored, start in zip(served.config.ignored, reasons, strict=True))
 
 
 def test_an_unknown_default_game_is_misuse() -> None:

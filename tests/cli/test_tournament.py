@@ -67,7 +67,7 @@ def test_an_interrupted_tournament_is_resumed(file: str, faults: dict[str, GameR
     before = journal.read_text().splitlines(keepends=True)
     journal.write_text("".join(before[:2]))
     done = run("tournament", "--resume", str(out), "-j", "2")
-    assert done.exit_code == 4  # what is in the journal stays there
+    assert done.exit_code == 4  # the failed game stays in the journal
     assert sorted(journal.read_text().splitlines(keepends=True)) == sorted(before)
     assert done.stderr.count("game ") == 2
 
@@ -320,8 +320,8 @@ def test_an_edition_is_saved_and_another_one_refused(file: str, tmp_path: Path) 
 
 @pytest.mark.usefixtures("faults")
 def test_a_command_is_run_at_the_end(file: str, tmp_path: Path) -> None:
-    script = tmp_path / "told.py"
-    script.write_text("import pathlib, sys; pathlib.Path(sys.argv[1], 'told').write_text(sys.argv[2]); sys.exit(9)")
+    script = tmp_path / "on_end.py"
+    script.write_text("import pathlib, sys; pathlib.Path(sys.argv[1], 'called').write_text(sys.argv[2]); sys.exit(9)")
     on_end = f"{shlex.quote(sys.executable)} {shlex.quote(str(script))}"
     for name, options, text in (
         ("a", ("--on-end", on_end), FILE),
@@ -332,7 +332,7 @@ def test_a_command_is_run_at_the_end(file: str, tmp_path: Path) -> None:
         done = run("tournament", file, "--out", str(out), *options)
         assert done.exit_code == 0
         assert f"--on-end {sys.executable}: ended with exit code 9" in done.stderr
-        assert (out / "told").read_text() == str(out / "table.json")
+        assert (out / "called").read_text() == str(out / "table.json")
 
 
 @pytest.mark.usefixtures("faults")

@@ -102,7 +102,7 @@ def test_a_game_is_reported_from_the_view_of_its_player(report: GameReport, word
 
 
 def test_a_player_whose_game_never_began_has_not_lost_it() -> None:
-    """A server that stops gives everybody a result, also who was waiting for an opponent."""
+    """A server that stops sends every player a result, even one that is still waiting for an opponent."""
     waiting = _report(_result((0,), Cause.REGULAR, Cause.LEFT), seat=None)
     assert outcome_word(waiting) == "none"
     assert report_line(waiting) == "the game never began, 10:7; player 2: LEFT too late"
