@@ -156,7 +156,7 @@ def _tell(out: Path | None, result: StepResult) -> None:
     print_line(head)
     if result.status in {Status.FAILED, Status.WARNING, Status.UNDECIDED}:
         print_line(f"        expected: {result.expected}")
-        print_line(f"        came:     {result.came}")
+        print_line(f"        got:      {result.came}")
         for line in result.stderr.splitlines():
             print_line(f"        stderr:   {line}")
     if result.status is Status.WARNING:

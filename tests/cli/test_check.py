@@ -60,7 +60,7 @@ def test_a_failed_step_is_reported_with_all_details(steps: list[StepResult]) -> 
     assert done.stdout.splitlines()[2:] == [
         " 2  failed     plays",
         "        expected: a <move>",
-        r"        came:     no\x01 move & nothing",
+        r"        got:      no\x01 move & nothing",
         "        stderr:   first line",
         "        stderr:   second line",
         " 3  not tried  ends",
@@ -82,7 +82,7 @@ def test_a_busy_machine_leaves_the_check_undecided(steps: list[StepResult], tmp_
     assert done.stdout.splitlines()[2:] == [
         " 2  undecided  plays",
         "        expected: a <move>",
-        "        came:     late",
+        "        got:      late",
         "        stderr:   last words",
         " 3  not tried  ends",
         "undecided: this machine was too busy for 2 of 3 steps; try again when it has less to do",
@@ -121,7 +121,7 @@ def test_a_warning_does_not_change_the_exit_code(steps: list[StepResult]) -> Non
     assert done.stdout.splitlines()[2:] == [
         " 2  warning    is lenient",
         "        expected: no <end>",
-        r"        came:     it\x02 ended",
+        r"        got:      it\x02 ended",
         "        stderr:   last words",
         r"        remark:   nobody demands this\x03",
         "fit: 1 of 2 steps passed, 1 warning",

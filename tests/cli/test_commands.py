@@ -126,13 +126,13 @@ def test_a_line_that_is_too_wide_for_the_terminal_is_wrapped(monkeypatch: pytest
     with pty(columns=40) as terminal:
         monkeypatch.setattr(sys, "stdout", terminal.file)
         print_line(LONG)
-        print_line("        came: the process ended with exit code 1")
+        print_line("        got: the process ended with exit code 1")
         print_line("a short line")
         assert seen(terminal.end(), 40, 24) == [
             "lost as player 1, 0:10; player 1:",
             "  RULE_VIOLATION the piece is placed",
             "  already",
-            "        came: the process ended with",
+            "        got: the process ended with",
             "          exit code 1",
             "a short line",
         ]
