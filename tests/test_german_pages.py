@@ -1,4 +1,4 @@
-"""What the German pages show can be done as shown, page by page, from top to bottom."""
+"""The commands on the German pages work as shown, page by page, from top to bottom."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ SAME_AGAIN = "    return globals().setdefault('first', next(iter(state.generate_
     ("line", "expected"), [(LAST_LINE, r"(?:nicht )?gewonnen \n"), (SAME_AGAIN, r"nicht gewonnen player 2: .+\n")]
 )
 def test_the_function_plays_and_reports_its_mistake(line: str, expected: str, tmp_path: Path) -> None:
-    """The player of `erstes-spiel.md`, as it is and with one that lays its first piece again and again."""
+    """The player of `erstes-spiel.md`, as it is and with a strategy that always repeats its first move."""
     with shell(tmp_path, seed=1) as (here, server):
         program = tmp_path / "mein_spieler.py"
         text = program.read_text(encoding="utf-8")
@@ -75,7 +75,7 @@ def test_commands_for_windows_contain_no_posix_syntax(document: str) -> None:
 
 @pytest.mark.slow
 def test_the_log_names_the_turn_to_start_from(replay: bytes, tmp_path: Path) -> None:
-    """As `warum-verloren.md` says, whatever turn the game itself began at."""
+    """The log names the turn of the replay, as `warum-verloren.md` says, also in a game that began at a later turn."""
     path = tmp_path / "game.xml"
     path.write_bytes(replay)
     with background_server(load_game_file=path, turn=10) as server:

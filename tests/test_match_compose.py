@@ -1,4 +1,4 @@
-"""docker/match.compose.yaml, run without an engine: the same commands as processes, with addresses put in for names."""
+"""docker/match.compose.yaml without an engine: the same commands as processes, with addresses instead of names."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ PROGRAMS = ("program1", "program2")
 
 
 def load(environment: Mapping[str, str]) -> dict[str, Any]:
-    """The file as compose reads it: variables first put in where ${NAME:-DEFAULT} or ${NAME:?WHY} stands."""
+    """The file as compose reads it: ${NAME:-DEFAULT} and ${NAME:?WHY} are replaced by the variables first."""
 
-    def put_in(found: re.Match[str]) -> str:
+    def substitute(found: re.Match[str]) -> str:
         name, operator, rest = found.groups()
         assert operator == "-" or name in environment, rest
         return environment.get(name) or rest
@@ -40,7 +40,7 @@ def load(environment: Mapping[str, str]) -> dict[str, Any]:
             return {key: walk(item) for key, item in value.items()}
         if isinstance(value, list):
             return [walk(item) for item in value]
-        return re.sub(r"\$\{(\w+):([-?])([^}]*)\}", put_in, value) if isinstance(value, str) else value
+        return re.sub(r"\$\{(\w+):([-?])([^}]*)\}", substitute, value) if isinstance(value, str) else value
 
     loaded: dict[str, Any] = walk(yaml.safe_load(TEXT))
     return loaded
@@ -71,13 +71,13 @@ def test_every_option_of_every_command_is_known() -> None:
             command.make_context(name, arguments).close()
 
 
-def test_everything_waits_for_what_it_needs() -> None:
+def test_services_wait_for_those_they_need() -> None:
     healthy = {"condition": "service_healthy"}
     assert all(SERVICES[name]["depends_on"] == {"server": healthy} for name in PROGRAMS)
     assert SERVICES["match"]["depends_on"] == dict.fromkeys(("server", *PROGRAMS), healthy)
 
 
-def test_the_lenders_health_is_looked_at_where_they_listen() -> None:
+def test_the_health_check_uses_the_port_of_the_lenders() -> None:
     for name in PROGRAMS:
         command, port = words(SERVICES[name]["command"]), str(DEFAULT_LENDER_PORT)
         assert command[command.index("--port") + 1] == port == SERVICES[name]["environment"]["SPIELLEITER_PORT"]
@@ -87,7 +87,7 @@ def test_the_lenders_health_is_looked_at_where_they_listen() -> None:
     assert f"--server server:{Config().port} " in SERVICES["match"]["command"]
 
 
-def test_programs_reach_the_server_and_nothing_else() -> None:
+def test_programs_can_reach_only_the_server() -> None:
     loaded = load(PASSWORD)
     assert loaded["networks"] == {"match": {"internal": True}}
     for service in SERVICES.values():
@@ -97,15 +97,15 @@ def test_programs_reach_the_server_and_nothing_else() -> None:
         assert service["cap_drop"] == ["ALL"]
 
 
-def test_the_password_must_be_chosen_and_is_not_told_to_the_programs() -> None:
+def test_the_password_is_required_and_kept_from_the_programs() -> None:
     with pytest.raises(AssertionError, match="password"):
         load({})
     assert PASSWORD["SPIELLEITER_PASSWORD"] != DEFAULT_PASSWORD
-    told = {name for name, service in SERVICES.items() if "SPIELLEITER_PASSWORD" in service.get("environment", {})}
-    assert told == {"server", "match"}
+    knowing = {name for name, service in SERVICES.items() if "SPIELLEITER_PASSWORD" in service.get("environment", {})}
+    assert knowing == {"server", "match"}
 
 
-def test_the_results_go_into_the_one_folder_that_can_be_written_to() -> None:
+def test_the_results_go_into_the_only_writable_folder() -> None:
     match = SERVICES["match"]
     assert match["volumes"] == [f"results:{match['working_dir']}"]
     assert f"{match['working_dir']}" in next(step.text for step in FINAL if step.keyword == "RUN")
@@ -130,26 +130,26 @@ def test_images_and_commands_of_the_programs_can_be_chosen() -> None:
 
 @contextmanager
 def running(command: list[str], environment: Mapping[str, str], folder: Path, ready: str) -> Iterator[str]:
-    """A service as a process; gives its port, which it names in a line that holds `ready`."""
+    """Run a service as a process; yields its port, which it prints in a line that contains `ready`."""
     with subprocess.Popen(
         [sys.executable, "-m", *command], cwd=folder, env=environment, stdout=subprocess.PIPE, text=True,
         stderr=subprocess.STDOUT,
     ) as process:  # fmt: skip
         try:
             assert process.stdout is not None
-            said = [process.stdout.readline()]
-            while ready not in said[-1]:
-                said.append(process.stdout.readline())
-                assert said[-1], said
-            port = re.search(r"127\.0\.0\.1(?::| port )(\d+)", said[-1])
-            assert port, said
+            lines = [process.stdout.readline()]
+            while ready not in lines[-1]:
+                lines.append(process.stdout.readline())
+                assert lines[-1], lines
+            port = re.search(r"127\.0\.0\.1(?::| port )(\d+)", lines[-1])
+            assert port, lines
             yield port[1]
         finally:
             process.kill()
 
 
 def play(folder: Path, **choices: str) -> subprocess.CompletedProcess[str]:
-    """All services but without containers: the result of `match`."""
+    """Run all services without containers, and return the result of `match`."""
     services = load({**PASSWORD, **choices})["services"]
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("SPIELLEITER_")}
     base = {**inherited, "PYTHONPATH": str(ROOT / "src"), "PATH": f"{Path(sys.executable).parent}:{inherited['PATH']}"}
@@ -165,9 +165,9 @@ def play(folder: Path, **choices: str) -> subprocess.CompletedProcess[str]:
             lent = running(["spielleiter", *shlex.split(command)], environment, folder, "lends ")
             ports[f"{name}:13051"] = stack.enter_context(lent)
         text = services["match"]["command"]
-        for place, port in ports.items():
-            assert place in text
-            text = text.replace(place, f"127.0.0.1:{port}")
+        for address, port in ports.items():
+            assert address in text
+            text = text.replace(address, f"127.0.0.1:{port}")
         return subprocess.run(
             [sys.executable, "-m", "spielleiter", *words(text)], cwd=folder, timeout=PATIENCE, check=False,
             env={**base, **services["match"]["environment"]}, capture_output=True, text=True,
