@@ -44,3 +44,16 @@ def faults(monkeypatch: pytest.MonkeyPatch) -> dict[str, GameRecord]:
 
     monkeypatch.setattr(spielleiter.match.runner, "play_game", play_game)
     return made_up
+
+
+@pytest.fixture
+def games(monkeypatch: pytest.MonkeyPatch) -> dict[int, GameRecord]:
+    """Records by number of the game, used instead of playing it; the first program wins all other games."""
+    made_up: dict[int, GameRecord] = {}
+
+    async def play_game(setup: MatchSetup, planned: PlannedGame, _folder: Path, *_more: object) -> GameRecord:
+        record = made_up.get(planned.game) or game(planned.game, 0)
+        return dataclasses.replace(record, names=setup.names, seats=planned.seats, pair=planned.pair)
+
+    monkeypatch.setattr(spielleiter.match.runner, "play_game", play_game)
+    return made_up
