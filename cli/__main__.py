@@ -1,11 +1,11 @@
-"""`python -m spielleiter` is the command `spielleiter`, and this is where both begin.
+"""The entry point of the command `spielleiter` and of `python -m spielleiter`.
 
-Invariants: whoever stops the command while it is being loaded sees no traceback. So nothing is imported before `main`.
+Invariants: Ctrl-C while the command is being loaded shows no traceback. So nothing is imported before `main`.
 """
 
 
 def main() -> None:
-    """The entry point of the installed command."""
+    """Run the command and exit."""
     try:
         from spielleiter.cli.cli import main as run
 
@@ -13,7 +13,7 @@ def main() -> None:
     except KeyboardInterrupt:
         import os
 
-        os._exit(130)  # at once: what has been imported in parts might fail when it is cleaned up
+        os._exit(130)  # immediately, since the clean-up of partly imported modules may fail
 
 
 if __name__ == "__main__":

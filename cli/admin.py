@@ -1,8 +1,8 @@
-"""`spielleiter admin`: what an administrator can ask of a running server, one command each.
+"""`spielleiter admin`: a command for each request of an administrator to a running server.
 
-Invariants: one command is one connection. Codes and events go to standard output, everything that only people read to
-standard error. A refusal of the server is one line there and exit code 1: its reason and what to do about it or, with
-`--json`, the server's words as they came.
+Invariants: each command opens one connection. Codes and events go to standard output, messages for people to standard
+error. If the server refuses the request, the command prints one line there and ends with exit code 1; the line gives
+the reason and what to do about it or, with `--json`, the unchanged words of the server.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from spielleiter.cli.commands import SUBCOMMANDS, Failure, run_async, show_help_alone, tell
+from spielleiter.cli.commands import SUBCOMMANDS, Failure, print_line, run_async, show_help_alone
 from spielleiter.cli.encoding import PASSWORD, TEXT, json_text
 from spielleiter.cli.options import (
     board_option,
@@ -41,7 +41,7 @@ _Command: TypeAlias = Callable[..., None]
 
 @dataclass(frozen=True, slots=True)
 class _Server:
-    """The server a command talks to, and how to become its administrator."""
+    """The server that a command connects to, and how to become its administrator."""
 
     host: str
     port: int
@@ -49,14 +49,14 @@ class _Server:
     password: str
     edition: Edition
     keeps_words: bool
-    """Whether a refusal is told in the server's own words, whole, as scripts want it."""
+    """Whether refusals are shown in the server's own words, unchanged, for scripts."""
     is_game_named: bool = False
-    """The user said which game it is."""
+    """Whether the user named the game."""
     is_edition_named: bool = False
-    """The user said which edition it is."""
+    """Whether the user named the edition."""
 
     def run(self, act: Callable[[AdminClient], Awaitable[None]], tap: Tap | None = None) -> None:
-        """Connect, `act`, and leave; whatever is refused on the way is a Failure."""
+        """Connect, run `act`, and disconnect. Raises Failure if the server cannot be reached or refuses something."""
         from spielleiter.client.admin import AdminClient
         from spielleiter.client.errors import ClientError
 
@@ -81,7 +81,7 @@ class _Server:
 def _admin_command(
     function: _Command, which_game: Callable[[_Command], _Command] = edition_options_of_server
 ) -> _Command:
-    """Adds the options for the server, and `which_game`; the function is handed a _Server in their place."""
+    """Decorate a command with the options for the server and `which_game`; it gets a _Server in their place."""
 
     @server_options
     @click.option(
@@ -91,7 +91,7 @@ def _admin_command(
         default=DEFAULT_PASSWORD,
         show_default=True,
         metavar="PASSWORD",
-        help="The administrators' password; also taken from SPIELLEITER_PASSWORD.",
+        help="Password for administrators; also taken from SPIELLEITER_PASSWORD.",
     )
     @which_game
     @json_option
@@ -113,14 +113,14 @@ def _echo_json(**value: Any) -> None:
 @click.group(invoke_without_command=True, subcommand_metavar=SUBCOMMANDS)
 @click.pass_context
 def admin(context: click.Context) -> None:
-    """Prepare, watch, pause, step and cancel games of a running server, and see how it does.
+    """Prepare, observe, pause, step and cancel games on a running server, and show its status.
 
-    Each command connects, authenticates, asks for one thing and leaves.
+    Each command connects, authenticates, sends one request and disconnects.
     """
     show_help_alone(context)
 
 
-@admin.command(short_help="Open a room and write the codes of its seats.")
+@admin.command(short_help="Open a room and print the codes of its seats.")
 @partial(_admin_command, which_game=edition_options)
 @click.option(
     "--slot",
@@ -128,17 +128,21 @@ def admin(context: click.Context) -> None:
     type=TEXT,
     multiple=True,
     metavar="NAME",
-    help="Display name of a player; give it twice.  [One, Two]",
+    help="Display name of a player; give this option twice.  [default: One, Two]",
 )
-@click.option("--pause/--no-pause", default=False, help="Ask for no moves until the game is resumed or stepped.")
-@click.option("--timeout/--no-timeout", "can_timeout", default=True, help="Hold the players to the time limits.")
-@click.option("--reserved/--open", "is_reserved", default=True, help="Seats for codes, or for whoever joins.")
+@click.option("--pause/--no-pause", default=False, help="Request no moves until the game is resumed or stepped.")
+@click.option(
+    "--timeout/--no-timeout", "can_timeout", default=True, help="Whether the time limits apply to the players."
+)
+@click.option(
+    "--reserved/--open", "is_reserved", default=True, help="Whether seats need a code, or are open to any join."
+)
 def prepare(
     server: _Server, slots: tuple[str, ...], pause: bool, can_timeout: bool, is_reserved: bool, as_json: bool
 ) -> None:
-    """Open a room and write a reservation code for each of its seats, one a line.
+    """Open a room and print a reservation code for each of its seats, one per line.
 
-    The room's id goes to standard error. With --json one object: roomId, reservations (a list of codes).
+    The id of the room goes to standard error. With --json, prints one object: roomId, reservations (a list of codes).
     """
     from spielleiter.protocol.messages import Slot
 
@@ -151,27 +155,27 @@ def prepare(
         if as_json:
             _echo_json(roomId=room.room_id, reservations=room.reservations)
             return
-        tell(f"room {room.room_id}", err=True)
+        print_line(f"room {room.room_id}", err=True)
         for code in room.reservations:
-            tell(code)
+            print_line(code)
 
     server.run(act)
 
 
-@admin.command(short_help="Watch a game, line by line, to its end.")
+@admin.command(short_help="Observe a game until it ends.")
 @_admin_command
 @click.argument("room", type=TEXT)
-@click.option("--raw", is_flag=True, help="Write the bytes that the server sends, exactly.")
+@click.option("--raw", is_flag=True, help="Write exactly the bytes that the server sends.")
 @board_option
 def observe(server: _Server, room: str, raw: bool, board: bool | None, as_json: bool) -> None:
-    """Watch a game and write a line for each position and for the result; ends with the game.
+    """Observe a game: print a line for each position and for the result, until the game ends.
 
-    The season is that of the room. The exit code is 1 if the room is closed without a result. Where a season's
-    positions name no players (2027), these are "player 1" and "player 2" until the result names them.
+    The season is that of the room. The exit code is 1 if the room is closed without a result. If the positions of a
+    season do not name the players (2027), they are called "player 1" and "player 2" until the result names them.
 
-    With --json each line is an object with event and roomId: event "state" with turn, round, points (by seat),
+    With --json, each line is an object with event and roomId: event "state" with turn, round, points (by seat),
     lastMove (or null), names; "result" with winners (seats), points, causes, reasons, names; "paused" with paused;
-    "error" with message; at the end "left".
+    "error" with message; finally "left".
     """
     from spielleiter.cli.screen import Screen
     from spielleiter.protocol.messages import Memento, Result
@@ -193,8 +197,9 @@ def observe(server: _Server, room: str, raw: bool, board: bool | None, as_json: 
         names = ("", "")
         last: State | None = None
         async for event in await client.observe(room):
-            # Some editions name players in positions, others in the result alone, and an observer is sent nothing else
-            # that does. The status of the room has the names, but other servers end the connection of whoever asks.
+            # Some editions name the players in positions, others only in the result, and an observer gets no other
+            # packet with names. The status of the room has them, but other servers end the connection on a status
+            # request.
             if isinstance(event, Memento | Result):
                 names = event.names[0] or names[0], event.names[1] or names[1]
             if isinstance(event, Result):
@@ -203,7 +208,7 @@ def observe(server: _Server, room: str, raw: bool, board: bool | None, as_json: 
                 _echo_json(**_event_value(room, event, names))
                 continue
             if raw or (isinstance(event, Memento) and event.state == last):
-                continue  # a position is sent anew when a move is asked for
+                continue  # the server repeats a position when it requests a move
             screen.say(_event_line(event, names), below=isinstance(event, Result))
             if isinstance(event, Memento):
                 last = event.state
@@ -232,7 +237,7 @@ def _event_line(event: ObserverEvent, names: tuple[str, str]) -> str:
         case Result():
             return f"over: {result_line(event, names)}"
         case Paused(is_paused):
-            return "paused" if is_paused else "goes on"
+            return "paused" if is_paused else "resumed"
         case _:
             return f"error: {refusal_text(event.message)}"
 
@@ -268,53 +273,53 @@ def _event_value(room: str, event: ObserverEvent, names: tuple[str, str]) -> dic
 
 
 def _ask(server: _Server, room: str, as_json: bool, ask: Callable[[AdminClient], Awaitable[None]]) -> None:
-    """For requests that the server accepts in silence: not refused by the end of the connection is accepted."""
+    """Send a request that has no reply: it is accepted if it is not refused before the connection ends."""
     server.run(ask)
     if as_json:
         _echo_json(roomId=room, accepted=True)
 
 
-@admin.command(short_help="Ask for no more moves.")
+@admin.command(short_help="Pause a game.")
 @_admin_command
 @click.argument("room", type=TEXT)
 def pause(server: _Server, room: str, as_json: bool) -> None:
-    """Ask for no more moves; one that is asked for already is still accepted.
+    """Pause a game: request no further moves. A move that is already requested is still accepted.
 
-    With --json one object: roomId, accepted.
+    With --json, prints one object: roomId, accepted.
     """
     _ask(server, room, as_json, lambda client: client.pause(room))
 
 
-@admin.command(short_help="Let a paused game go on.")
+@admin.command(short_help="Resume a paused game.")
 @_admin_command
 @click.argument("room", type=TEXT)
 def resume(server: _Server, room: str, as_json: bool) -> None:
-    """Let a paused game go on.
+    """Resume a paused game.
 
-    With --json one object: roomId, accepted.
+    With --json, prints one object: roomId, accepted.
     """
     _ask(server, room, as_json, lambda client: client.resume(room))
 
 
-@admin.command(short_help="Ask for one move of a paused game.")
+@admin.command(short_help="Request one move in a paused game.")
 @_admin_command
 @click.argument("room", type=TEXT)
-@click.option("--forced", is_flag=True, help="Set the request's attribute forced.")
+@click.option("--forced", is_flag=True, help="Set the attribute forced of the request.")
 def step(server: _Server, room: str, forced: bool, as_json: bool) -> None:
-    """Ask for one move of a paused game.
+    """Request one move in a paused game.
 
-    With --json one object: roomId, accepted.
+    With --json, prints one object: roomId, accepted.
     """
     _ask(server, room, as_json, lambda client: client.step(room, forced=forced))
 
 
-@admin.command(short_help="End a game at once.")
+@admin.command(short_help="End a game immediately.")
 @_admin_command
 @click.argument("room", type=TEXT)
 def cancel(server: _Server, room: str, as_json: bool) -> None:
-    """End a game, in most editions without a winner.
+    """End a game immediately, in most editions without a winner.
 
-    With --json one object: roomId, accepted.
+    With --json, prints one object: roomId, accepted.
     """
     _ask(server, room, as_json, lambda client: client.cancel(room))
 
@@ -322,10 +327,10 @@ def cancel(server: _Server, room: str, as_json: bool) -> None:
 @admin.command(short_help="Show rooms and connections.")
 @_admin_command
 def status(server: _Server, as_json: bool) -> None:
-    """Show rooms, connections, and how the last thousand connections ended; only spielleiter tells this.
+    """Show rooms, connections, and how the last thousand connections ended. Other servers do not support this.
 
-    With --json one object: startedAt, now, roomCounts, connectionCount, queuedBytes, refusals (kind, reason, how
-    often), rooms, connections, closed (the oldest first).
+    With --json, prints one object: startedAt, now, roomCounts, connectionCount, queuedBytes, refusals (kind, reason,
+    count), rooms, connections, closed (the oldest first).
     """
 
     async def act(client: AdminClient) -> None:
@@ -336,6 +341,6 @@ def status(server: _Server, as_json: bool) -> None:
             from spielleiter.cli.status import status_lines
 
             for line in status_lines(report):
-                tell(line)
+                print_line(line)
 
     server.run(act)

@@ -1,10 +1,10 @@
-"""Completion in bash, whose words are not those of the command line.
+"""Completion in bash, for arguments that contain a colon or an equals sign.
 
-Bash also divides the line at the colons and equals signs in COMP_WORDBREAKS, so that `builtin:gr` comes as three words
-and only the last one is replaced. click takes these words for arguments. Here the line itself is read, and a value is
-written without what stands before its last divider already.
+Bash also splits the line at the characters in COMP_WORDBREAKS, so `builtin:gr` arrives as three words, and bash
+replaces only the last of them. click takes these words for arguments. This module reads the line itself instead, and
+writes a value without the part up to its last separator, which bash keeps.
 
-Invariant: what is completed is the last argument of the line up to the cursor.
+Invariants: the last argument of the line up to the cursor is completed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final
 from click import shell_completion
 from click.shell_completion import CompletionItem, split_arg_string
 
-_DIVIDERS: Final = ":="
+_SEPARATORS: Final = ":="
 
 _SCRIPT: Final = """\
 %(complete_func)s() {
@@ -48,28 +48,28 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
 
 
 class BashComplete(shell_completion.BashComplete):
-    """Takes the place of click's class of the same name."""
+    """Replaces click's class of the same name."""
 
     source_template = _SCRIPT
-    _written = ""
-    """What bash leaves as it is of the argument that is completed."""
+    _kept = ""
+    """The part of the completed argument that bash keeps as it is."""
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """The arguments before the one that is completed, and that one."""
+        """The arguments before the completed one, and the completed one."""
         line = os.environ["COMP_LINE"]
         words = split_arg_string(line)
         incomplete = "" if line[-1:].isspace() else words.pop()
-        dividers = "".join(set(_DIVIDERS) & set(os.environ.get("COMP_WORDBREAKS", _DIVIDERS)))
-        if dividers:
-            value = re.sub(r"^-[^=]*=", "", incomplete)  # click itself divides an option from its value
-            self._written = value[: len(value) - len(re.split(f"[{dividers}]", value)[-1])]
+        separators = "".join(set(_SEPARATORS) & set(os.environ.get("COMP_WORDBREAKS", _SEPARATORS)))
+        if separators:
+            value = re.sub(r"^-[^=]*=", "", incomplete)  # click itself splits an option from its value
+            self._kept = value[: len(value) - len(re.split(f"[{separators}]", value)[-1])]
         return words[1:], incomplete
 
     def format_completion(self, item: CompletionItem) -> str:
-        """One line for the script: the item's type and what bash has to write."""
-        return f"{item.type},{str(item.value).removeprefix(self._written)}"
+        """One line for the script: the item's type and the text that bash inserts."""
+        return f"{item.type},{str(item.value).removeprefix(self._kept)}"
 
 
 def register() -> None:
-    """Let click use this class from now on."""
+    """Make click use this class."""
     shell_completion.add_completion_class(BashComplete)

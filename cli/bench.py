@@ -1,7 +1,7 @@
-"""`spielleiter bench`: how fast everything is on this machine, beside the bare wire.
+"""`spielleiter bench`: how fast the server is on this machine, compared with the bare wire.
 
-Law: nothing is measured here, and no figure is a failure: the exit code is 0 whatever they are. What is started is gone
-when the command ends, however it ends.
+Invariants: this module measures nothing itself. No figure is a failure: the exit code is 0 whatever they are. All
+processes that the command has started are gone when it ends, however it ends.
 """
 
 from __future__ import annotations
@@ -61,64 +61,64 @@ def _numbers(least: int, value: str | None) -> tuple[int, ...] | None:
 
 @click.command(
     epilog=(
-        "Parts: floor is the bare wire, a relay of the same bytes; server is `spielleiter serve` as anybody starts it, "
-        "clocks, events, log and replays included; both are driven in the same way, by turns. rules and protocol are "
-        "measured inside one process; start, memory and plies on servers of their own; match is what `spielleiter "
-        "match` costs beyond its programs."
+        "Parts: floor is the bare wire, a relay of the same bytes; server is `spielleiter serve` with its defaults, "
+        "including clocks, events, log and replays; both have the same load, in alternation. rules and protocol are "
+        "measured within one process; start, memory and plies on servers of their own; match is the cost of "
+        "`spielleiter match` without its programs."
     )
 )
 @click.option(
     "--only",
     callback=_parts,
     metavar="PARTS",
-    help="Measure these: floor, server, rules, protocol, start, memory, plies, match.  [default: all of them]",
+    help="Parts to measure: floor, server, rules, protocol, start, memory, plies, match.  [default: all]",
 )
 @click.option(
     "--games",
     callback=lambda _context, _parameter, value: _numbers(1, value),
     metavar="N,N",
-    help="So many games at once.  [default: 1,20,100,500]",
+    help="Numbers of games at once.  [default: 1,20,100,500]",
 )
-@click.option("--editions", callback=_editions, metavar="NAMES", help="Play these.  [default: 2021-r3,2027]")
+@click.option("--editions", callback=_editions, metavar="NAMES", help="Editions to play.  [default: 2021-r3,2027]")
 @click.option(
     "--observers",
     callback=lambda _context, _parameter, value: _numbers(0, value),
     metavar="N,N",
-    help="So many observers of each game.  [default: 0,1]",
+    help="Numbers of observers of each game.  [default: 0,1]",
 )
-@click.option("--rounds", type=WholeNumber(1), metavar="N", help="Measure everything so often.  [default: 3]")
+@click.option("--rounds", type=WholeNumber(1), metavar="N", help="How often everything is measured.  [default: 3]")
 @click.option(
     "--seconds",
     type=Number(0.05),
     metavar="SECONDS",
-    help="Measure so long under each load, after all games have begun.  [default: 2]",
+    help="How long each load is measured, after all its games have begun.  [default: 2]",
 )
 @click.option(
     "--drivers",
     type=WholeNumber(1),
     metavar="N",
-    help="Processes that play.  [default: one for every two cores, four at most]",
+    help="Number of processes that play.  [default: one for every two cores, four at most]",
 )
 @click.option(
     "--match-games",
     callback=lambda _context, _parameter, value: _numbers(1, value),
     metavar="N,N",
-    help="Play matches of so many games.  [default: 100,500]",
+    help="Numbers of games in a match.  [default: 100,500]",
 )
-@click.option("--quick", is_flag=True, help="One short round with few games: is it as fast as it was, about?")
+@click.option("--quick", is_flag=True, help="One short round with few games, for a rough comparison.")
 @click.option(
     "--json",
     "json_file",
     type=click.Path(dir_okay=False, writable=True, allow_dash=True),
     metavar="FILE",
-    help="Write all figures into this file, every round of them; - is standard output, instead of the report.",
+    help="Write the figures of every round to this file; - writes them to standard output, instead of the report.",
 )
 def bench(json_file: str | None, *, quick: bool, **chosen: Any) -> None:
-    """Measure the server beside the bare wire, the rules and the protocol, and print one report.
+    """Measure the server in comparison with the bare wire, the rules and the protocol, and print one report.
 
-    Whatever is compared is measured by turns in the same run. Figures are medians of the rounds, with the least and the
-    most of them; at the end stands what is to be reached, and whether it is. Progress is told on standard error. The
-    whole takes about ten minutes; better leave the machine alone meanwhile. Needs Linux.
+    Figures that are compared are measured in alternation in the same run. They are medians of the rounds, with their
+    minimum and maximum; the end of the report lists the targets and whether they are met. Progress goes to standard
+    error. A full run takes about ten minutes, in which the machine should do nothing else. Needs Linux.
     """
     _require_machine()
     from spielleiter.bench.options import Options
@@ -132,13 +132,13 @@ def bench(json_file: str | None, *, quick: bool, **chosen: Any) -> None:
     except BenchError as error:
         raise Failure(str(error)) from error
     except OSError as error:
-        raise Failure(f"this machine does not let the bench run: {os_error_text(error)}") from error
+        raise Failure(f"the benchmark cannot run on this machine: {os_error_text(error)}") from error
     finally:
         signal.signal(signal.SIGTERM, before)
 
 
 def _require_machine() -> None:
-    """Raises Failure where the bench cannot run; before anything is imported that exists on Linux alone."""
+    """Raise Failure if the benchmark cannot run here, before importing modules that exist only on Linux."""
     from spielleiter.bench.machine import why_not_here
 
     if problem := why_not_here():
@@ -146,7 +146,7 @@ def _require_machine() -> None:
 
 
 def _stop(_number: int, _frame: object) -> NoReturn:
-    """As Ctrl-C: on the way out everything is ended."""
+    """Do the same as for Ctrl-C, so that all processes are ended."""
     raise KeyboardInterrupt
 
 
@@ -171,13 +171,13 @@ def _measure(options: Options, json_file: str | None) -> None:
     if json_file != "-":
         click.echo(report_text(head, records, targets))
     if json_file is not None:
-        told = {
+        report = {
             **head,
             "records": [record.to_json() for record in records],
             "targets": [target.to_json() for target in targets],
         }
         try:
             with click.open_file(json_file, "w", encoding="utf-8") as file:
-                file.write(json.dumps(told, indent=1, allow_nan=False) + "\n")
+                file.write(json.dumps(report, indent=1, allow_nan=False) + "\n")
         except OSError as error:
             raise Failure(f"{json_file} cannot be written ({error.strerror})") from error

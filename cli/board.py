@@ -1,10 +1,10 @@
 """Positions drawn as text, for people.
 
-Nothing but the table `_PICTURES` knows a concrete game: one entry draws positions of one type. A game without an entry
-has no drawing, and whoever shows it writes lines alone.
+Only the table `_DRAWINGS` knows concrete games: each entry draws positions of one type. A game without an entry has no
+drawing, and its positions are shown as single lines.
 
-Invariants: a drawing fits into the space it is given, and no word in it is cut in two. Colours are never the only
-difference: whatever is coloured has a letter, too. Every character but `Look.empty` is ASCII, except in names.
+Invariants: a drawing fits into its canvas, and no word in it is split. Colours are never the only difference:
+everything coloured also has a letter. Every character except `Canvas.empty` and those of names is ASCII.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ _GAP: Final = "   "
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """The space for a drawing, in characters, and what may be used for it."""
+class Canvas:
+    """The space for a drawing, in characters, and the means of drawing."""
 
     columns: int = 79
     rows: int = 23
     is_coloured: bool = False
     empty: str = "."
-    """How an empty cell looks."""
+    """The character for an empty cell."""
 
     def style(self, text: str, **styles: Any) -> str:
-        """`text` in colours, where there are any."""
+        """`text` in the given colours, if this canvas has colours."""
         return click.style(text, **styles) if self.is_coloured else text
 
 
@@ -59,27 +59,27 @@ _STYLES: Final[Mapping[Color, Mapping[str, str]]] = {
     Color.RED: {"fg": "bright_white", "bg": "red"},
     Color.GREEN: {"fg": "black", "bg": "green"},
 }
-_LABEL: Final = 3  # columns for the number of a row
+_LABEL: Final = 3  # columns for the row number
 _PANEL: Final = 33
 
 
-def _blokus(state: BlokusState, names: tuple[str, str], look: Look) -> list[str] | None:
-    """The board with two columns a cell, or one where that is too wide; the rest stands beside or below it."""
-    cell_width = 2 if look.columns >= _LABEL + 2 * SIZE else 1
+def _blokus(state: BlokusState, names: tuple[str, str], canvas: Canvas) -> list[str] | None:
+    """The board with two columns for each cell, or one if two are too wide; the rest is beside or below the board."""
+    cell_width = 2 if canvas.columns >= _LABEL + 2 * SIZE else 1
     width = _LABEL + cell_width * SIZE
-    if look.columns < width or look.rows < SIZE:
+    if canvas.columns < width or canvas.rows < SIZE:
         return None
-    board = list(_blokus_rows(state, look, cell_width))
-    if look.rows < len(board):
+    board = list(_blokus_rows(state, canvas, cell_width))
+    if canvas.rows < len(board):
         return [row.rstrip() for row in board[1:]]
-    if look.columns >= width + len(_GAP) + _PANEL:
-        panel = _blokus_panel(state, names, look, look.columns - width - len(_GAP))
+    if canvas.columns >= width + len(_GAP) + _PANEL:
+        panel = _blokus_panel(state, names, canvas, canvas.columns - width - len(_GAP))
         return [(row + _GAP + line).rstrip() for row, line in zip(board, panel, strict=True)]
-    return [row.rstrip() for row in board] + _blokus_summary(state, names, look)[: look.rows - len(board)]
+    return [row.rstrip() for row in board] + _blokus_summary(state, names, canvas)[: canvas.rows - len(board)]
 
 
-def _blokus_rows(state: BlokusState, look: Look, cell_width: int) -> Iterator[str]:
-    """The numbers of the columns, then the rows; the last piece stands out by a second letter in each cell."""
+def _blokus_rows(state: BlokusState, canvas: Canvas, cell_width: int) -> Iterator[str]:
+    """The column numbers, then the rows; the cells of the last piece have a second letter."""
     numbers = (str(x) if cell_width > 1 else str(x % 10) for x in range(0, SIZE, 2))
     yield " " * _LABEL + "".join(number.ljust(2 * cell_width) for number in numbers)
     last = _last_piece(state)
@@ -88,11 +88,11 @@ def _blokus_rows(state: BlokusState, look: Look, cell_width: int) -> Iterator[st
         for x in range(SIZE):
             color = state.color_at(x, y)
             if color is None:
-                cells.append(look.style(look.empty, dim=True) + " " * (cell_width - 1))
+                cells.append(canvas.style(canvas.empty, dim=True) + " " * (cell_width - 1))
             else:
                 letter = color.name[0]
                 text = letter * cell_width if (x, y) in last else letter.ljust(cell_width)
-                cells.append(look.style(text, bold=(x, y) in last, **_STYLES[color]))
+                cells.append(canvas.style(text, bold=(x, y) in last, **_STYLES[color]))
         yield f"{y:2} " + "".join(cells)
 
 
@@ -118,15 +118,15 @@ def _blokus_next(state: BlokusState, names: tuple[str, str]) -> str:
     return f"next: {state.color_on_turn.name} ({_name(names, state.seat_on_turn)})"
 
 
-def _blokus_panel(state: BlokusState, names: tuple[str, str], look: Look, columns: int) -> list[str]:
-    """As many lines as the board has."""
+def _blokus_panel(state: BlokusState, names: tuple[str, str], canvas: Canvas, columns: int) -> list[str]:
+    """The text beside the board; it has the same number of lines as the board."""
     lines = ["", f"turn {state.turn}, round {state.round}", ""]
     for seat in range(2):
         (points,) = state.points(seat)
         lines.append(f"{_name(names, seat)}: {points} points")
         for color in _COLORS:
             if SEAT_OF_COLOR[color] == seat:
-                letter = look.style(f"{color.name[0]} ", **_STYLES[color])
+                letter = canvas.style(f"{color.name[0]} ", **_STYLES[color])
                 lines.append(f"  {letter} {color.name:6}  {_pieces_left(state, color)}")
         lines.append("")
     lines += wrapped(_blokus_next(state, names), columns)
@@ -135,8 +135,8 @@ def _blokus_panel(state: BlokusState, names: tuple[str, str], look: Look, column
     return [*lines, *[""] * (SIZE + 1 - len(lines))]
 
 
-def _blokus_summary(state: BlokusState, names: tuple[str, str], look: Look) -> list[str]:
-    """The most important line first."""
+def _blokus_summary(state: BlokusState, names: tuple[str, str], canvas: Canvas) -> list[str]:
+    """The text below the board, with the most important line first."""
     sides = []
     for seat in range(2):
         letters = "".join(color.name[0] for color in _COLORS if SEAT_OF_COLOR[color] == seat)
@@ -145,7 +145,7 @@ def _blokus_summary(state: BlokusState, names: tuple[str, str], look: Look) -> l
     lines = [" : ".join(sides), f"turn {state.turn}, round {state.round}, {_blokus_next(state, names)}"]
     if state.last_move is not None:
         lines.append(f"last: {state.last_move}")
-    return [part for line in lines for part in wrapped(line, look.columns)]
+    return [part for line in lines for part in wrapped(line, canvas.columns)]
 
 
 # -- Hase und Igel ------------------------------------------------------------------------------------------------
@@ -169,17 +169,17 @@ _PLAYER_STYLES: Final[Mapping[PlayerColor, Mapping[str, str]]] = {
 }
 
 
-def _hase_und_igel(state: HaseUndIgelState, names: tuple[str, str], look: Look) -> list[str] | None:
-    """The track in rows: above the number of each field, below its letter and who stands there."""
-    in_a_row = min(look.columns // _FIELD, 13)
+def _hase_und_igel(state: HaseUndIgelState, names: tuple[str, str], canvas: Canvas) -> list[str] | None:
+    """The track in rows: the number of each field, and below it the field's letter and the players on it."""
+    in_a_row = min(canvas.columns // _FIELD, 13)
     if in_a_row < 1:
         return None
     fields = state.board.fields
     lines = []
     for start in range(0, len(fields), in_a_row):
         row = range(start, min(start + in_a_row, len(fields)))
-        lines.append(look.style("".join(f"{index:<{_FIELD}}" for index in row).rstrip(), dim=True))
-        lines.append("".join(_field(state, index, look) for index in row).rstrip())
+        lines.append(canvas.style("".join(f"{index:<{_FIELD}}" for index in row).rstrip(), dim=True))
+        lines.append("".join(_field(state, index, canvas) for index in row).rstrip())
     for seat, color in enumerate(PlayerColor):
         player = state.players[seat]
         cards = ", ".join(card.name for card in player.cards) or "none"
@@ -187,73 +187,73 @@ def _hase_und_igel(state: HaseUndIgelState, names: tuple[str, str], look: Look) 
             f"{_name(names, seat)}: field {player.index}, {player.carrots} carrots, {player.salads} salads, "
             f"cards: {cards}",
             color,
-            look,
+            canvas,
         )
     ending = "the game is over"
     if state.outcome() is None:
         ending = f"next: {state.color_on_turn.name} ({_name(names, state.seat_on_turn)})"
-    lines += wrapped(f"turn {state.turn}, round {state.round}, {ending}", look.columns)
+    lines += wrapped(f"turn {state.turn}, round {state.round}, {ending}", canvas.columns)
     if state.last_move is not None:
-        lines += wrapped(f"last: {state.last_move}", look.columns)
-    legend = wrapped(", ".join(_LEGEND), look.columns)
-    if len(lines) + len(legend) <= look.rows:
+        lines += wrapped(f"last: {state.last_move}", canvas.columns)
+    legend = wrapped(", ".join(_LEGEND), canvas.columns)
+    if len(lines) + len(legend) <= canvas.rows:
         lines += legend
-    return lines if len(lines) <= look.rows else None
+    return lines if len(lines) <= canvas.rows else None
 
 
-def _field(state: HaseUndIgelState, index: int, look: Look) -> str:
+def _field(state: HaseUndIgelState, index: int, canvas: Canvas) -> str:
     here = [color for color in PlayerColor if state.players[color].index == index]
     text = f"{state.board.fields[index].value} "
     for color in here:
-        text += look.style(color.name[0], **_PLAYER_STYLES[color])
+        text += canvas.style(color.name[0], **_PLAYER_STYLES[color])
     return text + " " * (_FIELD - 2 - len(here))
 
 
-def _with_letter(text: str, color: PlayerColor, look: Look) -> list[str]:
-    """`text` behind the letter of the player it is about."""
-    first, *rest = wrapped(f"{color.name[0]} {text}", look.columns)
-    return [look.style(first[0], **_PLAYER_STYLES[color]) + first[1:], *rest]
+def _with_letter(text: str, color: PlayerColor, canvas: Canvas) -> list[str]:
+    """`text` after the letter of the player that it describes."""
+    first, *rest = wrapped(f"{color.name[0]} {text}", canvas.columns)
+    return [canvas.style(first[0], **_PLAYER_STYLES[color]) + first[1:], *rest]
 
 
 # -- the table ----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class _Picture:
-    """How positions of one game are drawn, and which colours each seat plays (empty where it has one alone)."""
+class _Drawing:
+    """How positions of one game are drawn, and which colours each seat plays (empty if it plays only one)."""
 
-    draw: Callable[[Any, tuple[str, str], Look], list[str] | None]
+    draw: Callable[[Any, tuple[str, str], Canvas], list[str] | None]
     colors: tuple[Sequence[str], Sequence[str]] = ((), ())
 
 
-_PICTURES: Final[Mapping[type, _Picture]] = MappingProxyType(
+_DRAWINGS: Final[Mapping[type, _Drawing]] = MappingProxyType(
     {
-        BlokusState: _Picture(
+        BlokusState: _Drawing(
             _blokus,
             (
                 [color.name for color in _COLORS if SEAT_OF_COLOR[color] == 0],
                 [color.name for color in _COLORS if SEAT_OF_COLOR[color] == 1],
             ),
         ),
-        HaseUndIgelState: _Picture(_hase_und_igel),
+        HaseUndIgelState: _Drawing(_hase_und_igel),
     }
 )
 
 
-def _picture(state: State) -> _Picture | None:
-    return next((_PICTURES[kind] for kind in type(state).__mro__ if kind in _PICTURES), None)
+def _drawing(state: State) -> _Drawing | None:
+    return next((_DRAWINGS[kind] for kind in type(state).__mro__ if kind in _DRAWINGS), None)
 
 
-def draw(state: State, names: tuple[str, str], look: Look) -> list[str] | None:
-    """The position as lines of text; None for a game without a drawing, and where there is too little space.
+def draw(state: State, names: tuple[str, str], canvas: Canvas) -> list[str] | None:
+    """The position as lines of text; None if the game has no drawing or the canvas is too small.
 
-    `names` by seat, empty where a player has none.
+    `names` are by seat; the name of a player without one is empty.
     """
-    picture = _picture(state)
-    return None if picture is None else picture.draw(state, names, look)
+    picture = _drawing(state)
+    return None if picture is None else picture.draw(state, names, canvas)
 
 
 def colors_of(state: State, seat: Seat) -> tuple[str, ...]:
-    """The colours that a seat plays in this game; empty where its name says it all."""
-    picture = _picture(state)
+    """The colours that a seat plays in this game; empty if it plays only one."""
+    picture = _drawing(state)
     return () if picture is None else tuple(picture.colors[seat])

@@ -1,7 +1,7 @@
 """`spielleiter check`: is this program fit for the contest?
 
-Invariants: the exit code is 0 if every step that the contest demands was passed, 3 if one was failed, 2 for misuse, and
-4 if this machine failed or was too busy to tell. A warning never changes it.
+Invariants: the exit code is 0 if the program has passed every step that the contest requires, 3 if it has failed one, 2
+for misuse, and 4 if this machine failed or was too busy to decide. A warning never changes the exit code.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from spielleiter.cli.commands import Misuse, run_async, tell
+from spielleiter.cli.commands import Misuse, print_line, run_async
 from spielleiter.cli.exit_codes import EXIT_FAULT, EXIT_MACHINE
 from spielleiter.cli.numbers import Number
 from spielleiter.cli.options import (
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 @edition_options
 @timeout_options(
     {
-        "soft": "For an answer.",
-        "hard": "Until an answer is no longer waited for.",
-        "start": "For the program to take its seat.",
-        "exit": "For the program to end itself after the game.",
+        "soft": "Time limit for an answer.",
+        "hard": "Time after which an answer is no longer awaited.",
+        "start": "Time for the program to take its seat.",
+        "exit": "Time for the program to end by itself after the game.",
     },
     has_to_exit=True,
 )
@@ -48,10 +48,12 @@ if TYPE_CHECKING:
     default=3.0,
     show_default=True,
     metavar="SECONDS",
-    help="How long the pause of a paused game is.",
+    help="How long a paused game is paused.",
 )
-@click.option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Write the steps as JUnit's XML, too.")
-@folder_option("--out", "Keep what the program wrote and the bytes on the wire in this folder, step by step.")
+@click.option(
+    "--junit", type=click.Path(path_type=Path), metavar="FILE", help="Also write the steps to FILE as JUnit XML."
+)
+@folder_option("--out", "Keep the program's output and the bytes on the wire of each step in this folder.")
 def check(
     command: str,
     game: str | None,
@@ -64,12 +66,12 @@ def check(
     junit: Path | None,
     out: Path | None,
 ) -> None:
-    """Try everything that a program meets in the contest, step by step.
+    """Test step by step whether a program copes with everything that happens in the contest.
 
-    CMD is a command line as of `match`. The exit code is 0 if the program is fit, 3 if not, and 4 if this machine
-    failed or was too busy to tell. A step that tests more than the official server does is shown as a warning if it
-    fails; it does not make a program unfit. A step that this machine spoils, since the program has to wait for
-    a processor, is tried up to three times.
+    CMD is a command line as for `spielleiter match`. The exit code is 0 if the program is fit, 3 if it is not, and 4 if
+    this machine failed or was too busy to decide. If a step fails that tests more than the official server does, it is
+    shown as a warning, and the program may still be fit. A step in which the program had to wait for a processor is
+    tried up to three times.
     """
     from spielleiter.cli.check_junit import render_junit
     from spielleiter.match.checking.check import CheckSetup, Status, check_program, is_fit, is_undecided
@@ -90,7 +92,7 @@ def check(
     season = season_text(chosen.game_type, chosen.name)
     try:
         require_startable(Command.parse(command))
-        tell(f"{season}: checking {command}")
+        print_line(f"{season}: checking {command}")
         with tempfile.TemporaryDirectory() as temporary:
             folder = out or Path(temporary)
             results = run_async(lambda: check_program(setup, folder, partial(_tell, out)))
@@ -99,14 +101,14 @@ def check(
     except SetupError as error:
         raise Misuse(str(error)) from None
     except (MatchError, OSError) as error:
-        told = os_error_text(error) if isinstance(error, OSError) else error
-        tell(f"spielleiter check: {told}", err=True)
+        text = os_error_text(error) if isinstance(error, OSError) else error
+        print_line(f"spielleiter check: {text}", err=True)
         raise click.exceptions.Exit(EXIT_MACHINE) from None
     warnings = sum(result.status is Status.WARNING for result in results)
     steps = count_text(len(results), "step")
     if is_undecided(results):
         open_steps = sum(result.status in {Status.UNDECIDED, Status.NOT_TRIED} for result in results)
-        tell(
+        print_line(
             f"undecided: this machine was too busy for {open_steps} of {steps}{_counted(warnings)}; "
             "try again when it has less to do"
         )
@@ -114,16 +116,18 @@ def check(
     if not is_fit(results):
         missed = [result for result in results if result.status not in {Status.PASSED, Status.WARNING}]
         first = next(result for result in missed if result.status is Status.FAILED)
-        tell(f"not fit: {len(missed)} of {steps} not passed, first {first.number}, {first.title}{_counted(warnings)}")
+        print_line(
+            f"not fit: {len(missed)} of {steps} not passed, first {first.number}, {first.title}{_counted(warnings)}"
+        )
         raise click.exceptions.Exit(EXIT_FAULT)
     if warnings:
-        tell(f"fit: {len(results) - warnings} of {steps} passed{_counted(warnings)}")
+        print_line(f"fit: {len(results) - warnings} of {steps} passed{_counted(warnings)}")
     else:
-        tell(f"fit: {'the only step' if len(results) == 1 else f'all {len(results)} steps'} passed")
+        print_line(f"fit: {'the only step' if len(results) == 1 else f'all {len(results)} steps'} passed")
 
 
 def _require_writable(out: Path | None, junit: Path | None) -> None:
-    """Find out before the first step whether the results can be kept. Raises Misuse."""
+    """Raise Misuse if the results cannot be written, before the first step."""
     from spielleiter.server.errors import os_error_text
 
     try:
@@ -139,7 +143,7 @@ def _require_writable(out: Path | None, junit: Path | None) -> None:
 
 
 def _counted(warnings: int) -> str:
-    """What the last line adds about warnings."""
+    """The end of the last line, with the number of warnings."""
     return f", {count_text(warnings, 'warning')}" if warnings else ""
 
 
@@ -149,13 +153,13 @@ def _tell(out: Path | None, result: StepResult) -> None:
     head = f"{result.number:2}  {result.status.value:9}  {result.title}"
     if result.status is Status.PASSED:
         head += f": {result.came}"
-    tell(head)
+    print_line(head)
     if result.status in {Status.FAILED, Status.WARNING, Status.UNDECIDED}:
-        tell(f"        expected: {result.expected}")
-        tell(f"        came:     {result.came}")
+        print_line(f"        expected: {result.expected}")
+        print_line(f"        got:      {result.came}")
         for line in result.stderr.splitlines():
-            tell(f"        stderr:   {line}")
+            print_line(f"        stderr:   {line}")
     if result.status is Status.WARNING:
-        tell(f"        remark:   {result.remark}")
+        print_line(f"        remark:   {result.remark}")
     if out is not None and result.status not in {Status.PASSED, Status.NOT_TRIED}:
-        tell(f"        kept in:  {out / result.folder}")
+        print_line(f"        kept in:  {out / result.folder}")

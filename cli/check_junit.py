@@ -1,7 +1,7 @@
-"""The steps of a check as JUnit's XML, which is what continuous integration shows.
+"""The steps of a check as JUnit XML, for continuous integration.
 
-Invariants: every step is a test, in the order of the steps; whatever a program wrote, the file keeps to the schema that
-Jenkins' xUnit plugin publishes (junit-10.xsd), with control characters escaped.
+Invariants: every step is a test, in the order of the steps. Whatever a program has written, the file conforms to the
+schema of the xUnit plugin of Jenkins (junit-10.xsd); control characters are escaped.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from spielleiter.server.text.escaping import escaped, escaped_lines
 
 
 def render_junit(command: str, results: Sequence[StepResult], season: str) -> bytes:
-    """The steps as one suite of tests; `season` is named in the first line.
+    """The steps as one test suite; its name contains `season`.
 
-    A step that this machine spoilt is a test with an error. A warning is a skipped test, which neither Jenkins nor
-    GitLab counts as failed; its message says what came and why that is only a warning, and standard output and error
-    hold the rest.
+    A step that this machine was too busy for is a test with an error. A warning is a skipped test, which neither
+    Jenkins nor GitLab counts as failed; its message says what happened and why that is only a warning, and its standard
+    output and error contain the rest.
     """
     suite = etree.Element(
         "testsuite",
@@ -46,5 +46,5 @@ def render_junit(command: str, results: Sequence[StepResult], season: str) -> by
             etree.SubElement(case, "system-out").text = f"expected: {escaped(result.expected)}"
             etree.SubElement(case, "system-err").text = escaped_lines(result.stderr)
         elif result.status is Status.NOT_TRIED:
-            etree.SubElement(case, "skipped", message="an earlier step was not passed that this one builds on")
+            etree.SubElement(case, "skipped", message="an earlier step that this one depends on was not passed")
     return bytes(etree.tostring(suite, encoding="utf-8", xml_declaration=True, pretty_print=True))

@@ -1,6 +1,6 @@
-"""The command `spielleiter`: which commands there are.
+"""The command `spielleiter` with its table of commands.
 
-Law: nothing is decided here; each command has a module of its own, imported when it is used.
+Invariants: this module makes no decisions; each command has its own module, which is imported when it is used.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from spielleiter.cli.encoding import prepare_streams
 COMMANDS = {
     "serve": ("spielleiter.cli.serve:serve", "Start the server."),
     "play": ("spielleiter.cli.play:play", "Play one game with a built-in strategy."),
-    "admin": ("spielleiter.cli.admin:admin", "Prepare, watch, pause, step and cancel games."),
-    "match": ("spielleiter.cli.match:match_command", "Let two programs play many games, and say which one is better."),
-    "lend": ("spielleiter.cli.lend:lend", "Start a program for matches that are played elsewhere."),
-    "borrow": ("spielleiter.cli.lend:borrow", "Play with a program that another machine lends."),
+    "admin": ("spielleiter.cli.admin:admin", "Prepare, observe, pause, step and cancel games."),
+    "match": ("spielleiter.cli.match:match_command", "Let two programs play many games and say which one is better."),
+    "lend": ("spielleiter.cli.lend:lend", "Offer a program to matches on other machines."),
+    "borrow": ("spielleiter.cli.lend:borrow", "Play with a program that another machine offers."),
     "tournament": (
         "spielleiter.cli.tournament:tournament",
-        "Let any number of programs play each other, and rate them.",
+        "Let any number of programs play each other and rate them.",
     ),
-    "check": ("spielleiter.cli.check:check", "Find out whether a program is fit for the contest."),
-    "bench": ("spielleiter.cli.bench:bench", "Measure how fast the server, the rules and the protocol are."),
-    "demo": ("spielleiter.cli.demo:demo", "A server, two built-in players, one whole game."),
+    "check": ("spielleiter.cli.check:check", "Test whether a program is fit for the contest."),
+    "bench": ("spielleiter.cli.bench:bench", "Measure the speed of the server, the rules and the protocol."),
+    "demo": ("spielleiter.cli.demo:demo", "Show a whole game of two built-in players."),
 }
 
 
@@ -35,23 +35,27 @@ COMMANDS = {
     invoke_without_command=True,
     subcommand_metavar=SUBCOMMANDS,
     epilog=(
-        "Completion of commands and options by the Tab key: put "
-        '`eval "$(_SPIELLEITER_COMPLETE=bash_source spielleiter)"` into ~/.bashrc '
-        "(zsh_source and ~/.zshrc for zsh; for fish put `_SPIELLEITER_COMPLETE=fish_source spielleiter | source` "
-        "into ~/.config/fish/completions/spielleiter.fish)."
+        "\b\n"  # click's mark for text that must not be wrapped
+        "To complete commands and options with the Tab key, add this line\n"
+        "to ~/.bashrc:\n"
+        '  eval "$(_SPIELLEITER_COMPLETE=bash_source spielleiter)"\n'
+        "or to ~/.zshrc:\n"
+        '  eval "$(_SPIELLEITER_COMPLETE=zsh_source spielleiter)"\n'
+        "or to ~/.config/fish/completions/spielleiter.fish:\n"
+        "  _SPIELLEITER_COMPLETE=fish_source spielleiter | source\n"
     ),
 )
 @click.version_option(package_name="spielleiter", message="%(prog)s %(version)s")
 @click.pass_context
 def cli(context: click.Context) -> None:
-    """A local game server for the Software-Challenge, and what belongs to it."""
+    """A local game server for the Software-Challenge, with players, matches, tournaments and checks."""
     show_help_alone(context)
 
 
 def main() -> None:
     """The entry point of the installed command."""
     prepare_streams()
-    if "_SPIELLEITER_COMPLETE" in os.environ:  # the Tab key was pressed
+    if "_SPIELLEITER_COMPLETE" in os.environ:  # a shell asks for completions
         from spielleiter.cli.bash_completion import register
 
         register()

@@ -1,6 +1,6 @@
-"""Text that fits into the columns of a terminal.
+"""Wrap text to the columns of a terminal.
 
-Invariants: what counts is how wide text is shown, never how many characters it has. No word is cut in two.
+Invariants: the displayed width of the text counts, never the number of its characters. No word is split.
 """
 
 from __future__ import annotations
@@ -12,30 +12,30 @@ from spielleiter.server.text.escaping import escaped
 from spielleiter.server.text.width import text_width
 
 JOINT: Final = "\u00a0"
-"""Shown as a blank, but what it joins is one word."""
+"""Shown as a space, but the words it joins are kept on one line."""
 
 _PAIR: Final = re.compile(r"\((\d+), (\d+)\)")
 _WORD: Final = re.compile("( *)([^ ]+)")
 
 
 def printable(text: str) -> str:
-    """`text` in one line; control characters are escaped, and what else no terminal can show is a question mark."""
+    """`text` as one line; control characters are escaped, other unprintable characters become question marks."""
     return "".join(" " if char.isspace() else char if char.isprintable() else "?" for char in escaped(text))
 
 
 def wrapped(text: str, columns: int) -> list[str]:
-    """`text` in lines of at most so many columns, as `filled` divides it; at least one line.
+    """`text` in lines of at most `columns` columns, split as by `filled`; at least one line.
 
-    Further lines are indented unless there is very little space. A pair of coordinates is one word.
+    Further lines are indented unless there is very little space. A pair of coordinates is not split.
     """
     joined = _PAIR.sub(rf"(\1,{JOINT}\2)", text)
     return filled(joined, columns, "" if columns < 20 else "  ") or [""]
 
 
 def filled(text: str, columns: int, indent: str) -> list[str]:
-    """`text` in lines of at most so many columns, divided between words; a word that is too long is left whole.
+    """`text` in lines of at most `columns` columns, split between words; a word that is too long is not split.
 
-    Each further line begins with `indent`. What is joined by `JOINT` is one word.
+    Each further line begins with `indent`. Words that are joined by `JOINT` are not separated.
     """
     lines: list[str] = []
     line, width = "", 0

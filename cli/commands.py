@@ -1,8 +1,8 @@
-"""How commands of this program look and fail, whatever they do.
+"""What all commands have in common: groups, output, failures and exit codes.
 
-Law: a failure is one line on standard error and an exit code: 2 for what was asked wrongly (an unknown option, a value
-that cannot be used, a server that cannot start so), 1 for what went wrong on the way, 130 after Ctrl-C. A command's
-module is imported when the command is used, so that help and completion are quick.
+Invariants: a failure is one line on standard error and an exit code: 2 for misuse (an unknown option, a value that
+cannot be used, a server that cannot start with these settings), 1 for any other failure, 130 after Ctrl-C. The module
+of a command is imported when the command is used, so that help and completion are fast.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import click
 T = TypeVar("T")
 
 SUBCOMMANDS = "[COMMAND] [ARGS]..."
-"""What a group's usage shows; click's own text differs between its versions, and the man page is made from it."""
+"""The usage of a group. The man page contains it, and click's own text differs between versions of click."""
 
 _IN_BACKTICKS: Final = re.compile("`[^`]+`")
 
@@ -29,19 +29,19 @@ EXIT_INTERRUPTED = 130
 
 
 class Failure(click.ClickException):
-    """Something went wrong on the way; the text is one line."""
+    """The command failed; the text is one line."""
 
     exit_code = EXIT_FAILURE
 
 
 class Misuse(click.ClickException):
-    """The command was asked for something that cannot be; the text is one line."""
+    """The command cannot do what it was asked for; the text is one line."""
 
     exit_code = EXIT_MISUSE
 
 
 def run_async(main: Callable[[], Awaitable[T]]) -> T:
-    """Run `main` to its end. What it raises comes out as it is, not in the groups that nurseries wrap it into."""
+    """Run `main` with trio. A single exception is raised as it is, without the exception groups of nurseries."""
     import trio
 
     try:
@@ -52,10 +52,10 @@ def run_async(main: Callable[[], Awaitable[T]]) -> T:
         raise unwrapped(group) from None
 
 
-def tell(line: str = "", *, err: bool = False) -> None:
-    """Write a line to standard output, or to standard error with `err`; control characters in it are escaped.
+def print_line(line: str = "", *, err: bool = False) -> None:
+    """Write a line to standard output, or to standard error with `err`; control characters are escaped.
 
-    A terminal that is too narrow for it gets several lines.
+    On a terminal that is too narrow the line is wrapped.
     """
     from spielleiter.server.text.escaping import escaped
 
@@ -63,10 +63,10 @@ def tell(line: str = "", *, err: bool = False) -> None:
 
 
 def fitted(line: str, out: TextIO) -> str:
-    """`line` as `out` shows it best: on a terminal that is too narrow, in several lines, divided between words.
+    """`line`, wrapped between words if `out` is a terminal that is too narrow for it.
 
-    What stands in backticks is one word, so that a command can be copied. Each further line is indented by two more
-    columns than the first one.
+    Text in backticks is not split, so that a command can be copied. Further lines are indented by two more columns than
+    the first one.
     """
     try:
         columns = os.get_terminal_size(out.fileno()).columns - 1
@@ -83,15 +83,15 @@ def fitted(line: str, out: TextIO) -> str:
 
 
 def show_help_alone(context: click.Context) -> None:
-    """A group that is called without a command shows what there is."""
+    """Print the help of a group that is called without a command."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are named in a table and imported when used.
+    """A group whose commands are listed in a table and imported when they are used.
 
-    `lazy` maps a command's name to ``"module:attribute"`` and the line the help shows for it.
+    `lazy` maps the name of a command to ``"module:attribute"`` and its line in the help.
     """
 
     def __init__(self, *args: Any, lazy: dict[str, tuple[str, str]], **kwargs: Any) -> None:
@@ -113,7 +113,7 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         try:
             return super().resolve_command(ctx, args)
-        except click.NoSuchCommand as error:  # click compares only with commands that are loaded already
+        except click.NoSuchCommand as error:  # click suggests only commands that are loaded already
             raise click.NoSuchCommand(error.command_name, possibilities=self._lazy, ctx=ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as above
@@ -121,19 +121,19 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, line) for name, (_, line) in self._lazy.items()])
 
     def main(self, *args: Any, **extra: Any) -> Any:
-        """Run the program and exit; failures are told in one line."""
+        """Run the program and exit; a failure is printed as one line."""
         try:
             code = super().main(*args, **{**extra, "standalone_mode": False})
         except click.ClickException as error:
             context = getattr(error, "ctx", None)
             name = context.command_path if context else extra.get("prog_name") or self.name
-            tell(f"{name}: {' '.join(error.format_message().split())}", err=True)
+            print_line(f"{name}: {' '.join(error.format_message().split())}", err=True)
             sys.exit(error.exit_code)
         except click.Abort:
             sys.exit(EXIT_INTERRUPTED)
-        except OSError as error:  # a full disk, a file that may not be read: this machine's affair, and no bug
+        except OSError as error:  # a full disk, a file without permission: no bug
             from spielleiter.server.errors import os_error_text
 
-            tell(f"{extra.get('prog_name') or self.name}: {os_error_text(error)}", err=True)
+            print_line(f"{extra.get('prog_name') or self.name}: {os_error_text(error)}", err=True)
             sys.exit(EXIT_FAILURE)
         sys.exit(code if isinstance(code, int) else 0)

@@ -1,7 +1,7 @@
-"""What the Tab key offers for an option's value: games, editions, start pieces, strategies.
+"""Completion of option values with the Tab key: games, editions, start pieces, strategies.
 
-Invariants: nothing is declared here that the server or the client does not know; what they know is imported when the
-Tab key asks for it. The shells' own parts come from click.
+Invariants: all values come from the server or the client, whose modules are imported when a shell asks for completions.
+The scripts for the shells come from click.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Completer: TypeAlias = Callable[[click.Context, click.Parameter, str], list[Comp
 
 
 def completing(values: Callable[[], Iterable[str]]) -> Completer:
-    """Offers those of `values()` that begin with what is there already."""
+    """A completer that offers those of `values()` that begin with the incomplete word."""
 
     def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
         return [CompletionItem(value) for value in values() if value.startswith(incomplete)]
@@ -37,14 +37,14 @@ def editions() -> list[str]:
 
 
 def editions_of_games() -> list[str]:
-    """As `serve --edition` wants them: ``GAMETYPE=EDITION``."""
+    """The values of `serve --edition`: ``GAMETYPE=EDITION``."""
     from spielleiter.server.editions import EDITIONS
 
     return [f"{edition.game_type}={edition.name}" for edition in EDITIONS.values()]
 
 
 def game_option_values(option: str) -> Callable[[], list[str]]:
-    """Every value that some game takes for this option, for example for ``startPiece``."""
+    """A function that returns all values of a game option, such as ``startPiece``, in any of the games."""
 
     def values() -> list[str]:
         from spielleiter.game.api import GameOptionError
@@ -71,7 +71,7 @@ def programs() -> list[str]:
 
 
 def complete_strategies(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """With a description of each, where the shell shows it."""
+    """Offer strategies with their descriptions, which some shells show."""
     from spielleiter.client.strategies import STRATEGIES
 
     return [

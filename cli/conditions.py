@@ -1,6 +1,6 @@
-"""The options that `match` and `tournament` share and that change nothing in the games.
+"""Options of `match` and `tournament` that do not affect the games.
 
-Invariants: a match may be resumed with other ones.
+Invariants: these options may be different each time a match is resumed.
 """
 
 from __future__ import annotations
@@ -19,21 +19,22 @@ NAMES: Final = ("keep", "restart")
 
 
 def condition_options(command: Decorated) -> Decorated:
-    """Add them, by the names in NAMES."""
+    """Decorate a command with these options; their parameters are NAMES."""
     for option in (
         click.option(
             "--restart",
             type=click.Choice(["always", "never"]),
             default="always",
             show_default=True,
-            help="never: a program that can play several games in a row is told the next one on standard input.",
+            help="always: start programs for every game; never: a program that can play several games in a row gets "
+            "the next one on standard input.",
         ),
         click.option(
             "--keep",
             type=click.Choice(["none", "failed", "all"]),
             default="all",
             show_default=True,
-            help="Which games' folders are kept: those of all games, or of games in which something went wrong.",
+            help="Which folders of games to keep: all, none, or those of games in which something went wrong.",
         ),
     ):
         command = option(command)
@@ -41,9 +42,9 @@ def condition_options(command: Decorated) -> Decorated:
 
 
 def conditions_of(options: Mapping[str, Any], described: Tournament | None = None) -> dict[str, Any]:
-    """The fields of the runner's `Conditions` that they set.
+    """The fields of `Conditions` that these options set.
 
-    `options` has None for what was not asked for; then what `described` says holds.
+    An option that was not given is None in `options`; its value is then taken from `described`.
     """
     from spielleiter.match.records.game_files import KeepPolicy
 

@@ -1,10 +1,10 @@
-"""`spielleiter demo`: everything at once, in one process and over real sockets."""
+"""`spielleiter demo`: a server, two players and the board, in one process and over real sockets."""
 
 from __future__ import annotations
 
 import click
 
-from spielleiter.cli.commands import Failure, run_async, tell
+from spielleiter.cli.commands import Failure, print_line, run_async
 from spielleiter.cli.completion import complete_strategies
 from spielleiter.cli.numbers import WholeNumber
 from spielleiter.cli.options import board_option, chosen_edition, edition_options
@@ -12,14 +12,14 @@ from spielleiter.cli.options import board_option, chosen_edition, edition_option
 
 @click.command()
 @edition_options
-@click.option("--seed", type=WholeNumber(0), metavar="N", help="The same game in every run.")
+@click.option("--seed", type=WholeNumber(0), metavar="N", help="Play the same game in every run.")
 @click.option(
     "--first",
     default="greedy",
     show_default=True,
     metavar="NAME",
     shell_complete=complete_strategies,
-    help="The first player's strategy, one of those of `spielleiter play`.",
+    help="Strategy of the first player, as for `spielleiter play`.",
 )
 @click.option(
     "--second",
@@ -27,13 +27,13 @@ from spielleiter.cli.options import board_option, chosen_edition, edition_option
     show_default=True,
     metavar="NAME",
     shell_complete=complete_strategies,
-    help="The second player's strategy.",
+    help="Strategy of the second player.",
 )
 @board_option
 def demo(game: str | None, edition: str | None, seed: int | None, first: str, second: str, board: bool | None) -> None:
-    """Start a server on a free port, let two built-in players play one game, show board and result.
+    """Start a server on a free port, let two built-in players play one game, and show the board and the result.
 
-    Where the output is no terminal, only the last position is drawn.
+    If the output is not a terminal, only the last position is drawn.
     """
     import trio
 
@@ -63,7 +63,7 @@ def demo(game: str | None, edition: str | None, seed: int | None, first: str, se
         log_level="warning",
         log_format="console",
         editions=editions,
-        # a demo does not end because the machine is busy
+        # no time limits, so that the demo does not fail on a busy machine, except for players that are late on purpose
         has_timeouts=any(STRATEGIES[name].is_late for name in names),
     )
     reports: dict[int, GameReport] = {}
@@ -73,13 +73,13 @@ def demo(game: str | None, edition: str | None, seed: int | None, first: str, se
         if isinstance(data, Memento):
             screen.show(data.state, names)
 
-    async def play(port: int, reservation: str, place: int) -> None:
+    async def play(port: int, reservation: str, seat: int) -> None:
         async with Player.connect(port=port, dialect=chosen.dialect) as player:
-            if place == 0:
+            if seat == 0:
                 player.watch = watch
             await player.join_prepared(reservation)
-            player_seed = None if seed is None else seed + place
-            reports[place] = await player.play_with(make_responder(names[place], seed=player_seed))
+            player_seed = None if seed is None else seed + seat
+            reports[seat] = await player.play_with(make_responder(names[seat], seed=player_seed))
 
     async def main() -> None:
         stop = trio.Event()
@@ -97,8 +97,8 @@ def demo(game: str | None, edition: str | None, seed: int | None, first: str, se
             async with AdminClient.connect(port=port, password=config.password, dialect=chosen.dialect) as admin:
                 room = await admin.prepare(chosen.game_type, names)
             async with trio.open_nursery() as players:
-                for place, reservation in enumerate(room.reservations):
-                    players.start_soon(play, port, reservation, place)
+                for seat, reservation in enumerate(room.reservations):
+                    players.start_soon(play, port, reservation, seat)
             stop.set()
             last = reports[0].state
             if board is None and last is not None:
@@ -109,4 +109,4 @@ def demo(game: str | None, edition: str | None, seed: int | None, first: str, se
     except (ClientError, StartError) as error:
         raise Failure(refusal_text(str(error))) from error
     report = reports[0]
-    tell(result_line(report.result, names) if report.result else report_line(report))
+    print_line(result_line(report.result, names) if report.result else report_line(report))

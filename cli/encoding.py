@@ -1,10 +1,9 @@
-"""Text that crosses the border of the process: command-line arguments, and the standard streams.
+"""Encoding of command-line arguments and of the standard streams.
 
-Their encoding is the terminal's or the locale's choice, not ours. Files, packets and JSON are always UTF-8 and need
-none of this.
+The terminal or the locale chooses this encoding. Files, packets and JSON are always UTF-8 and do not need this module.
 
-Invariants: writing to standard output or standard error never raises UnicodeEncodeError once `prepare_streams` was
-called, whatever their encoding. Text that comes from `recovered` can always be encoded as UTF-8.
+Invariants: after `prepare_streams`, writing to standard output or standard error never raises UnicodeEncodeError,
+whatever their encoding is. Text returned by `recovered` can always be encoded as UTF-8.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import click
 
 if TYPE_CHECKING:
     _ParamType = click.ParamType[str]
-else:  # not generic in every version of click that will do
+else:  # not generic in every supported version of click
     _ParamType = click.ParamType
 
 _HANDLER: Final = "spielleiter.nearest"
@@ -51,38 +50,39 @@ _SPELLINGS: Final = {
     "Ü": "Ue",
     "ß": "ss",
 }
-"""What is written instead of a character that the stream's encoding lacks."""
+"""Replacements for characters that the encoding of a stream lacks."""
 
 
 def prepare_streams() -> None:
-    """Let standard output and standard error write the nearest spelling of what their encoding lacks."""
+    """Make standard output and standard error replace characters that their encoding lacks by similar ones."""
     codecs.register_error(_HANDLER, _write_nearest)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # there may be none, or one that somebody put there
+        if isinstance(stream, io.TextIOWrapper):  # it may be None, or a replacement
             stream.reconfigure(errors=_HANDLER)
 
 
 def _write_nearest(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    return "".join(_nearest(sign) for sign in error.object[error.start : error.end]), error.end
+    return "".join(_nearest(char) for char in error.object[error.start : error.end]), error.end
 
 
-def _nearest(sign: str) -> str:
-    """An ASCII spelling of the character; a question mark where there is none."""
-    if sign in _SPELLINGS:
-        return _SPELLINGS[sign]
-    import unicodedata  # seldom needed, and every command imports this file
+def _nearest(char: str) -> str:
+    """An ASCII replacement for the character; a question mark if there is none."""
+    if char in _SPELLINGS:
+        return _SPELLINGS[char]
+    import unicodedata  # rarely needed, and every command imports this file
 
-    return unicodedata.normalize("NFKD", sign).encode("ascii", "ignore").decode() or "?"
+    return unicodedata.normalize("NFKD", char).encode("ascii", "ignore").decode() or "?"
 
 
 def json_text(value: Any, stream: TextIO | None = None) -> str:
-    """The value as one line of JSON, in ASCII with escapes if `stream` (standard output) cannot write it as it is.
+    """The value as one line of JSON.
 
-    So it is if a terminal might take a character of it for a command.
+    It is ASCII with escapes if `stream` (default: standard output) cannot encode it, or if it contains characters that
+    a terminal might interpret as commands.
     """
-    import json  # not for commands that write none
+    import json  # here, since most commands write no JSON
 
     text = json.dumps(value, ensure_ascii=False)
     if not text.isprintable():
@@ -95,44 +95,44 @@ def json_text(value: Any, stream: TextIO | None = None) -> str:
 
 
 def is_clean(text: str) -> bool:
-    """Whether the text can be encoded as UTF-8, which text from bytes that could not be decoded cannot."""
+    """Whether the text can be encoded as UTF-8; text with undecodable bytes cannot."""
     return _SURROGATE.search(text) is None
 
 
 def recovered(text: str) -> str:
     """The argument as text that can be encoded as UTF-8.
 
-    Python keeps bytes of an argument that the locale cannot decode as lone surrogates. They are read as UTF-8 here;
-    what is not UTF-8 either becomes U+FFFD.
+    Python represents bytes of an argument that the locale cannot decode as lone surrogates. This function decodes them
+    as UTF-8; bytes that are not UTF-8 either become U+FFFD.
     """
     if is_clean(text):
         return text
     try:
         return os.fsencode(text).decode("utf-8", "replace")
-    except UnicodeEncodeError:  # surrogates that no byte stands behind
+    except UnicodeEncodeError:  # surrogates that do not represent bytes
         return _SURROGATE.sub("\ufffd", text)
 
 
 class TextType(_ParamType):
-    """An option whose value ends in packets, JSON or reports."""
+    """An option whose value appears in packets, JSON or reports."""
 
     name = "text"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ARG002
-        """The text, recovered."""
+        """The value, converted by `recovered`."""
         return recovered(str(value))
 
 
 class PasswordType(_ParamType):
-    """A password; it is not repaired but refused if it is not UTF-8, since no repaired one would be right."""
+    """A password; refused if it is not UTF-8, since a repaired password would be wrong."""
 
     name = "password"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The password. Raises BadParameter, without showing it."""
+        """The password. Raises BadParameter with a text that does not contain the password."""
         text = recovered(str(value))
         if "\ufffd" in text and not is_clean(str(value)):
-            self.fail("the password is not UTF-8, and no server can be told it; expected text in UTF-8", param, ctx)
+            self.fail("the password is not UTF-8 and cannot be sent to a server; expected text in UTF-8", param, ctx)
         return text
 
 

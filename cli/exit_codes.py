@@ -1,7 +1,7 @@
-"""What `match`, `tournament` and `check` tell scripts: a failing program, a failing machine, a worse player.
+"""Exit codes of `match`, `tournament` and `check`: a failing program, a failing machine, a worse player.
 
-Law: what makes the figures worthless (interrupted, machine) goes before what a program did, and that before who is
-better.
+Invariants: conditions that make the figures worthless (interruption, failure of the machine) take precedence over
+faults of programs, and those over the question which program is better.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FAULTS = ("crash", "timeout", "illegal", "message", "exit", "any")
 def exit_code(
     end: EndReason, records: tuple[GameRecord, ...], summary: Summary, fail_on: frozenset[str], require: str | None
 ) -> int:
-    """What a script is told; the first that holds of interrupted, machine, fault, worse, done."""
+    """The exit code of a match: the first that applies of interrupted, machine, fault, worse, done."""
     from spielleiter.match.records.game_record import Verdict
     from spielleiter.match.runner import EndReason
 
@@ -37,12 +37,12 @@ def exit_code(
     ):
         return EXIT_MACHINE
     if not any(record.is_counted for record in records):
-        return EXIT_MACHINE  # nothing was found out
+        return EXIT_MACHINE  # the match has no result
     if any(record.verdict in fail_on for record in records):
         return EXIT_FAULT
     if require == "better" and summary.better != 0:
         return EXIT_FAILURE
-    # with too few pairs nobody could be found to be worse, and a green result would stand on nothing
+    # with too few pairs no program can be shown to be worse, so that exit code 0 would mean nothing
     if require == "not-worse" and (summary.better == 1 or not summary.has_enough_pairs):
         return EXIT_FAILURE
     if summary.sprt is not None and summary.sprt.decision == "H0":
@@ -51,7 +51,7 @@ def exit_code(
 
 
 def fault_kinds(texts: tuple[str, ...]) -> frozenset[str]:
-    """The verdicts that --fail-on names."""
+    """The verdicts that the values of --fail-on name. Raises UsageError for an unknown one."""
     from spielleiter.match.records.game_record import (
         BAD_MESSAGE_VERDICTS,
         CRASH_VERDICTS,

@@ -1,7 +1,8 @@
-"""`spielleiter lend` and `spielleiter borrow`: a program of a match that runs in another container or machine.
+"""`spielleiter lend` and `spielleiter borrow`: a program of a match that runs in another container or on another
+machine.
 
-Law: whoever borrows looks to the match like the program itself: the same output, the same exit code, and gone when it
-is ended.
+Invariants: to the match, `borrow` looks like the program itself: it has the same output and the same exit code, and
+ending it ends the program.
 """
 
 from __future__ import annotations
@@ -13,26 +14,30 @@ import sys
 
 import click
 
-from spielleiter.cli.commands import Failure, Misuse, run_async, tell
+from spielleiter.cli.commands import Failure, Misuse, print_line, run_async
 from spielleiter.cli.encoding import TEXT
 from spielleiter.cli.numbers import WholeNumber, port_number
 from spielleiter.cli.options import game_option, server_options
 from spielleiter.server.runtime.signals import stop_signals
 
 EXIT_REFUSED = 127
-"""What shells say where a program cannot be started."""
+"""The exit code of shells for a program that cannot be started."""
 
 
 @click.command()
 @click.argument("command", metavar="CMD")
 @click.option("--host", default="127.0.0.1", metavar="HOST", show_default=True, help="The address to listen on.")
 @click.option(
-    "--port", type=WholeNumber(0, 65535), metavar="PORT", help="The port to listen on; 0: any.  [default: 13051]"
+    "--port",
+    type=WholeNumber(0, 65535),
+    metavar="PORT",
+    help="The port to listen on; 0: any free one.  [default: 13051]",
 )
 def lend(command: str, host: str, port: int | None) -> None:
-    """Start CMD for every match that borrows it over the network.
+    """Offer CMD to matches on other machines: start it whenever `spielleiter borrow` asks for it.
 
-    CMD is what `spielleiter match` takes for a player. Whoever reaches the port can have it started, and nothing else.
+    CMD is a command line as for `spielleiter match`. Everybody who can reach the port can have CMD started, and nothing
+    else.
     """
     import trio
 
@@ -52,12 +57,12 @@ def lend(command: str, host: str, port: int | None) -> None:
 
     async def main() -> None:
         async with trio.open_nursery() as nursery:
-            # Ctrl-C ends the command as every other one, with its own exit code
+            # Ctrl-C is left to the common handling of commands, which has its own exit code
             with trio.open_signal_receiver(*set(stop_signals()) - {signal.SIGINT}) as signals:
                 listening = await nursery.start(
                     lambda task_status: lend_program(program, host, wanted, task_status=task_status)
                 )
-                tell(f"lends {command} on {host} port {listening}")
+                print_line(f"lends {command} on {host} port {listening}")
                 async for _ in signals:
                     break
             nursery.cancel_scope.cancel()
@@ -76,22 +81,22 @@ def lend(command: str, host: str, port: int | None) -> None:
 @click.option(
     "-r", "--reservation", type=TEXT, required=True, metavar="CODE", help="Take the seat that this code reserves."
 )
-@click.option("--seed", type=WholeNumber(0), default=0, metavar="N", help="For commands that name {seed}.")
+@click.option("--seed", type=WholeNumber(0), default=0, metavar="N", help="The value of {seed} in the command line.")
 @game_option
 def borrow(lender: str, host: str, port: int, wait: float, reservation: str, seed: int, game: str) -> None:
-    """Have the program that `spielleiter lend` has at HOST:PORT play at the server given by -h and -p.
+    """Let the program that `spielleiter lend` offers at HOST:PORT play on the server given by -h and -p.
 
-    Writes what it writes, ends with its exit code, by its signal, or with 127 if it cannot be started there. --wait is
-    for the lender.
+    Writes what the program writes, and ends with its exit code, by its signal, or with 127 if the program cannot be
+    started there. --wait applies to the lender.
     """
     from spielleiter.match.programs.remote import LendingError, RefusedError
     from spielleiter.match.programs.remote import borrow as borrow_program
 
-    place, _, text = lender.rpartition(":")
-    number = port_number(text)
-    if not place or number is None:
+    lender_host, _, text = lender.rpartition(":")
+    lender_port = port_number(text)
+    if not lender_host or lender_port is None:
         raise click.BadParameter(f"{lender!r}, expected HOST:PORT")
-    places = {"host": host, "port": str(port), "reservation": reservation, "seed": str(seed), "game": game}
+    values = {"host": host, "port": str(port), "reservation": reservation, "seed": str(seed), "game": game}
     outputs = {"stdout": sys.stdout.buffer, "stderr": sys.stderr.buffer}
 
     def write(name: str, data: bytes) -> None:
@@ -99,14 +104,14 @@ def borrow(lender: str, host: str, port: int, wait: float, reservation: str, see
         outputs[name].flush()
 
     try:
-        code = run_async(lambda: borrow_program(place.strip("[]"), number, places, write, wait))
+        code = run_async(lambda: borrow_program(lender_host.strip("[]"), lender_port, values, write, wait))
     except RefusedError as error:
-        tell(f"spielleiter borrow: {error}", err=True)
+        print_line(f"spielleiter borrow: {error}", err=True)
         raise click.exceptions.Exit(EXIT_REFUSED) from None
     except LendingError as error:
         raise Failure(str(error)) from None
     if code < 0:
-        with contextlib.suppress(OSError):  # SIGKILL has no handler to be taken away
+        with contextlib.suppress(OSError):  # SIGKILL has no handler that could be reset
             signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)
     raise click.exceptions.Exit(code if code >= 0 else 128 - code)

@@ -1,8 +1,8 @@
 """The man page, made from the help of every command: ``python -m spielleiter.cli.manual`` writes it to standard output.
 
-Invariants: whatever a command's `--help` says is in the page, in the same order, and nothing is said here of a command
-that its help does not say; the same version gives the same bytes. `make man` keeps the page in docs/ up to date, and a
-test holds that it is.
+Invariants: the page contains the `--help` of every command, in the same order, and says nothing about a command that
+its help does not say; the same version gives the same bytes. `make man` updates the page in docs/, and a test checks
+that it is up to date.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ spielleiter \- a local game server for the Software\-Challenge
 _TAIL = rf""".SH EXIT STATUS
 .TP
 .B 0
-Done; of \fBmatch\fR, also that the test asked for was passed.
+Success; for \fBmatch\fR, also that the requested test was passed.
 .TP
 .B 1
-Something went wrong on the way; of \fBmatch\fR, player 1 is worse where that was asked.
+Failure; for \fBmatch\fR, player 1 is worse than \fB\-\-require\fR or \fB\-\-sprt\fR demands.
 .TP
 .B 2
-The command was asked for something that cannot be; one line on standard error says what to change.
+Misuse: the command cannot do what it was asked for; one line on standard error says what to change.
 .TP
 .B {EXIT_FAULT}
 A program failed (\fBcheck\fR, and \fBmatch\fR and \fBtournament\fR with \fB\-\-fail\-on\fR).
@@ -49,10 +49,10 @@ Interrupted by Ctrl\-C.
 .SH ENVIRONMENT
 .TP
 .B SPIELLEITER_CONFIG
-The file of settings that \fBserve\fR reads.
+The file that \fBserve\fR reads its settings from.
 .TP
 .B SPIELLEITER_PASSWORD
-The password of the administrators, for \fBserve\fR, \fBadmin\fR and \fBmatch\fR.
+The password for administrators, for \fBserve\fR, \fBadmin\fR and \fBmatch\fR.
 .TP
 .B SPIELLEITER_*
 Every other option of \fBserve\fR, for example SPIELLEITER_SOFT_TIMEOUT for \fB\-\-soft\-timeout\fR.
@@ -61,7 +61,7 @@ Every other option of \fBserve\fR, for example SPIELLEITER_SOFT_TIMEOUT for \fB\
 .I server.properties
 Settings of \fBserve\fR, in the current directory.
 .SH EXAMPLES
-Start a server, and let two built\-in players play a game on it:
+Start a server and let two built\-in players play a game on it:
 .PP
 .nf
 spielleiter serve &
@@ -72,7 +72,7 @@ spielleiter play \-\-strategy random
 
 
 class _ManFormatter(click.HelpFormatter):
-    """Writes roff where click's own formatter writes wrapped text."""
+    """Writes roff, where click's own formatter writes wrapped text."""
 
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:  # noqa: ARG002 - click's signature
         self.write(f".PP\n.B {roff(prog)}\n{line(args)}" if args else f".PP\n.B {roff(prog)}\n")
@@ -85,7 +85,7 @@ class _ManFormatter(click.HelpFormatter):
     def write_text(self, text: str) -> None:
         for paragraph in re.split(r"\n\s*\n", text.strip("\n")):
             marked = paragraph.lstrip()
-            if marked.startswith("\b"):  # click's sign for text that is not to be wrapped
+            if marked.startswith("\b"):  # click's mark for text that must not be wrapped
                 self.write(".PP\n.nf\n" + "".join(line(each) for each in marked[1:].strip("\n").splitlines()) + ".fi\n")
             else:
                 self.write(".PP\n" + line(" ".join(paragraph.split())))
@@ -101,18 +101,18 @@ class _ManFormatter(click.HelpFormatter):
 
 
 def roff(text: str) -> str:
-    """The text with everything escaped that roff would read as a command."""
+    """The text, with all characters escaped that roff would interpret."""
     return text.replace("\\", r"\e").replace("-", r"\-").replace('"', r"\(dq")
 
 
 def line(text: str) -> str:
-    """A line of text; a dot or an apostrophe at its beginning is no request."""
+    """A line of text that roff does not take for a request, even if it begins with a dot or an apostrophe."""
     escaped = roff(text)
     return (r"\&" if escaped[:1] in {".", "'"} else "") + escaped + "\n"
 
 
 def commands(group: click.Group, context: click.Context) -> Iterator[tuple[click.Command, click.Context]]:
-    """Every command of the group and, behind a group, its commands."""
+    """Every command of the group; a subgroup is followed by its own commands."""
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         assert command is not None

@@ -1,8 +1,9 @@
-"""`spielleiter match`: two programs, many games, one answer.
+"""`spielleiter match`: two programs play many games, and one answer says which is better.
 
-Law: the exit code is the answer for scripts: 0 done (or SPRT accepted H1), 1 player 1 is worse where that was asked,
-2 misuse, 3 a program failed where --fail-on says so, 4 server or machine failed or nothing was found out since
-a program cannot play, 130 interrupted. Options of the official test client mean here what they mean there.
+Invariants: the exit code is the answer for scripts: 0 for success (all games were played or SPRT accepted H1), 1 if
+player 1 is worse than --require or --sprt demands, 2 for misuse, 3 if a program failed and --fail-on names that fault,
+4 if the server or the machine failed or if the match has no result because a program cannot play, 130 if it was
+interrupted. Options of the official test client have the same meaning here.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spielleiter.cli.commands import Misuse, run_async, tell
+from spielleiter.cli.commands import Misuse, print_line, run_async
 from spielleiter.cli.conditions import conditions_of
 from spielleiter.cli.exit_codes import EXIT_MACHINE, exit_code, fault_kinds
 from spielleiter.cli.match_options import match_options
@@ -42,22 +43,24 @@ if TYPE_CHECKING:
 def match_command(context: click.Context, /, resume: Path | None, **options: Any) -> None:
     """Let two programs play many games against each other and say which one is better.
 
-    CMD is a command line, to which `-h HOST -p PORT -r RESERVATION` is added unless it names {host}, {port} or
-    {reservation} itself ({game} is the gameType, {seed} a number that differs from pair to pair); or a .jar file; or
-    builtin:NAME for one of the strategies of `spielleiter play`. No shell reads it.
+    CMD is a command line, a .jar file, or builtin:NAME for one of the strategies of `spielleiter play`. The options
+    `-h HOST -p PORT -r RESERVATION` are appended to it, unless it contains {host}, {port} or {reservation}. {game}
+    stands for the gameType, {seed} for a number that differs from pair to pair. No shell interprets the command line.
 
-    The folder holds the journal games.jsonl, summary.json, summary.md, games.csv, junit.xml, report.html, and a folder
-    for each game with both programs' outputs, the bytes on the wire, the server's log, a replay and the verdict.
+    The folder contains the journal games.jsonl, summary.json, summary.md, games.csv, junit.xml, report.html, and a
+    folder for each game with the outputs of both programs, the bytes on the wire, the log of the server, a replay and
+    the verdict.
 
-    FILE is a TOML file with what the options say, as `tournament` has it (docs/match.md); options go before it.
+    FILE is a TOML file that sets the same options, in the format of `tournament` (docs/match.md). Options on the
+    command line take precedence over it.
 
-    Ctrl-C lets the games that are being played finish, a second one cuts them off; --resume goes on.
+    Ctrl-C lets the running games finish, a second Ctrl-C ends them at once. --resume continues the match.
 
-    The exit code is 0 when all games are played or SPRT accepted H1; 1 when player 1 is worse and --require or --sprt
-    asked; 2 for misuse; 3 when a program failed and --fail-on says so; 4 when server or machine failed, when a program
-    cannot play at all, or when no game counts; 130 when interrupted.
+    The exit code is 0 if all games were played or SPRT accepted H1; 1 if player 1 is worse than --require or --sprt
+    demands; 2 for misuse; 3 if a program failed and --fail-on names this fault; 4 if the server or the machine failed,
+    if a program cannot play at all, or if no game counts; 130 if the match was interrupted.
     """
-    from spielleiter.cli.resume import refuse_other_plan
+    from spielleiter.cli.resume import refuse_changed_options
     from spielleiter.match.errors import JournalError, MatchError, SetupError
     from spielleiter.match.preparation import load_match, require_enough_games
     from spielleiter.match.records.journal import save_setup
@@ -79,7 +82,7 @@ def match_command(context: click.Context, /, resume: Path | None, **options: Any
         if resume is not None:
             folder = resume
             setup = load_match(folder, options["password"])
-            refuse_other_plan(folder, setup, {name: options[name] for name in options if is_given(context, name)})
+            refuse_changed_options(folder, setup, {name: options[name] for name in options if is_given(context, name)})
         else:
             setup = setup_of(context, {**options, "game": chosen.game_type})
             folder = options["out"] or Path(f"match-{datetime.now().astimezone():%Y-%m-%d_%H-%M-%S}")
@@ -92,7 +95,7 @@ def match_command(context: click.Context, /, resume: Path | None, **options: Any
     try:
         result = _play(setup, folder, conditions, options["report_every"])
     except MatchError as error:
-        tell(f"spielleiter match: {error}", err=True)
+        print_line(f"spielleiter match: {error}", err=True)
         run_on_end(options["on_end"], folder, folder / "summary.json", EXIT_MACHINE)
         raise click.exceptions.Exit(EXIT_MACHINE) from None
     code = exit_code(result.end, result.records, result.summary, fail_on, options["require"])
@@ -110,16 +113,16 @@ def _play(setup: MatchSetup, folder: Path, conditions: Conditions, report_every:
     conditions = fair_conditions(conditions)
     cores = count_cores()
     if conditions.concurrency > cores:
-        tell(
-            f"{conditions.concurrency} games at a time on {cores} processor cores: thinking times say little, and "
-            "programs may be too slow for no fault of theirs",
+        print_line(
+            f"{conditions.concurrency} games at a time on {cores} processor cores: think times mean little, and "
+            "programs may be too slow through no fault of their own",
             err=True,
         )
     games = count_text(setup.games, "game")
     if setup.games % 2:
-        tell(f"{games}: the last one has no counterpart with the sides swapped", err=True)
+        print_line(f"{games}: the last one has no counterpart with the sides swapped", err=True)
     season = season_text(setup.game_type, setup.edition)
-    tell(f"{season}: {setup.names[0]} against {setup.names[1]}, {games}, seed {setup.seed}, into {folder}")
+    print_line(f"{season}: {setup.names[0]} against {setup.names[1]}, {games}, seed {setup.seed}, into {folder}")
     with usable_journal(folder) as journal:
         interim = Interim(sprt_of(setup), report_every)
         with showing_progress(setup.games, tuple(journal.records.values()), interim=interim) as progress:
@@ -131,22 +134,22 @@ def _play(setup: MatchSetup, folder: Path, conditions: Conditions, report_every:
 
 
 def fair_conditions(wanted: Conditions) -> Conditions:
-    """With as many games at a time as can be judged fairly; says so if those are fewer than were asked for."""
+    """`wanted` with the number of concurrent games limited to what can be judged fairly; prints the reason if so."""
     from spielleiter.match.runner import fair_concurrency
 
     concurrency, why = fair_concurrency(wanted.concurrency, wanted.cores_per_game)
     if why is not None:
-        tell(why, err=True)
+        print_line(why, err=True)
     return dataclasses.replace(wanted, concurrency=concurrency)
 
 
 def show_unfit(setup: MatchSetup, folder: Path, records: Sequence[GameRecord]) -> None:
-    """Say which program cannot play, what was tried, and what it wrote."""
+    """Print which program cannot play, how it was started, and what it wrote."""
     from spielleiter.match.fitness import unfit_programs, why_unfit
 
     for program in unfit_programs(records):
         for line in why_unfit(records, program, setup.entrants[program].command, folder):
-            tell(line, err=True)
+            print_line(line, err=True)
 
 
 def _show(summary: Summary, folder: Path, end: EndReason) -> None:
@@ -162,21 +165,21 @@ def _show(summary: Summary, folder: Path, end: EndReason) -> None:
     )
     from spielleiter.match.runner import EndReason
 
-    tell()
+    print_line()
     if end is EndReason.DECIDED:
-        tell(end.value)
+        print_line(end.value)
     elif end is not EndReason.COMPLETED:
-        tell(f"{end.value}; --resume {folder} goes on")
-    tell(headline(summary))
-    tell(games_text(summary))
+        print_line(f"{end.value}; --resume {folder} goes on")
+    print_line(headline(summary))
+    print_line(games_text(summary))
     for program in summary.programs:
         times, score = program.think_times, f"+{program.wins} ={program.draws} -{program.losses}"
-        tell(
+        print_line(
             f"{program.name}: {score}, points {estimate_text(program.points)}; "
             f"thinks {seconds_text(times.median)} (median), {seconds_text(times.p95)} (95 %), "
             f"{seconds_text(times.max)} (longest)"
         )
-        tell(
+        print_line(
             f"{' ' * text_width(escaped(program.name))}  {count_text(program.crashes, 'crash', 'crashes')}, "
             f"{count_text(program.timeouts, 'timeout')}, {count_text(program.illegal_moves, 'illegal move')}, "
             f"{count_text(program.bad_messages, 'bad message')}, "
@@ -187,17 +190,19 @@ def _show(summary: Summary, folder: Path, end: EndReason) -> None:
                 else ""
             )
         )
-    tell(f"Elo {both_elo_text(summary)}, likelihood of superiority {percent_text(summary.likelihood_of_superiority)}")
+    print_line(
+        f"Elo {both_elo_text(summary)}, likelihood of superiority {percent_text(summary.likelihood_of_superiority)}"
+    )
     for text in filter(None, (sprt_text(summary), significance_text(summary))):
-        tell(text)
-    tell(f"report: {folder / 'report.html'}")
+        print_line(text)
+    print_line(f"report: {folder / 'report.html'}")
 
 
 @contextmanager
 def usable_journal(folder: Path) -> Iterator[Journal]:
-    """The journal of the match in `folder`, as `open_journal`.
+    """Open the journal of the match in `folder`, like `open_journal`.
 
-    Raises Misuse if it cannot be opened (it is locked, or may not be written to): nothing has been played then.
+    Raises Misuse if it cannot be opened because it is locked or cannot be written; no game has been played then.
     """
     from spielleiter.match.errors import JournalError
     from spielleiter.match.records.journal import open_journal

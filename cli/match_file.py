@@ -1,7 +1,7 @@
-"""A TOML file that describes a match, with the keys of a tournament's file where they mean the same.
+"""A TOML file that describes a match; keys that a tournament file has as well mean the same.
 
-Invariants: the file gives values to options that the command line does not give, and they are read and refused as
-options are. Keys are the options' long names with underscores; the two programs are tables ``[[program]]``.
+Invariants: the file sets options that the command line does not set, and its values are checked like those of options.
+Keys are the long names of options with underscores; the two programs are tables ``[[program]]``.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from spielleiter.cli.commands import Misuse
 from spielleiter.cli.program_options import file_values
 
 CWD: Final = "match.cwd"
-"""Where the context holds the directory that the file says programs are started in."""
+"""The key in the context's `meta` for the directory that programs are started in, according to the file."""
 
 _NOT_IN_FILES: Final = frozenset({"file", "resume", "help", "password", "loglevel"})
 
 
 def file_argument(command: Any) -> Any:
-    """The optional FILE, which is read before all options."""
+    """Decorate a command with the optional argument FILE, which is read before all options."""
     return click.argument(
         "file", required=False, is_eager=True, expose_value=False, type=click.Path(path_type=Path), callback=_read
     )(command)
@@ -39,7 +39,7 @@ def _read(context: click.Context, _parameter: click.Parameter, file: Path | None
 
 
 def _values(context: click.Context, file: Path) -> dict[str, Any]:
-    """The options' values by name that the file gives. Raises SetupError."""
+    """The values in the file, by the names of the options. Raises SetupError."""
     from spielleiter.match.errors import SetupError
     from spielleiter.match.toml_files import read_entrant, read_toml, require_known, resolve_paths, take, take_folder
 
@@ -60,9 +60,9 @@ def _values(context: click.Context, file: Path) -> dict[str, Any]:
     except SetupError as error:
         raise SetupError(f"{file}: {error}") from None
     if len(entrants) != 2:
-        raise SetupError(f"{file}: expected 2 programs, found {len(entrants)}; more are a `spielleiter tournament`")
+        raise SetupError(f"{file}: expected 2 programs, found {len(entrants)}; for more, use `spielleiter tournament`")
     values = {name: given for name, given in value.items() if name not in {"program", "cwd"}}
-    if "openings" in values:  # an option that may be given more than once, to be refused
+    if "openings" in values:  # the option can be repeated, so that a second value can be refused
         values["openings"] = [values["openings"]]
     for number, entrant in enumerate(entrants, 1):
         values |= file_values(entrant, number)

@@ -1,7 +1,7 @@
-"""The options of `spielleiter match`, in the order in which `--help` shows them.
+"""The options of `spielleiter match`, in the order of `--help`.
 
-Invariants: options of the official test client mean here what they mean there. A test of resume.py holds that every
-option is sorted into those that a resumed match may be given otherwise, and those that it may not.
+Invariants: options of the official test client have the same meaning here. The tests of `cli.resume` check that every
+option is either one that may change when a match is resumed or one that may not.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from spielleiter.server.config.setting import MAX_WHOLE_NUMBER
 
 
 def match_options(command: Decorated) -> Decorated:
-    """Everything that a match can be told on the command line, by the option's name."""
+    """Decorate a command with all options of a match."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
@@ -43,9 +43,7 @@ def match_options(command: Decorated) -> Decorated:
 def _only_book(_context: click.Context, _parameter: click.Parameter, values: tuple[Path, ...]) -> Path | None:
     if len(values) > 1:
         given = ", ".join(map(str, values))
-        raise click.UsageError(
-            f"--book and --openings are two names of the same option, expected one value, not {given}"
-        )
+        raise click.UsageError(f"--book and --openings are names of the same option, expected one value, not {given}")
     return values[0] if values else None
 
 
@@ -55,8 +53,12 @@ _OPTIONS: Final = (
         "--player1", metavar="CMD", shell_complete=completing(programs), help="The first program; see CMD above."
     ),
     click.option("--player2", metavar="CMD", shell_complete=completing(programs), help="The second program."),
-    click.option("--name1", type=TEXT, metavar="NAME", help="What the first program is called.  [default: its file]"),
-    click.option("--name2", type=TEXT, metavar="NAME", help="What the second program is called.  [default: its file]"),
+    click.option(
+        "--name1", type=TEXT, metavar="NAME", help="Name of the first program.  [default: the name of its file]"
+    ),
+    click.option(
+        "--name2", type=TEXT, metavar="NAME", help="Name of the second program.  [default: the name of its file]"
+    ),
     click.option(
         "-n",
         "--games",
@@ -67,7 +69,7 @@ _OPTIONS: Final = (
         default=DEFAULT_GAMES,
         show_default=True,
         metavar="N",
-        help="How many games; they come in pairs with the sides swapped.",
+        help="Number of games, played in pairs with the sides swapped.",
     ),
     click.option(
         "-j",
@@ -76,10 +78,12 @@ _OPTIONS: Final = (
         default=1,
         show_default=True,
         metavar="N",
-        help="How many games are played at a time.",
+        help="Number of games played at the same time.",
     ),
     edition_options,
-    click.option("--seed", type=WholeNumber(0), metavar="N", help="Makes the plan the same in every run."),
+    click.option(
+        "--seed", type=WholeNumber(0), metavar="N", help="Use the same start positions and seeds in every run."
+    ),
     click.option(
         "--book",
         "--openings",
@@ -88,72 +92,80 @@ _OPTIONS: Final = (
         multiple=True,
         callback=_only_book,
         metavar="PATH",
-        help="Positions to start from, one for each pair: a replay, a folder of replays, or a text file with a replay, "
-        "and the turn if need be, in each line.",
+        help="Positions to start from, one for each pair: a replay, a folder of replays, or a text file whose lines "
+        "name a replay and optionally a turn.",
     ),
     click.option(
         "--order",
         type=click.Choice(ORDERS),
         default=ORDERS[0],
         show_default=True,
-        help="The order of the positions; random: drawn from --seed.",
+        help="Order of these positions; random: drawn with --seed.",
     ),
     click.option(
         "--opening-turn",
         type=WholeNumber(0, MAX_WHOLE_NUMBER),
         default=0,
         metavar="TURN",
-        help="The turn of the replays to start from, where the book names none.",
+        help="The turn of the replays to start from, unless the book names one.",
     ),
     click.option(
         "--start-piece",
         metavar="SHAPE",
         shell_complete=completing(game_option_values("startPiece")),
-        help="As of `serve`: the shape every colour begins with.",
+        help="As for `serve`: the shape that every colour begins with.",
     ),
     click.option(
         "--game-end",
         metavar="WHEN",
         shell_complete=completing(game_option_values("gameEnd")),
-        help="As of `serve`: colorFinished or noMovesLeft.",
+        help="As for `serve`: colorFinished or noMovesLeft.",
     ),
     timeout_options(
         {
-            "soft": "Milliseconds for a move.",
-            "hard": "Milliseconds until a game ends without a move.",
-            "start": "For a program to take its seat.",
-            "exit": "For a program to end itself after the game.",
-            "game": "For a whole game.",
+            "soft": "Time limit for a move.",
+            "hard": "Time without a move after which the game ends.",
+            "start": "Time for a program to take its seat.",
+            "exit": "Time for a program to end by itself after the game.",
+            "game": "Time for a whole game.",
         },
         has_to_exit=False,
     ),
-    click.option("--no-timeout", is_flag=True, help="Neither program is held to the time limits."),
-    click.option("--no-timeout1", is_flag=True, help="The first program is not held to them."),
-    click.option("--no-timeout2", is_flag=True, help="The second program is not held to them."),
+    click.option("--no-timeout", is_flag=True, help="The time limits apply to neither program."),
+    click.option("--no-timeout1", is_flag=True, help="The time limits do not apply to the first program."),
+    click.option("--no-timeout2", is_flag=True, help="The time limits do not apply to the second program."),
     program_options,
-    click.option("--server", metavar="HOST:PORT", help="Play at this server instead of one of our own."),
-    click.option("-h", "--host", metavar="HOST", help="The host of that server; with --port the same as --server."),
-    click.option("-p", "--port", type=WholeNumber(0, 65535), metavar="PORT", help="The port of that server."),
+    click.option("--server", metavar="HOST:PORT", help="Play on this server instead of the match's own."),
+    click.option(
+        "-h",
+        "--host",
+        metavar="HOST",
+        help="Host of that server; --host and --port together mean the same as --server.",
+    ),
+    click.option("-p", "--port", type=WholeNumber(0, 65535), metavar="PORT", help="Port of that server."),
     click.option(
         "--password",
         type=PASSWORD,
         envvar="SPIELLEITER_PASSWORD",
         default=DEFAULT_PASSWORD,
         metavar="PASSWORD",
-        help="The administrators' password there; also taken from SPIELLEITER_PASSWORD.",
+        help="Password for administrators there; also taken from SPIELLEITER_PASSWORD.",
     ),
-    click.option("--start-server", is_flag=True, help="A server of our own, whatever --host, --port and --server say."),
+    click.option(
+        "--start-server", is_flag=True, help="Use the match's own server and ignore --host, --port and --server."
+    ),
     click.option(
         "--sprt",
         metavar="TEXT",
         help='Stop as soon as the sequential test has decided: "elo0=0 elo1=50 alpha=0.05 beta=0.05"; '
-        "model=normalized for normalized Elo.",
+        "add model=normalized for normalized Elo.",
     ),
     click.option(
         "--significance",
         type=Number(0, 0.5, min_open=True),
         metavar="P",
-        help="Stop as soon as one program is better; equal programs are told apart in at most this share of matches.",
+        help="Stop as soon as one program is better at significance level P: this happens in at most this share of "
+        "matches between equal programs.",
     ),
     click.option(
         "--min-tests",
@@ -161,39 +173,39 @@ _OPTIONS: Final = (
         default=DEFAULT_MIN_GAMES,
         show_default=True,
         metavar="N",
-        help="With --significance: play at least so many games.",
+        help="With --significance: play at least N games.",
     ),
     click.option("--fail-fast", is_flag=True, help="Stop at the first game in which a program fails."),
     click.option(
         "--fail-on",
         multiple=True,
         metavar="KIND",
-        help=f"Exit with {EXIT_FAULT} if this happened to a program: {', '.join(FAULTS)}; several with commas.",
+        help=f"Exit with {EXIT_FAULT} if a program had this fault: {', '.join(FAULTS)}; separate several with commas.",
     ),
     click.option(
         "--require",
         type=click.Choice(["not-worse", "better"]),
-        help=f"Exit with {EXIT_FAILURE} if player 1 is worse (or not better), with 95 % confidence.",
+        help=f"Exit with {EXIT_FAILURE} if player 1 is worse, or is not better, with 95 % confidence.",
     ),
     click.option(
         "--report-every",
         type=WholeNumber(1),
         metavar="N",
-        help="Show results, Elo and the sequential test's state after every N games.",
+        help="Print results, Elo and the state of the sequential test after every N games.",
     ),
     *core_options,
     condition_options,
     on_end_option,
-    folder_option("--out", "The folder for everything; a new one with date and time if not given."),
+    folder_option("--out", "Folder for all files of the match.  [default: a new one, named after date and time]"),
     folder_option(
         "--resume",
-        "Go on with the match in this folder, as it was begun; options that say otherwise are refused.",
+        "Continue the match in this folder as it was begun; options that differ are refused.",
     ),
     click.option(
         "--loglevel",
         metavar="LEVEL",
         hidden=True,
         expose_value=False,
-        help="Of the official test client; the logs hold everything.",
+        help="Option of the official test client, without effect: the logs contain everything.",
     ),
 )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from spielleiter.cli.match_file import CWD
-from spielleiter.cli.options import is_given, place_of_server
+from spielleiter.cli.options import is_given, requested_server
 from spielleiter.cli.program_options import entrant
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def setup_of(context: click.Context, options: dict[str, Any]) -> MatchSetup:
         **{name: options[name] / 1000 for name in ("soft_timeout", "hard_timeout") if is_given(context, name)},
         **{name: options[name] for name in ("start_piece", "game_end") if options[name] is not None},
     }
-    server = place_of_server(options)
+    server = requested_server(options)
     if not options["openings"] and is_given(context, "order"):
         raise click.UsageError("--order has no effect without --book")
     if server is not None and (chosen or options["openings"]):

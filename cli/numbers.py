@@ -1,7 +1,7 @@
 """Numbers on the command line.
 
-Invariants: a text that cannot be used is repeated as the user wrote it, together with what is expected. Digits are
-those of ASCII, without anything between them; nan and infinity are no numbers here.
+Invariants: an error repeats the text as the user wrote it, and says what is expected. Only ASCII digits are accepted,
+without separators; nan and infinity are not.
 """
 
 from __future__ import annotations
@@ -16,20 +16,22 @@ import click
 _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,4000}", re.ASCII)  # Python reads no more than 4300 digits
 _PORT: Final = re.compile("[0-9]{1,5}", re.ASCII)
 GREATEST_PORT: Final = 65535
+_LARGEST_SHOWN: Final = 10_000_000
+"""Bounds above this are technical limits, which the help does not show."""
 
 
 def port_number(text: str) -> int | None:
-    """The port that `text` names; None if it is none that a client can connect to."""
+    """The port number in `text`; None if it is not a port that a client can connect to."""
     return int(text) if _PORT.fullmatch(text) and 0 < int(text) <= GREATEST_PORT else None
 
 
 def whole_number(text: str) -> int | None:
-    """The number that `text` is; None if it is none, or has more digits than anybody needs."""
+    """The whole number in `text`; None if it is not a number, or has more digits than Python reads."""
     return int(text) if _WHOLE.fullmatch(text) else None
 
 
 class WholeNumber(click.IntRange):
-    """A whole number; both bounds are allowed values, None: no bound."""
+    """A whole number; both bounds are inclusive, None: no bound."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """The number. Raises BadParameter."""
@@ -44,12 +46,12 @@ class WholeNumber(click.IntRange):
         return f"'{value}' cannot be used, expected a whole number{_bounds(self)}"
 
     def _describe_range(self) -> str:
-        """For the help; without a bound there is nothing to say."""
-        return "" if self.min is None and self.max is None else super()._describe_range()
+        """The range in the help; empty without bounds."""
+        return _shown_range(self)
 
 
 class Number(click.FloatRange):
-    """A number, with a decimal point or without; None: no bound."""
+    """A number, with or without a decimal point; None: no bound."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """The number. Raises BadParameter."""
@@ -61,6 +63,10 @@ class Number(click.FloatRange):
             self.fail(f"'{value}' cannot be used, expected a number{_bounds(self)}", param, ctx)
         return number
 
+    def _describe_range(self) -> str:
+        """The range in the help; empty without bounds."""
+        return _shown_range(self)
+
     def _is_within(self, number: float) -> bool:
         is_above = self.min is None or (number > self.min if self.min_open else number >= self.min)
         is_below = self.max is None or (number < self.max if self.max_open else number <= self.max)
@@ -68,7 +74,7 @@ class Number(click.FloatRange):
 
 
 def _bounds(kind: click.IntRange | click.FloatRange) -> str:
-    """What the message says about the bounds, with a blank before it; empty if there are none."""
+    """The bounds for an error message, with a leading space; empty if there are none."""
     low, high = kind.min, kind.max
     if low is not None and high is not None and not kind.min_open and not kind.max_open:
         return f" from {low} to {high}"
@@ -78,3 +84,13 @@ def _bounds(kind: click.IntRange | click.FloatRange) -> str:
     if high is not None:
         words.append(f"below {high}" if kind.max_open else f"up to {high}")
     return "".join(f" {each}" for each in [" and ".join(words)] if each)
+
+
+def _shown_range(kind: click.IntRange | click.FloatRange) -> str:
+    """The range that the help shows, such as ``0<x<=5``; empty if there is none to show."""
+    below, above = ("<" if is_open else "<=" for is_open in (kind.min_open, kind.max_open))
+    low = None if kind.min is None else f"{kind.min}{below}x"
+    high = None if kind.max is None or kind.max > _LARGEST_SHOWN else f"{above}{kind.max}"
+    if high is None:
+        return "" if low is None else f"x{'>' if kind.min_open else '>='}{kind.min}"
+    return f"{low or 'x'}{high}"

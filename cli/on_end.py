@@ -1,7 +1,7 @@
 """`--on-end CMD`: a command that is run when a match or a tournament is over.
 
-Invariants: whatever becomes of the command, the exit code of the match stays what it is. No shell reads the command.
-What it writes goes to standard error, since standard output holds the answer and nothing else.
+Invariants: the command never changes the exit code of the match. No shell interprets it. Its output goes to standard
+error, since standard output contains only the answer.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 
 import click
 
-from spielleiter.cli.commands import Misuse, tell
+from spielleiter.cli.commands import Misuse, print_line
 from spielleiter.cli.options import Decorated
 
 _STANDARD_ERROR: Final = 2  # the descriptor
@@ -23,25 +23,25 @@ _STANDARD_ERROR: Final = 2  # the descriptor
 FOLDER: Final = "MATCH_FOLDER"
 SUMMARY: Final = "MATCH_SUMMARY"
 EXIT_CODE: Final = "MATCH_EXIT_CODE"
-"""What the command's environment holds besides."""
+"""Additional variables in the environment of the command."""
 
 
 def on_end_option(command: Decorated) -> Decorated:
-    """The command, as its words: `on_end`, None without one."""
+    """Decorate a command with `--on-end`; the parameter `on_end` is a list of words, or None."""
     return click.option(
         "--on-end",
         metavar="CMD",
         callback=_read,
-        help="Run CMD FOLDER SUMMARY at the end; it changes nothing in the exit code.",
+        help="Run CMD FOLDER SUMMARY at the end; it does not change the exit code.",
     )(command)
 
 
 def read_on_end(text: str) -> list[str]:
-    """The words of a command that can be started. Raises ValueError with what is wrong with it."""
+    """The words of a command. Raises ValueError with the reason if the command cannot be started."""
     from spielleiter.match.programs.command_line import split_command
 
     try:
-        words = [os.path.expanduser(word) for word in split_command(text)]  # noqa: PTH111 - Path's form raises
+        words = [os.path.expanduser(word) for word in split_command(text)]  # noqa: PTH111 - Path.expanduser raises
     except ValueError as error:
         raise ValueError(str(error).lower()) from None
     if not words:
@@ -52,7 +52,7 @@ def read_on_end(text: str) -> list[str]:
 
 
 def described_on_end(text: str | None) -> list[str] | None:
-    """The command that a file names; None if it names none. Raises Misuse."""
+    """The command that a tournament file names; None if it names none. Raises Misuse."""
     try:
         return None if text is None else read_on_end(text)
     except ValueError as error:
@@ -69,23 +69,23 @@ def _read(_context: click.Context, _parameter: click.Parameter, value: str | Non
 
 
 def run_on_end(words: list[str] | None, folder: Path, summary: Path, exit_code: int) -> None:
-    """Run the command, if there is one, and say so if it fails. `summary` is the file that holds the answer."""
+    """Run the command, if there is one, and print a line if it fails. `summary` is the file with the answer."""
     if words is None:
         return
-    places = [str(folder.absolute()), str(summary.absolute())]
-    more = {FOLDER: places[0], SUMMARY: places[1], EXIT_CODE: str(exit_code)}
+    paths = [str(folder.absolute()), str(summary.absolute())]
+    variables = {FOLDER: paths[0], SUMMARY: paths[1], EXIT_CODE: str(exit_code)}
     sys.stderr.flush()
     try:
-        code = subprocess.run(  # noqa: S603 - to run it is what was asked for
-            [*words, *places],
+        code = subprocess.run(  # noqa: S603 - the user wants this command to be run
+            [*words, *paths],
             stdin=subprocess.DEVNULL,
             stdout=_STANDARD_ERROR,
-            env={**os.environ, **more},
+            env={**os.environ, **variables},
             check=False,
         ).returncode
     except OSError as error:
-        tell(f"--on-end {words[0]}: cannot be started ({error.strerror or error})", err=True)
+        print_line(f"--on-end {words[0]}: cannot be started ({error.strerror or error})", err=True)
         return
     if code:
         how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
-        tell(f"--on-end {words[0]}: {how}", err=True)
+        print_line(f"--on-end {words[0]}: {how}", err=True)

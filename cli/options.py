@@ -1,4 +1,7 @@
-"""Options that several commands take, spelled the same everywhere."""
+"""Options that several commands have in common.
+
+Invariants: an option has the same name and the same meaning in every command.
+"""
 
 from __future__ import annotations
 
@@ -22,19 +25,19 @@ if TYPE_CHECKING:
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
-_WHICH_GAME: Final = "The gameType, which says what is played.  [default: that of the season that runs]"
-_WHICH_FORM: Final = "The form in which the server speaks, if it is not the usual one of that game."
+_WHICH_GAME: Final = "The gameType to play.  [default: that of the current season]"
+_WHICH_EDITION: Final = "The edition in which the server plays that game.  [default: its first edition]"
 
 
 def server_options(command: Decorated) -> Decorated:
-    """Where the server is: `host`, `port`, `wait`."""
+    """Decorate a command with the address of the server: `host`, `port`, `wait`."""
     for option in (
         click.option(
             "--wait",
             type=Number(0, MAX_SECONDS),
             default=0.0,
             metavar="SECONDS",
-            help="Wait this long for a server that is not there yet.",
+            help="How long to wait for a server that is not running yet.",
         ),
         click.option(
             "-p",
@@ -43,10 +46,10 @@ def server_options(command: Decorated) -> Decorated:
             default=DEFAULT_PORT,
             metavar="PORT",
             show_default=True,
-            help="The server's port.",
+            help="Port of the server.",
         ),
         click.option(
-            "-h", "--host", default=DEFAULT_HOST, metavar="HOST", show_default=True, help="The server's address."
+            "-h", "--host", default=DEFAULT_HOST, metavar="HOST", show_default=True, help="Address of the server."
         ),
     ):
         command = option(command)
@@ -58,18 +61,19 @@ _SECONDS: Final = Number(0, MAX_SECONDS, min_open=True)
 _SECONDS_OR_NONE: Final = Number(0, MAX_SECONDS)
 
 MAX_CONCURRENCY: Final = 1024
-"""So many games may be played at a time."""
+"""The largest number of games at a time."""
 
 TIMEOUTS: Final[Mapping[str, float]] = MappingProxyType(
     {"soft": 2000, "hard": 10_000, "start": 30.0, "exit": 5.0, "game": 600.0}
 )
-"""The defaults: `soft` and `hard` in milliseconds, as the contest counts them, the others in seconds."""
+"""The defaults: `soft` and `hard` in milliseconds, as in the contest, the others in seconds."""
 
 
 def timeout_options(helps: Mapping[str, str], *, has_to_exit: bool) -> Callable[[Decorated], Decorated]:
-    """How long programs are waited for: ``soft_timeout`` for the help text of ``soft``, and so on, in that order.
+    """A decorator that adds timeouts: ``soft_timeout`` with the help text of ``soft``, and so on, in the order of
+    `helps`.
 
-    `has_to_exit`: whether not to have ended by itself is a failure, so that there must be some time for it.
+    `has_to_exit`: whether a program fails if it does not end by itself; then the time for that must not be 0.
     """
 
     def decorate(command: Decorated) -> Decorated:
@@ -91,7 +95,7 @@ def timeout_options(helps: Mapping[str, str], *, has_to_exit: bool) -> Callable[
 
 
 def require_sensible_limits(soft_timeout: int, hard_timeout: int) -> None:
-    """Raises UsageError if the soft limit is above the hard one; both are milliseconds."""
+    """Raise UsageError if the soft limit is above the hard one; both are in milliseconds."""
     from spielleiter.server.config.config import limits_problem
 
     if problem := limits_problem(soft_timeout / 1000, hard_timeout / 1000):
@@ -102,22 +106,22 @@ core_options: Final = (
     click.option(
         "--pin",
         is_flag=True,
-        help="A processor core for each program; with --cores-per-game, half of its game's cores.",
+        help="Bind each program to a processor core; with --cores-per-game, to half of the cores of its game.",
     ),
     click.option(
         "--cores-per-game",
         type=WholeNumber(1, MAX_CONCURRENCY),
         metavar="N",
-        help="Each game has N processor cores of its own, which limits --concurrency.",
+        help="Give each game N processor cores of its own, which limits --concurrency.",
     ),
 )
-"""Which processor cores programs run on: `pin` and `cores_per_game`."""
+"""The processor cores that programs run on: `pin` and `cores_per_game`."""
 
 
-def place_of_server(options: Mapping[str, Any]) -> tuple[str, int] | None:
-    """Where `start_server`, `server`, `host` and `port` say games are played; None: at a server of our own.
+def requested_server(options: Mapping[str, Any]) -> tuple[str, int] | None:
+    """The server that `start_server`, `server`, `host` and `port` ask for; None: the match's own server.
 
-    They mean what they mean to the official test client. Raises UsageError.
+    These options have the same meaning as in the official test client. Raises UsageError.
     """
     if options["start_server"]:
         return None
@@ -130,7 +134,7 @@ def place_of_server(options: Mapping[str, Any]) -> tuple[str, int] | None:
     number = port_number(port)
     if not host or number is None:
         raise click.UsageError(
-            f"--server {text!r}: expected HOST:PORT (or --start-server with it: a server of our own)"
+            f"--server {text!r}: expected HOST:PORT (or add --start-server to use the match's own server)"
         )
     return host.strip("[]"), number
 
@@ -142,18 +146,21 @@ def _folder(_context: click.Context, _parameter: click.Parameter, value: Path | 
 
 
 def folder_option(name: str, text: str) -> Callable[[Decorated], Decorated]:
-    """A folder, which need not exist."""
+    """A decorator that adds an option for a folder, which need not exist."""
     return click.option(name, type=click.Path(path_type=Path), callback=_folder, metavar="DIR", help=text)
 
 
 def is_given(context: click.Context, name: str) -> bool:
-    """Whether somebody asked for this option's value, even if it is the default: here, or in a file."""
+    """Whether the value of this option was given, on the command line, in the environment or in a file."""
     asked = {ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT, ParameterSource.DEFAULT_MAP}
     return context.get_parameter_source(name) in asked
 
 
 def _game_type_problem(value: str, instead: str) -> str | None:
-    """Why `value` is no gameType; None if it is one. `instead`: what to use if it is an edition, {}: its gameType."""
+    """Why `value` is not a gameType; None if it is one.
+
+    `instead`: what to use if `value` is an edition; {} stands for its gameType.
+    """
     from spielleiter.server.editions import EDITIONS, choose_editions, editions_meant
 
     known = choose_editions({}, {})
@@ -168,7 +175,7 @@ def _game_type_problem(value: str, instead: str) -> str | None:
 
 
 def _edition_problem(value: str) -> str | None:
-    """Why `value` is no edition; None if it is one."""
+    """Why `value` is not an edition; None if it is one."""
     from spielleiter.server.editions import EDITIONS, editions_meant
 
     if value in EDITIONS:
@@ -193,7 +200,7 @@ def _chosen_game_type(context: click.Context, parameter: click.Parameter, value:
 
 
 def game_option(command: Decorated) -> Decorated:
-    """Which game: `game`, a gameType this program knows."""
+    """Decorate a command with `game`, a known gameType."""
     return click.option(
         "--game",
         metavar="GAMETYPE",
@@ -234,27 +241,28 @@ def _edition_options(game_help: str, edition_help: str) -> Callable[[Decorated],
 
 
 def edition_options(command: Decorated) -> Decorated:
-    """Which game, and in which of its forms: `game` and `edition`, to be handed to `chosen_edition`."""
-    return _edition_options(_WHICH_GAME, _WHICH_FORM)(command)
+    """Decorate a command with `game` and `edition`, the arguments of `chosen_edition`."""
+    return _edition_options(_WHICH_GAME, _WHICH_EDITION)(command)
 
 
 def edition_options_of_server(command: Decorated) -> Decorated:
-    """The same for commands that choose no game: what they are about is at the server already.
+    """The same for commands about a game that exists on the server already.
 
-    It finds out by itself which season a packet is of, unless it is a server that knows one season alone.
+    spielleiter recognises the season of a packet; a server that knows only one season does not.
     """
     return _edition_options(
-        "The gameType of a server that knows one season alone; spielleiter knows all of them and needs none.",
-        "The form in which such a server speaks, if it is not the usual one of that game.",
+        "The gameType, for a server that knows only one season; spielleiter knows all seasons and does not need it.",
+        "The edition of such a server.  [default: the first edition of that game]",
     )(command)
 
 
 def chosen_edition(
     game: str | None, edition: str | None, is_playable: Callable[[Edition], bool] = lambda _: True
 ) -> Edition:
-    """The edition that these options, or the keys of a file, name; the first one that `is_playable` if they name none.
+    """The edition that these options, or the same keys of a file, name; if they name none, the first one that
+    `is_playable`.
 
-    Raises UsageError for what is not known, and if they contradict each other.
+    Raises UsageError if a name is unknown, or if the game and the edition contradict each other.
     """
     from spielleiter.server.editions import EDITIONS, choose_editions
 
@@ -272,9 +280,9 @@ def chosen_edition(
 
 
 def recogniser(edition: Edition, *, is_sure: bool) -> Recogniser:
-    """What a client speaks with a server: `edition`, and in each room the form in which the server writes there.
+    """The dialect of a client: that of `edition`, and in each room the one that the server uses there.
 
-    `is_sure`: the user named the edition itself, so no other one is thought of.
+    `is_sure`: the user named the edition, so no other one is considered.
     """
     from spielleiter.protocol.recognition import Recogniser
     from spielleiter.server.editions import EDITIONS
@@ -284,21 +292,21 @@ def recogniser(edition: Edition, *, is_sure: bool) -> Recogniser:
 
 
 def edition_of(dialect: Dialect) -> Edition:
-    """The edition that a recogniser has found out."""
+    """The edition with this dialect, which a recogniser has found."""
     from spielleiter.server.editions import EDITIONS
 
     return next(edition for edition in EDITIONS.values() if edition.dialect is dialect)
 
 
 def board_option(command: Decorated) -> Decorated:
-    """Whether the board is drawn while the game goes on: `board`, None where the user leaves it to the terminal."""
+    """Decorate a command with `board`: whether to draw the board; None: if the output is a terminal."""
     return click.option(
         "--board/--no-board",
         default=None,
-        help="Draw the board while the game goes on.  [default: if the output is a terminal]",
+        help="Draw the board during the game.  [default: if the output is a terminal]",
     )(command)
 
 
 def json_option(command: Decorated) -> Decorated:
-    """For scripts: `as_json`."""
-    return click.option("--json", "as_json", is_flag=True, help="Write JSON, one value a line, for scripts.")(command)
+    """Decorate a command with `as_json`, for scripts."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON for scripts, one value per line.")(command)

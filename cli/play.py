@@ -1,4 +1,4 @@
-"""`spielleiter play`: one built-in player, started like every client of the contest."""
+"""`spielleiter play`: a built-in player, started like every client of the contest."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spielleiter.cli.commands import Failure, run_async, tell
+from spielleiter.cli.commands import Failure, print_line, run_async
 from spielleiter.cli.completion import complete_strategies
 from spielleiter.cli.encoding import TEXT, json_text
 from spielleiter.cli.numbers import Number, WholeNumber, port_number, whole_number
@@ -39,7 +39,7 @@ def _known_strategy(_context: click.Context, _parameter: click.Parameter, value:
 
 
 class _PlayCommand(click.Command):
-    """Lists the strategies below its options."""
+    """Lists the strategies below the options."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         from spielleiter.client.strategies import STRATEGIES
@@ -53,7 +53,7 @@ class _PlayCommand(click.Command):
 
 
 def _sides(names: tuple[str, str], seat: Seat | None) -> tuple[str, str]:
-    """How the board calls the two players, so that the user sees which one plays here."""
+    """The names of the players next to the board; the player of this process is `you`."""
     if seat is None:
         return names
     own, other = (f"you ({names[seat]})" if names[seat] else "you"), names[1 - seat] or "opponent"
@@ -75,50 +75,50 @@ def _sides(names: tuple[str, str], seat: Seat | None) -> tuple[str, str]:
 @click.option("-r", "--reservation", type=TEXT, metavar="CODE", help="Take the seat that this code reserves.")
 @click.option("--room", type=TEXT, metavar="ROOM", help="Take the free seat in this room.")
 @edition_options
-@click.option("--seed", type=WholeNumber(), metavar="N", help="Makes the choice among moves the same in every run.")
+@click.option("--seed", type=WholeNumber(), metavar="N", help="Choose the same moves in every run.")
 @click.option(
     "--delay",
     type=Number(0, MAX_SECONDS),
     metavar="SECONDS",
-    help="How late the strategy slow answers.  [default: 3]",
+    help="After how many seconds the strategy slow answers.  [default: 3]",
 )
 @click.option(
     "--stay",
     is_flag=True,
-    help="Then play the games that standard input names, a line each: HOST PORT RESERVATION.",
+    help="Afterwards play the games named on standard input, one per line: HOST PORT RESERVATION.",
 )
 @board_option
 @json_option
 def play(*, stay: bool, **options: Any) -> None:
-    """Play one game and say how it ended.
+    """Play one game with a built-in strategy and print how it ended.
 
-    Without --reservation or --room the player joins any open game, or waits in a new one for its opponent. With one
-    of them it plays whatever season the room plays. The room's id, what is waited for and the board go to standard
-    error.
+    Without --reservation or --room the player joins any open game, or waits for an opponent in a new one. With one of
+    these options it plays the season of the room. The id of the room, what the player is waiting for and the board go
+    to standard error.
 
-    The exit code is 0 for a game that was played to its end, also when it was lost; 1 when the connection or the
-    server failed, or the room was closed without a result. -h is --host, as for every client of the contest.
+    The exit code is 0 for a game that was played to its end, even if it was lost; 1 if the connection or the server
+    failed, or if the room was closed without a result. -h means --host, as for every client of the contest.
 
-    With --stay the player goes on with the games that are named on standard input, until that ends or a game fails;
-    `spielleiter match --restart never` names them.
+    With --stay the player afterwards plays the games that are named on standard input, until the input ends or a game
+    fails; `spielleiter match --restart never` uses this.
 
-    With --json one object is written for each game: outcome (won, lost, draw, none), seat (0, 1 or null), roomId, end
+    With --json, prints one object for each game: outcome (won, lost, draw, none), seat (0, 1 or null), roomId, end
     (result, left, refused, ended, lost, abandoned), cause, reason, points (by seat, or null), movesPlayed, errors.
     """
     _play_once(**options)
     while stay and (line := sys.stdin.readline()):
-        _play_once(**{**options, **_named_game(line, options["seed"])})
+        _play_once(**{**options, **_options_from_line(line, options["seed"])})
 
 
-def _named_game(line: str, seed: int | None) -> dict[str, Any]:
-    """The options that a line of standard input stands for: HOST PORT RESERVATION, and SEED if there was one before."""
+def _options_from_line(line: str, seed: int | None) -> dict[str, Any]:
+    """The options in a line of standard input: HOST PORT RESERVATION, and SEED if the first game had a seed."""
     words = line.split()
     port = port_number(words[1]) if len(words) > 2 else None
     if port is None:
         raise Failure(f"standard input: expected HOST PORT RESERVATION, found {line.strip()!r}")
     named = {"host": words[0], "port": port, "reservation": words[2], "room": None}
-    drawn = whole_number(words[3]) if seed is not None and len(words) > 3 else None
-    return named if drawn is None else {**named, "seed": drawn}
+    next_seed = whole_number(words[3]) if seed is not None and len(words) > 3 else None
+    return named if next_seed is None else {**named, "seed": next_seed}
 
 
 def _play_once(
@@ -136,7 +136,7 @@ def _play_once(
     as_json: bool,
 ) -> None:
     if reservation is not None and room is not None:
-        raise click.UsageError("--reservation and --room name two seats, expected one of them")
+        raise click.UsageError("--reservation and --room exclude each other, expected one of them")
 
     import trio
 
@@ -167,14 +167,14 @@ def _play_once(
                     raise Failure(f"the strategy {strategy} does not play {season().game_type}, the game of this room")
                 screen.show(data.state, _sides(data.names, player.seat))
             elif isinstance(data, Result):
-                screen.hurry()
+                screen.write_immediately()
             waiting.note(data)
 
         def say(line: str) -> None:
-            if screen.is_in_foreground:  # in the background it would be written across another player's board
+            if screen.is_in_foreground:  # in the background it would overwrite another player's board
                 screen.say(line)
 
-        def whom() -> str:
+        def awaited() -> str:
             if reservation is not None:
                 return "the other reserved seat"
             return "an opponent" if player.room_id is None else f"an opponent in room {player.room_id}"
@@ -182,7 +182,7 @@ def _play_once(
         waiting = Waiting(say, lambda: season().dialect.team_names)
         player.watch = watch
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(waiting.run, whom)
+            nursery.start_soon(waiting.run, awaited)
             if reservation is not None:
                 joined = await player.join_prepared(reservation)
             elif room is not None:
@@ -223,4 +223,4 @@ def _play_once(
     if report.end is not GameEnd.RESULT:
         raise Failure(report_line(report))
     if not as_json:
-        tell(report_line(report))
+        print_line(report_line(report))

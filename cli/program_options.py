@@ -1,7 +1,7 @@
-"""What holds for one of the two programs of a match alone: `--cwd1`, `--memory2` and the like.
+"""Options for only one of the two programs of a match: `--cwd1`, `--memory2` and so on.
 
-Invariants: each option is there for both programs. `entrant` and `kept_values` are each other's opposites, so that a
-resumed match is compared with the options in the words of the options.
+Invariants: each option exists for both programs. `planned_values` is the inverse of `entrant`, so that options of a
+resumed match are compared with the values that it was begun with.
 """
 
 from __future__ import annotations
@@ -34,25 +34,25 @@ def _read_variables(
 
 _KINDS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = MappingProxyType(
     {
-        "cwd": ("The directory that the {} program is started in.", {"metavar": "DIR"}),
+        "cwd": ("Directory that the {} program is started in.", {"metavar": "DIR"}),
         "env": (
-            "A variable of the {} program's environment; once for each.",
+            "Environment variable for the {} program; can be repeated.",
             {"metavar": "NAME=VALUE", "multiple": True, "callback": _read_variables},
         ),
         "soft-timeout": (
-            "Milliseconds for a move of the {} program alone.",
+            "Time limit for a move of the {} program.",
             {"metavar": "MS", "type": WholeNumber(1, MAX_WHOLE_NUMBER)},
         ),
         "hard-timeout": (
-            "Milliseconds until a game ends without its move, for the {} program.",
+            "Time without a move of the {} program after which the game ends.",
             {"metavar": "MS", "type": WholeNumber(1, MAX_WHOLE_NUMBER)},
         ),
         "time-factor": (
-            "Multiplies the limits of the {} program, for one on a slower machine.",
+            "Factor for the time limits of the {} program, if it runs on a slower machine.",
             {"metavar": "X", "type": Number(0, MAX_WHOLE_NUMBER, min_open=True)},
         ),
         "memory": (
-            "MiB of data for each process of the {} program; Linux only.",
+            "Memory limit in MiB for each process of the {} program; Linux only.",
             {"metavar": "MIB", "type": WholeNumber(1, _MOST_MEMORY)},
         ),
     }
@@ -60,7 +60,7 @@ _KINDS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = MappingProxyType(
 
 
 def program_options(command: Decorated) -> Decorated:
-    """The options of both programs: `cwd1`, `env1` … `memory2`; None for what was not asked for."""
+    """Decorate a command with the options of both programs: `cwd1`, `env1` … `memory2`; None if not given."""
     for name, (text, how) in reversed(list(_KINDS.items())):
         for number in (2, 1):
             option = click.option(f"--{name}{number}", help=text.format(_WHICH[number - 1]), **how)
@@ -69,7 +69,7 @@ def program_options(command: Decorated) -> Decorated:
 
 
 def entrant(options: Mapping[str, Any], number: int, name: str, *, can_timeout: bool) -> Entrant:
-    """Program `number`, 1 or 2, as these options describe it."""
+    """Program `number` (1 or 2) as the options describe it."""
     from spielleiter.match.setup import Entrant
 
     soft, hard = options[f"soft_timeout{number}"], options[f"hard_timeout{number}"]
@@ -87,19 +87,19 @@ def entrant(options: Mapping[str, Any], number: int, name: str, *, can_timeout: 
 
 
 def file_values(described: Entrant, number: int) -> dict[str, Any]:
-    """Values of options by name that describe the same program; what it leaves open is left out."""
+    """Values of options by name that describe the same program; settings without a value are left out."""
     values = {
         f"player{number}": described.command,
         f"name{number}": described.name or None,
         f"no_timeout{number}": None if described.can_timeout else True,
-        **{name: value for name, value in kept_values(described, number).items() if value is not None},
+        **{name: value for name, value in planned_values(described, number).items() if value is not None},
         f"env{number}": [f"{name}={value}" for name, value in described.environment.items()] or None,
     }
     return {name: value for name, value in values.items() if value is not None}
 
 
-def kept_values(entrant: Entrant, number: int) -> dict[str, Any]:
-    """The values of the options above that a program was begun with; None for what was not asked for."""
+def planned_values(entrant: Entrant, number: int) -> dict[str, Any]:
+    """The values of the options above that a match was begun with; None if they were not given."""
     return {
         f"cwd{number}": entrant.cwd or None,
         f"env{number}": dict(entrant.environment) or None,
@@ -114,10 +114,10 @@ def _milliseconds(seconds: float | None) -> int | None:
     return None if seconds is None else round(1000 * seconds)
 
 
-def kept(name: str, program: int) -> Callable[[MatchSetup], object]:
-    """How the value of the option `name` is found in the setup of a match that was begun."""
-    return lambda setup: kept_values(setup.entrants[program], program + 1)[name]
+def planned_value(name: str, program: int) -> Callable[[MatchSetup], object]:
+    """A function that finds the value of the option `name` in the setup of a match."""
+    return lambda setup: planned_values(setup.entrants[program], program + 1)[name]
 
 
 NAMES: Final = tuple((f"{name.replace('-', '_')}{number}", number - 1) for name in _KINDS for number in (1, 2))
-"""The options by name, each with the index of its program."""
+"""The names of the options, each with the index of its program."""

@@ -1,7 +1,7 @@
-"""How a match that is being played looks: a live display on a terminal, a line for each game elsewhere.
+"""The progress of a match: a live display on a terminal, otherwise a line for each game.
 
-Law: nothing is decided here, and all of it goes to standard error, so that standard output holds the answer alone. A
-display that cannot be drawn any more ends nothing.
+Invariants: this module makes no decisions and writes only to standard error, so that standard output contains only the
+answer. If the display cannot be written any more, the match goes on.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from spielleiter.match.stats.intervals import estimate_elo
 from spielleiter.match.stats.sprt import Sprt
 from spielleiter.server.text.escaping import escaped
 
-_STOPPING: Final = "finishing the games that are being played; once more (Ctrl-C) cuts them off"
+_STOPPING: Final = "finishing the running games; press Ctrl-C again to end them at once"
 _ERASE_LINE: Final = "\r\033[K"
 
 
 def game_line(record: GameRecord) -> str:
-    """One line on a finished game: number, who sat where, points, who won or what went wrong."""
+    """One line on a finished game: number, seats, points, and the winner or what went wrong."""
     first, second = (record.names[program] for program in record.seats)
     points = ":".join(
         "-" if record.points[program] is None else str(record.points[program]) for program in record.seats
@@ -60,28 +60,28 @@ def score_line(records: Sequence[GameRecord], sprt: Sprt | None = None) -> str:
 
 
 def time_text(seconds: float) -> str:
-    """``0:01:23``, cut to whole seconds."""
+    """``0:01:23``, truncated to whole seconds."""
     return str(timedelta(seconds=int(seconds)))
 
 
 @dataclass(frozen=True, slots=True)
 class Interim:
-    """What is told of a match that goes on."""
+    """What is shown while a match is running."""
 
     sprt: Sprt | None = None
     """The test whose likelihood ratio belongs to the standing."""
     every: int | None = None
-    """After so many games each a line with the standing; None: none."""
+    """The number of games after which a line with the standing is printed; None: never."""
 
     def line(self, records: Sequence[GameRecord]) -> str:
-        """The line after these games, ``after 40 games: …``; empty where none is due."""
+        """The line after these games, ``after 40 games: …``; empty if none is due."""
         if self.every is None or len(records) % self.every:
             return ""
         return f"after {len(records)} game{'' if len(records) == 1 else 's'}: {score_line(records, self.sprt)}"
 
 
 class PlainProgress:
-    """A line for each game, as it is finished."""
+    """Prints a line for each finished game."""
 
     def __init__(self, screen: TextIO, records: Sequence[GameRecord] = (), interim: Interim = Interim()) -> None:
         self._screen = screen
@@ -105,10 +105,10 @@ class PlainProgress:
 
 
 class LiveProgress:
-    """A bar with games, time and standing; only games in which something went wrong get a line.
+    """A progress bar with games, time and standing; only games in which something went wrong get a line.
 
-    The time is what the rest takes at the pace of the games seen here, and at the end what these took. A terminal too
-    narrow for all of it loses the end.
+    The time is an estimate of the remaining time, from the games of this run, and at the end their total time. On a
+    terminal that is too narrow the text is truncated.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class LiveProgress:
             range(planned),
             show_pos=True,
             show_percent=False,
-            show_eta=False,  # takes the games of a resumed match for games of this moment
+            show_eta=False,  # it would count the earlier games of a resumed match as games of this run
             item_show_func=lambda _: self._text,
             bar_template="%(label)s[%(bar)s]  %(info)s",
             width=0,
@@ -153,7 +153,7 @@ class LiveProgress:
         self._draw(_STOPPING)
 
     def close(self) -> None:
-        """Leave the display as it is and go to the next line."""
+        """Leave the display as it is and move the cursor to the next line."""
         with suppress(OSError):
             self._bar.render_finish()
 
@@ -181,7 +181,7 @@ def showing_progress(
 ) -> Iterator[ProgressListener]:
     """The display for `planned` games of which `records` are finished already, on `screen` or standard error."""
     screen = sys.stderr if screen is None else screen
-    if not screen.isatty() or os.environ.get("TERM") == "dumb":  # which has no way back to the start of a line
+    if not screen.isatty() or os.environ.get("TERM") == "dumb":  # which cannot return to the start of a line
         yield PlainProgress(screen, records, interim)
         return
     live = LiveProgress(screen, planned, records, interim=interim)

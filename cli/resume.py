@@ -1,7 +1,7 @@
-"""`spielleiter match --resume`: what is asked for beside the match that was begun.
+"""`spielleiter match --resume`: compare the options with the match that was begun.
 
-Law: a match goes on as it was begun. An option that was not given asks for nothing; one that was given and says
-something else than the plan in the folder is refused, never ignored. What changes no game and no answer is free.
+Invariants: a match continues as it was begun. Options that are not given keep their values. An option that is given and
+differs from the plan in the folder is refused, never ignored, unless it affects neither the games nor the answer.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from spielleiter.cli import conditions
 from spielleiter.cli.commands import Misuse
-from spielleiter.cli.options import TIMEOUTS, place_of_server
-from spielleiter.cli.program_options import NAMES, kept
+from spielleiter.cli.options import TIMEOUTS, requested_server
+from spielleiter.cli.program_options import NAMES, planned_value
 
 if TYPE_CHECKING:
     from spielleiter.match.setup import MatchSetup
 
-FREE: Final = frozenset(
+CHANGEABLE: Final = frozenset(
     {
         "concurrency",
         "pin",
@@ -33,21 +33,21 @@ FREE: Final = frozenset(
         *conditions.NAMES,
     }
 )
-"""Options that may be others each time."""
+"""Options that may be different each time."""
 
 _SERVER: Final = ("start_server", "server", "host", "port")
 
 
 def _limit(name: str) -> Callable[[MatchSetup], object]:
-    def kept(setup: MatchSetup) -> object:
+    def planned(setup: MatchSetup) -> object:
         if setup.server is not None:
             return None
         return round(1000 * setup.server_options.get(f"{name}_timeout", TIMEOUTS[name] / 1000))
 
-    return kept
+    return planned
 
 
-_KEPT: Final[Mapping[str, Callable[[MatchSetup], object]]] = MappingProxyType(
+_PLANNED_VALUES: Final[Mapping[str, Callable[[MatchSetup], object]]] = MappingProxyType(
     {
         "player1": lambda setup: setup.entrants[0].command,
         "player2": lambda setup: setup.entrants[1].command,
@@ -67,7 +67,7 @@ _KEPT: Final[Mapping[str, Callable[[MatchSetup], object]]] = MappingProxyType(
         "no_timeout": lambda setup: not any(entrant.can_timeout for entrant in setup.entrants),
         "no_timeout1": lambda setup: not setup.entrants[0].can_timeout,
         "no_timeout2": lambda setup: not setup.entrants[1].can_timeout,
-        **{name: kept(name, program) for name, program in NAMES},
+        **{name: planned_value(name, program) for name, program in NAMES},
         "start_timeout": lambda setup: setup.timeouts.start,
         "exit_timeout": lambda setup: setup.timeouts.exit,
         "game_timeout": lambda setup: setup.timeouts.game,
@@ -76,81 +76,81 @@ _KEPT: Final[Mapping[str, Callable[[MatchSetup], object]]] = MappingProxyType(
         "min_tests": lambda setup: setup.min_games,
     }
 )
-"""By the option's name: what the plan holds, as the option writes it; None: nothing."""
+"""By name: the value of the option in the plan, in the option's own unit; None: the option was not given."""
 
-PLANNED: Final = frozenset({*_KEPT, *_SERVER, "out"})
-"""Options that a resumed match must not be given otherwise than it was begun with."""
+FIXED: Final = frozenset({*_PLANNED_VALUES, *_SERVER, "out"})
+"""Options that must not change when a match is resumed."""
 
 
-def refuse_other_plan(folder: Path, setup: MatchSetup, asked: Mapping[str, Any]) -> None:
-    """Compare the options that were given, by name, with the match in `folder`. Raises Misuse and SetupError."""
+def refuse_changed_options(folder: Path, setup: MatchSetup, asked: Mapping[str, Any]) -> None:
+    """Raise Misuse if an option in `asked` differs from the match in `folder`, SetupError if it is invalid."""
     differing = [
-        _difference(name, asked[name], kept(setup))
-        for name, kept in _KEPT.items()
+        _difference(name, asked[name], planned(setup))
+        for name, planned in _PLANNED_VALUES.items()
         if name in asked and not _is_same(name, asked[name], setup)
     ]
     given = [name for name in _SERVER if name in asked]
     if given and _asked_server(asked, setup) != setup.server:
-        place = "a server of our own" if setup.server is None else "{}:{}".format(*setup.server)
-        differing.append(f"{' '.join(_spelled(name, asked[name]) for name in given)} (begun with {place})")
+        server = "the match's own server" if setup.server is None else "{}:{}".format(*setup.server)
+        differing.append(f"{' '.join(_spelled(name, asked[name]) for name in given)} (begun with {server})")
     if "out" in asked and asked["out"].resolve() != folder.resolve():
         differing.append(f"{_spelled('out', asked['out'])} (begun in {folder})")
     if differing:
         one_of_them = "that option" if len(differing) == 1 else "those options"
         raise Misuse(
-            f"--resume {folder}: the match was begun otherwise: {', '.join(differing)}; "
-            f"leave {one_of_them} out to go on with it, or begin another match in another folder"
+            f"--resume {folder}: the match was begun with other options: {', '.join(differing)}; "
+            f"leave {one_of_them} out to continue it, or begin another match in another folder"
         )
 
 
 def _is_same(name: str, value: Any, setup: MatchSetup) -> bool:
-    kept = _KEPT[name](setup)
+    planned = _PLANNED_VALUES[name](setup)
     match name:
         case "name1" | "name2":
-            # names that are alike are told apart so; with a hyphen by earlier versions
-            return kept in {value, f"{value} ({name[-1]})", f"{value}-{name[-1]}"}
+            # the suffix that distinguishes equal names; earlier versions used a hyphen
+            return planned in {value, f"{value} ({name[-1]})", f"{value}-{name[-1]}"}
         case "openings":
             from spielleiter.match.opening_book import read_book
 
-            # whatever order they were put in
-            return sorted(opening.path for opening in read_book(value, 0)) == sorted(_paths(kept))
+            # in any order
+            return sorted(opening.path for opening in read_book(value, 0)) == sorted(_paths(planned))
         case "sprt":
-            return kept is not None and _is_same_test(value, str(kept))
+            return planned is not None and _is_same_test(value, str(planned))
         case _ if name.startswith("time_factor") and value == 1:
-            return kept is None
+            return planned is None
         case "min_tests":
-            return setup.significance is None or bool(value == kept)  # without a test there is nothing to wait for
+            return setup.significance is None or bool(value == planned)  # without the test the option has no effect
         case _:
-            return bool(value == kept)
+            return bool(value == planned)
 
 
-def _paths(kept: object) -> list[str]:
-    return [str(path) for path in kept] if isinstance(kept, list) else []
+def _paths(planned: object) -> list[str]:
+    return [str(path) for path in planned] if isinstance(planned, list) else []
 
 
-def _is_same_test(text: str, kept: str) -> bool:
+def _is_same_test(text: str, planned: str) -> bool:
     from spielleiter.match.errors import SetupError
     from spielleiter.match.stats.sprt import Sprt, SprtError
 
     try:
-        return Sprt.parse(text) == Sprt.parse(kept)
+        return Sprt.parse(text) == Sprt.parse(planned)
     except SprtError as error:
         raise SetupError(str(error)) from None
 
 
 def _asked_server(asked: Mapping[str, Any], setup: MatchSetup) -> tuple[str, int] | None:
-    """Where these options say the games are played; of host and port, one alone says nothing about the other."""
+    """The server that these options ask for; if only host or only port is given, the other one is unchanged."""
     host, port = setup.server or (None, None)
-    return place_of_server({"start_server": False, "server": None, "host": host, "port": port, **asked})
+    return requested_server({"start_server": False, "server": None, "host": host, "port": port, **asked})
 
 
-def _difference(name: str, value: Any, kept: object) -> str:
-    if kept is None or isinstance(kept, bool):
+def _difference(name: str, value: Any, planned: object) -> str:
+    if planned is None or isinstance(planned, bool):
         return f"{_spelled(name, value)} (begun without)"
-    if isinstance(kept, list):
-        place = kept[0] if len(kept) == 1 else f"{len(kept)} of {Path(kept[0]).parent}"
-        return f"{_spelled(name, value)} (begun with {place})"
-    return f"{_spelled(name, value)} (begun with {_written(kept)})"
+    if isinstance(planned, list):
+        openings = planned[0] if len(planned) == 1 else f"{len(planned)} of {Path(planned[0]).parent}"
+        return f"{_spelled(name, value)} (begun with {openings})"
+    return f"{_spelled(name, value)} (begun with {_written(planned)})"
 
 
 def _spelled(name: str, value: Any) -> str:
@@ -159,5 +159,5 @@ def _spelled(name: str, value: Any) -> str:
 
 
 def _written(value: object) -> str:
-    """As the option's value was written."""
+    """The value as it is written on the command line."""
     return " ".join(f"{name}={text}" for name, text in value.items()) if isinstance(value, Mapping) else str(value)

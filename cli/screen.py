@@ -1,13 +1,13 @@
-"""Where a game is shown while it goes on: lines for people, and below them the board.
+"""Display of a running game: lines for people, and below them the board.
 
-On a terminal the board is drawn in place: what is written goes above it, and at the end the last position stays. Where
-the output is no terminal, boards follow each other as lines do. `Screen` only notes what there is to show; a task
-writes it in a thread, at most every `PACE` seconds, and takes the newest position. So nobody who plays waits for a
-terminal, however slow it is.
+On a terminal the board is drawn in place: lines are written above it, and the last position stays. If the output is not
+a terminal, boards follow each other like lines. `Screen` only stores what is to be shown; a task writes it in a thread,
+at most every `WRITE_INTERVAL` seconds, and takes the newest position. So no player waits for a terminal, however slow
+it is.
 
-Invariants: every line is written, in order; a position is drawn once; no line is longer than the terminal is wide
-unless it is one word. Nothing is drawn by a process in the background of its terminal. NO_COLOR turns colours off, and
-characters that the encoding does not have are replaced.
+Invariants: every line is written, in order; a position is drawn once; no line is wider than the terminal, unless it is
+a single word. A process in the background of its terminal draws nothing. NO_COLOR turns colours off, and characters
+that the encoding lacks are replaced.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from typing import Final
 import click
 import trio
 
-from spielleiter.cli.board import Look, draw
+from spielleiter.cli.board import Canvas, draw
 from spielleiter.cli.columns import printable, wrapped
 from spielleiter.game.api import State
 
-PACE: Final = 0.05
-"""Seconds between two drawings."""
+WRITE_INTERVAL: Final = 0.05
+"""The shortest time between two writes, in seconds."""
 
 _ERASE_BELOW: Final = "\033[J"
 _EMPTY: Final = "·"
@@ -35,9 +35,9 @@ _UNLIMITED: Final = 1000
 
 
 class Screen:
-    """Shows a game on standard output, or with `err` on standard error, where a write that fails ends nothing.
+    """Shows a game on standard output, or with `err` on standard error; there, failing writes are ignored.
 
-    `board`: whether positions are drawn; None: if it is a terminal.
+    `board`: whether positions are drawn; None: if the output is a terminal.
     """
 
     def __init__(self, *, board: bool | None = None, err: bool = False) -> None:
@@ -51,18 +51,18 @@ class Screen:
         self._lines_below: list[str] = []
         self._position: tuple[State, tuple[str, str]] | None = None
         self._is_drawn = True
-        """Whether that position was handed to the terminal."""
+        """Whether that position has been written to the terminal."""
         self._height = 0
-        """Lines of the board right above the cursor."""
+        """The number of lines of the board directly above the cursor."""
         self._size = os.terminal_size((0, 0))
         self._has_news = trio.Event()
         self._is_over = False
-        self._is_hurried = trio.Event()
+        self._writes_immediately = trio.Event()
 
-    # -- what there is to show ------------------------------------------------------------------------------------
+    # -- storing what is to be shown ------------------------------------------------------------------------------
 
     def say(self, line: str, *, below: bool = False) -> None:
-        """Write a line, above the board or `below` it (then that board stays); returns at once."""
+        """Write a line above the board, or `below` it (then the board is not drawn again). Returns at once."""
         line = printable(line)
         lines = wrapped(line, self._terminal_size().columns - 1) if self._is_terminal else [line]
         if (below or self._lines_below) and self._is_live:
@@ -72,9 +72,9 @@ class Screen:
         self._has_news.set()
 
     def show(self, state: State, names: tuple[str, str], *, always: bool = False) -> None:
-        """Draw a position, unless it is the one before; returns at once.
+        """Draw a position, unless it equals the last one. Returns at once.
 
-        `names` by seat, empty where a player has none. `always`: also where positions are not drawn.
+        `names` are by seat; the name of a player without one is empty. `always`: also if positions are not drawn.
         """
         if not (self.draws or always) or (self._position is not None and self._position[0] == state):
             return
@@ -82,27 +82,27 @@ class Screen:
         if self._is_live:
             self._is_drawn = False
         else:
-            self._lines += draw(state, names, self._look()) or []
+            self._lines += draw(state, names, self._canvas()) or []
         self._has_news.set()
 
-    def hurry(self) -> None:
-        """From now on write at once: nothing follows that would be worth waiting for."""
-        self._is_hurried.set()
+    def write_immediately(self) -> None:
+        """From now on write without waiting for newer positions."""
+        self._writes_immediately.set()
 
     # -- writing it -----------------------------------------------------------------------------------------------
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Screen]:
-        """Write what there is to show; what was said before the end, by an error too, is written."""
+        """Write in the background. When the block ends, even with an error, everything that is left is written."""
         failure: Exception | None = None
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._write_all)
             try:
                 yield self
-            except Exception as error:  # kept, so that it does not come out wrapped in a group
+            except Exception as error:  # raised below, so that it is not wrapped in an exception group
                 failure = error
             self._is_over = True
-            self._is_hurried.set()
+            self._writes_immediately.set()
             self._has_news.set()
         if failure:
             raise failure
@@ -114,8 +114,8 @@ class Screen:
             text = self._take()
             if text:
                 await trio.to_thread.run_sync(self._write, text, abandon_on_cancel=True)
-            with trio.move_on_after(PACE):
-                await self._is_hurried.wait()
+            with trio.move_on_after(WRITE_INTERVAL):
+                await self._writes_immediately.wait()
 
     def _write(self, text: str) -> None:
         encoding = getattr(self._out, "encoding", None) or "utf-8"
@@ -124,17 +124,17 @@ class Screen:
             click.echo(text, nl=False, err=self._err, color=self._is_terminal)
 
     def _take(self) -> str:
-        """Everything that is to be written now."""
+        """The text that is to be written now."""
         lines, below = self._lines, self._lines_below
         self._lines, self._lines_below = [], []
         size, is_in_foreground = self._terminal_size(), self.is_in_foreground
         if size != self._size or not is_in_foreground:
-            self._size, self._height = size, 0  # the board is not where it was: the next one gets a place of its own
+            self._size, self._height = size, 0  # the board has moved: the next one is drawn below
         board: list[str] = []
         is_due = not self._is_drawn or (self._height > 0 and bool(lines))
         if self._position is not None and is_in_foreground and is_due:
             self._is_drawn = True
-            board = draw(*self._position, self._look()) or []
+            board = draw(*self._position, self._canvas()) or []
         if self._height and not (lines or board):
             text = ""
         else:
@@ -146,30 +146,30 @@ class Screen:
             self._height = 0
         return text
 
-    # -- what the terminal is like --------------------------------------------------------------------------------
+    # -- properties of the terminal -------------------------------------------------------------------------------
 
-    def _look(self) -> Look:
+    def _canvas(self) -> Canvas:
         encoding = getattr(self._out, "encoding", None) or "utf-8"
         empty = _EMPTY if _EMPTY.encode(encoding, "ignore") else "."
         if not self._is_terminal:
-            return Look(rows=_UNLIMITED, empty=empty)
+            return Canvas(rows=_UNLIMITED, empty=empty)
         size = self._terminal_size()
-        return Look(size.columns - 1, size.lines - 1, is_coloured=not os.environ.get("NO_COLOR"), empty=empty)
+        return Canvas(size.columns - 1, size.lines - 1, is_coloured=not os.environ.get("NO_COLOR"), empty=empty)
 
     def _terminal_size(self) -> os.terminal_size:
-        """At least two columns and two rows, so that there is space for something."""
+        """The size of the terminal, at least two columns and two rows."""
         try:
             size = os.get_terminal_size(self._out.fileno())
         except (OSError, ValueError):
             size = os.terminal_size((0, 0))
-        if not (size.columns and size.lines):  # a terminal that was told no size, as many are that programs open
+        if not (size.columns and size.lines):  # a terminal without a size, as programs often open them
             size = shutil.get_terminal_size()
         return os.terminal_size((max(size.columns, 2), max(size.lines, 2)))
 
     @property
     def is_in_foreground(self) -> bool:
-        """Whether the terminal, if it is one, is this process's own at the moment."""
+        """Whether this process is in the foreground of its terminal; True if the output is not a terminal."""
         try:
             return os.tcgetpgrp(self._out.fileno()) == os.getpgrp()
-        except (AttributeError, OSError, ValueError):  # nothing of the kind here
+        except (AttributeError, OSError, ValueError):  # no terminal, or no job control on this platform
             return True

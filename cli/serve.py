@@ -1,8 +1,8 @@
-"""`spielleiter serve`: the options are the settings of server/config/config.py, one for each.
+"""`spielleiter serve`: start the server. Each option is a setting of server/config/config.py.
 
-Invariants: no option is declared here; a setting that is added to `Config` is an option at once. The first signal to
-stop (Ctrl-C, SIGTERM, or SIGHUP when its terminal is closed) ends the server in good order. A second Ctrl-C or SIGTERM
-ends it at once.
+Invariants: no option is declared here; a setting that is added to `Config` is an option automatically. The first signal
+to stop (Ctrl-C, SIGTERM, or SIGHUP when the terminal is closed) shuts the server down cleanly. A second Ctrl-C or
+SIGTERM ends it at once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from spielleiter.server.runtime.signals import HANGUP, stop_signals
 
 
 class _ServeCommand(click.Command):
-    """Shows its options in the groups of the settings."""
+    """Shows the options in the groups of the settings."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         groups: dict[str, list[tuple[str, str]]] = {}
@@ -44,11 +44,11 @@ _VALUES: Final[Mapping[str, Callable[[], Iterable[str]]]] = MappingProxyType(
         "start_piece": game_option_values("startPiece"),
     }
 )
-"""What the Tab key offers for settings that are texts, by field."""
+"""Completions for settings whose values are texts, by field."""
 
 
 def _option(setting: Setting) -> click.Option:
-    """The option of a setting; its value stays a text, to be read where the texts of all places are."""
+    """The option of a setting. Its value stays a text; `load_config` reads the texts from all sources alike."""
     kind = setting.kind
     help_text = f"{setting.help} [{setting.default_text}]" if setting.default_text else setting.help
     spellings = [*setting.options, setting.field]
@@ -69,11 +69,11 @@ def _option(setting: Setting) -> click.Option:
 
 
 def _serve(config: str | None, plugins: str | None, **options: Any) -> None:
-    """Start the server and serve until Ctrl-C, SIGTERM or the end of the terminal.
+    """Start the server. It runs until Ctrl-C, SIGTERM or the end of its terminal.
 
-    Every option is also a property of server.properties (softTimeout for --soft-timeout) and an environment variable
-    (SPIELLEITER_SOFT_TIMEOUT). Options are stronger than variables, variables stronger than the file. Defaults stand
-    in square brackets.
+    Every option is also a property in server.properties (softTimeout for --soft-timeout) and an environment variable
+    (SPIELLEITER_SOFT_TIMEOUT). Options take precedence over variables, variables over the file. Defaults are in square
+    brackets.
     """
     texts = {name: str(value).lower() if isinstance(value, bool) else value for name, value in options.items()}
     try:
@@ -83,9 +83,9 @@ def _serve(config: str | None, plugins: str | None, **options: Any) -> None:
 
 
 def _with_ignored(config: Config) -> Config:
-    """The same, with game options that the game played where none is named does not take among the ignored ones.
+    """The same configuration; game options without effect in the default game are added to its ignored settings.
 
-    Other games may take them, so they are no misuse. Raises StartError.
+    They are not misuse, since other games may take them. Raises StartError.
     """
     if not config.game_options:
         return config
@@ -94,10 +94,10 @@ def _with_ignored(config: Config) -> Config:
 
     edition = choose_default(config.default_game, choose_editions(config.editions, {}))
     whys = {(name, value): game_option_problem(edition, name, value) for name, value in config.game_options.items()}
-    told = tuple(
+    ignored = tuple(
         f"{name}={value} (where no game is named: {why})" for (name, value), why in whys.items() if why is not None
     )
-    return dataclasses.replace(config, ignored=(*config.ignored, *told))
+    return dataclasses.replace(config, ignored=(*config.ignored, *ignored))
 
 
 serve = _ServeCommand(
@@ -110,7 +110,7 @@ serve = _ServeCommand(
             ["--config"],
             type=click.Path(),
             metavar="FILE",
-            help=f"The file to read instead of {PROPERTIES_FILE} in the current directory, which need not exist.",
+            help=f"File to read instead of {PROPERTIES_FILE} in the current directory.",
         ),
         click.Option(["--plugins"], metavar="DIR", help=f"Accepted without effect: {IGNORED['plugins']}."),
     ],
@@ -118,7 +118,7 @@ serve = _ServeCommand(
 
 
 def run(config: Config) -> None:
-    """Serve until told to stop. Raises StartError, and Exit if a second signal cut the orderly end short."""
+    """Serve until a signal to stop. Raises StartError, and Exit if a second signal has aborted the shutdown."""
     import trio
 
     from spielleiter.server.app import serve as serve_connections
@@ -134,7 +134,7 @@ def run(config: Config) -> None:
                 with trio.open_signal_receiver(*stop_signals()) as signals:
                     task_status.started()
                     async for number in signals:
-                        # a terminal that is closed sends SIGHUP, and so does the shell in it
+                        # when a terminal is closed, both the terminal and its shell send SIGHUP
                         is_cut_short = stop.is_set() and number != HANGUP
                         if is_cut_short:
                             nursery.cancel_scope.cancel()

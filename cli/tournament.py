@@ -1,7 +1,7 @@
-"""`spielleiter tournament`: the programs of a file against each other, and a table.
+"""`spielleiter tournament`: the programs in a file play each other, and a table rates them.
 
-Invariants: the exit codes are those of `spielleiter match`. The reports are written after as many matches as there are
-programs, and at the end, however the tournament ends.
+Invariants: the exit codes are those of `spielleiter match`. With n programs, the reports are written after every n
+matches and at the end, however the tournament ends.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spielleiter.cli.commands import EXIT_INTERRUPTED, Misuse, run_async, tell
+from spielleiter.cli.commands import EXIT_INTERRUPTED, Misuse, print_line, run_async
 from spielleiter.cli.conditions import condition_options, conditions_of
 from spielleiter.cli.exit_codes import EXIT_FAULT, EXIT_MACHINE, fault_kinds
 from spielleiter.cli.match import usable_journal
@@ -50,7 +50,7 @@ _COPY = "tournament.toml"
     "--concurrency",
     type=WholeNumber(1, MAX_CONCURRENCY),
     metavar="N",
-    help="How many games are played at a time.",
+    help="Number of games played at the same time.",
 )
 @edition_options
 @core_options[0]
@@ -76,12 +76,12 @@ _COPY = "tournament.toml"
     "--report-every",
     type=WholeNumber(1),
     metavar="N",
-    help="Show results, Elo and the sequential test's state after every N games of a match.",
+    help="Print results, Elo and the state of the sequential test after every N games of a match.",
 )
 @on_end_option
 @condition_options
-@folder_option("--out", "The folder for everything.")
-@folder_option("--resume", "Go on with the tournament in this folder.")
+@folder_option("--out", "Folder for all files of the tournament.  [default: a new one, named after date and time]")
+@folder_option("--resume", "Continue the tournament in this folder.")
 @click.pass_context
 def tournament(
     context: click.Context,
@@ -103,23 +103,24 @@ def tournament(
     resume: Path | None,
     **options: Any,
 ) -> None:
-    """Let the programs of a TOML file play a round robin, gauntlet, knock-out or Swiss tournament, and rate them.
+    """Let the programs in a TOML file play a round robin, gauntlet, knock-out or Swiss tournament, and rate them.
 
     \b
     kind = "round-robin"    # or "gauntlet", "knock-out", "swiss"
-    games = 20              # of each pairing, with the sides swapped
-    sprt = "elo0=0 elo1=50" # ends a decided pairing, as of `match`
+    games = 20              # for each pairing, with the sides swapped
+    sprt = "elo0=0 elo1=50" # ends a decided pairing, as for `match`
     [[program]]
     name = "new"
-    command = "./new"       # as of `match`
+    command = "./new"       # as for `match`
     [[program]]
     name = "greedy"
     command = "builtin:greedy"
 
-    A program's table may also hold what one of a match's file does, such as cwd, env and memory (docs/match.md).
+    The table of a program may contain the same keys as in the file of a match, such as cwd, env and memory
+    (docs/match.md).
 
-    The folder holds table.md, report.html, table.json, tournament.json, and a folder for each match as of `match`.
-    """  # noqa: D301 - click's sign for text that is not to be wrapped
+    The folder contains table.md, report.html, table.json, tournament.json, and a folder for each match as for `match`.
+    """  # noqa: D301 - click's mark for text that must not be wrapped
     from spielleiter.match.errors import MatchError, SetupError
     from spielleiter.match.preparation import require_playable
     from spielleiter.match.runner import Conditions, allocate_cores
@@ -141,7 +142,7 @@ def tournament(
             "no_timeout": no_timeout or None,
         }
         if resume is not None:
-            _refuse_other_plan(folder, described, asked)
+            _refuse_changed_options(folder, described, asked)
         else:
             described = _with_options(file, described, asked)
         edition = described.edition or edition
@@ -169,7 +170,7 @@ def tournament(
         end, records = _play(described, folder, conditions, report_every or described.report_every)
         code = _exit_code(end, records, kinds)
     except MatchError as error:
-        tell(f"spielleiter tournament: {error}", err=True)
+        print_line(f"spielleiter tournament: {error}", err=True)
         code = EXIT_MACHINE
     run_on_end(at_end, folder, folder / "table.json", code)
     raise click.exceptions.Exit(code)
@@ -186,7 +187,7 @@ def _planned(described: Tournament) -> dict[str, Any]:
     }
 
 
-def _refuse_other_plan(folder: Path, begun: Tournament, asked: Mapping[str, Any]) -> None:
+def _refuse_changed_options(folder: Path, begun: Tournament, asked: Mapping[str, Any]) -> None:
     """Raises Misuse if an option contradicts the tournament in `folder`; a value of None means it was not given."""
     for name, kept in _planned(begun).items():
         value = asked[name]
@@ -194,7 +195,7 @@ def _refuse_other_plan(folder: Path, begun: Tournament, asked: Mapping[str, Any]
             raise Misuse(
                 f"--resume {folder}: the tournament was begun otherwise: {_spelled(name, value)} "
                 f"({f'begun with {kept}' if kept else 'begun without'}); "
-                "leave that option out to go on with it, or begin another tournament in another folder"
+                "leave that option out to continue it, or begin another tournament in another folder"
             )
 
 
@@ -219,15 +220,15 @@ def _spelled(name: str, value: object) -> str:
 
 
 def _keep(file: Path, folder: Path, described: Tournament) -> None:
-    """A copy, for --resume, which says besides what the options said, and where programs are started."""
+    """Write a copy of the file for --resume, with the values of options and the directory to start programs in."""
     from spielleiter.match.errors import SetupError
     from spielleiter.match.tournaments.tournament import BASE
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if (folder / _COPY).exists():
-            raise SetupError(f"{folder}: holds a tournament already; go on with it (--resume) or choose another folder")
-        content = file.read_bytes().removeprefix(codecs.BOM_UTF8)  # it would stand behind what is put before
+            raise SetupError(f"{folder}: holds a tournament already; continue it (--resume) or choose another folder")
+        content = file.read_bytes().removeprefix(codecs.BOM_UTF8)  # it must not follow the added lines
         named = tomllib.loads(content.decode())
         kept = {
             **_planned(described),
@@ -236,12 +237,14 @@ def _keep(file: Path, folder: Path, described: Tournament) -> None:
         }
         for key, value in kept.items():
             if key not in named and value is not None:
-                # TOML knows no surrogate pairs, and wants DEL to be escaped
+                # TOML has no surrogate pairs, and requires DEL to be escaped
                 text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
                 content = f"{key} = {text}\n".encode() + content
         (folder / _COPY).write_bytes(content)
     except UnicodeEncodeError:
-        raise SetupError(f"{str(file)!r}: the name of its folder is not text; move it to another one") from None
+        raise SetupError(
+            f"{str(file)!r}: the path of its folder is not valid text; move the file to another folder"
+        ) from None
     except OSError as error:
         raise SetupError(f"{folder}: cannot be written to ({error.strerror or error})") from None
 
@@ -263,7 +266,7 @@ def _play(
             if end is EndReason.UNFIT:  # the others can still play each other
                 unfit = True
             elif end not in {EndReason.COMPLETED, EndReason.DECIDED}:
-                tell(f"{end.value}; --resume {folder} goes on")
+                print_line(f"{end.value}; --resume {folder} goes on")
                 break
             played += 1
             if played % len(described.entrants) == 0:
@@ -271,7 +274,7 @@ def _play(
     finally:
         if progress.games_by_pairing:
             write_tournament(folder, progress)
-    tell()
+    print_line()
     click.echo(render_table(progress), nl=False)
     if unfit and end in {EndReason.COMPLETED, EndReason.DECIDED, EndReason.UNFIT}:
         end = EndReason.UNFIT
@@ -303,7 +306,7 @@ def _play_match(
         known = tuple(journal.records.values())
         try:
             if not is_over(setup, known):
-                tell(progress.title_of(match))
+                print_line(progress.title_of(match))
                 with showing_progress(setup.games, known, interim=Interim(test, report_every)) as display:
                     end = run_async(partial(play_and_report, setup, place, journal, display, conditions)).end
             else:

@@ -1,7 +1,7 @@
-"""What a player's user is told until the game has begun: whom the player waits for, and which player it is.
+"""Messages for the user of a player until the game begins: what it is waiting for, and which player it is.
 
-Invariants: nothing is decided here, and each line is said once. Waiting that is over within `PATIENCE` is not worth a
-line.
+Invariants: this module makes no decisions, and each line is written once. Waiting for less than `ANNOUNCE_AFTER` is not
+announced.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from spielleiter.cli.board import colors_of
 from spielleiter.game.api import Seat
 from spielleiter.protocol.messages import Memento, RoomData, WelcomeMessage
 
-PATIENCE: Final = 0.5
-"""Seconds after which waiting is told."""
+ANNOUNCE_AFTER: Final = 0.5
+"""Seconds of waiting after which it is announced."""
 
 
 class Waiting:
-    """Hears with `note` what the room says, and says with `say` what there is to know.
+    """Gets the data of the room (`note`) and announces it with `say`.
 
-    `team_names`: by seat, as the edition of the room calls them; asked for once the first position has come.
+    `team_names` returns the names of the teams by seat, in the edition of the room; it is called when the first
+    position has arrived.
     """
 
     def __init__(self, say: Callable[[str], None], team_names: Callable[[], tuple[str, str]]) -> None:
@@ -33,7 +34,7 @@ class Waiting:
         self._has_begun = trio.Event()
 
     def note(self, data: RoomData) -> None:
-        """Something that the room says to its player."""
+        """Process data that the room has sent to its player."""
         if isinstance(data, WelcomeMessage):
             self._seat = data.seat
             self._is_complete.set()
@@ -49,14 +50,14 @@ class Waiting:
         player = f"player {self._team_names()[self._seat]}"
         return f"the game begins: you are {player} ({colors})" if colors else f"the game begins: you are {player}"
 
-    async def run(self, whom: Callable[[], str]) -> None:
-        """Say that the player waits for `whom`, and then for the game to go on, where either takes its time."""
-        await self._tell_unless(self._is_complete, lambda: f"waiting for {whom()}")
+    async def run(self, awaited: Callable[[], str]) -> None:
+        """Announce that the player waits for `awaited()`, and then for the game to be resumed, if it has to wait."""
+        await self._say_unless(self._is_complete, lambda: f"waiting for {awaited()}")
         await self._is_complete.wait()
-        await self._tell_unless(self._has_begun, lambda: "both players are here; waiting for the game to be resumed")
+        await self._say_unless(self._has_begun, lambda: "both players are here; waiting for the game to be resumed")
 
-    async def _tell_unless(self, event: trio.Event, line: Callable[[], str]) -> None:
-        with trio.move_on_after(PATIENCE):
+    async def _say_unless(self, event: trio.Event, line: Callable[[], str]) -> None:
+        with trio.move_on_after(ANNOUNCE_AFTER):
             await event.wait()
         if not event.is_set():
             self._say(line())

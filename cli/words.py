@@ -1,8 +1,7 @@
-"""Positions and results in words, for people and for scripts.
+"""Positions and results as text, for people and for scripts.
 
-Invariants: nothing here knows a game but through `spielleiter.game.api`. Control characters in names and reasons are
-escaped. Players are named by their display name, or by their place at the table. Positions are drawn in
-`spielleiter.cli.board`.
+Invariants: games are known only through `spielleiter.game.api`. Control characters in names and reasons are escaped. A
+player is called by its display name or, without one, `player 1` or `player 2`. `spielleiter.cli.board` draws positions.
 """
 
 from __future__ import annotations
@@ -17,29 +16,29 @@ from spielleiter.server.text.escaping import escaped
 
 
 def points_text(parts: tuple[tuple[int, ...], tuple[int, ...]]) -> str:
-    """``136:127``; of several parts ``12/3:10/5``."""
+    """``136:127``; with several parts ``12/3:10/5``."""
     return ":".join("/".join(str(part) for part in seat) for seat in parts)
 
 
 def state_points(state: State) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """By seat."""
+    """The points by seat."""
     return state.points(0), state.points(1)
 
 
 def result_points(result: Result) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """By seat, without the first part, which says who won."""
+    """The points by seat, without the first part, which says who won."""
     first, second = result.scores
     return first.parts[1:], second.parts[1:]
 
 
 def last_move_text(state: State) -> str | None:
     """The move that led to this position; None for the first one."""
-    last_move = getattr(state, "last_move", None)  # not something the rules ask of every game
+    last_move = getattr(state, "last_move", None)  # not part of the interface of every game
     return None if last_move is None else str(last_move)
 
 
 def state_line(memento: Memento) -> str:
-    """One line on a position."""
+    """A position as one line."""
     state = memento.state
     move = last_move_text(state) or "the game begins"
     return f"turn {state.turn:3}  round {state.round:2}  {points_text(state_points(state)):>7}  {move}"
@@ -50,7 +49,7 @@ def _name(names: tuple[str, str], seat: Seat) -> str:
 
 
 def _faults(result: Result, names: tuple[str, str]) -> list[str]:
-    """What went wrong for whom, if something did."""
+    """The faults of the players, if there are any."""
     return [
         f"{_name(names, seat)}: {score.cause.value} {score.reason}".rstrip()
         for seat, score in enumerate(result.scores)
@@ -59,7 +58,7 @@ def _faults(result: Result, names: tuple[str, str]) -> list[str]:
 
 
 def result_line(result: Result, names: tuple[str, str]) -> str:
-    """One line on how a game ended. `names` by seat; a result itself names only winners."""
+    """The end of a game as one line. `names` are by seat; a result itself names only winners."""
     match result.winners:
         case ():
             head = "nobody wins"
@@ -80,14 +79,14 @@ _ENDS: Final = {
 
 
 def outcome_word(report: GameReport) -> str:
-    """``won``, ``lost``, ``draw`` or ``none``; a player whose game never began has not lost it."""
+    """``won``, ``lost``, ``draw`` or ``none``; ``none`` also if the game never began."""
     if report.result is None or not report.result.winners or report.seat is None:
         return "none"
     return "draw" if report.is_draw else "won" if report.has_won else "lost"
 
 
 def report_line(report: GameReport) -> str:
-    """One line on a game from its player's view."""
+    """A game as one line, from the view of its player."""
     result = report.result
     if result is None:
         return " - ".join([_ENDS[report.end], *(refusal_text(text) for text in report.errors[-1:])])

@@ -42,7 +42,7 @@ DERIVED = {
         "tests/cli/test_play.py",
         "tests/cli/test_admin.py",
         "-k",
-        "edition or what_cannot_be",
+        "edition or failure_and_misuse",
     ),
     "project": ("tests/test_project.py", "-k", "documents or concrete_games or seasons or source_file"),
 }

@@ -1,7 +1,7 @@
 """The files, modules, classes and tests that the documents name exist.
 
-Invariants: a path is complete, or it ends like exactly one file of the project, so that a reader finds that file. Code
-blocks are not looked at: the tests of the documents run them.
+Invariants: a path is complete, or exactly one file of the project ends with it, so that a reader finds that file. Code
+blocks are not checked here, since other tests run them, except for the drawing at the beginning of CONTRIBUTING.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.documents import ROOT, read
+from tests.documents import ROOT, blocks, read
 
 DOCUMENTS = sorted(path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")))
 FOLDERS = {path.parent.name for path in ROOT.glob("*/__init__.py")} | {"tests", "docs", "docker", "requirements", "src"}
@@ -34,7 +34,7 @@ CLASS = re.compile(r"([A-Z][a-z]\w*)(?:\.(\w+))?")
 
 
 def marked(document: str) -> list[str]:
-    """What the document puts in backticks, outside of code blocks, in order."""
+    """The texts in backticks, outside of code blocks, in order."""
     text = re.sub(r"^```.*?^```$", "", read(document), flags=re.MULTILINE | re.DOTALL)
     return [" ".join(found.split()) for found in re.findall(r"`([^`]+)`", text)]
 
@@ -92,6 +92,13 @@ def problem_with_path(path: str) -> str | None:
 def test_paths_in_documents_lead_to_one_file(document: str) -> None:
     paths = {found for text in marked(document) for found in PATH.findall(text)}
     assert {path: problem for path in sorted(paths) if (problem := problem_with_path(path))} == {}
+
+
+def test_the_way_of_a_move_leads_through_files_that_exist() -> None:
+    (drawing,) = blocks("CONTRIBUTING.md", "text", "The way of one move")
+    paths = [found for found in PATH.findall(drawing.text) if "/" in found]
+    assert len(paths) > 15
+    assert {path: problem for path in paths if (problem := problem_with_path(path))} == {}
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)

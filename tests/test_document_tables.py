@@ -1,4 +1,4 @@
-"""The tables, drawings and links of the documents are complete and right."""
+"""Tables, drawings and links in the documents are complete and correct."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_every_setting_is_in_the_readme() -> None:
 
 
 def test_every_edition_is_in_the_readme() -> None:
-    """In the order of the editions. Which clients an edition is for is prose, so the row is written by hand."""
+    """The rows are in the order of the editions. Their text on clients is prose, so they are written by hand."""
     shown = [tuple(row) for row in rows("README.md", "gameType")]
     usual = {edition.name for edition in choose_editions({}, {}).values()}
     wanted = []
@@ -47,7 +47,7 @@ def test_every_edition_is_in_the_readme() -> None:
 
 
 def test_every_strategy_is_in_the_readme() -> None:
-    """The short one leaves out those that misbehave."""
+    """README.de.md leaves out the strategies that misbehave."""
     assert column("README.md", "strategy") == list(STRATEGIES)
     assert column("README.de.md", "Gegner") == [kind.name for kind in STRATEGIES.values() if not kind.is_bad]
 
@@ -58,7 +58,7 @@ def test_every_admin_command_is_in_the_readme() -> None:
 
 @pytest.mark.parametrize(("document", "heading"), [("README.md", "cause"), ("README.de.md", "Ursache")])
 def test_every_cause_is_explained(document: str, heading: str) -> None:
-    """With the sentence for it, as the season that runs has it."""
+    """Each cause has its sentence in the current season."""
     dialect = EDITIONS["blokus-2027"].dialect
     texts = dialect.texts
     reasons = {
@@ -104,10 +104,10 @@ def test_every_mistake_is_explained() -> None:
     assert unreadable == "Der Zug konnte nicht erkannt werden"
 
 
-def test_what_differs_between_the_seasons_is_as_told() -> None:
+def test_the_differences_between_the_seasons_are_right() -> None:
     rules = {name: EDITIONS[f"blokus-{name}"].game.rules for name in ("2027", "2021-r3")}  # type: ignore[attr-defined]
-    told = {name: (now, before) for name, now, before in rows("docs/blokus.md", "what")}
-    assert told["last round"] == tuple(str(each.round_limit) for each in rules.values())
+    documented = {name: (now, before) for name, now, before in rows("docs/blokus.md", "what")}
+    assert documented["last round"] == tuple(str(each.round_limit) for each in rules.values())
     assert [len(each.start_shapes) for each in rules.values()] == [12, 11]
     assert [each.ends_with_finished_color for each in rules.values()] == [False, True]
 
@@ -116,7 +116,7 @@ def test_what_differs_between_the_seasons_is_as_told() -> None:
 
 
 def drawings(block: Block) -> dict[str, set[tuple[int, int]]]:
-    """The cells under each title; titles stand in lines of their own, with two blanks or more between them."""
+    """The cells below each title; titles are on lines of their own, separated by at least two spaces."""
     found: dict[str, set[tuple[int, int]]] = {}
     columns: dict[int, str] = {}
     y = 0

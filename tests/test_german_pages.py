@@ -1,4 +1,4 @@
-"""What the German pages show can be done as shown, page by page, from top to bottom."""
+"""The commands on the German pages work as shown, page by page, from top to bottom."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ SAME_AGAIN = "    return globals().setdefault('first', next(iter(state.generate_
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("line", "told"), [(LAST_LINE, r"(?:nicht )?gewonnen \n"), (SAME_AGAIN, r"nicht gewonnen player 2: .+\n")]
+    ("line", "expected"), [(LAST_LINE, r"(?:nicht )?gewonnen \n"), (SAME_AGAIN, r"nicht gewonnen player 2: .+\n")]
 )
-def test_the_function_plays_and_says_what_it_did_wrong(line: str, told: str, tmp_path: Path) -> None:
-    """The player of `erstes-spiel.md`, as it is and with one that lays its first piece again and again."""
+def test_the_function_plays_and_reports_its_mistake(line: str, expected: str, tmp_path: Path) -> None:
+    """The player of `erstes-spiel.md`, as it is and with a strategy that always repeats its first move."""
     with shell(tmp_path, seed=1) as (here, server):
         program = tmp_path / "mein_spieler.py"
         text = program.read_text(encoding="utf-8")
@@ -58,7 +58,7 @@ def test_the_function_plays_and_says_what_it_did_wrong(line: str, told: str, tmp
         program.write_text(text.replace(LAST_LINE, line), encoding="utf-8")
         server.add_player("random", seed=1)
         server.wait_for("player_joined")
-        assert re.fullmatch(told, here.run("python3 mein_spieler.py"))
+        assert re.fullmatch(expected, here.run("python3 mein_spieler.py"))
 
 
 def test_every_page_is_reached_from_the_german_readme() -> None:
@@ -68,19 +68,19 @@ def test_every_page_is_reached_from_the_german_readme() -> None:
 
 
 @pytest.mark.parametrize("document", ["README.de.md", *PAGES])
-def test_windows_is_shown_no_background_and_no_posix_path(document: str) -> None:
+def test_commands_for_windows_contain_no_posix_syntax(document: str) -> None:
     for block in blocks(document, "bat"):
         assert not re.search(r"&|\bpython3\b|bin/", block.text)
 
 
 @pytest.mark.slow
 def test_the_log_names_the_turn_to_start_from(replay: bytes, tmp_path: Path) -> None:
-    """As `warum-verloren.md` says, whatever turn the game itself began at."""
+    """The log names the turn of the replay, as `warum-verloren.md` says, also in a game that began at a later turn."""
     path = tmp_path / "game.xml"
     path.write_bytes(replay)
     with background_server(load_game_file=path, turn=10) as server:
         server.add_player("illegal")
         server.run("play", "-s", "illegal")
         server.wait_for("game_ended")
-        (told,) = (json.loads(line) for line in server.log.splitlines() if '"event": "move_refused"' in line)
-    assert (told["ply"], told["turn"]) == (0, 10)
+        (event,) = (json.loads(line) for line in server.log.splitlines() if '"event": "move_refused"' in line)
+    assert (event["ply"], event["turn"]) == (0, 10)

@@ -1,8 +1,8 @@
-"""What the READMEs show can be done as shown.
+"""The examples in the READMEs work as shown.
 
-Every block of commands is run by a real shell, in a directory of its own, beside a real server; `spielleiter` there is
-the real command, told the server's port. Blocks that need more than that are named in `ELSEWHERE`, with the place where
-they are proved.
+Every block of commands is run by a real shell, in its own directory, with a real server; `spielleiter` there is the
+real command, with the port of that server. Blocks that need more than that are listed in `ELSEWHERE`, with the test
+that runs them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 ELSEWHERE = {
     "make serve": "test_make_serve_and_make_demo, test_project.py",
-    ". .venv/bin/activate": "test_make_serve_and_make_demo: it is where `make serve` puts the command",
+    ". .venv/bin/activate": "test_make_serve_and_make_demo: `make serve` installs the command there",
     "pipx install .": "test_docker.py builds the wheel and starts what is in it",
     "python3 -m venv .venv": "the same",
     "uvx --from . spielleiter serve": "test_uvx_finds_the_command",
@@ -50,7 +50,7 @@ ELSEWHERE = {
     "spielleiter admin step ROOM": "the same",
     "spielleiter check builtin:greedy": "test_check.py: built-in players are fit",
 }
-"""Blocks by their first line, without its comment."""
+"""Blocks by their first line, without a comment."""
 
 
 def first_line(block: Block) -> str:
@@ -58,7 +58,7 @@ def first_line(block: Block) -> str:
 
 
 COMMANDS = [block for name in READMES for language in ("sh", "bash") for block in blocks(name, language)]
-RUN = {block.text: block for block in COMMANDS if first_line(block) not in ELSEWHERE}  # each once
+RUN = {block.text: block for block in COMMANDS if first_line(block) not in ELSEWHERE}  # without repetitions
 
 # -- commands -----------------------------------------------------------------------------------------------------
 
@@ -71,12 +71,12 @@ def replay(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("block", RUN.values(), ids=str)
-def test_commands_do_what_they_are_shown_for(block: Block, tmp_path: Path, replay: bytes) -> None:
+def test_commands_work_as_shown(block: Block, tmp_path: Path, replay: bytes) -> None:
     (tmp_path / "replays").mkdir()
     (tmp_path / "replays" / "NAME.xml").write_bytes(replay)
     with shell(tmp_path) as (here, server):
         if "play" in block.text and "&" not in block.text:
-            server.add_player("illegal")  # somebody to play against
+            server.add_player("illegal")  # an opponent
         output = here.run(block.text)
     assert "Traceback" not in output
     assert "spielleiter: " not in output
@@ -84,13 +84,13 @@ def test_commands_do_what_they_are_shown_for(block: Block, tmp_path: Path, repla
         assert "server_started" in output
 
 
-def test_what_is_run_elsewhere_is_still_shown() -> None:
+def test_blocks_that_are_run_elsewhere_are_still_shown() -> None:
     shown = {first_line(block) for block in COMMANDS}
     assert set(ELSEWHERE) - shown == set()
 
 
 def masked(text: str) -> list[str]:
-    """The lines without what differs from game to game, sorted; the second player may start late or not."""
+    """The sorted lines, without parts that differ from game to game; the second player may be late or not."""
     text = re.sub(r"\b(?:won|lost|a draw)\b", "RESULT", re.sub(r"\d+", "N", UUID.sub("ID", text)))
     return sorted(line for line in text.splitlines() if not line.startswith("waiting for an opponent in room "))
 
@@ -124,7 +124,7 @@ def test_the_function_plays_a_whole_game(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("shape", BLOKUS_2027.rules.start_shapes)
 def test_the_ten_lines_know_every_start_piece(shape: Shape) -> None:
-    """All four colours, and a fifth piece's place is not asked for."""
+    """All four colours place their first piece; then the client skips."""
     (tiny,) = blocks("README.md", "python", "A client in ten lines")
     functions = ast.Module(ast.parse(tiny.text).body[:3], [])
     names: dict[str, Any] = {}
@@ -162,10 +162,10 @@ def test_a_game_in_several_terminals(tmp_path: Path) -> None:
         playing = [here.start(first.replace("CODE-1", code_1)), here.start(second.replace("CODE-2", code_2))]
         server.wait_for("game_started")
         here.run(step.replace("ROOM", room))
-        told = [end_of(each) for each in (observing, *playing)]
+        outputs = [end_of(each) for each in (observing, *playing)]
         assert '"event": "game_stepped"' in server.log
     assert [each.returncode for each in (observing, *playing)] == [0, 0, 0]
-    lines = told[0].splitlines()
+    lines = outputs[0].splitlines()
     assert lines[0] == "turn   0  round  1      0:0  the game begins"
     assert re.match(r"over: (Alice|Bob) wins \d+:\d+$", lines[-1])
 
@@ -208,8 +208,8 @@ def test_an_administrator_in_python(number: int, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_make_serve_and_make_demo(tmp_path: Path) -> None:
-    """As they are, but for preparing an environment: the one of the tests is used."""
-    environment = os.path.relpath(sys.prefix, ROOT)  # make takes no path with blanks
+    """The real targets, but with the environment of the tests instead of a new one."""
+    environment = os.path.relpath(sys.prefix, ROOT)  # make accepts no path with spaces
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
 
     def make(target: str, arguments: str) -> subprocess.Popen[str]:
@@ -238,7 +238,7 @@ def test_make_serve_and_make_demo(tmp_path: Path) -> None:
 
 
 def test_uvx_finds_the_command() -> None:
-    """It installs the project and looks for a command of the project's name."""
+    """uvx installs the project and runs the command with the name of the project."""
     pyproject = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert re.search(
         r'^\[project\.scripts\]\nspielleiter = "spielleiter\.cli\.__main__:main"$', pyproject, re.MULTILINE

@@ -1,8 +1,8 @@
-"""What README.md shows of the protocol is what a server sends, byte for byte.
+"""The protocol examples in README.md are what a server sends, byte for byte.
 
-In the README `ROOM`, `CODE-1` and `CODE-2` stand for ids and a line `…` for any number of lines. A block is what the
-server sends if the words before it say so, else it is sent to the server. Each packet of the server has a line feed
-before it, which the blocks leave out where they begin.
+In the README `ROOM`, `CODE-1` and `CODE-2` stand for ids, and a line `…` for any number of lines. A block is sent by
+the server if the text before it says so, otherwise it is sent to the server. The server sends a line feed before each
+packet, which the blocks omit at their beginning.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MOVE_REQUEST = re.compile(r".*moveRequest\"/>\n  </room>", re.DOTALL)
 
 
 def pattern(shown: str, known: dict[str, str]) -> re.Pattern[str]:
-    """What matches the block: known ids as they are, others as groups."""
+    """A pattern that matches the block; known ids must be equal, others are groups."""
     regex, groups = "", set[str]()
     for token in TOKEN.split(shown.removesuffix("\n")):
         name = token.replace("-", "_")
@@ -51,13 +51,13 @@ class Connection:
         self.sock.sendall(shown.removesuffix("\n").encode())
 
     def receive(self, wanted: re.Pattern[str]) -> None:
-        """Read what `wanted` matches as a whole, and learn its ids; nothing may be left over at the end."""
+        """Read until `wanted` matches everything that was received, and store the new ids."""
         while not (found := wanted.fullmatch(self.unread)):
             try:
                 data = self.sock.recv(65536)
             except TimeoutError:
                 data = b""
-            assert data, "wanted:\n" + wanted.pattern.replace("\\", "") + "\n\ncame:\n" + self.unread
+            assert data, "expected:\n" + wanted.pattern.replace("\\", "") + "\n\ngot:\n" + self.unread
             self.unread += data.decode()
         self.ids |= {name.replace("_", "-"): value for name, value in found.groupdict().items()}
         self.unread = ""
@@ -67,14 +67,14 @@ class Connection:
 
 
 class Server:
-    """A server whose games begin with PENTO_V, as those of the README do."""
+    """A server whose games begin with PENTO_V, like those in the README."""
 
     def __init__(self, port: int) -> None:
         self._port = port
         self._sockets: list[socket.socket] = []
 
     def connect(self, ids: dict[str, str] | None = None) -> Connection:
-        """A connection; `ids`: what it knows already."""
+        """A new connection; `ids` are the ids that it knows already."""
         sock = socket.create_connection(("127.0.0.1", self._port), timeout=PATIENCE)
         self._sockets.append(sock)
         return Connection(sock, {} if ids is None else ids)
@@ -106,7 +106,7 @@ def play(connection: Connection, block: Block) -> None:
 
 
 def shown(section: str, *directions: str) -> list[Block]:
-    """The section's blocks of XML, whose directions must be these."""
+    """The XML blocks of the section; their directions must be these."""
     found = blocks("README.md", "xml", section)
     assert ["from" if is_from_server(block) else "to" for block in found] == list(directions)
     return found
@@ -204,7 +204,7 @@ def test_the_score_sheet_of_2021(server: Server) -> None:
 
 
 def test_other_ways_to_take_a_seat(server: Server) -> None:
-    """Those that are named in a sentence."""
+    """The packets that the README only mentions in a sentence."""
     by_code, by_room, join_2021 = re.findall(r"`(<join\w* [^`]*/>)`", read("README.md"))
     assert by_code in blocks("README.md", "xml", "The admin protocol")[4].text.replace("CODE-1", "CODE")
     first = server.connect()

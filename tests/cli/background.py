@@ -1,4 +1,4 @@
-"""A real server, and players of its own, beside the command under test: in another thread, over real sockets."""
+"""A real server with players, next to the command under test: in another thread, over real sockets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ END = "</protocol>"
 
 
 class _Log(io.StringIO):
-    """Where the server logs to; tells who waits for an event."""
+    """The log of the server; threads can wait for an event in it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class _Log(io.StringIO):
 
 
 class BackgroundServer:
-    """`port` is where it listens; whatever else is started here ends with it."""
+    """A running server that listens on `port`. Players and administrators that are started here end with it."""
 
     def __init__(self, port: int, start: Callable[[Callable[[], Awaitable[None]]], None], log: _Log) -> None:
         self.port = port
@@ -79,7 +79,7 @@ class BackgroundServer:
         seed: int = 1,
         edition: str = next(iter(EDITIONS)),
     ) -> None:
-        """Let a built-in player join and play beside the test."""
+        """Start a built-in player, which joins and plays while the test goes on."""
         chosen = EDITIONS[edition]
 
         async def play() -> None:
@@ -90,7 +90,7 @@ class BackgroundServer:
         self._start(play)
 
     def administer(self, act: Callable[[AdminClient], Awaitable[None]]) -> None:
-        """Let an administrator act beside the test."""
+        """Start an administrator, which acts while the test goes on."""
 
         async def administer() -> None:
             async with AdminClient.connect(port=self.port) as admin:
@@ -99,28 +99,28 @@ class BackgroundServer:
         self._start(administer)
 
     def run(self, *arguments: str) -> Result:
-        """`spielleiter ARGUMENTS --port ...` to its end."""
+        """Run `spielleiter ARGUMENTS --port ...` until it ends."""
         return run(*arguments, "--port", str(self.port))
 
 
 @contextmanager
-def scripted_server(*said: str, after: str = "<protocol>") -> Iterator[int]:
-    """The port of a server that says this, on one connection after the other, as soon as it hears `after`.
+def scripted_server(*replies: str, after: str = "<protocol>") -> Iterator[int]:
+    """The port of a server that sends one reply on each connection in turn, as soon as it has received `after`.
 
-    What is said may hold the end of the stream; else that comes after the client's.
+    A reply may contain the end of the stream; otherwise the server ends its stream after the client has.
     """
     listener = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:
-        for packets in said:
+        for packets in replies:
             connection, _address = listener.accept()
             with connection:
-                heard = b""
-                while after.encode() not in heard:
-                    heard += connection.recv(4096)
+                received = b""
+                while after.encode() not in received:
+                    received += connection.recv(4096)
                 connection.sendall(f"<protocol>{packets}".encode())
-                while END not in packets and END.encode() not in heard and (piece := connection.recv(4096)):
-                    heard += piece
+                while END not in packets and END.encode() not in received and (piece := connection.recv(4096)):
+                    received += piece
                 connection.sendall(b"" if END in packets else END.encode())
                 connection.shutdown(socket.SHUT_WR)
                 while connection.recv(4096):
@@ -134,13 +134,13 @@ def scripted_server(*said: str, after: str = "<protocol>") -> Iterator[int]:
 
 
 def run(*arguments: str, **more: Any) -> Result:
-    """`spielleiter ARGUMENTS` to its end, in this process; errors that are bugs come out."""
+    """Run `spielleiter ARGUMENTS` in this process until it ends; unexpected exceptions are raised."""
     return CliRunner(catch_exceptions=False).invoke(cli, arguments, prog_name="spielleiter", **more)
 
 
 @contextmanager
 def background_server(**settings: Any) -> Iterator[BackgroundServer]:
-    """A server with these settings, on a free port; stopped, and its thread joined, in the end."""
+    """A server with these settings on a free port; at the end it is stopped and its thread joined."""
     limits = {"soft_timeout": PATIENCE, "hard_timeout": PATIENCE}
     config = Config(**{"port": 0, "seed": 1, "grace": 0.0, "log_format": "json", **limits, **settings})
     log = _Log()

@@ -1,4 +1,4 @@
-"""What tests of the commands share."""
+"""Fixtures for the tests of the commands."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.match.sample_records import game
 
 @pytest.fixture
 def book(tmp_path: Path) -> Path:
-    """A list of eight openings, of turns 0 and 1 in turn."""
+    """A file with eight openings, alternately of turn 0 and of turn 1."""
     edition = choose_editions({}, {})[DEFAULT_GAME_TYPE]
     state: State = edition.game.new_state(random.Random(1))
     begun = state.play(next(iter(state.generate_legal_moves())))
@@ -34,13 +34,26 @@ def book(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def faults(monkeypatch: pytest.MonkeyPatch) -> dict[str, GameRecord]:
-    """The stronger program wins; but a program's first game is what stands here under its name."""
+    """Records by name: the result of the next game of that first program. In all other games the stronger one wins."""
     made_up: dict[str, GameRecord] = {}
 
     async def play_game(setup: MatchSetup, planned: PlannedGame, _folder: Path, *_more: object) -> GameRecord:
         first, second = setup.names
         record = made_up.pop(first, None) or game(planned.game, 0 if STRENGTH[first] > STRENGTH[second] else 1)
         return dataclasses.replace(record, game=planned.game, names=setup.names, pair=planned.pair, seats=planned.seats)
+
+    monkeypatch.setattr(spielleiter.match.runner, "play_game", play_game)
+    return made_up
+
+
+@pytest.fixture
+def games(monkeypatch: pytest.MonkeyPatch) -> dict[int, GameRecord]:
+    """Records by number of the game, used instead of playing it; the first program wins all other games."""
+    made_up: dict[int, GameRecord] = {}
+
+    async def play_game(setup: MatchSetup, planned: PlannedGame, _folder: Path, *_more: object) -> GameRecord:
+        record = made_up.get(planned.game) or game(planned.game, 0)
+        return dataclasses.replace(record, names=setup.names, seats=planned.seats, pair=planned.pair)
 
     monkeypatch.setattr(spielleiter.match.runner, "play_game", play_game)
     return made_up

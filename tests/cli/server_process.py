@@ -1,4 +1,4 @@
-"""Many scripted players of their own, beside a server in a process of its own: real sockets, real signals."""
+"""Many scripted players and a server in a separate process: real sockets, real signals."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ROOM_ID = re.compile(rb'roomId="([^"]+)"')
 
 @cache
 def moves() -> tuple[bytes, ...]:
-    """The packets of one whole game, with ROOM in the place of the room's id."""
+    """The packets of one whole game, with ROOM in place of the room's id."""
     game = BLOKUS_2021.with_options({"startPiece": START_PIECE})
     return play_script(game, BLOKUS_2021_R3, 1).packets
 
@@ -40,7 +40,7 @@ class ServerProcess:
 
 @asynccontextmanager
 async def server_process(folder: Path, *options: str) -> AsyncIterator[ServerProcess]:
-    """`spielleiter serve`, with its replays in `folder`; killed in the end if it still runs."""
+    """`spielleiter serve` with its replays in `folder`; killed at the end if it is still running."""
     port_file = folder.parent / f"{folder.name}.port"
     port_file.unlink(missing_ok=True)
     settings = ("--port", "0", "--port-file", str(port_file), "--save-replay", str(folder), "--log-level", "error")
@@ -59,42 +59,42 @@ async def server_process(folder: Path, *options: str) -> AsyncIterator[ServerPro
 
 
 @dataclass
-class Table:
-    """One game: two players that answer by the script, `pace` seconds after they were asked; None: never.
+class ScriptedGame:
+    """One game: two players that answer by the script, `delay` seconds after a request; None: never.
 
-    Nobody answers before `gate` is open.
+    They answer only after `may_answer` is set.
     """
 
-    pace: float | None
-    gate: trio.Event
-    heard: list[bytearray] = field(default_factory=lambda: [bytearray(), bytearray()])
+    delay: float | None
+    may_answer: trio.Event
+    received: list[bytearray] = field(default_factory=lambda: [bytearray(), bytearray()])
     has_begun: trio.Event = field(default_factory=trio.Event)
     is_over: trio.Event = field(default_factory=trio.Event)
-    """A player has read the result."""
+    """Set when a player has read the result."""
     ply: int = 0
 
     @property
     def room(self) -> str:
-        found = _ROOM_ID.search(self.heard[0])
+        found = _ROOM_ID.search(self.received[0])
         assert found
         return found[1].decode()
 
     async def play(self, port: int) -> None:
-        """Both players, until the server's streams are over or broken."""
+        """Run both players until the server has ended its streams, or they are broken."""
         async with trio.open_nursery() as nursery:
             for number in range(2):
                 await nursery.start(self._player, port, number)
 
     async def _player(self, port: int, number: int, task_status: trio.TaskStatus[None]) -> None:
-        heard = self.heard[number]
+        received = self.received[number]
         async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
             await stream.send_all(f'<protocol>\n  <join gameType="{GAME_TYPE}"/>'.encode())
             has_joined = False
             try:
                 while data := await stream.receive_some():
-                    new = heard[-len(REQUEST) + 1 :] + data  # what is looked for may come in two pieces
-                    heard += data
-                    if not has_joined and JOINED in heard:
+                    new = received[-len(REQUEST) + 1 :] + data  # the request may arrive in two pieces
+                    received += data
+                    if not has_joined and JOINED in received:
                         has_joined = True
                         task_status.started()
                     if REQUEST in new:
@@ -106,10 +106,10 @@ class Table:
                 pass  # the server was killed
 
     async def _answer(self, stream: trio.SocketStream) -> None:
-        if self.pace is None:
+        if self.delay is None:
             return
-        await self.gate.wait()
-        await trio.sleep(self.pace)
+        await self.may_answer.wait()
+        await trio.sleep(self.delay)
         packet = moves()[self.ply]
         self.ply += 1
         await stream.send_all(packet.replace(ROOM.encode(), self.room.encode()))

@@ -1,4 +1,4 @@
-"""A terminal as a program sees it, and what a person would see on it."""
+"""A pseudo-terminal for a program, and an emulation of what a person would see on it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from unicodedata import east_asian_width
 
 _CONTROL: Final = re.compile(r"\r\n|\n|\r|\033\[(\d*)([A-Za-z])|\033\[[\d;]+m")
 _SECOND_HALF: Final = "\0"
-"""Stands for the second column of a wide character."""
+"""The second column of a wide character."""
 
 
 def seen(written: str, columns: int, rows: int) -> list[str]:
-    """The lines on the screen and those that were scrolled off it, after all of `written`.
+    """The lines on the screen, including those that were scrolled off, after all of `written`.
 
     Lines that are too wide, and movements beyond the screen's upper end, are errors.
     """
@@ -53,7 +53,7 @@ def seen(written: str, columns: int, rows: int) -> list[str]:
 
 
 class Pty:
-    """`file` is the program's end; `text` is what was written to it so far."""
+    """A pseudo-terminal: `file` is the program's end, `text` is what was written to it so far."""
 
     def __init__(self, columns: int, rows: int, encoding: str) -> None:
         self._encoding = encoding
@@ -69,11 +69,11 @@ class Pty:
         try:
             while piece := os.read(self._read, 4096):
                 self._pieces.append(piece)
-        except OSError:  # how Linux says that the other end is closed
+        except OSError:  # on Linux: the other end is closed
             pass
 
     def end(self) -> str:
-        """Everything that was written; nothing more can be."""
+        """Close the terminal and return everything that was written."""
         self.file.close()
         self._reader.join()
         os.close(self._read)

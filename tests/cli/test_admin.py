@@ -21,13 +21,13 @@ def _events(text: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def test_alone_it_shows_what_there_is() -> None:
+def test_without_a_command_the_help_is_shown() -> None:
     result = run("admin")
     assert result.exit_code == 0
     assert "  prepare " in result.stdout
 
 
-def test_reservation_codes_stand_alone_on_standard_output() -> None:
+def test_only_reservation_codes_go_to_standard_output() -> None:
     with background_server() as server:
         result = server.run("admin", "prepare")
     assert result.exit_code == 0
@@ -36,15 +36,15 @@ def test_reservation_codes_stand_alone_on_standard_output() -> None:
     assert result.stderr.startswith("room ")
 
 
-def test_a_room_is_prepared_as_it_is_asked_for() -> None:
+def test_prepare_passes_its_options_to_the_server() -> None:
     with background_server() as server:
         room, codes = _prepare(server, "--slot", "Alice", "--slot", "Bob", "--pause", "--no-timeout", "--open")
         assert codes == []
         assert f'"room": "{room}"' in server.log
 
 
-def test_a_game_is_watched_stepped_and_ended() -> None:
-    """The whole of it: a paused game goes one step, then on, and ends by a move against the rules."""
+def test_a_game_is_stepped_resumed_and_ended() -> None:
+    """A paused game is stepped, then resumed, and ends with an illegal move."""
     with background_server() as server:
         room, codes = _prepare(server, "--slot", "Alice", "--slot", "Bob & Co", "--pause")
         server.add_player("first", reservation=codes[0])
@@ -60,7 +60,7 @@ def test_a_game_is_watched_stepped_and_ended() -> None:
         1,
         (
             f"spielleiter: Couldn't find a room with id {room}; "
-            "its game may be over; `spielleiter admin status` lists the rooms there are\n"
+            "its game may be over; `spielleiter admin status` lists the rooms that exist\n"
         ),
     )
 
@@ -96,7 +96,7 @@ def test_a_game_is_observed_to_its_end(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["--json", ""])
-def test_pauses_are_told(form: str) -> None:
+def test_observers_are_shown_pauses(form: str) -> None:
     with background_server() as server:
         room, codes = _prepare(server, "--pause")
 
@@ -112,10 +112,10 @@ def test_pauses_are_told(form: str) -> None:
         result = server.run("admin", "observe", room, *([form] if form else []))
     assert result.exit_code == 0
     if form:
-        told = [event["paused"] for event in _events(result.stdout) if event["event"] == "paused"]
-        assert told == [False, True]
+        pauses = [event["paused"] for event in _events(result.stdout) if event["event"] == "paused"]
+        assert pauses == [False, True]
     else:
-        assert [line for line in result.stdout.splitlines() if line in {"paused", "goes on"}] == ["goes on", "paused"]
+        assert [line for line in result.stdout.splitlines() if line in {"paused", "resumed"}] == ["resumed", "paused"]
         assert "over: a draw 0:0" in result.stdout
 
 
@@ -154,14 +154,14 @@ def test_the_season_of_a_room_need_not_be_named(edition: str, form: str) -> None
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_a_game_of_any_season_is_stopped_stepped_and_ended(edition: str) -> None:
+def test_a_game_of_any_season_is_paused_stepped_resumed_and_cancelled(edition: str) -> None:
     with background_server(editions={EDITIONS[edition].game_type: edition}) as server:
         room, codes = _prepare(server, "--edition", edition)
         for code in codes:
             server.add_player("silent", reservation=code, edition=edition)
         server.wait_for("game_started")
-        told = [server.run("admin", command, room) for command in ("pause", "step", "resume", "cancel")]
-        assert [(each.exit_code, each.output) for each in told] == [(0, "")] * 4
+        results = [server.run("admin", command, room) for command in ("pause", "step", "resume", "cancel")]
+        assert [(each.exit_code, each.output) for each in results] == [(0, "")] * 4
         server.wait_for("game_ended")
 
 
@@ -175,7 +175,7 @@ def test_a_room_that_is_closed_without_a_result_is_a_failure(form: str) -> None:
         assert _events(result.stdout) == [{"event": "left", "roomId": "r"}]
 
 
-def test_a_season_that_was_named_wrongly_is_told() -> None:
+def test_a_wrong_edition_is_reported() -> None:
     with background_server() as server:
         room, codes = _prepare(server)
         server.add_player("first", reservation=codes[0])
@@ -187,22 +187,22 @@ def test_a_season_that_was_named_wrongly_is_told() -> None:
     )
 
 
-def test_a_server_that_says_goodbye_may_be_another_seasons() -> None:
-    """As release 18.2.6 does, which knows no attribute password."""
+def test_a_goodbye_without_a_reason_suggests_another_season() -> None:
+    """Release 18.2.6 does this, since it does not know the attribute `password`."""
     with scripted_server(*["<sc.protocol.responses.CloseConnection/>"] * 2) as port:
-        told = [
+        errors = [
             run("admin", "cancel", "r", "-p", str(port), *more).stderr
             for more in ((), ("--game", "swc_2018_hase_und_igel"))
         ]
     line = "spielleiter: the server closed the connection without giving a reason"
-    assert told == [f"{line}; if this server plays another season, name it with --game or --edition\n", f"{line}\n"]
+    assert errors == [f"{line}; if this server plays another season, name it with --game or --edition\n", f"{line}\n"]
 
 
-def test_a_position_is_listed_once() -> None:
-    """A step sends the position anew, with the request; who lists events as JSON is told of all of them."""
+def test_repeated_positions_are_printed_once() -> None:
+    """A step repeats the position together with the request; the library and `--json` report both."""
     with background_server() as server:
         room, codes = _prepare(server, "--pause")
-        told: list[int] = []
+        turns: list[int] = []
         for code in codes:
             server.add_player("first", reservation=code)
         server.wait_for("game_started")
@@ -214,7 +214,7 @@ def test_a_position_is_listed_once() -> None:
                 turn = None
                 async for event in events:
                     if isinstance(event, Memento):
-                        told.append(event.state.turn)
+                        turns.append(event.state.turn)
                         if turn not in {None, event.state.turn}:
                             break
                         turn = event.state.turn
@@ -223,11 +223,11 @@ def test_a_position_is_listed_once() -> None:
         server.when("observer_joined", lambda: server.administer(step))
         result = server.run("admin", "observe", room)
     lines = [line for line in result.stdout.splitlines() if line.startswith("turn")]
-    assert len(told) > len(set(told))
-    assert [int(line.split()[1]) for line in lines] == sorted(set(told))
+    assert len(turns) > len(set(turns))
+    assert [int(line.split()[1]) for line in lines] == sorted(set(turns))
 
 
-def test_every_position_is_drawn_where_it_is_asked_for() -> None:
+def test_board_option_draws_every_position() -> None:
     with background_server() as server:
         room, codes = _prepare(server, "--slot", "Alice", "--slot", "Bob")
         server.add_player("first", reservation=codes[0])
@@ -238,13 +238,13 @@ def test_every_position_is_drawn_where_it_is_asked_for() -> None:
     assert lines[-1].startswith("over: Alice wins 5:0")
 
 
-def test_a_season_that_reserves_every_seat_has_no_open_ones() -> None:
+def test_open_is_refused_if_the_season_reserves_every_seat() -> None:
     result = run("admin", "prepare", "--open", "--game", "swc_2018_hase_und_igel")
     assert result.exit_code == 2
     assert result.stderr == "spielleiter admin prepare: --open: hase-und-igel-2018 reserves every seat\n"
 
 
-def test_the_help_cuts_no_summary_off() -> None:
+def test_the_help_truncates_no_summary() -> None:
     text = run("admin", "--help", terminal_width=80).stdout
     commands = text.partition("Commands:\n")[2].splitlines()
     assert [line.split()[0] for line in commands] == sorted(admin.commands)
@@ -260,12 +260,12 @@ def test_an_unknown_room_is_a_failure(command: str) -> None:
         "",
         (
             "spielleiter: Couldn't find a room with id nowhere; "
-            "its game may be over; `spielleiter admin status` lists the rooms there are\n"
+            "its game may be over; `spielleiter admin status` lists the rooms that exist\n"
         ),
     )
 
 
-def test_a_script_is_told_a_refusal_in_the_servers_own_words() -> None:
+def test_json_keeps_the_servers_own_words() -> None:
     with background_server() as server:
         result = server.run("admin", "cancel", "nowhere", "--json")
     words = "sc.api.plugins.exceptions.GameRoomException: Couldn't find a room with id nowhere"
@@ -285,19 +285,19 @@ def test_a_wrong_password_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
         assert "falsch" not in server.log
 
 
-def test_nobody_there_is_a_failure() -> None:
+def test_no_server_is_a_failure() -> None:
     result = run("admin", "cancel", "x", "-p", "1")
     assert (result.exit_code, result.stderr) == (
         1,
         (
             "spielleiter: cannot connect to 127.0.0.1:1 (nobody listens there); "
-            "start a server with `spielleiter serve --port 1`, or name another place with --host and --port\n"
+            "start a server with `spielleiter serve --port 1`, or name another one with --host and --port\n"
         ),
     )
 
 
 @pytest.mark.parametrize("form", ["--json", "--raw"])
-def test_a_board_is_for_people(form: str) -> None:
+def test_board_and_machine_readable_output_exclude_each_other(form: str) -> None:
     result = run("admin", "observe", "x", form, "--board")
     assert (result.exit_code, result.stderr) == (
         2,
@@ -305,7 +305,7 @@ def test_a_board_is_for_people(form: str) -> None:
     )
 
 
-def test_exact_bytes_and_json_exclude_each_other() -> None:
+def test_raw_and_json_exclude_each_other() -> None:
     result = run("admin", "observe", "x", "--raw", "--json")
     assert (result.exit_code, result.stderr) == (
         2,
@@ -319,13 +319,13 @@ def test_the_status_is_shown(edition: str) -> None:
         room, _ = _prepare(server, "--slot", "Alice", "--edition", edition, *["--slot", "Bob"])
         server.wait_for("connection_closed")
         shown = server.run("admin", "status", "--edition", edition)
-        told = server.run("admin", "status", "--edition", edition, "--json")
-    assert (shown.exit_code, told.exit_code) == (0, 0)
+        as_json = server.run("admin", "status", "--edition", edition, "--json")
+    assert (shown.exit_code, as_json.exit_code) == (0, 0)
     assert shown.stdout.splitlines()[1:3] == [
         "rooms: 1 open, 0 running, 0 paused",
         f"  {room}  {edition}  open, turn 0  Alice (free) : Bob (free)",
     ]
-    report = json.loads(told.stdout)
+    report = json.loads(as_json.stdout)
     assert report["roomCounts"] == {"open": 1, "running": 0, "paused": 0}
     assert report["connections"][-1]["isAdmin"] is True
     assert report["closed"][0]["reason"] == "goodbye"

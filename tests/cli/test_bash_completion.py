@@ -1,4 +1,4 @@
-"""Bash itself, given the line and the words that it makes of it when the Tab key is pressed."""
+"""Completion in a real bash, with the line and the words that bash splits it into when the Tab key is pressed."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def program(tmp_path: Path) -> Path:
         ("play --strategy ", ["play", "--strategy", ""], None),
     ],
 )
-def test_what_bash_has_to_write_for_its_last_word(
+def test_bash_gets_the_completion_of_its_last_word(
     line: str, words: list[str], values: list[str] | None, program: Path
 ) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SPIELLEITER_")}

@@ -1,4 +1,4 @@
-"""The command, with real processes and tiny numbers: every figure is there, in JSON and as text."""
+"""The command with real processes and small numbers: JSON and text contain every figure."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ def measured(tmp_path: Path, *arguments: str) -> tuple[str, dict[str, Any]]:
     result = run(*quick, *arguments, "--json", str(path))
     assert result.exit_code == 0, result.stderr
     assert "round 1 of 1" in result.stderr
-    told: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    assert {"date", "command", "processor", "cores", "kernel", "python", "trio", "lxml"} <= set(told)
-    for record in told["records"]:
+    report: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    assert {"date", "command", "processor", "cores", "kernel", "python", "trio", "lxml"} <= set(report)
+    for record in report["records"]:
         for figure in record["figures"].values():
             assert set(figure) == {"unit", "median", "min", "max", "rounds"}
             assert figure["unit"]
-    assert all(type(target["reached"]) is bool for target in told["targets"])
-    return result.stdout, told
+    assert all(type(target["reached"]) is bool for target in report["targets"])
+    return result.stdout, report
 
 
 @pytest.mark.slow
 def test_server_and_floor_are_measured_side_by_side(tmp_path: Path) -> None:
-    text, told = measured(tmp_path, "--only", "floor,server", "--games", "1,2", "--observers", "0,1")
-    records = told["records"]
+    text, report = measured(tmp_path, "--only", "floor,server", "--games", "1,2", "--observers", "0,1")
+    records = report["records"]
     names = ("subject", "games", "observers")
     assert {tuple(record[name] for name in names) for record in records} == {
         (subject, games, observers) for subject in ("floor", "server") for games in (1, 2) for observers in (0, 1)
@@ -66,50 +66,50 @@ def test_server_and_floor_are_measured_side_by_side(tmp_path: Path) -> None:
         assert set(figures) == (TRAFFIC if record["subject"] == "floor" else TRAFFIC | VERDICTS)
         assert figures["throughput"]["median"] > 0
         assert figures["games playing"]["median"] <= record["games"]
-    assert {target["target"]: target["reached"] for target in told["targets"]}["false verdicts"] is True
+    assert {target["target"]: target["reached"] for target in report["targets"]}["false verdicts"] is True
     assert "Targets" in text
 
 
 @pytest.mark.slow
 def test_rules_protocol_and_start_are_measured(tmp_path: Path) -> None:
-    text, told = measured(tmp_path, "--only", "rules,protocol,start")
-    assert {record["part"]: set(record["figures"]) for record in told["records"]} == {
+    text, report = measured(tmp_path, "--only", "rules,protocol,start")
+    assert {record["part"]: set(record["figures"]) for record in report["records"]} == {
         "rules": RULES,
         "protocol": PROTOCOL,
         "start": START,
     }
-    start = next(record for record in told["records"] if record["part"] == "start")
+    start = next(record for record in report["records"] if record["part"] == "start")
     assert len(start["figures"]["server"]["rounds"]) >= 5
     assert "has_legal_move" in text
 
 
 @pytest.mark.slow
 def test_memory_is_measured(tmp_path: Path) -> None:
-    _, told = measured(tmp_path, "--only", "memory")
-    whole, game = told["records"]
+    _, report = measured(tmp_path, "--only", "memory")
+    whole, game = report["records"]
     assert set(whole["figures"]) == {"idle", "each connection more", "each administrator more"}
     assert set(game["figures"]) == {"each game more"}
-    assert {target["target"] for target in told["targets"]} == {"memory, idle", "memory, each game more"}
+    assert {target["target"] for target in report["targets"]} == {"memory, idle", "memory, each game more"}
 
 
 @pytest.mark.slow
 def test_plies_are_measured(tmp_path: Path) -> None:
-    _, told = measured(tmp_path, "--only", "plies", "--seconds", "0.5")
-    (plies,) = told["records"]
+    _, report = measured(tmp_path, "--only", "plies", "--seconds", "0.5")
+    (plies,) = report["records"]
     assert {"late to early", "beside idle rooms", "beside to alone"} < set(plies["figures"])
     assert all(figure["median"] > 0 for figure in plies["figures"].values())
-    assert len(told["targets"]) == 2
+    assert len(report["targets"]) == 2
 
 
 @pytest.mark.slow
 def test_matches_are_measured(tmp_path: Path) -> None:
-    text, told = measured(tmp_path, "--only", "match", "--match-games", "1,2")
-    programs, *built_in = told["records"]
+    text, report = measured(tmp_path, "--only", "match", "--match-games", "1,2")
+    programs, *built_in = report["records"]
     assert set(programs["figures"]) == {"runner's processor, a game", "disk, a game", "spoilt"}
     assert [record["games"] for record in built_in] == [1, 2]
     assert {"games/s", "200 games", "memory peak", "disk, a game", "spoilt"} == set(built_in[0]["figures"])
     assert "memory, 1,000 games more" in built_in[1]["figures"]
-    assert all(record["figures"]["spoilt"]["max"] == 0 for record in told["records"])
+    assert all(record["figures"]["spoilt"]["max"] == 0 for record in report["records"])
     assert programs["figures"]["disk, a game"]["median"] > 0
     assert "Matches" in text
 
@@ -141,15 +141,15 @@ def test_a_report_is_shown_even_if_its_file_cannot_be_written(tmp_path: Path) ->
         (("--rounds", "0"), "--rounds"),
     ],
 )
-def test_what_cannot_be_measured_is_refused(arguments: tuple[str, ...], text: str) -> None:
+def test_invalid_options_are_refused(arguments: tuple[str, ...], text: str) -> None:
     result = run("bench", *arguments)
     assert result.exit_code == 2
     assert text in result.stderr
 
 
 @pytest.mark.parametrize("arguments", [(), ("--only", "rules")])
-def test_it_says_where_it_can_run(arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on Windows and macOS: what Linux alone has is missing, and asked for while modules are imported."""
+def test_other_systems_than_linux_are_refused(arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """On Windows and macOS, functions that only Linux has are missing, and modules use them when they are imported."""
     for name in [
         name for name in sys.modules if name.startswith("spielleiter.bench.") and name != "spielleiter.bench.machine"
     ]:
@@ -163,14 +163,16 @@ def test_it_says_where_it_can_run(arguments: tuple[str, ...], monkeypatch: pytes
     assert result.stderr.count("\n") == 1
 
 
-def test_what_a_sandbox_forbids_on_the_way_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_operation_that_a_sandbox_forbids_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     def forbidden(*_: object, **__: object) -> None:
         raise PermissionError(errno.EPERM, "Operation not permitted", sys.executable)
 
     monkeypatch.setattr(subprocess, "Popen", forbidden)
     result = run("bench", "--quick", "--only", "start")
     assert result.exit_code == 1
-    assert result.stderr.splitlines()[-1].endswith(f"let the bench run: {sys.executable}: Operation not permitted")
+    assert result.stderr.splitlines()[-1].endswith(
+        f"cannot run on this machine: {sys.executable}: Operation not permitted"
+    )
 
 
 def children_of(pid: int) -> set[int]:
@@ -179,7 +181,7 @@ def children_of(pid: int) -> set[int]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_whoever_ends_it_ends_all_it_has_started(number: signal.Signals) -> None:
+def test_a_signal_ends_all_started_processes(number: signal.Signals) -> None:
     command = [sys.executable, "-m", "spielleiter", "bench", "--only", "server", "--games", "1", "--seconds", "60"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     started: set[int] = set()
@@ -191,5 +193,5 @@ def test_whoever_ends_it_ends_all_it_has_started(number: signal.Signals) -> None
     assert process.returncode == 130
     assert stdout == ""
     deadline = time.monotonic() + PATIENCE
-    while any(Path(f"/proc/{pid}").exists() for pid in started):  # a driver that had just been started ends itself
+    while any(Path(f"/proc/{pid}").exists() for pid in started):  # a driver that has just been started ends by itself
         assert time.monotonic() < deadline

@@ -7,7 +7,7 @@ import re
 import click
 import pytest
 
-from spielleiter.cli.board import Look, colors_of, draw
+from spielleiter.cli.board import Canvas, colors_of, draw
 from spielleiter.game.api import State
 from spielleiter.game.blokus.move import SkipMove
 from spielleiter.game.blokus.polyomino import Color, Shape
@@ -31,21 +31,21 @@ def played(state: State, count: int, seed: int = 1) -> State:
     return state
 
 
-def drawn(state: State, look: Look, names: tuple[str, str] = NAMES) -> list[str]:
-    lines = draw(state, names, look)
+def drawn(state: State, canvas: Canvas, names: tuple[str, str] = NAMES) -> list[str]:
+    lines = draw(state, names, canvas)
     assert lines is not None
     return lines
 
 
 def words(lines: list[str]) -> set[str]:
-    """All but the letters of the board."""
+    """All words except the letters on the board."""
     return set(re.findall(r"\w*[a-z_]\w*", " ".join(lines)))
 
 
 def test_a_board_has_a_letter_for_each_cell_and_two_for_the_last_piece() -> None:
     one = played(BLOKUS, 1)
     two = played(one, 1)
-    rows = [line[3:43] for line in drawn(two, Look())[1:]]
+    rows = [line[3:43] for line in drawn(two, Canvas())[1:]]
     assert len(rows) == 20
     for y, row in enumerate(rows):
         for x in range(20):
@@ -59,35 +59,35 @@ def test_a_board_has_a_letter_for_each_cell_and_two_for_the_last_piece() -> None
 @pytest.mark.parametrize("columns", [23, 30, 43, 59, 78, 79, 200])
 @pytest.mark.parametrize("rows", [20, 21, 22, 23, 49])
 @pytest.mark.parametrize("is_coloured", [True, False])
-def test_a_drawing_fits_and_cuts_no_word(state: State, columns: int, rows: int, is_coloured: bool) -> None:
-    look = Look(columns, rows, is_coloured=is_coloured)
-    lines = draw(state, ("A name that is a little too long for any table", "Jörg"), look)
+def test_a_drawing_fits_and_splits_no_word(state: State, columns: int, rows: int, is_coloured: bool) -> None:
+    canvas = Canvas(columns, rows, is_coloured=is_coloured)
+    lines = draw(state, ("A name that is a little too long for any table", "Jörg"), canvas)
     if lines is None:
-        assert columns < 59  # of the track, whose texts take more rows then
+        assert columns < 59  # only the track, whose texts need more rows then
         return
     assert len(lines) <= rows
     assert any("\033[" in line for line in lines) is is_coloured
     plain = [click.unstyle(line) for line in lines]
     assert max(map(text_width, plain)) <= columns
-    whole = draw(state, ("A name that is a little too long for any table", "Jörg"), Look(1000, 1000))
+    whole = draw(state, ("A name that is a little too long for any table", "Jörg"), Canvas(1000, 1000))
     assert whole is not None
     assert words(plain) <= words(whole)
 
 
-def test_colours_change_nothing_but_colours() -> None:
+def test_colours_do_not_change_the_text() -> None:
     for state in (played(BLOKUS, 30), played(TRACK, 12)):
-        coloured = drawn(state, Look(is_coloured=True))
-        assert [click.unstyle(line).rstrip() for line in coloured] == drawn(state, Look())
+        coloured = drawn(state, Canvas(is_coloured=True))
+        assert [click.unstyle(line).rstrip() for line in coloured] == drawn(state, Canvas())
 
 
 @pytest.mark.parametrize("state", [played(BLOKUS, 30), played(TRACK, 12)], ids=["blokus", "track"])
 def test_a_drawing_is_made_of_ascii(state: State) -> None:
-    assert "\n".join(drawn(state, Look(), NOBODY)).isascii()
-    assert "·" in "".join(drawn(BLOKUS, Look(empty="·")))
+    assert "\n".join(drawn(state, Canvas(), NOBODY)).isascii()
+    assert "·" in "".join(drawn(BLOKUS, Canvas(empty="·")))
 
 
-def test_beside_the_board_stands_how_the_game_goes() -> None:
-    lines = [line[43:].strip() for line in drawn(played(BLOKUS, 5), Look())]
+def test_the_state_of_the_game_is_beside_the_board() -> None:
+    lines = [line[43:].strip() for line in drawn(played(BLOKUS, 5), Canvas())]
     assert [line for line in lines if line][:7] == [
         "turn 5, round 2",
         "Alice: 13 points",
@@ -101,21 +101,21 @@ def test_beside_the_board_stands_how_the_game_goes() -> None:
     assert any(line.startswith("last: BLUE ") for line in lines)
 
 
-def test_below_a_narrow_board_stands_the_same_in_short() -> None:
-    lines = drawn(played(BLOKUS, 5), Look(60, 23), NOBODY)[21:]
+def test_the_state_of_the_game_is_below_a_narrow_board() -> None:
+    lines = drawn(played(BLOKUS, 5), Canvas(60, 23), NOBODY)[21:]
     assert lines == ["BR player 1 13 : YG player 2 10", "turn 5, round 2, next: YELLOW (player 2)"]
-    assert len(drawn(played(BLOKUS, 5), Look(60, 30))) == 24
-    assert len(drawn(played(BLOKUS, 5), Look(60, 20))) == 20
+    assert len(drawn(played(BLOKUS, 5), Canvas(60, 30))) == 24
+    assert len(drawn(played(BLOKUS, 5), Canvas(60, 20))) == 20
 
 
-def test_colours_out_of_the_game_and_placed_pieces_are_told() -> None:
+def test_colours_without_moves_and_without_pieces_are_marked() -> None:
     assert isinstance(BLOKUS, BlokusState)
     state = dataclasses.replace(BLOKUS, remaining_masks=(0, 1, 3, 7), valid_mask=0b1010)
-    text = "\n".join(drawn(state, Look()))
+    text = "\n".join(drawn(state, Canvas()))
     assert "BLUE    all pieces placed" in text
     assert "YELLOW  1 piece left\n" in text
     assert "RED     2 pieces left, out" in text
-    over = "\n".join(drawn(played(BLOKUS, 200), Look()))
+    over = "\n".join(drawn(played(BLOKUS, 200), Canvas()))
     assert "the game is over" in over
     assert "next" not in over
 
@@ -123,23 +123,23 @@ def test_colours_out_of_the_game_and_placed_pieces_are_told() -> None:
 def test_a_skipped_turn_has_no_last_piece() -> None:
     assert isinstance(BLOKUS, BlokusState)
     state = dataclasses.replace(BLOKUS, last_move=SkipMove(Color.BLUE))
-    assert "last: BLUE skip" in "\n".join(drawn(state, Look()))
+    assert "last: BLUE skip" in "\n".join(drawn(state, Canvas()))
 
 
-def test_a_narrow_terminal_gets_one_column_a_cell_and_a_tiny_one_nothing() -> None:
+def test_a_narrow_terminal_has_one_column_per_cell_and_a_tiny_one_no_board() -> None:
     state = played(BLOKUS, 1)
-    rows = drawn(state, Look(23, 30))
+    rows = drawn(state, Canvas(23, 30))
     assert rows[0] == "   0 2 4 6 8 0 2 4 6 8"
     assert sum(row[3:].count("B") for row in rows[1:21]) == 5
-    assert draw(state, NAMES, Look(22, 30)) is None
-    assert draw(state, NAMES, Look(79, 19)) is None
-    assert draw(TRACK, NAMES, Look(4, 100)) is None
-    assert draw(TRACK, NAMES, Look(79, 13)) is None
+    assert draw(state, NAMES, Canvas(22, 30)) is None
+    assert draw(state, NAMES, Canvas(79, 19)) is None
+    assert draw(TRACK, NAMES, Canvas(4, 100)) is None
+    assert draw(TRACK, NAMES, Canvas(79, 13)) is None
 
 
-def test_the_track_shows_every_field_and_who_stands_there() -> None:
+def test_the_track_shows_every_field_and_the_players_on_it() -> None:
     state = played(TRACK, 8)
-    text = drawn(state, Look())
+    text = drawn(state, Canvas())
     numbers, fields = text[0:10:2], text[1:10:2]
     assert " ".join(numbers).split() == [str(index) for index in range(65)]
     letters = "".join(row[column] for row in fields for column in range(0, len(row), 5))
@@ -150,28 +150,28 @@ def test_the_track_shows_every_field_and_who_stands_there() -> None:
     assert any(line.startswith("R Alice: field ") for line in text)
     assert any(line.startswith("turn 8, round 5, next: RED (Alice)") for line in text)
     assert text[-1] == "S start, C carrots, H hare, 1 2 position, I hedgehog, L salad, G goal"
-    assert drawn(state, Look(79, len(text) - 1)) == text[:-1]
+    assert drawn(state, Canvas(79, len(text) - 1)) == text[:-1]
 
 
-def test_both_stand_at_the_start() -> None:
-    text = drawn(TRACK, Look(), NOBODY)
+def test_both_players_begin_at_the_start() -> None:
+    text = drawn(TRACK, Canvas(), NOBODY)
     assert text[1].startswith("S RB ")
     assert not any(line.startswith("last") for line in text)
-    assert "the game is over" in "\n".join(drawn(played(TRACK, 100), Look()))
+    assert "the game is over" in "\n".join(drawn(played(TRACK, 100), Canvas()))
 
 
 def test_a_game_without_a_drawing_has_none() -> None:
     class Chess:
         turn = 1
 
-    assert draw(Chess(), NAMES, Look()) is None  # type: ignore[arg-type]
+    assert draw(Chess(), NAMES, Canvas()) is None  # type: ignore[arg-type]
     assert colors_of(Chess(), 0) == ()  # type: ignore[arg-type]
 
 
-def test_a_position_of_the_first_revision_is_drawn_as_any_other() -> None:
+def test_a_position_of_the_first_revision_is_drawn() -> None:
     assert isinstance(BLOKUS_2021.new_state(random.Random(1)), BlokusState)
     state = CountedState(BLOKUS_2021.rules, Shape.PENTO_I)
-    assert draw(state, NAMES, Look()) is not None
+    assert draw(state, NAMES, Canvas()) is not None
 
 
 def test_the_colours_of_a_seat() -> None:
@@ -183,10 +183,10 @@ def test_the_colours_of_a_seat() -> None:
 @pytest.mark.parametrize("state", [played(BLOKUS, 30), played(TRACK, 12)], ids=["blokus", "track"])
 @pytest.mark.parametrize("columns", [25, 32, 44, 60, 66, 80, 90])
 def test_names_of_wide_characters_fit_into_a_drawing(state: State, columns: int) -> None:
-    lines = draw(state, ("日本語の名前です", "자두 나무 숨"), Look(columns, 200))
+    lines = draw(state, ("日本語の名前です", "자두 나무 숨"), Canvas(columns, 200))
     assert lines is not None
     assert max(map(text_width, lines)) <= columns
 
 
-def test_a_name_commands_no_terminal() -> None:
-    assert "\033" not in "\n".join(drawn(BLOKUS, Look(), ("\033[2J", "\r")))
+def test_control_characters_in_names_are_escaped() -> None:
+    assert "\033" not in "\n".join(drawn(BLOKUS, Canvas(), ("\033[2J", "\r")))

@@ -26,7 +26,7 @@ NOT_TRIED = StepResult(3, "ends", "the end", Status.NOT_TRIED)
 
 @pytest.fixture
 def steps(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[StepResult]:
-    """What a check of the program `bot` in the current folder comes to; it is not started."""
+    """The steps that a check of the program `bot` in the current folder reports; the program is not started."""
     bot = tmp_path / "bot"
     bot.write_text("#!/bin/sh\n")
     bot.chmod(0o755)
@@ -45,7 +45,7 @@ def steps(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[StepResult]:
 
 
 @pytest.mark.usefixtures("steps")
-def test_a_program_that_is_fit_is_told_so() -> None:
+def test_a_fit_program_is_reported() -> None:
     done = run("check", "bot")
     assert done.exit_code == 0
     assert done.stdout == (
@@ -53,14 +53,14 @@ def test_a_program_that_is_fit_is_told_so() -> None:
     )
 
 
-def test_what_failed_is_told_with_everything_known(steps: list[StepResult]) -> None:
+def test_a_failed_step_is_reported_with_all_details(steps: list[StepResult]) -> None:
     steps += [FAILED, NOT_TRIED]
     done = run("check", "bot")
     assert done.exit_code == 3
     assert done.stdout.splitlines()[2:] == [
         " 2  failed     plays",
         "        expected: a <move>",
-        r"        came:     no\x01 move & nothing",
+        r"        got:      no\x01 move & nothing",
         "        stderr:   first line",
         "        stderr:   second line",
         " 3  not tried  ends",
@@ -68,21 +68,21 @@ def test_what_failed_is_told_with_everything_known(steps: list[StepResult]) -> N
     ]
 
 
-def test_where_a_failed_step_is_kept_is_told(steps: list[StepResult], tmp_path: Path) -> None:
+def test_the_folder_of_a_failed_step_is_printed(steps: list[StepResult], tmp_path: Path) -> None:
     steps.append(FAILED)
     done = run("check", "bot", "--out", str(tmp_path / "out"))
     assert f"        kept in:  {tmp_path / 'out' / 'step02'}" in done.stdout.splitlines()
     assert done.stdout.count("kept in:") == 1
 
 
-def test_a_busy_machine_decides_nothing(steps: list[StepResult], tmp_path: Path) -> None:
+def test_a_busy_machine_leaves_the_check_undecided(steps: list[StepResult], tmp_path: Path) -> None:
     steps += [UNDECIDED, NOT_TRIED]
     done = run("check", "bot", "--junit", str(tmp_path / "check.xml"))
     assert done.exit_code == 4
     assert done.stdout.splitlines()[2:] == [
         " 2  undecided  plays",
         "        expected: a <move>",
-        "        came:     late",
+        "        got:      late",
         "        stderr:   last words",
         " 3  not tried  ends",
         "undecided: this machine was too busy for 2 of 3 steps; try again when it has less to do",
@@ -91,7 +91,7 @@ def test_a_busy_machine_decides_nothing(steps: list[StepResult], tmp_path: Path)
     assert run("check", "bot").exit_code == 3
 
 
-def test_a_failed_step_beside_undecided_ones_is_told_first(steps: list[StepResult]) -> None:
+def test_a_failed_step_takes_precedence_over_undecided_ones(steps: list[StepResult]) -> None:
     steps += [UNDECIDED, FAILED]
     done = run("check", "bot")
     assert done.exit_code == 3
@@ -114,21 +114,21 @@ def test_the_season_is_in_the_first_line_of_every_output(options: tuple[str, ...
     assert suite.get("name") == f"spielleiter check bot, {season}"
 
 
-def test_a_warning_is_told_and_changes_nothing(steps: list[StepResult]) -> None:
+def test_a_warning_does_not_change_the_exit_code(steps: list[StepResult]) -> None:
     steps.append(WARNING)
     done = run("check", "bot")
     assert done.exit_code == 0
     assert done.stdout.splitlines()[2:] == [
         " 2  warning    is lenient",
         "        expected: no <end>",
-        r"        came:     it\x02 ended",
+        r"        got:      it\x02 ended",
         "        stderr:   last words",
         r"        remark:   nobody demands this\x03",
         "fit: 1 of 2 steps passed, 1 warning",
     ]
 
 
-def test_a_warning_beside_a_failure_is_counted(steps: list[StepResult]) -> None:
+def test_warnings_are_counted_after_a_failure(steps: list[StepResult]) -> None:
     steps += [FAILED, WARNING, WARNING]
     done = run("check", "bot")
     assert done.exit_code == 3
@@ -174,7 +174,7 @@ def test_a_machine_that_fails_is_one_line(monkeypatch: pytest.MonkeyPatch) -> No
         ("--junit", "", "Is a directory"),
     ],
 )
-def test_what_cannot_be_written_is_refused_before_the_first_step(
+def test_unwritable_files_are_refused_before_the_first_step(
     option: str, place: str, reason: str, tmp_path: Path, steps: list[StepResult]
 ) -> None:
     (tmp_path / "file").touch()
@@ -185,7 +185,7 @@ def test_what_cannot_be_written_is_refused_before_the_first_step(
 
 
 @pytest.mark.slow
-def test_outputs_are_kept_where_that_is_asked(tmp_path: Path) -> None:
+def test_outputs_are_kept_in_the_requested_folder(tmp_path: Path) -> None:
     command = f"{shlex.quote(sys.executable)} -c 'print(3)'"
     done = run("check", command, "--out", str(tmp_path / "out"))
     assert done.exit_code == 3

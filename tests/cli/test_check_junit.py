@@ -21,7 +21,7 @@ def suite_of(results: Sequence[StepResult], command: str = "bot") -> etree._Elem
     return assert_is_xunit(render_junit(command, results, "chess (1972)"))
 
 
-def test_the_steps_are_a_suite_of_tests() -> None:
+def test_the_steps_are_a_test_suite() -> None:
     suite = suite_of([PASSED, FAILED, NOT_TRIED], "bot <fast>\x02")
     assert dict(suite.attrib) == {
         "name": r"spielleiter check bot <fast>\x02, chess (1972)",
@@ -45,7 +45,7 @@ def test_a_warning_is_a_skipped_test() -> None:
     assert [child.text for child in suite[1]] == [None, "expected: no <end>", "last words"]
 
 
-def test_what_the_machine_spoilt_is_an_error() -> None:
+def test_an_undecided_step_is_an_error() -> None:
     suite = suite_of([PASSED, UNDECIDED, NOT_TRIED])
     assert (suite.get("failures"), suite.get("errors"), suite.get("skipped")) == ("0", "1", "1")
     error, words = suite[1]

@@ -26,7 +26,7 @@ def test_every_command_has_help(name: str) -> None:
     assert result.stdout.startswith(f"Usage: spielleiter {name} ")
 
 
-def test_the_version_is_told() -> None:
+def test_the_version_is_printed() -> None:
     assert run("--version").stdout.startswith("spielleiter 0.")
 
 

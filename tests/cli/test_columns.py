@@ -7,12 +7,12 @@ from spielleiter.cli.columns import JOINT, filled, printable, wrapped
 from spielleiter.server.text.width import text_width
 
 
-def test_nothing_that_a_player_calls_itself_commands_the_terminal() -> None:
+def test_control_characters_are_escaped() -> None:
     assert printable("a\033[2Jb\nc\td") == r"a\x1b[2Jb\nc\td"
     assert printable("wide\u3000blank, private \ue000") == "wide blank, private ?"
 
 
-def test_lines_are_divided_between_words() -> None:
+def test_lines_are_split_between_words() -> None:
     assert wrapped("over: nobody wins against (12, 3) at all", 30) == ["over: nobody wins against", "  (12, 3) at all"]
     assert wrapped("turn   1  a", 30) == ["turn   1  a"]
     assert wrapped("a-very-long-word-that-is-one", 10) == ["a-very-long-word-that-is-one"]
@@ -24,11 +24,11 @@ def test_wide_characters_take_two_columns() -> None:
     assert wrapped("日本語 日本語 日本語 日本語", 20) == ["日本語 日本語 日本語", "  日本語"]
 
 
-def test_marks_take_no_column() -> None:
+def test_combining_marks_take_no_column() -> None:
     assert wrapped("Jo\u0308rg " * 4, 19) == ["Jo\u0308rg Jo\u0308rg Jo\u0308rg Jo\u0308rg"]
 
 
-def test_what_is_joined_stays_together_and_is_shown_with_a_blank() -> None:
+def test_joined_words_stay_on_one_line() -> None:
     assert filled(f"one two{JOINT}three", 12, "> ") == ["one", "> two three"]
 
 

@@ -8,7 +8,7 @@ import pytest
 import trio
 from click.testing import CliRunner
 
-from spielleiter.cli.commands import Failure, LazyGroup, Misuse, fitted, run_async, show_help_alone, tell
+from spielleiter.cli.commands import Failure, LazyGroup, Misuse, fitted, print_line, run_async, show_help_alone
 from tests.cli.terminal import pty, seen
 
 _CALLS: list[str] = []
@@ -68,7 +68,7 @@ def test_an_unknown_command_is_named() -> None:
     ("arguments", "near"),
     [(["fial"], "'fail'"), (["laet"], "'late'"), (["--hlep"], "'--help'"), (["fail", "x", "--hlp"], "'--help'")],
 )
-def test_what_is_misspelt_is_answered_with_what_is_near(arguments: list[str], near: str) -> None:
+def test_misspelt_names_are_answered_with_similar_ones(arguments: list[str], near: str) -> None:
     result = CliRunner().invoke(group, arguments, prog_name="tool")
     assert result.exit_code == 2
     assert result.stderr.endswith(f"Did you mean {near}?\n")
@@ -84,7 +84,7 @@ def test_the_help_names_commands_without_importing_them(arguments: list[str]) ->
     assert "no.such" not in sys.modules
 
 
-def test_run_async_gives_the_value() -> None:
+def test_run_async_returns_the_value() -> None:
     async def main() -> int:
         await trio.lowlevel.checkpoint()
         return 3
@@ -97,7 +97,7 @@ async def _raise(error: BaseException) -> None:
 
 
 @pytest.mark.parametrize("error", [LookupError("x"), KeyboardInterrupt()])
-def test_run_async_raises_what_was_raised_in_nurseries(error: BaseException) -> None:
+def test_run_async_unwraps_a_single_exception(error: BaseException) -> None:
     async def main() -> None:
         async with trio.open_nursery() as outer, trio.open_nursery() as inner:
             outer.start_soon(trio.sleep_forever)
@@ -107,7 +107,7 @@ def test_run_async_raises_what_was_raised_in_nurseries(error: BaseException) -> 
         run_async(main)
 
 
-def test_run_async_does_not_choose_among_several_errors() -> None:
+def test_run_async_keeps_a_group_of_several_exceptions() -> None:
     async def main() -> None:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_raise, LookupError("x"))
@@ -122,40 +122,40 @@ def test_run_async_does_not_choose_among_several_errors() -> None:
 LONG = "lost as player 1, 0:10; player 1: RULE_VIOLATION the piece is placed already"
 
 
-def test_a_line_that_is_too_wide_for_the_terminal_is_divided_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_that_is_too_wide_for_the_terminal_is_wrapped(monkeypatch: pytest.MonkeyPatch) -> None:
     with pty(columns=40) as terminal:
         monkeypatch.setattr(sys, "stdout", terminal.file)
-        tell(LONG)
-        tell("        came: the process ended with exit code 1")
-        tell("a short line")
+        print_line(LONG)
+        print_line("        got: the process ended with exit code 1")
+        print_line("a short line")
         assert seen(terminal.end(), 40, 24) == [
             "lost as player 1, 0:10; player 1:",
             "  RULE_VIOLATION the piece is placed",
             "  already",
-            "        came: the process ended with",
+            "        got: the process ended with",
             "          exit code 1",
             "a short line",
         ]
 
 
-def test_a_line_with_wide_characters_is_divided_where_the_terminal_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_with_wide_characters_is_wrapped(monkeypatch: pytest.MonkeyPatch) -> None:
     with pty(columns=40) as terminal:
         monkeypatch.setattr(sys, "stdout", terminal.file)
-        tell("日本語の名前です: +3 =0 -1, points 117.5")
+        print_line("日本語の名前です: +3 =0 -1, points 117.5")
         assert seen(terminal.end(), 40, 24) == ["日本語の名前です: +3 =0 -1, points", "  117.5"]
 
 
-def test_a_command_to_copy_is_not_divided() -> None:
+def test_text_in_backticks_is_not_split() -> None:
     with pty(columns=40) as terminal:
         line = fitted("nobody listens there; start a server with `spielleiter serve --port 1`", terminal.file)
     assert line.splitlines() == ["nobody listens there; start a server", "  with `spielleiter serve --port 1`"]
 
 
-def test_a_word_that_is_wider_than_the_terminal_stays_whole() -> None:
+def test_a_word_that_is_wider_than_the_terminal_is_not_split() -> None:
     with pty(columns=10) as terminal:
         assert fitted("report: " + "x" * 20, terminal.file) == "report:\n  " + "x" * 20
 
 
-def test_where_there_is_no_terminal_a_line_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    tell(LONG * 5)
+def test_without_a_terminal_nothing_is_wrapped(capsys: pytest.CaptureFixture[str]) -> None:
+    print_line(LONG * 5)
     assert capsys.readouterr().out == LONG * 5 + "\n"

@@ -1,4 +1,4 @@
-"""The real command, asked as a shell asks it when the Tab key is pressed."""
+"""The real command, called as a shell calls it when the Tab key is pressed."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ def ask(instruction: str, words: list[str], number: int | None = None) -> str:
         (["bor"], {"borrow"}),
     ],
 )
-def test_bash_is_given_the_values(words: list[str], values: set[str]) -> None:
+def test_bash_gets_the_values(words: list[str], values: set[str]) -> None:
     lines = ask("bash_complete", ["spielleiter", *words]).splitlines()
     assert {line.removeprefix("plain,") for line in lines} == values
 
 
 @pytest.mark.slow
-def test_zsh_and_fish_are_given_descriptions_too() -> None:
+def test_zsh_and_fish_get_descriptions_as_well() -> None:
     words = ["spielleiter", "play", "--strategy", "first"]
     assert ask("zsh_complete", words).splitlines() == ["plain", "first", "always the first legal move"]
-    told = ask("fish_complete", words, -1)  # click has changed what stands between them
-    assert re.split(r"[,\t\n]", told.strip()) == ["plain", "first", "always the first legal move"]
+    output = ask("fish_complete", words, -1)  # the separator depends on the version of click
+    assert re.split(r"[,\t\n]", output.strip()) == ["plain", "first", "always the first legal move"]
 
 
 @pytest.mark.slow

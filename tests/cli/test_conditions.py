@@ -16,6 +16,6 @@ def test_both_commands_have_the_options_with_the_runners_defaults(command: objec
     assert Conditions(**conditions_of({name: options[name].default for name in NAMES})) == Conditions()
 
 
-def test_what_was_chosen_is_what_the_runner_does() -> None:
+def test_the_options_set_the_conditions_of_the_runner() -> None:
     chosen = Conditions(**conditions_of({"keep": "failed", "restart": "never"}))
     assert (chosen.keep, chosen.is_restarting) == (KeepPolicy.FAILED, False)

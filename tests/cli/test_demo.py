@@ -14,7 +14,7 @@ from tests.cli.background import run
 from tests.patience import PATIENCE
 
 
-def test_a_game_is_played_and_its_board_shown() -> None:
+def test_a_game_is_played_and_its_last_board_shown() -> None:
     result = run("demo", "--first", "first", "--second", "illegal", "--seed", "1")
     assert result.exit_code == 0
     first, *board, last = result.stdout.splitlines()
@@ -24,7 +24,7 @@ def test_a_game_is_played_and_its_board_shown() -> None:
     assert last.startswith("first wins 5:0; illegal: RULE_VIOLATION ")
 
 
-def test_a_player_that_fails_is_told() -> None:
+def test_a_failing_player_is_reported() -> None:
     result = run("demo", "--first", "crash", "--second", "first", "--seed", "1")
     assert result.exit_code == 0
     assert result.stdout.splitlines()[-1] == "this player broke the connection itself"
@@ -82,7 +82,7 @@ def test_a_server_that_cannot_start_is_one_line(monkeypatch: pytest.MonkeyPatch)
     ("players", "has_timeouts"),
     [((), False), (("--second", "illegal"), False), (("--second", "silent"), True), (("--first", "slow"), True)],
 )
-def test_only_players_that_are_late_on_purpose_are_held_to_time_limits(
+def test_time_limits_apply_only_with_players_that_are_late_on_purpose(
     monkeypatch: pytest.MonkeyPatch, players: tuple[str, ...], has_timeouts: bool
 ) -> None:
     async def serve(config: Config, **_: object) -> None:
@@ -95,13 +95,13 @@ def test_only_players_that_are_late_on_purpose_are_held_to_time_limits(
 @pytest.mark.slow
 def test_a_whole_game_is_the_same_for_the_same_seed() -> None:
     command = [sys.executable, "-m", "spielleiter", "demo", "--seed", "5"]
-    told = [
+    runs = [
         subprocess.run(
             command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2], timeout=PATIENCE
         )
         for _ in range(2)
     ]
-    boards = [each.stdout.split("\n", 1)[1] for each in told]
+    boards = [each.stdout.split("\n", 1)[1] for each in runs]
     assert boards[0] == boards[1]
     assert "greedy wins " in boards[0]
-    assert told[0].stderr == ""
+    assert runs[0].stderr == ""

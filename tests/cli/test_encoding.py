@@ -23,7 +23,7 @@ NAME = "Jörg ∞ Škoda 小"
 
 
 def spielleiter(*arguments: str | bytes, **environment: str) -> subprocess.CompletedProcess[bytes]:
-    """The real command, with nothing of the locale of whoever runs the tests."""
+    """Run the real command without the locale of the surrounding process."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "LANG", "PYTHON"))}
     if not sys.prefix.isascii():
         # before 3.13, Python reads the paths of installed packages in the locale's encoding
@@ -46,7 +46,7 @@ def assert_well(done: subprocess.CompletedProcess[bytes], exit_code: int = 0) ->
 
 
 def written_in(encoding: str) -> str:
-    """How to read what was written: click writes UTF-8 where Python thinks that nothing but ASCII will do."""
+    """The encoding of the output: click writes UTF-8 if Python believes that the terminal only supports ASCII."""
     return "utf-8" if encoding == "ascii" else encoding
 
 
@@ -58,7 +58,7 @@ def server() -> Iterator[BackgroundServer]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("encoding", [*NARROW, "cp1252:strict", "utf-8"])
-def test_a_match_can_be_told_in_every_encoding(encoding: str, tmp_path: Path) -> None:
+def test_a_match_can_be_printed_in_every_encoding(encoding: str, tmp_path: Path) -> None:
     folder = tmp_path / "match"
     players = ("--player1", "builtin:first", "--player2", "builtin:random", "--name1", NAME)
     done = spielleiter("match", *players, "--games", "2", "--out", str(folder), PYTHONIOENCODING=encoding)
@@ -74,7 +74,7 @@ def test_a_match_can_be_told_in_every_encoding(encoding: str, tmp_path: Path) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("encoding", NARROW)
-def test_rooms_with_any_name_can_be_seen_in_every_encoding(encoding: str, server: BackgroundServer) -> None:
+def test_rooms_with_any_name_can_be_printed_in_every_encoding(encoding: str, server: BackgroundServer) -> None:
     port = ("--port", str(server.port))
     names = ("--slot", NAME, "--slot", "Zwei")
     assert_well(spielleiter("admin", "prepare", *port, *names))
@@ -88,7 +88,7 @@ def test_rooms_with_any_name_can_be_seen_in_every_encoding(encoding: str, server
 
 @pytest.mark.slow
 @pytest.mark.parametrize("encoding", NARROW)
-def test_a_check_that_fails_can_be_told_in_every_encoding(encoding: str, tmp_path: Path) -> None:
+def test_a_failed_check_can_be_printed_in_every_encoding(encoding: str, tmp_path: Path) -> None:
     bot = tmp_path / "bot.py"
     bot.write_text(f"import sys; sys.stderr.buffer.write({NAME!r}.encode()); sys.exit(3)", encoding="utf-8")
     junit = tmp_path / "check.xml"
@@ -102,7 +102,7 @@ def test_a_check_that_fails_can_be_told_in_every_encoding(encoding: str, tmp_pat
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["bench", "match", "check", "serve", "tournament", "play", "admin", "lend"])
 @pytest.mark.parametrize("encoding", ["cp850", "ascii"])
-def test_help_can_be_read_in_every_encoding(command: str, encoding: str) -> None:
+def test_help_can_be_printed_in_every_encoding(command: str, encoding: str) -> None:
     assert_well(spielleiter(command, "--help", PYTHONIOENCODING=encoding))
 
 
@@ -111,7 +111,7 @@ def test_help_can_be_read_in_every_encoding(command: str, encoding: str) -> None
 @pytest.mark.parametrize(
     ("given_name", "kept_name"), [("Jörg".encode(), "Jörg"), ("Jörg".encode("latin-1"), "J\ufffdrg")]
 )
-def test_a_name_that_the_locale_cannot_read_is_read_as_utf_8(
+def test_a_name_that_the_locale_cannot_decode_is_decoded_as_utf_8(
     locale: dict[str, str], given_name: bytes, kept_name: str, tmp_path: Path
 ) -> None:
     players = ("--player1", "builtin:first", "--player2", "builtin:first", "--name1", given_name)
@@ -159,7 +159,7 @@ def test_a_password_that_is_not_utf_8_is_refused_at_once(
     ("line", "says"),
     [(b"password = \xff", b"is not UTF-8, expected a text file"), (b"password = \\ud8ff", b"expected a text in UTF-8")],
 )
-def test_so_is_one_from_the_file_of_settings(line: bytes, says: bytes, tmp_path: Path) -> None:
+def test_a_password_in_a_file_that_is_not_utf_8_is_refused(line: bytes, says: bytes, tmp_path: Path) -> None:
     (tmp_path / "server.properties").write_bytes(line)
     done = spielleiter("serve", "--port", "0", "--config", str(tmp_path / "server.properties"))
     assert_well(done, 2)
@@ -167,7 +167,7 @@ def test_so_is_one_from_the_file_of_settings(line: bytes, says: bytes, tmp_path:
 
 
 @pytest.mark.slow
-def test_a_host_that_is_none_is_one_line() -> None:
+def test_an_invalid_host_is_one_line() -> None:
     done = spielleiter("play", "-h", b"\xff")
     assert_well(done, 1)
     assert done.stderr.count(b"\n") == 1
@@ -175,13 +175,13 @@ def test_a_host_that_is_none_is_one_line() -> None:
 
 
 @given(raw=st.binary(max_size=20).filter(lambda raw: b"\0" not in raw))
-def test_whatever_is_an_argument_can_be_written_as_utf_8(raw: bytes) -> None:
+def test_every_argument_can_be_encoded_as_utf_8(raw: bytes) -> None:
     text = recovered(os.fsdecode(raw))
     assert is_clean(text)
     assert text == raw.decode("utf-8", "replace")
 
 
-def test_surrogates_that_stand_for_no_byte_are_replaced() -> None:
+def test_surrogates_that_represent_no_byte_are_replaced() -> None:
     assert recovered("a\ud800b") == "a\ufffdb"
     assert TEXT("J\udcf6rg") == "J\ufffdrg"
 
@@ -202,7 +202,7 @@ def narrow_output(monkeypatch: pytest.MonkeyPatch) -> io.TextIOWrapper:
     return stream
 
 
-def test_the_nearest_spelling_is_written(narrow_output: io.TextIOWrapper) -> None:
+def test_missing_characters_are_replaced_by_similar_ones(narrow_output: io.TextIOWrapper) -> None:
     narrow_output.write("ö ½ +∞ Š ć 小 \udcff")
     narrow_output.flush()
     assert isinstance(narrow_output.buffer, io.BytesIO)
@@ -211,7 +211,7 @@ def test_the_nearest_spelling_is_written(narrow_output: io.TextIOWrapper) -> Non
         b"\xff".decode("utf-8", "spielleiter.nearest")
 
 
-def test_json_commands_no_terminal() -> None:
+def test_json_escapes_control_characters() -> None:
     value = {"name": "ü \x7f\x9b2J\u202e"}
     assert json_text(value) == r'{"name": "\u00fc \u007f\u009b2J\u202e"}'
     assert json.loads(json_text(value)) == value

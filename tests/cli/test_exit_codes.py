@@ -32,12 +32,12 @@ def test_the_first_that_holds_of_interrupted_machine_fault_and_worse(
     assert exit_code(end, records, summary, fault_kinds((fail_on,)), "not-worse") == code
 
 
-def test_nothing_is_wrong_where_nothing_was_asked() -> None:
+def test_without_requirements_the_exit_code_is_0() -> None:
     records = tuple(CRASHES)
     assert exit_code(EndReason.COMPLETED, records, summarise(records, NAMES, 10, None), fault_kinds(()), None) == 0
 
 
-def test_faults_are_named_one_by_one_or_with_commas() -> None:
+def test_faults_are_given_separately_or_with_commas() -> None:
     wanted = CRASH_VERDICTS | TIMEOUT_VERDICTS
     assert fault_kinds(("crash", "timeout")) == fault_kinds(("crash, timeout",)) == wanted
     assert fault_kinds(("any",)) == fault_kinds(FAULTS) > wanted

@@ -1,4 +1,4 @@
-"""`spielleiter lend` and `borrow` as processes of their own, since they end as the program does."""
+"""`spielleiter lend` and `borrow` as separate processes, since they end as the program ends."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def python(code: str) -> str:
 
 
 @pytest.mark.slow
-def test_the_borrower_writes_and_ends_as_the_program_does() -> None:
+def test_borrow_writes_and_ends_like_the_program() -> None:
     code = "import os, sys; print(sys.argv[1:]); print('oh', file=sys.stderr, flush=True); s = int(sys.argv[4]); "
     end = "os.kill(os.getpid(), s - 100) if s > 100 else sys.exit(s)"
     with lending(python(code + "sys.stdout.flush(); " + end)) as lender:
@@ -58,13 +58,13 @@ def test_the_borrower_writes_and_ends_as_the_program_does() -> None:
 
 
 @pytest.mark.slow
-def test_the_end_of_its_terminal_ends_a_lender_in_good_order() -> None:
+def test_closing_the_terminal_shuts_a_lender_down_cleanly() -> None:
     with lending("builtin:first", signal.SIGHUP):
         pass
 
 
 @pytest.mark.slow
-def test_a_program_that_is_no_longer_there_is_refused_as_a_shell_would(tmp_path: Path) -> None:
+def test_a_program_that_no_longer_exists_is_refused_with_127(tmp_path: Path) -> None:
     bot = tmp_path / "bot"
     bot.write_text("#!/bin/sh\n")
     bot.chmod(0o755)
@@ -97,7 +97,7 @@ def test_no_lender_is_a_failure() -> None:
         (["builtin:first", "--host", "192.0.2.1", "--port", "0"], "cannot listen on 192.0.2.1 port 0"),
     ],
 )
-def test_what_cannot_be_lent_is_misuse(arguments: list[str], why: str) -> None:
+def test_a_program_that_cannot_be_lent_is_misuse(arguments: list[str], why: str) -> None:
     result = run("lend", *arguments)
     assert result.exit_code == 2
     assert why in result.output

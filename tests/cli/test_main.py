@@ -1,4 +1,4 @@
-"""Ctrl-C while the command is being loaded is no traceback."""
+"""Ctrl-C while the command is being loaded shows no traceback."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
         "structlog",
     ],
 )
-def test_ctrl_c_while_a_module_is_loaded_is_no_traceback(module: str, tmp_path: Path) -> None:
+def test_ctrl_c_while_a_module_is_loaded_shows_no_traceback(module: str, tmp_path: Path) -> None:
     code = (
         "import sys\n"
         "class Interrupting:\n"

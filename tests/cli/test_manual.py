@@ -1,4 +1,4 @@
-"""The man page says what the help says, and the unit starts the server with options that exist."""
+"""The man page contains the help, and the systemd unit starts the server with options that exist."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ PAGE = "docs/spielleiter.1"
 UNIT = "docs/spielleiter.service"
 
 
-def test_the_page_in_the_documents_is_up_to_date() -> None:
+def test_the_man_page_is_up_to_date() -> None:
     assert render() == read(PAGE), "make man"
 
 
-def test_what_is_shown_line_by_line_fits_into_80_columns() -> None:
-    """Seven of them are the page's indentation."""
+def test_unwrapped_text_fits_into_80_columns() -> None:
+    """The indentation of the page takes seven of them."""
     inside = False
     for text in read(PAGE).splitlines():
         inside = text == ".nf" or (inside and text != ".fi")
@@ -66,13 +66,13 @@ def test_every_command_and_every_option_is_in_the_page() -> None:
         ('say "x"', "say \\(dqx\\(dq\n"),
     ],
 )
-def test_nothing_of_a_text_is_taken_for_a_command(text: str, written: str) -> None:
+def test_text_is_escaped_for_roff(text: str, written: str) -> None:
     assert line(text) == written
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("groff") is None, reason="there is no groff here to read the page")
-def test_groff_has_nothing_to_complain_about() -> None:
+def test_groff_reports_nothing() -> None:
     command = ["groff", "-man", "-Tutf8", "-ww", "-P-cbou", str(ROOT / PAGE)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE)
     assert done.stderr == ""
@@ -90,7 +90,7 @@ def test_the_unit_starts_the_server_with_options_that_exist() -> None:
     service = unit()["Service"]
     program, command, *options = shlex.split(service["ExecStart"])
     assert (Path(program).name, command) == ("spielleiter", "serve")
-    serve.make_context("serve", options)  # raises what is misspelt
+    serve.make_context("serve", options)  # raises an error for an unknown option
     assert float(service["TimeoutStopSec"]) > Config().grace + Config().close_timeout
     assert service["RestartPreventExitStatus"] == "2"
     assert "AF_UNIX" in service["RestrictAddressFamilies"]  # trio makes a pair of such sockets
@@ -98,7 +98,7 @@ def test_the_unit_starts_the_server_with_options_that_exist() -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd here to verify the unit")
-def test_systemd_has_nothing_to_complain_about(tmp_path: Path) -> None:
+def test_systemd_reports_nothing(tmp_path: Path) -> None:
     program = shlex.split(unit()["Service"]["ExecStart"])[0]
     copy = tmp_path / "spielleiter.service"
     copy.write_text(read(UNIT).replace(f"ExecStart={program}", f'ExecStart="{sys.executable}"'), encoding="utf-8")

@@ -38,7 +38,7 @@ hard_timeout = 20000
 
 @pytest.fixture(autouse=True)
 def _games(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No game is played; the first program wins."""
+    """Replace the games: none is played, and the first program wins."""
 
     async def play_game(setup: MatchSetup, planned: PlannedGame, _folder: Path, *_more: object) -> GameRecord:
         record = game(planned.game, 0)
@@ -52,7 +52,7 @@ def play(folder: Path, *options: str, text: str = FILE) -> Any:
     return run("match", *options, str(folder / "m.toml"), "--out", str(folder / "out"))
 
 
-def test_a_file_says_what_options_say(tmp_path: Path) -> None:
+def test_a_file_sets_the_same_options(tmp_path: Path) -> None:
     done = play(tmp_path)
     assert done.exit_code == 0, done.stderr
     setup = MatchSetup.from_json(load_setup(tmp_path / "out"))
@@ -62,7 +62,7 @@ def test_a_file_says_what_options_say(tmp_path: Path) -> None:
     assert (setup.entrants[1].time_factor, setup.entrants[1].hard_timeout) == (2.5, 20.0)
 
 
-def test_options_go_before_the_file(tmp_path: Path) -> None:
+def test_options_take_precedence_over_the_file(tmp_path: Path) -> None:
     assert play(tmp_path, "-n", "6", "--name1", "newer", "--time-factor2", "1").exit_code == 0
     setup = MatchSetup.from_json(load_setup(tmp_path / "out"))
     assert (setup.games, setup.names, setup.entrants[1].time_factor) == (6, ("newer", "random"), 1.0)
@@ -78,7 +78,7 @@ def test_a_match_from_a_file_is_resumed_without_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "problem"),
     [
         (("games = 4", "kind = 'gauntlet'"), "m.toml: kind: there is no such key, expected program, cwd, games"),
         (("games = 4", "player1 = 'x'"), "m.toml: player1: there is no such key"),
@@ -86,27 +86,27 @@ def test_a_match_from_a_file_is_resumed_without_it(tmp_path: Path) -> None:
         (("games = 4", "cwd = 'here'"), "m.toml: cwd 'here': expected an absolute path"),
         (('[[program]]\nname = "new"', '[[program]]\ncommand = "builtin:first"\n[[program]]'), "expected 2 programs"),
         (("time_factor = 2.5", "time_factor = 0"), "m.toml: time_factor 0: expected a number above 0"),
-        (("time_factor = 2.5", "memory = 9"), "builtin:random plays without a process of its own"),
+        (("time_factor = 2.5", "memory = 9"), "builtin:random has no process of its own"),
         (("games = 4", "games ="), "m.toml: Invalid value"),
         (("games = 4", f"games = {'9' * 5000}"), "m.toml: "),
         (("games = 4", "start_timeout = true"), "m.toml: start_timeout True: expected a number"),
     ],
 )
-def test_what_is_wrong_in_a_file_is_told(change: tuple[str, str], told: str, tmp_path: Path) -> None:
+def test_errors_in_a_file_are_reported(change: tuple[str, str], problem: str, tmp_path: Path) -> None:
     done = play(tmp_path, text=FILE.replace(*change))
     assert done.exit_code == 2
-    assert told in done.stderr
+    assert problem in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize("number", ["2.7", "true", '"4"'])
-def test_a_number_is_a_whole_number(number: str, tmp_path: Path) -> None:
+def test_a_number_of_games_is_a_whole_number(number: str, tmp_path: Path) -> None:
     done = play(tmp_path, text=FILE.replace("games = 4", f"games = {number}"))
     assert done.exit_code == 2
     assert "expected a whole number" in done.stderr
 
 
-def test_a_book_has_the_name_that_it_has_in_a_tournaments_file(tmp_path: Path) -> None:
+def test_a_book_has_the_same_key_as_in_a_tournament_file(tmp_path: Path) -> None:
     done = play(tmp_path, text=FILE.replace("games = 4", 'book = "/nowhere/replays"'))
     assert done.exit_code == 2
     assert "/nowhere/replays" in done.stderr
@@ -122,13 +122,11 @@ def test_a_book_is_named_once(tmp_path: Path) -> None:
 def test_a_book_is_named_once_on_the_command_line(tmp_path: Path) -> None:
     done = play(tmp_path, "--book", "a", "--openings", "b")
     assert done.exit_code == 2
-    assert "--book and --openings are two names of the same option, expected one value, not a, b" in done.stderr
+    assert "--book and --openings are names of the same option, expected one value, not a, b" in done.stderr
 
 
 @pytest.mark.parametrize("key", ["book", "openings"])
-def test_a_book_lies_where_the_file_says_and_an_option_goes_before_it(
-    key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_path_of_a_book_is_relative_to_the_file(key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     text = FILE.replace("games = 4", f'{key} = "none.txt"')
@@ -136,7 +134,7 @@ def test_a_book_lies_where_the_file_says_and_an_option_goes_before_it(
     assert "openings other.txt: cannot be read" in play(tmp_path, f"--{key}", "other.txt", text=text).stderr
 
 
-def test_the_folder_for_everything_lies_where_the_file_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_output_folder_is_relative_to_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     (tmp_path / "m.toml").write_text(FILE.replace("games = 4", 'out = "result"'), encoding="utf-8")
@@ -144,7 +142,7 @@ def test_the_folder_for_everything_lies_where_the_file_says(tmp_path: Path, monk
     assert (tmp_path / "result" / "summary.json").exists()
 
 
-def test_the_files_of_the_docs_describe_what_they_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_files_in_the_documents_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Conditions] = []
     monkeypatch.setattr(spielleiter.match.runner, "usable_cores", lambda: [0, 1, 2, 3])
     original = spielleiter.match.runner.allocate_cores

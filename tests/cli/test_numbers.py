@@ -7,6 +7,7 @@ import pytest
 
 from spielleiter.cli.cli import cli
 from spielleiter.cli.numbers import Number, WholeNumber, port_number, whole_number
+from spielleiter.server.config.setting import MAX_SECONDS, MAX_WHOLE_NUMBER
 
 LONG = "9" * 20
 
@@ -75,14 +76,32 @@ def test_whole_numbers(text: str, number: int | None) -> None:
     assert whole_number(text) == number
 
 
-def test_the_help_speaks_of_bounds_only_where_there_are_some() -> None:
+def test_the_help_shows_no_range_without_bounds() -> None:
     option = click.Option(["--seed"], type=WholeNumber())
     record = option.get_help_record(click.Context(click.Command("play")))
     assert record is not None
     assert "[" not in record[1]
 
 
-def test_every_numeric_option_is_one_of_these() -> None:
+@pytest.mark.parametrize(
+    ("kind", "shown"),
+    [
+        (WholeNumber(1, MAX_WHOLE_NUMBER), "x>=1"),
+        (WholeNumber(0, 65535), "0<=x<=65535"),
+        (Number(0, MAX_SECONDS, min_open=True), "x>0"),
+        (Number(0, 0.5, min_open=True), "0<x<=0.5"),
+        (WholeNumber(max=3), "x<=3"),
+        (Number(), None),
+    ],
+)
+def test_the_help_shows_no_technical_limits(kind: click.ParamType[Any], shown: str | None) -> None:
+    option = click.Option(["--number"], type=kind, help="A number.")
+    record = option.get_help_record(click.Context(click.Command("play")))
+    assert record is not None
+    assert record[1] == ("A number." if shown is None else f"A number.  [{shown}]")
+
+
+def test_every_numeric_option_has_one_of_these_types() -> None:
     def commands(group: click.Group) -> list[click.Command]:
         context = click.Context(group)
         found: list[click.Command] = []

@@ -22,7 +22,7 @@ HELPS = {"soft": "A move.", "hard": "No move.", "start": "Start.", "exit": "Exit
 
 
 def run(*arguments: str, has_to_exit: bool = True) -> tuple[dict[str, Any], set[str], str]:
-    """What a command with all timeouts is given, which of it was asked for, and what is said."""
+    """Run a command with all timeouts: its values, the names of those that were given, and its output."""
     values: dict[str, Any] = {}
     asked: set[str] = set()
 
@@ -49,7 +49,7 @@ def test_defaults_are_those_of_the_server_and_of_matches() -> None:
     assert asked == {"word"}
 
 
-def test_a_default_that_is_asked_for_is_given() -> None:
+def test_a_default_value_can_be_given_explicitly() -> None:
     values, asked, _ = run("--soft-timeout", "2000", "--game-timeout", "0.5")
     assert (values["soft_timeout"], values["game_timeout"]) == (2000, 0.5)
     assert asked == {"soft_timeout", "game_timeout", "word"}
@@ -73,15 +73,15 @@ def test_timeouts_have_bounds(arguments: tuple[str, ...], has_to_exit: bool, is_
     assert bool(values) == is_understood
 
 
-def test_help_shows_them_in_the_order_of_the_texts() -> None:
-    _, _, told = run("--help")
-    places = [told.index(f"--{name}-timeout {'MS' if name in {'soft', 'hard'} else 'SECONDS'}") for name in HELPS]
-    assert places == sorted(places)
-    assert all(text in told for text in HELPS.values())
+def test_help_shows_timeouts_in_the_given_order() -> None:
+    _, _, text = run("--help")
+    positions = [text.index(f"--{name}-timeout {'MS' if name in {'soft', 'hard'} else 'SECONDS'}") for name in HELPS]
+    assert positions == sorted(positions)
+    assert all(each in text for each in HELPS.values())
 
 
 @pytest.mark.parametrize("command", [match_command, tournament, check])
-def test_a_file_is_no_folder(command: click.Command, tmp_path: Path) -> None:
+def test_a_file_is_refused_as_a_folder(command: click.Command, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for option in {"--out", "--resume"} & {name for parameter in command.params for name in parameter.opts}:
         for place in (str(tmp_path / "file"), os.devnull):
@@ -94,7 +94,7 @@ def test_a_file_is_no_folder(command: click.Command, tmp_path: Path) -> None:
     ("command", "names", "has_to_exit"),
     [(check, ["soft", "hard", "start", "exit"], True), (match_command, [*TIMEOUTS], False)],
 )
-def test_commands_take_the_timeouts_they_know(command: click.Command, names: list[str], has_to_exit: bool) -> None:
+def test_commands_have_their_timeouts(command: click.Command, names: list[str], has_to_exit: bool) -> None:
     taken = {parameter.name: parameter for parameter in command.params if (parameter.name or "").endswith("_timeout")}
     taken = {name: each for name, each in taken.items() if name != "no_timeout"}
     assert list(taken) == [f"{name}_timeout" for name in names]
@@ -122,7 +122,7 @@ GAME_OPTIONS = [
 
 
 def commands_with(option: str) -> list[click.Command]:
-    """All commands that have this option, but for the server's, whose options are its settings."""
+    """All commands that have this option, except `serve`, whose options are settings."""
     found: list[click.Command] = []
     waiting: list[click.Command] = [cli]
     while waiting:
@@ -136,14 +136,14 @@ def commands_with(option: str) -> list[click.Command]:
 
 
 @pytest.mark.parametrize(("option", "value", "problem"), GAME_OPTIONS)
-def test_whoever_confuses_games_with_editions_is_told_the_right_name(option: str, value: str, problem: str) -> None:
+def test_confusing_games_with_editions_is_answered_with_the_right_name(option: str, value: str, problem: str) -> None:
     for command in commands_with("--edition"):
         done = CliRunner().invoke(command, [option, value])
         assert done.exit_code == 2
         assert problem in done.output
 
 
-def test_a_command_without_editions_is_told_the_game() -> None:
+def test_a_command_without_editions_suggests_the_game() -> None:
     (command,) = set(commands_with("--game")) - set(commands_with("--edition"))
     done = CliRunner().invoke(command, ["--game", "hase-und-igel-2018"])
     assert done.exit_code == 2
@@ -159,15 +159,15 @@ def test_a_command_without_editions_is_told_the_game() -> None:
         ("swc_2027_blokus", "swc_2021_blokus", "edition 'swc_2021_blokus' names a game, expected one of its editions"),
     ],
 )
-def test_a_file_is_told_the_same(game: str | None, edition: str | None, problem: str) -> None:
+def test_names_in_files_are_checked_as_well(game: str | None, edition: str | None, problem: str) -> None:
     with pytest.raises(click.UsageError) as refused:
         chosen_edition(game, edition)
     assert refused.value.message.startswith(problem)
 
 
-def test_commands_about_games_that_are_at_the_server_do_not_claim_to_choose_one() -> None:
+def test_only_prepare_has_a_default_game() -> None:
     defaults = {
-        command.name: "that of the season that runs" in each.help
+        command.name: "that of the current season" in each.help
         for command in admin.commands.values()
         for each in command.params
         if isinstance(each, click.Option) and each.name == "game" and each.help

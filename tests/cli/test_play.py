@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from spielleiter.cli.commands import Failure
-from spielleiter.cli.play import _named_game
+from spielleiter.cli.play import _options_from_line
 from spielleiter.server.editions import EDITIONS, choose_editions
 from tests.cli.background import END, BackgroundServer, background_server, run, scripted_server
 from tests.patience import PATIENCE
@@ -16,7 +16,7 @@ from tests.patience import PATIENCE
 ROOT = Path(__file__).parents[2]
 
 
-def test_a_game_is_won_and_told() -> None:
+def test_a_won_game_is_reported() -> None:
     with background_server() as server:
         server.add_player("illegal")
         result = server.run("play", "--strategy", "first")
@@ -26,19 +26,19 @@ def test_a_game_is_won_and_told() -> None:
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
-def test_the_room_is_told_apart_from_the_outcome(form: list[str]) -> None:
+def test_the_room_goes_to_standard_error_and_the_outcome_to_standard_output(form: list[str]) -> None:
     with background_server() as server:
         server.add_player("illegal")
         result = server.run("play", *form)
         (room,) = {event["room"] for event in map(json.loads, server.log.splitlines()) if "room" in event}
-    told, begun = (line for line in result.stderr.splitlines() if not line.startswith("waiting "))
-    assert told == f"room {room}"
-    # who comes first is not decided here
+    announced, begun = (line for line in result.stderr.splitlines() if not line.startswith("waiting "))
+    assert announced == f"room {room}"
+    # either player may be the first one
     assert begun.removeprefix("the game begins: you are player ") in {"ONE (BLUE, RED)", "TWO (YELLOW, GREEN)"}
     assert len(result.stdout.splitlines()) == 1
 
 
-def test_a_game_that_is_lost_was_played_all_the_same() -> None:
+def test_a_lost_game_is_not_a_failure() -> None:
     with background_server() as server:
         server.add_player("first")
         result = server.run("play", "-s", "illegal", "--seed", "3", "--json")
@@ -69,7 +69,7 @@ def _prepare(server: BackgroundServer, edition: str) -> tuple[str, list[str]]:
 
 
 BEGINNINGS = {"hase-und-igel-2018": "RED"}
-"""Others than `ONE (BLUE, RED)`."""
+"""Names of the first player, where it is not `ONE (BLUE, RED)`."""
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
@@ -96,7 +96,7 @@ def test_the_season_of_a_room_need_not_be_named(edition: str) -> None:
     assert result.stdout.startswith("won as player 2")
 
 
-def test_a_strategy_that_does_not_play_the_game_of_its_room_is_told() -> None:
+def test_a_strategy_for_another_game_than_that_of_its_room_is_refused() -> None:
     with background_server() as server:
         _, codes = _prepare(server, "blokus-2021-r3")
         server.add_player("first", reservation=codes[1], edition="blokus-2021-r3")
@@ -118,17 +118,17 @@ def test_a_room_that_is_closed_without_a_result_is_a_failure(as_json: bool) -> N
         assert (value["outcome"], value["end"], value["roomId"]) == ("none", "left", "r")
 
 
-def test_a_server_that_says_goodbye_may_be_another_seasons() -> None:
+def test_a_goodbye_without_a_reason_suggests_another_season() -> None:
     with scripted_server(END, END) as port:
-        told = [run("play", "-p", str(port), *more).stderr for more in ((), ("--edition", "blokus-2021-r1"))]
+        errors = [run("play", "-p", str(port), *more).stderr for more in ((), ("--edition", "blokus-2021-r1"))]
     line = "spielleiter: the server ended the connection instead of giving a seat"
-    assert told == [f"{line}; if this server plays another season, name it with --game or --edition\n", f"{line}\n"]
+    assert errors == [f"{line}; if this server plays another season, name it with --game or --edition\n", f"{line}\n"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seat", ["join", "room", "reservation"])
-def test_waiting_is_told(seat: str) -> None:
-    """The opponent comes only when the player has said whom it waits for."""
+def test_waiting_is_announced(seat: str) -> None:
+    """The opponent joins after the player has announced what it is waiting for."""
     with background_server() as server:
         options: list[str] = []
         code = None
@@ -151,7 +151,7 @@ def test_waiting_is_told(seat: str) -> None:
     assert out.startswith("won as player 1")
 
 
-def test_a_board_is_drawn_where_it_is_asked_for() -> None:
+def test_board_option_draws_the_board() -> None:
     with background_server() as server:
         server.add_player("illegal")
         result = server.run("play", "-s", "first", "--board")
@@ -167,7 +167,7 @@ def test_a_strategy_for_one_game_plays_that_game() -> None:
     assert result.stdout.startswith("won as player ")
 
 
-def test_a_room_cannot_be_chosen_where_there_is_no_request_for_it() -> None:
+def test_a_room_cannot_be_chosen_in_a_season_without_that_request() -> None:
     with background_server() as server:
         result = server.run("play", "--room", "r", "--game", "swc_2018_hase_und_igel")
     assert (result.exit_code, result.stderr) == (
@@ -195,14 +195,14 @@ def test_a_connection_that_broke_is_a_failure(as_json: bool) -> None:
             ["-r", "nonsense"],
             (
                 "spielleiter: Couldn't find a reservation for the provided token; "
-                "a code is good for one seat and expires; `spielleiter admin prepare` gives new ones\n"
+                "a code is valid for one seat and expires; `spielleiter admin prepare` creates new ones\n"
             ),
         ),
         (
             ["--room", "nonsense"],
             (
                 "spielleiter: Couldn't find a room with id nonsense; "
-                "its game may be over; `spielleiter admin status` lists the rooms there are\n"
+                "its game may be over; `spielleiter admin status` lists the rooms that exist\n"
             ),
         ),
         (
@@ -211,7 +211,7 @@ def test_a_connection_that_broke_is_a_failure(as_json: bool) -> None:
         ),
     ],
 )
-def test_a_refusal_is_told_with_what_to_do_and_to_scripts_in_the_servers_words(arguments: list[str], line: str) -> None:
+def test_a_refusal_has_advice_for_people_and_the_servers_words_for_scripts(arguments: list[str], line: str) -> None:
     with background_server() as server:
         result = server.run("play", *arguments)
     assert (result.exit_code, result.stderr) == (1, line)
@@ -225,7 +225,7 @@ def test_a_refusal_is_told_with_what_to_do_and_to_scripts_in_the_servers_words(a
             1,
             (
                 "spielleiter: cannot connect to 127.0.0.1:1 (nobody listens there); "
-                "start a server with `spielleiter serve --port 1`, or name another place with --host and --port\n"
+                "start a server with `spielleiter serve --port 1`, or name another one with --host and --port\n"
             ),
         ),
         (
@@ -265,11 +265,11 @@ def test_a_refusal_is_told_with_what_to_do_and_to_scripts_in_the_servers_words(a
         (
             ["--room", "a", "-r", "b"],
             2,
-            "spielleiter play: --reservation and --room name two seats, expected one of them\n",
+            "spielleiter play: --reservation and --room exclude each other, expected one of them\n",
         ),
     ],
 )
-def test_what_cannot_be_is_one_line(arguments: list[str], code: int, line: str) -> None:
+def test_failure_and_misuse_are_one_line(arguments: list[str], code: int, line: str) -> None:
     result = run("play", *arguments)
     assert (result.exit_code, result.stderr) == (code, line)
 
@@ -292,20 +292,20 @@ def test_two_processes_play_a_whole_game() -> None:
             )
             for strategy in ("greedy", "random")
         ]
-        told = [player.communicate(timeout=PATIENCE)[0] for player in players]
+        outputs = [player.communicate(timeout=PATIENCE)[0] for player in players]
     assert [player.returncode for player in players] == [0, 0]
-    assert sorted(line.split(" ")[0] for line in told) == ["lost", "won"]
+    assert sorted(line.split(" ")[0] for line in outputs) == ["lost", "won"]
     assert '"event": "game_ended"' in server.log
 
 
 def test_a_line_of_standard_input_names_a_game() -> None:
     named = {"host": "127.0.0.1", "port": 4711, "reservation": "code", "room": None}
-    assert _named_game("127.0.0.1 4711 code 9\n", None) == named
-    assert _named_game("127.0.0.1 4711 code 9 and more\n", 3) == {**named, "seed": 9}
-    assert _named_game(f"127.0.0.1 4711 code {'9' * 5000}\n", 3) == named
+    assert _options_from_line("127.0.0.1 4711 code 9\n", None) == named
+    assert _options_from_line("127.0.0.1 4711 code 9 and more\n", 3) == {**named, "seed": 9}
+    assert _options_from_line(f"127.0.0.1 4711 code {'9' * 5000}\n", 3) == named
 
 
 @pytest.mark.parametrize("line", ["\n", "127.0.0.1 code\n", "127.0.0.1 port code\n", "127.0.0.1 70000 code\n"])
-def test_a_line_that_names_no_game_ends_the_player(line: str) -> None:
+def test_an_invalid_line_of_standard_input_ends_the_player(line: str) -> None:
     with pytest.raises(Failure, match=r"standard input: expected HOST PORT RESERVATION, found "):
-        _named_game(line, None)
+        _options_from_line(line, None)

@@ -56,7 +56,7 @@ def test_the_standing_shows_the_sequential_test_in_its_bounds() -> None:
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])
-def test_an_interim_line_comes_every_so_many_games(is_terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interim_line_is_printed_after_every_n_games(is_terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Screen, "isatty", lambda _: is_terminal)
     screen = Screen()
     with showing_progress(9, [game(1, 0)], screen, Interim(Sprt(0, 50), 3)) as progress:
@@ -65,7 +65,7 @@ def test_an_interim_line_comes_every_so_many_games(is_terminal: bool, monkeypatc
     assert re.findall(r"after \d+ games: \+\d", screen.getvalue()) == ["after 3 games: +3", "after 6 games: +6"]
 
 
-def test_a_fault_and_an_interim_line_are_lines_of_their_own() -> None:
+def test_a_fault_and_an_interim_line_are_separate_lines() -> None:
     screen = Screen()
     with showing_progress(2, [], screen, Interim(every=1)) as progress:
         progress.game_finished(fault(1, 0, Verdict.CRASH, reason="ended by signal 11"))
@@ -75,19 +75,19 @@ def test_a_fault_and_an_interim_line_are_lines_of_their_own() -> None:
 
 
 class Screen(io.StringIO):
-    """What is written to a terminal."""
+    """A terminal that keeps what is written to it."""
 
     def isatty(self) -> bool:
         return True
 
     @property
     def bar(self) -> str:
-        """The line that the bar stands in."""
+        """The line with the bar."""
         return self.getvalue().rpartition("\r")[2].removeprefix("\x1b[?25l").rstrip(" ")
 
 
 class BrokenScreen(Screen):
-    """A terminal that has been closed."""
+    """A closed terminal."""
 
     def write(self, text: str) -> int:
         raise BrokenPipeError
@@ -99,21 +99,21 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
 
 
-def test_elsewhere_than_on_a_terminal_each_game_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_terminal_each_game_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     with showing_progress(2, []) as progress:
         assert isinstance(progress, PlainProgress)
         progress.game_started(plan_games(1, 1)[0])
         progress.game_finished(game(1, 0, reason=""))
         progress.stopping()
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err == (
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err == (
         "game 1: greedy - random 80:60, greedy wins\n"
-        "finishing the games that are being played; once more (Ctrl-C) cuts them off\n"
+        "finishing the running games; press Ctrl-C again to end them at once\n"
     )
 
 
-def test_a_terminal_that_can_only_write_on_is_no_place_for_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dumb_terminal_gets_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")
     with showing_progress(2, [], Screen()) as progress:
         assert isinstance(progress, PlainProgress)
@@ -130,18 +130,18 @@ def test_on_a_terminal_only_faults_have_lines_above_the_standing(capsys: pytest.
         assert "]  3/4  0:00:00 left  +3 =0 -0  Elo" in screen.bar
         progress.stopping()
         assert screen.bar.startswith("stopping  [")
-    told = screen.getvalue()
-    assert "game 2:" not in told
+    written = screen.getvalue()
+    assert "game 2:" not in written
     crash = "game 3: greedy - random -:-, greedy wins (random crash: [red]oh[/red])"
-    stopping = "finishing the games that are being played; once more (Ctrl-C) cuts them off"
+    stopping = "finishing the running games; press Ctrl-C again to end them at once"
     for line in (crash, stopping):
-        assert f"\r\x1b[K{line}\n\r" in told
-    assert told.endswith("\x1b[?25h\n"), "the cursor is seen again"
+        assert f"\r\x1b[K{line}\n\r" in written
+    assert written.endswith("\x1b[?25h\n"), "the cursor is seen again"
     assert capsys.readouterr() == ("", "")
 
 
-def test_the_time_left_is_that_of_the_games_seen_here() -> None:
-    screen, seconds = Screen(), iter([100.0, 100.0, 110.0, 115.0, 130.0])  # begun, drawn, three games
+def test_the_remaining_time_is_estimated_from_the_games_of_this_run() -> None:
+    screen, seconds = Screen(), iter([100.0, 100.0, 110.0, 115.0, 130.0])  # start, first drawing, three games
     progress = LiveProgress(screen, 5, [game(1, 0), game(2, 0)], lambda: next(seconds))
     seen = []
     for number in (3, 4, 5):
@@ -153,17 +153,17 @@ def test_the_time_left_is_that_of_the_games_seen_here() -> None:
 
 
 @pytest.mark.parametrize("screen_type", [Screen, io.StringIO])
-def test_nothing_that_a_program_said_commands_the_terminal(screen_type: type[io.StringIO]) -> None:
+def test_control_characters_are_escaped(screen_type: type[io.StringIO]) -> None:
     screen = screen_type()
     with showing_progress(2, [], screen) as progress:
         progress.game_finished(
             fault(1, 1, Verdict.CRASH, reason="\x1b]0;title\x07\x9b2J\u202e", names=("a\x1b[2J", "b"))
         )
-    told = screen.getvalue()
-    assert r"a\x1b[2J - b -:-, a\x1b[2J wins (b crash: \x1b]0;title\x07\x9b2J\u202e)" in told
-    assert not set("\x07\x9b\u202e") & set(told)
-    assert "\x1b]" not in told
-    assert "\x1b[2J" not in told
+    written = screen.getvalue()
+    assert r"a\x1b[2J - b -:-, a\x1b[2J wins (b crash: \x1b]0;title\x07\x9b2J\u202e)" in written
+    assert not set("\x07\x9b\u202e") & set(written)
+    assert "\x1b]" not in written
+    assert "\x1b[2J" not in written
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.9, "0:00:00"), (83, "0:01:23"), (90_000, "1 day, 1:00:00")])
@@ -182,7 +182,7 @@ def test_the_bar_is_one_line_on_every_terminal(columns: int, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])
-def test_a_display_that_cannot_be_drawn_ends_nothing(is_terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_display_that_cannot_be_written_ends_nothing(is_terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(BrokenScreen, "isatty", lambda _: is_terminal)
     with showing_progress(2, [], BrokenScreen()) as progress:
         progress.game_finished(fault(1, 1, Verdict.CRASH))

@@ -31,7 +31,7 @@ def test_known_refusals_say_what_to_do(message: str, advice: str) -> None:
 @pytest.mark.parametrize(
     "message", ["whatever", f"{TEXTS.wrong_password}; {NO_ADMINS}", "cannot connect to x:1 (no such host)"]
 )
-def test_others_are_left_without_advice(message: str) -> None:
+def test_unknown_refusals_have_no_advice(message: str) -> None:
     assert refusal_text(message) == message.rpartition("Exception: ")[2]
 
 
@@ -42,9 +42,9 @@ def test_others_are_left_without_advice(message: str) -> None:
         (
             CannotConnectError("cannot connect to x:1 (nobody listens there)"),
             False,
-        ),  # our own words, nobody parses them
+        ),  # our own words, which no script parses
     ],
 )
-def test_scripts_get_a_refusal_as_it_came(error: ClientError, is_kept: bool) -> None:
+def test_scripts_get_a_refusal_unchanged(error: ClientError, is_kept: bool) -> None:
     assert (failure_text(error, keeps_words=True) == str(error)) == is_kept
     assert failure_text(error, keeps_words=False) == refusal_text(str(error))

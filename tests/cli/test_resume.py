@@ -8,7 +8,7 @@ import pytest
 
 from spielleiter.cli.commands import Misuse
 from spielleiter.cli.match import match_command
-from spielleiter.cli.resume import FREE, PLANNED, refuse_other_plan
+from spielleiter.cli.resume import CHANGEABLE, FIXED, refuse_changed_options
 from spielleiter.match.errors import SetupError
 from spielleiter.match.plan import Opening
 from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
@@ -44,10 +44,10 @@ APART = MatchSetup(
 )
 
 
-def test_every_option_is_compared_or_free() -> None:
+def test_every_option_is_either_changeable_or_fixed() -> None:
     options = {parameter.name for parameter in match_command.params if parameter.expose_value}
-    assert options - {"resume"} == FREE | PLANNED
-    assert not FREE & PLANNED
+    assert options - {"resume"} == CHANGEABLE | FIXED
+    assert not CHANGEABLE & FIXED
 
 
 @pytest.mark.parametrize(
@@ -71,12 +71,14 @@ def test_every_option_is_compared_or_free() -> None:
         (APART, {"cwd1": "there", "env1": {"A": "b"}, "memory1": 9, "time_factor1": 2.0, "soft_timeout1": 700}),
     ],
 )
-def test_what_agrees_with_the_plan_or_changes_nothing_in_it_is_taken(setup: MatchSetup, asked: dict[str, Any]) -> None:
-    refuse_other_plan(FOLDER, setup, asked)
+def test_options_that_agree_with_the_plan_or_do_not_affect_it_are_accepted(
+    setup: MatchSetup, asked: dict[str, Any]
+) -> None:
+    refuse_changed_options(FOLDER, setup, asked)
 
 
 @pytest.mark.parametrize(
-    ("setup", "asked", "told"),
+    ("setup", "asked", "difference"),
     [
         (OWN, {"player1": "./newer"}, "--player1 ./newer (begun with ./new --fast)"),
         (OWN, {"player2": "./new --fast"}, "--player2 ./new --fast (begun with old.jar)"),
@@ -96,7 +98,7 @@ def test_what_agrees_with_the_plan_or_changes_nothing_in_it_is_taken(setup: Matc
         (ELSEWHERE, {"sprt": "elo0=0 elo1=10"}, "--sprt elo0=0 elo1=10 (begun without)"),
         (OWN, {"significance": 0.01}, "--significance 0.01 (begun with 0.05)"),
         (OWN, {"min_tests": 20}, "--min-tests 20 (begun with 30)"),
-        (OWN, {"host": "example.org"}, "--host example.org (begun with a server of our own)"),
+        (OWN, {"host": "example.org"}, "--host example.org (begun with the match's own server)"),
         (ELSEWHERE, {"port": 8}, "--port 8 (begun with example.org:7)"),
         (ELSEWHERE, {"start_server": True}, "--start-server (begun with example.org:7)"),
         (OWN, {"opening_turn": 3}, "--opening-turn 3 (begun with 0)"),
@@ -109,47 +111,49 @@ def test_what_agrees_with_the_plan_or_changes_nothing_in_it_is_taken(setup: Matc
         (OWN, {"out": Path("other")}, "--out other (begun in result)"),
     ],
 )
-def test_what_says_otherwise_is_refused(setup: MatchSetup, asked: dict[str, Any], told: str) -> None:
+def test_options_that_differ_from_the_plan_are_refused(
+    setup: MatchSetup, asked: dict[str, Any], difference: str
+) -> None:
     with pytest.raises(Misuse) as refused:
-        refuse_other_plan(FOLDER, setup, asked)
+        refuse_changed_options(FOLDER, setup, asked)
     assert refused.value.message == (
-        f"--resume result: the match was begun otherwise: {told}; "
-        "leave that option out to go on with it, or begin another match in another folder"
+        f"--resume result: the match was begun with other options: {difference}; "
+        "leave that option out to continue it, or begin another match in another folder"
     )
 
 
-def test_everything_that_differs_is_named_at_once() -> None:
+def test_all_differences_are_named_at_once() -> None:
     with pytest.raises(Misuse, match=r"--games 200 \(.*\), --seed 3 \(.*\); leave those options out"):
-        refuse_other_plan(FOLDER, OWN, {"seed": 3, "games": 200, "game": "chess"})
+        refuse_changed_options(FOLDER, OWN, {"seed": 3, "games": 200, "game": "chess"})
 
 
 @pytest.mark.parametrize("kept", ["bot ({})", "bot-{}"])
-def test_programs_that_are_called_alike_are_known_again(kept: str) -> None:
+def test_programs_with_equal_names_are_recognised(kept: str) -> None:
     one, two = kept.format(1), kept.format(2)
     setup = MatchSetup(**{**PLAN, "entrants": (Entrant(one, "a"), Entrant(two, "b"))})
-    refuse_other_plan(FOLDER, setup, {"name1": "bot", "name2": "bot"})
+    refuse_changed_options(FOLDER, setup, {"name1": "bot", "name2": "bot"})
     with pytest.raises(Misuse, match=f"--name1 {re.escape(two)}"):
-        refuse_other_plan(FOLDER, setup, {"name1": two})
+        refuse_changed_options(FOLDER, setup, {"name1": two})
 
 
-def test_openings_are_the_same_where_they_are_the_same_files(tmp_path: Path) -> None:
+def test_openings_are_compared_by_their_files(tmp_path: Path) -> None:
     files = [tmp_path / name for name in ("a.xml", "b.xml")]
     for file in files:
         file.touch()
     setup = MatchSetup(**PLAN, openings=tuple(Opening(file.name, str(file), 3) for file in files))
-    refuse_other_plan(FOLDER, setup, {"openings": tmp_path, "opening_turn": 3})
+    refuse_changed_options(FOLDER, setup, {"openings": tmp_path, "opening_turn": 3})
     with pytest.raises(Misuse) as refused:
-        refuse_other_plan(FOLDER, setup, {"openings": files[0], "opening_turn": 3})
+        refuse_changed_options(FOLDER, setup, {"openings": files[0], "opening_turn": 3})
     assert f"--openings {files[0]} (begun with 2 of {tmp_path})" in refused.value.message
     one = MatchSetup(**PLAN, openings=(Opening("a.xml", str(files[0])),))
     with pytest.raises(Misuse) as refused:
-        refuse_other_plan(FOLDER, one, {"openings": tmp_path})
+        refuse_changed_options(FOLDER, one, {"openings": tmp_path})
     assert f"--openings {tmp_path} (begun with {files[0]})" in refused.value.message
 
 
 @pytest.mark.parametrize(
     ("asked", "problem"), [({"sprt": "oh"}, "SPRT"), ({"openings": Path(__file__).parent}, "holds no replay")]
 )
-def test_what_cannot_be_understood_is_told_as_at_the_beginning(asked: dict[str, Any], problem: str) -> None:
+def test_invalid_options_are_reported_as_for_a_new_match(asked: dict[str, Any], problem: str) -> None:
     with pytest.raises(SetupError, match=problem):
-        refuse_other_plan(FOLDER, OWN, asked)
+        refuse_changed_options(FOLDER, OWN, asked)

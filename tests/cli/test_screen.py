@@ -44,8 +44,8 @@ def on(monkeypatch: pytest.MonkeyPatch, out: TextIO, *, board: bool | None = Non
 
 
 async def in_turn(screen: Screen, *acts: Callable[[], None]) -> None:
-    """What each one has to show is written before the next one begins."""
-    screen.hurry()
+    """Call these functions; what each of them shows is written before the next one is called."""
+    screen.write_immediately()
     async with screen.running():
         for act in acts:
             act()
@@ -100,7 +100,7 @@ async def test_every_encoding_has_enough_characters(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("columns", [40, 60, 80])
-async def test_lines_are_divided_between_words(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+async def test_lines_are_split_between_words(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
     line = "over: Alice wins 136:127; Bob: SOFT_TIMEOUT Bob hat laenger als 2 Sekunden gebraucht, um zu antworten."
     with pty(columns=columns) as terminal:
         screen = on(monkeypatch, terminal.file)
@@ -132,12 +132,12 @@ async def test_a_resized_terminal_gets_a_new_board_below(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(("columns", "rows"), [(0, 0), (0, 24), (80, 0)])
-async def test_a_terminal_without_a_size_is_taken_for_a_usual_one(
+async def test_a_terminal_without_a_size_has_the_usual_size(
     monkeypatch: pytest.MonkeyPatch, columns: int, rows: int
 ) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
     monkeypatch.delenv("LINES", raising=False)
-    monkeypatch.setattr(sys, "__stdout__", None)  # which shutil would ask first
+    monkeypatch.setattr(sys, "__stdout__", None)  # shutil would use its size
     with pty(columns=columns, rows=rows) as terminal:
         screen = on(monkeypatch, terminal.file)
         await in_turn(screen, lambda: screen.say("hello"), lambda: screen.show(START, NAMES))
@@ -153,7 +153,7 @@ async def test_a_terminal_of_one_column_is_no_error(monkeypatch: pytest.MonkeyPa
         assert terminal.end().split() == ["a", "b"]
 
 
-async def test_what_does_not_fit_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_board_that_does_not_fit_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     with pty(rows=12) as terminal:
         screen = on(monkeypatch, terminal.file)
         await in_turn(screen, lambda: screen.show(START, NAMES), lambda: screen.say("a line"))
@@ -169,7 +169,7 @@ async def test_a_process_in_the_background_draws_nothing(monkeypatch: pytest.Mon
         assert terminal.end() == "a line\r\n"
 
 
-async def test_a_terminal_that_cannot_go_back_gets_one_board_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_dumb_terminal_gets_one_board_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")
     with pty() as terminal:
         screen = on(monkeypatch, terminal.file)
@@ -180,7 +180,7 @@ async def test_a_terminal_that_cannot_go_back_gets_one_board_after_the_other(mon
 
 
 @pytest.mark.parametrize(("board", "count"), [(None, 0), (False, 0), (True, 4)])
-async def test_elsewhere_boards_are_drawn_where_they_are_asked_for(
+async def test_without_a_terminal_boards_are_drawn_only_on_request(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], board: bool | None, count: int
 ) -> None:
     screen = Screen(board=board)
@@ -202,7 +202,7 @@ async def test_the_last_position_can_be_drawn_alone(capsys: pytest.CaptureFixtur
     assert turns(capsys.readouterr().out.splitlines()) == ["turn 1, round 1"]
 
 
-async def test_what_was_said_before_an_error_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_lines_before_an_error_are_written(capsys: pytest.CaptureFixture[str]) -> None:
     screen = Screen(err=True)
 
     async def fail() -> None:
@@ -216,7 +216,7 @@ async def test_what_was_said_before_an_error_is_written(capsys: pytest.CaptureFi
 
 
 async def test_nobody_waits_for_a_slow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """While a write hangs, everything else goes on; of the positions meanwhile only the last one is drawn."""
+    """While a write blocks, everything else goes on; of the positions in this time only the last one is drawn."""
     goes_on, has_begun = threading.Event(), threading.Event()
     with pty() as terminal:
         screen = on(monkeypatch, terminal.file)
@@ -234,7 +234,7 @@ async def test_nobody_waits_for_a_slow_terminal(monkeypatch: pytest.MonkeyPatch)
             for state in POSITIONS[1:]:
                 screen.show(state, NAMES)
                 await trio.lowlevel.checkpoint()
-            screen.hurry()
+            screen.write_immediately()
             goes_on.set()
         written = terminal.end()
     assert written.count("turn 0, round 1") == 1
@@ -243,7 +243,7 @@ async def test_nobody_waits_for_a_slow_terminal(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("err", [True, False])
-async def test_a_terminal_that_is_gone_ends_nothing_for_a_player(monkeypatch: pytest.MonkeyPatch, err: bool) -> None:
+async def test_a_closed_terminal_does_not_end_a_player(monkeypatch: pytest.MonkeyPatch, err: bool) -> None:
     with pty() as terminal:
         monkeypatch.setattr(sys, "stderr" if err else "stdout", terminal.file)
         screen = Screen(err=err)

@@ -23,13 +23,13 @@ HANG_UP = [signal.SIGHUP] if sys.platform != "win32" else []
 
 
 class _Served:
-    """Stands in the place of the server: keeps its configuration and does what the test says."""
+    """Replaces the server: keeps its configuration and raises the signals that the test asks for."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, directory: Path) -> None:
         self.config: Config | None = None
         self.signals: list[signal.Signals] = []
         self.stopped_after = 0
-        """So many signals."""
+        """The number of signals after which the server was told to stop."""
         self.is_endless = True
         self.error: Exception | None = None
         monkeypatch.setattr(spielleiter.server.app, "serve", self.serve)
@@ -90,33 +90,33 @@ def test_an_option_sets_its_setting(served: _Served, field: str, arguments: list
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "reasons"),
     [
         (["--start-piece", "PENTO_X"], ()),
         (["--start-piece", "PENTO_V", "--default-game", "swc_2021_blokus"], ()),
         (
             ["--start-piece", "PENTO_V", "--game-end", "noMovesLeft", "--default-game", "swc_2018_hase_und_igel"],
             (
-                "gameEnd=noMovesLeft (where no game is named: swc_2018_hase_und_igel has no option gameEnd)",
-                "startPiece=PENTO_V (where no game is named: swc_2018_hase_und_igel has no option startPiece)",
+                "gameEnd=noMovesLeft (in the default game: swc_2018_hase_und_igel has no option gameEnd)",
+                "startPiece=PENTO_V (in the default game: swc_2018_hase_und_igel has no option startPiece)",
             ),
         ),
         (
             ["--start-piece", "PENTO_X", "--default-game", "swc_2021_blokus"],
-            ("startPiece=PENTO_X (where no game is named: startPiece: 'PENTO_X' is not one of PENTO_L, ",),
+            ("startPiece=PENTO_X (in the default game: startPiece: 'PENTO_X' is not one of PENTO_L, ",),
         ),
     ],
 )
-def test_rules_that_the_default_game_does_not_take_are_told(
-    served: _Served, arguments: list[str], told: tuple[str, ...]
+def test_game_options_without_effect_in_the_default_game_are_reported(
+    served: _Served, arguments: list[str], reasons: tuple[str, ...]
 ) -> None:
     assert run("serve", *arguments).exit_code == 0
     assert served.config is not None
-    assert len(served.config.ignored) == len(told)
-    assert all(ignored.startswith(start) for ignored, start in zip(served.config.ignored, told, strict=True))
+    assert len(served.config.ignored) == len(reasons)
+    assert all(ignored.startswith(start) for ignored, start in zip(served.config.ignored, reasons, strict=True))
 
 
-def test_rules_for_a_default_game_that_is_none_are_misuse() -> None:
+def test_an_unknown_default_game_is_misuse() -> None:
     done = run("serve", "--start-piece", "PENTO_V", "--default-game", "go")
     assert done.exit_code == 2
     assert "defaultGame go: there is no such gameType" in done.stderr
@@ -149,7 +149,7 @@ def test_the_directory_for_replays_need_not_be_named(
     assert served.config.replay_directory == directory
 
 
-def test_a_turn_goes_with_its_replay(served: _Served) -> None:
+def test_a_turn_belongs_to_a_replay(served: _Served) -> None:
     assert run("serve", "--load-game-file", "r.xml", "--turn", "5").exit_code == 0
     assert served.config is not None
     assert served.config.turn == 5
@@ -179,7 +179,7 @@ def test_file_and_environment_are_read(served: _Served, tmp_path: Path, monkeypa
         (["extra"], "spielleiter serve: Got unexpected extra argument"),
     ],
 )
-def test_what_is_unknown_or_unreadable_is_one_line(served: _Served, arguments: list[str], line: str) -> None:
+def test_misuse_is_one_line(served: _Served, arguments: list[str], line: str) -> None:
     result = run("serve", *arguments)
     assert result.exit_code == 2
     assert result.stderr.startswith(line)
@@ -194,7 +194,7 @@ def test_a_server_that_cannot_start_says_why(served: _Served) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, *HANG_UP])
-def test_a_signal_ends_the_server_in_good_order(served: _Served, number: signal.Signals) -> None:
+def test_a_signal_shuts_the_server_down_cleanly(served: _Served, number: signal.Signals) -> None:
     served.signals = [number]
     assert run("serve").exit_code == 0
 
@@ -205,14 +205,14 @@ def test_a_second_signal_ends_it_at_once(served: _Served) -> None:
 
 
 @pytest.mark.skipif(not HANG_UP, reason="there is no such signal")
-def test_a_terminal_that_is_closed_may_tell_twice(served: _Served) -> None:
+def test_a_closed_terminal_may_send_two_signals(served: _Served) -> None:
     served.signals = [signal.SIGHUP, signal.SIGHUP]
     served.is_endless = False
     assert run("serve").exit_code == 0
 
 
 @pytest.mark.skipif(not HANG_UP, reason="there is no such signal")
-def test_a_server_that_was_started_with_nohup_goes_on_when_the_terminal_is_closed(served: _Served) -> None:
+def test_with_nohup_the_server_survives_its_terminal(served: _Served) -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         served.signals = [signal.SIGHUP, signal.SIGTERM]

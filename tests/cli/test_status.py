@@ -17,11 +17,11 @@ NOTHING: dict[str, Any] = {
 }
 
 
-def test_a_server_that_has_just_begun() -> None:
+def test_a_server_that_has_just_started() -> None:
     assert list(status_lines(NOTHING)) == [
         "running since 2026-01-01T12:00:00.000+01:00",
         "rooms: 0 open, 0 running, 0 paused",
-        "connections: 0, 0 bytes not taken yet",
+        "connections: 0, 0 bytes not received yet",
     ]
 
 
@@ -71,16 +71,16 @@ def test_everything_has_its_line() -> None:
     assert list(status_lines(report)) == [
         "running since 2026-01-01T12:00:00.000+01:00",
         "rooms: 0 open, 1 running, 0 paused",
-        "  ROOM  blokus-2027  running, turn 7  Alice (c3) : unnamed (free), 2 watching",
+        "  ROOM  blokus-2027  running, turn 7  Alice (c3) : unnamed (free), 2 observers",
         "  ROOM  blokus-2027  running, turn 7  Alice (c3) : unnamed (free)",
-        "connections: 3, 700 bytes not taken yet",
-        "  c1     127.0.0.1:5000         since 12:00:01  administrator  9 packets  700 bytes not taken yet",
+        "connections: 3, 700 bytes not received yet",
+        "  c1     127.0.0.1:5000         since 12:00:01  administrator  9 packets  700 bytes not received yet",
         "  c3     127.0.0.1:5000         since 12:00:01  player  9 packets",
         "  c4     127.0.0.1:5000         since 12:00:01  3 seats  9 packets",
-        "  c5     127.0.0.1:5000         since 12:00:01  player  1 packet  1 byte not taken yet",
-        "refused since the start:",
+        "  c5     127.0.0.1:5000         since 12:00:01  player  1 packet  1 byte not received yet",
+        "refusals since the start:",
         "       1  connections (ConnectionRefused)",
-        "the last 11 connections that ended:",
+        "the last 11 closed connections:",
         "      10  goodbye",
         "       1  connections",
         "the last 10 of them:",
@@ -89,7 +89,7 @@ def test_everything_has_its_line() -> None:
     ]
 
 
-def test_a_few_connections_that_ended_are_all_shown() -> None:
+def test_a_few_closed_connections_are_all_shown() -> None:
     ended = {
         "connection": "c2",
         "address": "127.0.0.1:5001",
@@ -99,6 +99,6 @@ def test_a_few_connections_that_ended_are_all_shown() -> None:
     }
     line = "  12:00:03  c2     127.0.0.1:5001         goodbye"
     one = list(status_lines({**NOTHING, "closed": [ended]}))
-    assert one[3:] == ["the last connection that ended:", "       1  goodbye", line]
+    assert one[3:] == ["the last closed connection:", "       1  goodbye", line]
     two = list(status_lines({**NOTHING, "closed": [ended] * 2}))
-    assert two[3:] == ["the last 2 connections that ended:", "       2  goodbye", "one by one:", line, line]
+    assert two[3:] == ["the last 2 closed connections:", "       2  goodbye", "individually:", line, line]

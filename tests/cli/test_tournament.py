@@ -31,7 +31,7 @@ def file(tmp_path: Path) -> str:
 
 
 @pytest.mark.usefixtures("faults")
-def test_everybody_plays_everybody_and_is_rated(file: str, tmp_path: Path) -> None:
+def test_a_round_robin_is_played_and_rated(file: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     done = run("tournament", file, "--out", str(out))
     assert done.exit_code == 0, done.stderr
@@ -59,7 +59,7 @@ def test_everybody_plays_everybody_and_is_rated(file: str, tmp_path: Path) -> No
     assert all(len(read_journal(folder)) == 4 and (folder / "report.html").exists() for folder in folders)
 
 
-def test_a_tournament_that_was_interrupted_goes_on(file: str, faults: dict[str, GameRecord], tmp_path: Path) -> None:
+def test_an_interrupted_tournament_is_resumed(file: str, faults: dict[str, GameRecord], tmp_path: Path) -> None:
     out = tmp_path / "out"
     faults["b"] = game(1, None, verdict=Verdict.SERVER_FAILED, is_counted=False)
     assert run("tournament", file, "--out", str(out)).exit_code == 4
@@ -67,13 +67,13 @@ def test_a_tournament_that_was_interrupted_goes_on(file: str, faults: dict[str, 
     before = journal.read_text().splitlines(keepends=True)
     journal.write_text("".join(before[:2]))
     done = run("tournament", "--resume", str(out), "-j", "2")
-    assert done.exit_code == 4  # what is in the journal stays there
+    assert done.exit_code == 4  # the failed game stays in the journal
     assert sorted(journal.read_text().splitlines(keepends=True)) == sorted(before)
     assert done.stderr.count("game ") == 2
 
 
 @pytest.mark.usefixtures("faults")
-def test_each_pairing_ends_where_the_sequential_test_decides(tmp_path: Path) -> None:
+def test_each_pairing_ends_when_the_sequential_test_decides(tmp_path: Path) -> None:
     text = FILE.replace("games = 4", 'games = 200\nsprt = "elo0=0 elo1=200"')
     (tmp_path / "t.toml").write_text(text)
     done = run("tournament", str(tmp_path / "t.toml"), "--out", str(tmp_path / "out"))
@@ -85,7 +85,7 @@ def test_each_pairing_ends_where_the_sequential_test_decides(tmp_path: Path) -> 
         assert json.loads((folder / "summary.json").read_text())["sprt"]["decision"] == "H1"
 
 
-def test_one_program_that_cannot_play_keeps_the_others_from_nothing(
+def test_a_program_that_cannot_play_does_not_stop_the_others(
     file: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(spielleiter.match.runner, "play_game", play_where_b_does_not_start)
@@ -96,7 +96,7 @@ def test_one_program_that_cannot_play_keeps_the_others_from_nothing(
     assert played == [2, 4, 2]
 
 
-def test_a_tournament_goes_on_in_the_directory_it_was_begun_in(
+def test_a_tournament_is_resumed_in_its_first_directory(
     file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun, other, out = tmp_path / "begun 🐢", tmp_path / "other", tmp_path / "out"
@@ -112,7 +112,7 @@ def test_a_tournament_goes_on_in_the_directory_it_was_begun_in(
 
 
 @pytest.mark.usefixtures("faults")
-def test_a_folder_that_somebody_plays_in_is_misuse(file: str, tmp_path: Path) -> None:
+def test_a_locked_folder_is_misuse(file: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert run("tournament", file, "--out", str(out)).exit_code == 0
     with open_journal(out / "matches" / "001_a_b_b"):
@@ -135,7 +135,7 @@ def test_names_stay_text_in_the_table(tmp_path: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("faults")
-def test_a_tournament_goes_on_with_the_game_it_was_begun_with(file: str, tmp_path: Path) -> None:
+def test_a_tournament_is_resumed_with_its_first_game(file: str, tmp_path: Path) -> None:
     game_type, other = [each for each in choose_editions({}, {}) if each != DEFAULT_GAME_TYPE][:2]
     out = tmp_path / "out"
     assert run("tournament", file, "--out", str(out), "--game", game_type).exit_code == 0
@@ -151,7 +151,7 @@ def test_a_tournament_goes_on_with_the_game_it_was_begun_with(file: str, tmp_pat
     assert run("tournament", "--resume", str(out), "--game", game_type).exit_code == 0
 
 
-def test_the_exit_code_says_what_went_wrong(file: str, faults: dict[str, GameRecord], tmp_path: Path) -> None:
+def test_the_exit_code_depends_on_faults(file: str, faults: dict[str, GameRecord], tmp_path: Path) -> None:
     for number, (options, code) in enumerate([((), 0), (("--fail-on", "crash"), 3), (("--fail-on", "timeout"), 0)]):
         faults["b"] = fault(1, 1, Verdict.CRASH)
         assert run("tournament", file, "--out", str(tmp_path / str(number)), *options).exit_code == code
@@ -167,7 +167,7 @@ def test_a_program_that_cannot_be_started_is_refused_before_the_first_game(file:
 
 
 @pytest.mark.usefixtures("faults")
-def test_a_machine_that_fails_ends_it(file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_machine_ends_the_tournament(file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def fail(_setup: MatchSetup, planned: PlannedGame, *_: object) -> GameRecord:
         return game(planned.game, None, verdict=Verdict.SERVER_FAILED, is_counted=False)
 
@@ -210,7 +210,7 @@ def test_the_copy_of_a_file_with_a_byte_order_mark_can_be_read(file: str, tmp_pa
 
 
 @pytest.mark.usefixtures("faults")
-def test_a_folder_with_a_tournament_is_not_written_over(file: str, tmp_path: Path) -> None:
+def test_a_folder_with_a_tournament_is_not_overwritten(file: str, tmp_path: Path) -> None:
     out = str(tmp_path / "out")
     assert run("tournament", file, "--out", out).exit_code == 0
     done = run("tournament", file, "--out", out)
@@ -241,7 +241,7 @@ def test_a_tournament_begins_from_a_book(key: str, tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.usefixtures("faults")
-def test_a_copy_of_an_earlier_version_is_read_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_of_an_earlier_version_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out, place = tmp_path / "out", tmp_path / "place"
     out.mkdir()
     place.mkdir()
@@ -252,9 +252,7 @@ def test_a_copy_of_an_earlier_version_is_read_as_it_was(tmp_path: Path, monkeypa
 
 
 @pytest.mark.usefixtures("faults")
-def test_a_file_says_which_folders_are_kept_and_an_option_goes_before_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_keep_in_a_file_is_overridden_by_the_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Conditions] = []
     original = spielleiter.match.runner.allocate_cores
 
@@ -277,7 +275,7 @@ def test_a_file_says_which_folders_are_kept_and_an_option_goes_before_it(
     assert "t.toml: keep 'some': expected none or failed or all" in run("tournament", str(tmp_path / "t.toml")).stderr
 
 
-def test_a_tournaments_file_has_a_key_for_every_option_that_a_match_shares(tmp_path: Path) -> None:
+def test_a_tournament_file_has_a_key_for_every_shared_option(tmp_path: Path) -> None:
     names = {str(each.name) for each in tournament.params} - {"file", "resume"}
     (tmp_path / "t.toml").write_text("no_such_key = 1\n")
     known = run("tournament", str(tmp_path / "t.toml")).stderr.partition("expected ")[2].strip().split(", ")
@@ -286,13 +284,13 @@ def test_a_tournaments_file_has_a_key_for_every_option_that_a_match_shares(tmp_p
 
 
 @pytest.mark.usefixtures("faults")
-def test_every_so_many_games_the_standing_is_told(file: str, tmp_path: Path) -> None:
+def test_the_standing_is_printed_after_every_n_games(file: str, tmp_path: Path) -> None:
     done = run("tournament", file, "--out", str(tmp_path / "out"), "--report-every", "2")
     assert done.stderr.count("after 2 games: +2 =0 -0") == 3
 
 
 @pytest.mark.slow
-def test_built_in_players_play_for_real(tmp_path: Path) -> None:
+def test_built_in_players_play_a_tournament(tmp_path: Path) -> None:
     (tmp_path / "t.toml").write_text(
         'kind = "gauntlet"\ngames = 2\nconcurrency = 2\n[[program]]\nname = "greedy"\ncommand = "builtin:greedy"\n'
         '[[program]]\nname = "first"\ncommand = "builtin:first"\n'
@@ -303,7 +301,7 @@ def test_built_in_players_play_for_real(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("faults")
-def test_an_edition_is_kept_and_another_one_refused(file: str, tmp_path: Path) -> None:
+def test_an_edition_is_saved_and_another_one_refused(file: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert run("tournament", file, "--out", str(out), "--edition", "blokus-2021-r1").exit_code == 0
     for folder in (out / "matches").iterdir():
@@ -321,9 +319,9 @@ def test_an_edition_is_kept_and_another_one_refused(file: str, tmp_path: Path) -
 
 
 @pytest.mark.usefixtures("faults")
-def test_a_tournament_tells_a_command_that_it_is_over(file: str, tmp_path: Path) -> None:
-    script = tmp_path / "told.py"
-    script.write_text("import pathlib, sys; pathlib.Path(sys.argv[1], 'told').write_text(sys.argv[2]); sys.exit(9)")
+def test_a_command_is_run_at_the_end(file: str, tmp_path: Path) -> None:
+    script = tmp_path / "on_end.py"
+    script.write_text("import pathlib, sys; pathlib.Path(sys.argv[1], 'called').write_text(sys.argv[2]); sys.exit(9)")
     on_end = f"{shlex.quote(sys.executable)} {shlex.quote(str(script))}"
     for name, options, text in (
         ("a", ("--on-end", on_end), FILE),
@@ -334,11 +332,11 @@ def test_a_tournament_tells_a_command_that_it_is_over(file: str, tmp_path: Path)
         done = run("tournament", file, "--out", str(out), *options)
         assert done.exit_code == 0
         assert f"--on-end {sys.executable}: ended with exit code 9" in done.stderr
-        assert (out / "told").read_text() == str(out / "table.json")
+        assert (out / "called").read_text() == str(out / "table.json")
 
 
 @pytest.mark.usefixtures("faults")
-def test_programs_of_a_tournament_have_settings_and_games_cores(
+def test_programs_have_settings_and_games_have_cores(
     file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spielleiter.match.runner, "usable_cores", lambda: [0, 1, 2])

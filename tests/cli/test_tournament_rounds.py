@@ -1,4 +1,4 @@
-"""Tournaments whose rounds follow from each other: knock-out and Swiss."""
+"""Tournaments in which a round depends on the one before: knock-out and Swiss."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def test_a_knock_out_has_a_champion(tmp_path: Path) -> None:
     assert lines[-2] == "| semi-final | a\\|b | bye | – | – | – |"
     assert lines[-1].startswith("| final | a\\|b – b | 4 : 0 | +∞ ")
     assert lines[-1].endswith(" | a\\|b | score |")
-    told = json.loads((out / "tournament.json").read_text())
-    assert told["season"] == "swc_2027_blokus (blokus-2027)"
-    assert [line["name"] for line in told["standings"]] == ["a|b", "b", "c"]
-    assert told["rounds"][1]["matches"] == [
+    report = json.loads((out / "tournament.json").read_text())
+    assert report["season"] == "swc_2027_blokus (blokus-2027)"
+    assert [line["name"] for line in report["standings"]] == ["a|b", "b", "c"]
+    assert report["rounds"][1]["matches"] == [
         {
             "programs": ["a|b", "b"],
             "folders": ["matches/002_a_b_b"],
@@ -68,13 +68,13 @@ def test_a_swiss_tournament_has_standings(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", [CUP, SWISS])
 @pytest.mark.parametrize("cut", [1, 2])
 @pytest.mark.usefixtures("faults")
-def test_rounds_go_on_as_they_were_paired(text: str, cut: int, tmp_path: Path) -> None:
+def test_a_resumed_tournament_keeps_its_pairings(text: str, cut: int, tmp_path: Path) -> None:
     out = tmp_path / "out"
     (tmp_path / "t.toml").write_text(text)
     assert run("tournament", str(tmp_path / "t.toml"), "--out", str(out)).exit_code == 0
     reports = {name: (out / name).read_text() for name in ("table.md", "tournament.json", "report.html")}
     folders = sorted(folder.name for folder in (out / "matches").iterdir())
-    # as if it had been interrupted in this match
+    # the state after an interruption in this match
     for folder in sorted((out / "matches").iterdir())[cut:]:
         shutil.rmtree(folder)
     journal = out / "matches" / folders[cut - 1] / "games.jsonl"
@@ -84,13 +84,13 @@ def test_rounds_go_on_as_they_were_paired(text: str, cut: int, tmp_path: Path) -
     assert done.stderr.count("game ") == 3 + 4 * (2 - cut)
     assert sorted(folder.name for folder in (out / "matches").iterdir()) == folders
     assert {name: (out / name).read_text() for name in reports} == reports
-    # nothing is left to be played
+    # there is nothing left to play
     again = run("tournament", "--resume", str(out))
     assert (again.exit_code, again.stderr) == (0, "")
     assert {name: (out / name).read_text() for name in reports} == reports
 
 
-def test_who_cannot_play_is_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_program_that_cannot_play_is_eliminated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(spielleiter.match.runner, "play_game", play_where_b_does_not_start)
     (tmp_path / "t.toml").write_text(CUP)
     out = tmp_path / "out"

@@ -6,7 +6,7 @@ import pytest
 import trio
 import trio.testing
 
-from spielleiter.cli.waiting import PATIENCE, Waiting
+from spielleiter.cli.waiting import ANNOUNCE_AFTER, Waiting
 from spielleiter.protocol.messages import Memento, MoveRequest, WelcomeMessage
 from spielleiter.server.editions import EDITIONS
 
@@ -44,30 +44,30 @@ def test_a_server_without_a_welcome_names_nobody() -> None:
     assert said == ["the game begins"]
 
 
-async def test_waiting_is_told_once_it_takes_its_time(
+async def test_waiting_is_announced_after_a_while(
     autojump_clock: trio.testing.MockClock, nursery: trio.Nursery
 ) -> None:
     teller, said = waiting()
     whom = "an opponent"
     nursery.start_soon(teller.run, lambda: whom)
     whom = "an opponent in room r"
-    await trio.sleep(PATIENCE / 2)
+    await trio.sleep(ANNOUNCE_AFTER / 2)
     assert said == []
-    await trio.sleep(PATIENCE)
+    await trio.sleep(ANNOUNCE_AFTER)
     assert said == ["waiting for an opponent in room r"]
     teller.note(WelcomeMessage(0))
-    await trio.sleep(PATIENCE / 2)
+    await trio.sleep(ANNOUNCE_AFTER / 2)
     assert len(said) == 1
-    await trio.sleep(PATIENCE)
+    await trio.sleep(ANNOUNCE_AFTER)
     assert said[1:] == ["both players are here; waiting for the game to be resumed"]
     teller.note(position("blokus-2027"))
     assert said[2:] == ["the game begins: you are player ONE (BLUE, RED)"]
 
 
-async def test_a_game_that_begins_at_once_is_not_waited_for(autojump_clock: trio.testing.MockClock) -> None:
+async def test_a_game_that_begins_at_once_is_not_announced_as_awaited(autojump_clock: trio.testing.MockClock) -> None:
     teller, said = waiting()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(teller.run, lambda: "an opponent")
-        await trio.sleep(PATIENCE / 2)
+        await trio.sleep(ANNOUNCE_AFTER / 2)
         teller.note(position("blokus-2027"))
     assert said == ["the game begins"]

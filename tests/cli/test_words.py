@@ -31,7 +31,7 @@ def _report(result: Result | None, *, end: GameEnd = GameEnd.RESULT, seat: int |
     return GameReport(end, "r", seat, result, None, 3, ("first\n word", "last\n word"))
 
 
-def test_nothing_that_came_from_the_wire_commands_the_terminal() -> None:
+def test_control_characters_are_escaped() -> None:
     scores = (Score(Cause.REGULAR, "", (2, 10)), Score(Cause.LEFT, "\x9b2J\u202e", (0, 7)))
     result = Result((), scores, (0,))
     assert result_line(result, ("a\x9b", "b\n")) == r"a\x9b wins 10:7; b\n: LEFT \x9b2J\u202e"
@@ -40,7 +40,7 @@ def test_nothing_that_came_from_the_wire_commands_the_terminal() -> None:
     assert report_line(lost) == r"the server refused - no \x9b2J"
 
 
-def test_points_are_told_by_seat_and_part() -> None:
+def test_points_are_shown_by_seat_and_part() -> None:
     assert points_text(((136,), (127,))) == "136:127"
     assert points_text(((12, 3), (10, 5))) == "12/3:10/5"
     assert state_points(START) == ((0,), (0,))
@@ -68,7 +68,7 @@ def test_a_result_is_a_line(winners: tuple[int, ...], names: tuple[str, str], li
     assert result_line(_result(winners), names) == line
 
 
-def test_what_went_wrong_is_part_of_the_line() -> None:
+def test_faults_are_part_of_the_line() -> None:
     result = _result((0,), Cause.LEFT, Cause.SOFT_TIMEOUT)
     assert result_line(result, ("Alice", "")) == "Alice wins 10:7; Alice: LEFT; player 2: SOFT_TIMEOUT too late"
 
@@ -96,13 +96,13 @@ def test_what_went_wrong_is_part_of_the_line() -> None:
         (_report(None, end=GameEnd.ABANDONED), "none", "this player broke the connection itself - last word"),
     ],
 )
-def test_a_game_is_told_from_its_players_view(report: GameReport, word: str, line: str) -> None:
+def test_a_game_is_reported_from_the_view_of_its_player(report: GameReport, word: str, line: str) -> None:
     assert outcome_word(report) == word
     assert report_line(report) == line
 
 
 def test_a_player_whose_game_never_began_has_not_lost_it() -> None:
-    """A server that stops gives everybody a result, also who was waiting for an opponent."""
+    """A server that stops sends every player a result, even one that is still waiting for an opponent."""
     waiting = _report(_result((0,), Cause.REGULAR, Cause.LEFT), seat=None)
     assert outcome_word(waiting) == "none"
     assert report_line(waiting) == "the game never began, 10:7; player 2: LEFT too late"

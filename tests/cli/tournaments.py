@@ -1,4 +1,4 @@
-"""A tournament whose games are made up: its file, and what is played."""
+"""A tournament with made-up games: its file, and a replacement for playing a game."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FILE = "games = 4\n" + "".join(f'[[program]]\nname = "{name}"\ncommand = "builti
 async def play_where_b_does_not_start(
     setup: MatchSetup, planned: PlannedGame, _folder: Path, *_more: object
 ) -> GameRecord:
-    """In place of `spielleiter.match.runner.play_game`."""
+    """A replacement for `spielleiter.match.runner.play_game`."""
     record = game(planned.game, 0)
     if "b" in setup.names:
         record = fault(planned.game, setup.names.index("b"), Verdict.NO_START, is_counted=False)
