@@ -1,25 +1,26 @@
-"""What can go wrong with a match, one class for each reason.
+"""The exceptions of this package, one class for each kind of failure.
 
-Law: only these leave the package. A program that misbehaves is no error but a verdict. The texts are one line.
+Invariants: every failure that concerns a match is raised as one of these. A program that misbehaves raises nothing:
+that is a verdict in the record of its game. The texts are one line.
 """
 
 from __future__ import annotations
 
 
 class MatchError(Exception):
-    """Base of all; never raised itself."""
+    """The base class; it is never raised itself."""
 
 
 class SetupError(MatchError):
-    """The match was asked for wrongly: a command line, an opening, a number; the text says what to change."""
+    """The match cannot be played as described (a command line, an opening, a number); the text says what to change."""
 
 
 class JournalError(MatchError):
-    """A match's folder cannot be written to, or what lies in it cannot be gone on with."""
+    """A match's folder cannot be read or written, is in use, or holds something that cannot be continued."""
 
 
 class MachineError(MatchError):
-    """The server or this machine failed; no program is to blame."""
+    """The server or this machine failed; it is not a program's fault."""
 
 
 class NotStartedError(MatchError):
@@ -27,4 +28,4 @@ class NotStartedError(MatchError):
 
 
 class KeeperError(MatchError):
-    """The process that starts programs does not answer, or was ended; that is no fault of the program to be started."""
+    """The process that starts programs does not answer, or has ended; it is not the fault of the started program."""

@@ -1,7 +1,7 @@
-"""Whether a program can play at all, so that no match is won against one that cannot.
+"""Whether a program is able to play at all, so that no match is won against one that is not.
 
-Invariants: a program that has played a game without a fault of its own is fit, whatever comes later. Games that the
-machine spoilt, or that its opponent did not come to, say nothing about a program.
+Invariants: a program that has played one game without a fault of its own is fit, whatever happens later. Games that do
+not count because of the machine, or because the opponent did not take its seat, are no evidence about a program.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from spielleiter.match.programs.last_words import LONGEST, read_tail
 from spielleiter.match.records.game_record import FAILED_AS_WELL, LEFTOVER_VERDICTS, UNCOUNTED_VERDICTS, GameRecord
 
 FAILURES: Final = 3
-"""A program that has failed in all of so many games is unfit."""
+"""A program that has failed in all of its games is unfit after this many."""
 ABSENCES: Final = 2
-"""... and so is one that never took its seat in so many: both games of a pair."""
+"""A program that never took its seat is unfit after this many games: both games of a pair."""
 
 _LINES: Final = 5
 
 
 def unfit_programs(records: Collection[GameRecord]) -> tuple[int, ...]:
-    """The programs (0, 1) that cannot play, as far as `records`, all games so far, show."""
+    """The programs (0, 1) that cannot play, judging by `records`, which hold all games so far."""
     return tuple(program for program in (0, 1) if _is_unfit(records, program))
 
 
@@ -34,7 +34,7 @@ def _is_unfit(records: Collection[GameRecord], program: int) -> bool:
 
 
 def was_played(record: GameRecord, program: int) -> bool:
-    """Whether `program` played to the end, its own or its opponent's."""
+    """Whether `program` played until the game ended, by the rules or by a fault of its opponent."""
     return record.is_counted and (record.offender != program or record.verdict in LEFTOVER_VERDICTS)
 
 
@@ -47,25 +47,25 @@ def _failures(records: Collection[GameRecord], program: int) -> list[GameRecord]
 
 
 def _has_failed(record: GameRecord, program: int) -> bool:
-    """Whether it is the offender, or neither could have played."""
+    """Whether it is the offender, or failed as well before the game began."""
     return record.offender == program or any(each.startswith(FAILED_AS_WELL) for each in record.remarks[program])
 
 
 def why_unfit(records: Collection[GameRecord], program: int, command: str, folder: Path) -> Iterator[str]:
-    """Lines for a person: what went wrong with an unfit program, what was started, and what that wrote.
+    """Lines that tell a person how an unfit program failed, how it was started, and what it wrote last.
 
-    `folder` is the match's.
+    `folder` is the folder of the match, `command` the program's command line.
     """
     failed = _failures(records, program)
     last = failed[-1]
     yield f"{last.names[program]} cannot play: {last.verdict} in game {last.game} ({last.reason})"
     yield f"  it was started as: {command}"
     if not last.folder:
-        yield "  what it wrote was not kept; --keep failed keeps it"
+        yield "  its output was not kept; --keep failed keeps it"
         return
-    place = folder / last.folder
+    game_folder = folder / last.folder
     for stream in ("stderr", "stdout"):
-        file = place / f"program{program + 1}.{stream}.log"
+        file = game_folder / f"program{program + 1}.{stream}.log"
         if lines := [line.expandtabs(4)[:LONGEST] for line in read_tail(file) if line][-_LINES:]:
             yield f"  the end of {file}:"
             yield from (f"    {line}" for line in lines)

@@ -1,8 +1,8 @@
-"""Books of openings: the positions that the games of a match begin from.
+"""Opening books: the positions that the games of a match begin from.
 
-Invariants: a book is a replay, a folder of replays, or a list: a text file with a replay in each line, followed by the
-turn to begin from where that is not the one of the option. Every position is read before the first game. The same book,
-order and seed give the same openings.
+Invariants: a book is a replay, a folder of replays, or a list: a text file with the path of a replay in each line, and
+after it the turn to begin from if it differs from that of the option. Every position is read before the first game. The
+same book, order and seed give the same openings.
 """
 
 from __future__ import annotations
@@ -23,46 +23,46 @@ from spielleiter.server.record.replay import load_starting_states
 
 _REPLAYS: Final = (".xml", ".xml.gz")
 _TURN: Final = re.compile(r"^(?P<path>.*\S)\s+(?P<turn>\d+)$")
-_LONGEST_LIST: Final = 16 << 20  # bytes; a list of 100,000 replays is far below
+_LONGEST_LIST: Final = 16 << 20  # bytes; a list of 100,000 replays is much shorter
 
 
 def load_openings(
-    place: Path,
+    book: Path,
     turn: int,
     game_type: str,
     game_options: Mapping[str, str],
     editions: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Opening, ...]:
-    """The openings of the book `place`, in its order.
+    """The openings of `book`, in its order.
 
-    `turn`: where to begin from unless the book says so. `editions` by gameType: in which form replays are written, if
-    it is not the usual one.
+    `turn` is the turn to begin from if the book does not name one. `game_options` are the options of the rules.
+    `editions` has the edition of the replays by gameType, if it is not the default one.
 
-    Each must hold a position of this game, at its turn or later, from which a game can be played. Raises SetupError.
+    Raises SetupError if a replay has no position of this game, at its turn or later, from which a game can be played.
     """
-    openings = read_book(place, turn)
+    openings = read_book(book, turn)
     try:
         edition = choose_editions(editions, game_options)[game_type]
         for opening in openings:
             load_starting_states(Path(opening.path), opening.turn, {game_type: edition})
     except StartError as error:
-        raise SetupError(f"openings {place}: {error}") from None
+        raise SetupError(f"openings {book}: {error}") from None
     return openings
 
 
-def read_book(place: Path, turn: int) -> tuple[Opening, ...]:
-    """What the book `place` names, in its order, without reading the replays. Raises SetupError."""
+def read_book(book: Path, turn: int) -> tuple[Opening, ...]:
+    """The openings that `book` names, in its order; the replays themselves are not read. Raises SetupError."""
     try:
-        if place.is_dir():
-            files = sorted(each for each in place.iterdir() if each.is_file() and _is_replay(each))
-        elif _is_list(place):
-            return _read_list(place, turn)
+        if book.is_dir():
+            files = sorted(each for each in book.iterdir() if each.is_file() and _is_replay(each))
+        elif _is_list(book):
+            return _read_list(book, turn)
         else:
-            files = [place]
+            files = [book]
     except OSError as error:
-        raise SetupError(f"openings {place}: cannot be read ({error.strerror or error})") from None
+        raise SetupError(f"openings {book}: cannot be read ({error.strerror or error})") from None
     if not files:
-        raise SetupError(f"openings {place}: holds no replay, expected files named *.xml or *.xml.gz")
+        raise SetupError(f"openings {book}: holds no replay, expected files named *.xml or *.xml.gz")
     return tuple(Opening(file.name, str(file.resolve()), turn) for file in files)
 
 
@@ -71,7 +71,7 @@ def _is_replay(file: Path) -> bool:
 
 
 def _is_list(file: Path) -> bool:
-    """Whether it is text that does not begin as a replay does, however it is called."""
+    """Whether the file is no replay by its name, and does not begin like one (XML or gzip)."""
     if _is_replay(file):
         return False
     with file.open("rb") as opened:
@@ -80,7 +80,7 @@ def _is_list(file: Path) -> bool:
 
 
 def _read_list(file: Path, turn: int) -> tuple[Opening, ...]:
-    """The openings of a list; paths are relative to its folder, ``#`` begins a line that says nothing."""
+    """The openings of a list. Paths are relative to its folder; lines that begin with ``#`` are comments."""
     with file.open("rb") as opened:
         content = opened.read(_LONGEST_LIST + 1)
     try:
@@ -108,8 +108,8 @@ def _read_list(file: Path, turn: int) -> tuple[Opening, ...]:
 
 
 def order_openings(openings: Sequence[Opening], order: str, seed: int) -> tuple[Opening, ...]:
-    """The openings in the order in which pairs of games begin from them; each comes once before any comes again."""
-    arranged = list(openings)
+    """The openings in the order (one of `plan.ORDERS`) in which pairs of games begin from them; none is repeated."""
+    ordered = list(openings)
     if order == RANDOM:
-        random.Random(f"{seed} openings").shuffle(arranged)
-    return tuple(arranged)
+        random.Random(f"{seed} openings").shuffle(ordered)
+    return tuple(ordered)

@@ -1,6 +1,6 @@
-"""Which games a match consists of.
+"""The plan of a match: its games, in pairs with the sides swapped.
 
-Law: games come in pairs that differ in nothing but who sits where; the same seed and openings give the same plan. A
+Invariants: the two games of a pair differ only in the programs' seats. The same seed and openings give the same plan. A
 plan with an odd number of games ends with half a pair.
 """
 
@@ -20,12 +20,12 @@ DEFAULT_MIN_GAMES: Final = 20
 SEQUENTIAL: Final = "sequential"
 RANDOM: Final = "random"
 ORDERS: Final = (SEQUENTIAL, RANDOM)
-"""In which order openings are played; the first one unless another is named."""
+"""The orders that openings can be put into; the first one is the default."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """A position to start from: that of the replay `path` at `turn` (or the next one there is)."""
+    """A position to start from: that of the replay `path` at `turn`, or at the next turn that the replay has."""
 
     name: str
     path: str
@@ -34,7 +34,7 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class PlannedGame:
-    """One game before it is played; the fields are those of a record."""
+    """One game before it is played; its fields mean the same as those of a `GameRecord`."""
 
     game: int
     pair: int
@@ -43,12 +43,12 @@ class PlannedGame:
     opening: Opening | None = None
 
     def program_seed(self, program: int) -> int:
-        """What a program may draw from, the same in both games of a pair."""
+        """The seed that a program (0 or 1) may use for its random choices, the same in both games of a pair."""
         return random.Random(f"{self.seed} program {program}").getrandbits(SEED_BITS)
 
 
 def plan_games(count: int, seed: int, openings: Sequence[Opening] = ()) -> tuple[PlannedGame, ...]:
-    """`count` games; each pair has a seed of its own and the next of `openings`, from the first again at the end."""
+    """The plan of `count` games. Each pair gets its own seed and the next of `openings`, which are used cyclically."""
     return tuple(_planned(game, seed, openings) for game in range(1, count + 1))
 
 

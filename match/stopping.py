@@ -1,7 +1,7 @@
-"""When a match is decided before its last game.
+"""The rule that decides whether a match ends before its last game.
 
-Invariants: the same records give the same answer; a match without a test is decided by its last game only. Both tests
-may be asked after every game and keep their error rates all the same.
+Invariants: the same records give the same answer. A match without a test is never decided before its last game. Both
+tests may be evaluated after every game without exceeding their error rates.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from spielleiter.match.stats.sprt import Sprt, SprtError
 
 
 def sprt_of(setup: MatchSetup) -> Sprt | None:
-    """The sequential test that was asked for. Raises SetupError."""
+    """The sequential test of the match; None if it has none. Raises SetupError if it cannot be parsed."""
     try:
         return None if setup.sprt is None else Sprt.parse(setup.sprt)
     except SprtError as error:
@@ -26,16 +26,19 @@ def sprt_of(setup: MatchSetup) -> Sprt | None:
 
 
 def stop_rule(setup: MatchSetup) -> Callable[[Sequence[GameRecord]], bool]:
-    """Says of the records so far whether the match is decided. Raises SetupError."""
+    """A function that says whether the records so far decide the match.
+
+    It must be called with a growing sequence of records: each call with the earlier ones first. Raises SetupError.
+    """
     sprt = sprt_of(setup)
     significance, min_games = setup.significance, setup.min_games
     if sprt is None and significance is None:
         return play_to_the_end
 
-    so_far = _SoFar()
+    so_far = _RunningCounts()
 
     def is_decided(records: Sequence[GameRecord]) -> bool:
-        so_far.take(records)
+        so_far.update(records)
         if so_far.games < min_games:
             return False
         if sprt is not None and sprt.decide(so_far.pairs) is not None:
@@ -45,14 +48,14 @@ def stop_rule(setup: MatchSetup) -> Callable[[Sequence[GameRecord]], bool]:
     return is_decided
 
 
-class _SoFar:
-    """Counted games and complete pairs of records that become more: each is looked at once."""
+class _RunningCounts:
+    """The number of counted games and the results of complete pairs; each record is evaluated only once."""
 
     def __init__(self) -> None:
         self.games = 0
         self._seen = 0
         self._halves: dict[int, GameRecord] = {}
-        """By the number of the pair, the game whose counterpart is not there yet."""
+        """By number of the pair, a game whose counterpart is not finished yet."""
         self._pairs = [0] * 5
 
     @property
@@ -60,8 +63,8 @@ class _SoFar:
         lost, half, drawn, more, won = self._pairs
         return lost, half, drawn, more, won
 
-    def take(self, records: Sequence[GameRecord]) -> None:
-        """`records` begin with those that were given before."""
+    def update(self, records: Sequence[GameRecord]) -> None:
+        """Count the new ones of `records`, which must begin with those of the previous call."""
         for record in records[self._seen :]:
             if not record.is_counted:
                 continue

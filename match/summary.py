@@ -1,8 +1,8 @@
-"""What a match came to: everything that the reports show, worked out once.
+"""The summary of a match: all numbers that the reports show, computed once.
 
-Invariants: a summary is made from the records and the match's tests alone, so that it can be made again from a journal
-at any time, with the same numbers. `to_json` gives what `summary.json` holds (docs/match.md has its schema); infinite
-Elo is null there, since JSON has no infinity.
+Invariants: a summary depends only on the records and the tests of the match, so it can be computed again from a journal
+at any time, with the same numbers. `to_json` returns the content of `summary.json` (docs/match.md has its schema),
+where infinite Elo is null, since JSON has no infinity.
 """
 
 from __future__ import annotations
@@ -50,19 +50,19 @@ from spielleiter.protocol.messages import Cause
 _SLOW: Final = frozenset({Cause.SOFT_TIMEOUT.value, Cause.HARD_TIMEOUT.value})
 
 FEW_OVERLOADS: Final = 2
-"""So many games may a program be too slow in on an overloaded machine before the headline speaks of it."""
+"""The headline mentions a program that was too slow on an overloaded machine in more games than this..."""
 OVERLOAD_SHARE: Final = 0.02
-"""... or this share of the games that were played."""
+"""... and in more than this share of the games that were played."""
 
 SCHEMA: Final = "spielleiter-match-summary-1"
 
 HISTOGRAM_EDGES: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, math.inf)
-"""Upper edges in seconds, each belonging to its class; the same for every program, so that they can be compared."""
+"""Inclusive upper edges of the classes, in seconds; the same for all programs, so that they can be compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThinkTimes:
-    """How long a program took for its answers, in seconds. Quantiles are None without an answer."""
+    """How long a program took for its answers, in seconds. Median, p95 and max are None without an answer."""
 
     answers: int
     total: float
@@ -70,12 +70,12 @@ class ThinkTimes:
     p95: float | None
     max: float | None
     histogram: tuple[int, ...]
-    """Answers in each class of HISTOGRAM_EDGES."""
+    """The number of answers in each class of HISTOGRAM_EDGES."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramSummary:
-    """One program's side of the match."""
+    """The results of one program."""
 
     name: str
     wins: int
@@ -87,23 +87,24 @@ class ProgramSummary:
     illegal_moves: int
     bad_messages: int
     leftovers: int
-    """Games after which it, or something it had started, was still running; they count as they were played."""
+    """Games after which it, or a process it had started, was still running; their results count."""
     overloads: int
-    """Games in which it was too slow, and which do not count because this machine was overloaded."""
+    """Games that do not count because it was too slow on an overloaded machine."""
     think_times: ThinkTimes
     cpu_seconds: float
     processor_share: float | None
-    """Processor time over thinking time; above 1 for whoever thinks on several cores or while waiting, and far above it
-    for programs that answer at once, since starting them takes longer than they think."""
+    """Processor time divided by thinking time. It is above 1 for programs that think on several cores or during the
+    opponent's turn, and far above 1 for programs that answer at once, since their start takes longer."""
 
     @property
     def faults(self) -> int:
+        """The number of games in which it was at fault."""
         return self.crashes + self.timeouts + self.illegal_moves + self.bad_messages + self.leftovers
 
 
 @dataclass(frozen=True, slots=True)
 class StartSummary:
-    """Program 0's games from one start on one seat."""
+    """The games of program 0 from one start and in one seat."""
 
     start: str | None
     seat: int
@@ -111,23 +112,23 @@ class StartSummary:
     draws: int
     losses: int
     point_difference: float | None
-    """Mean over the games played to their end; None without any."""
+    """The mean over the games that were played to their end; None if there are none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """A game that did not go as it should have."""
+    """A game whose verdict is not "regular"."""
 
     game: int
     verdict: str
     program: int | None
-    """Whose fault it was; None: nobody's."""
+    """The program at fault; None: neither."""
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class SprtSummary:
-    """Where the sequential test stands."""
+    """The state of the sequential test."""
 
     elo0: float
     elo1: float
@@ -144,23 +145,23 @@ class SprtSummary:
 
 @dataclass(frozen=True, slots=True)
 class SignificanceSummary:
-    """Where the test stands that may be asked after every game."""
+    """The state of the test of significance, which may be evaluated after every game."""
 
     risk: float
     log_evidence: float
     upper: float
-    """At or above this logarithm of the evidence the match is decided."""
+    """The match is decided once `log_evidence` reaches this value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A match; results, Elo and differences are program 0's."""
+    """The numbers of a match; results, Elo and differences are from the point of view of program 0."""
 
     names: tuple[str, str]
     game_type: str | None
     started_at: str | None
     planned: int | None
-    """How many games there were to be; None if nobody said."""
+    """The planned number of games; None if unknown."""
     played: int
     results: Tally
     pairs: PairCounts
@@ -171,18 +172,18 @@ class Summary:
     sprt: SprtSummary | None
     significance: SignificanceSummary | None
     better: int | None
-    """The program that is better: with 95 % confidence, or with the risk of `significance`; None: not decided."""
+    """The program that is better, with 95 % confidence or at the risk of `significance`; None: not decided."""
     programs: tuple[ProgramSummary, ProgramSummary]
     verdicts: tuple[tuple[str, int], ...]
-    """Every kind that occurred, with the number of games, in the order of VERDICTS."""
+    """The kinds of verdicts that occurred, with their numbers of games, in the order of VERDICTS."""
     starts: tuple[StartSummary, ...]
     incidents: tuple[Incident, ...]
     season: str | None = None
-    """Game and edition, as every output names them; None if nobody said."""
+    """GameType and edition as `season_text` names them; None if unknown."""
 
     @property
     def has_enough_pairs(self) -> bool:
-        """False: too few pairs to call anybody better, however they ended."""
+        """Whether there are enough pairs for the exact test to call a program better."""
         return sum(self.pairs) >= MIN_PAIRS
 
     @property
@@ -193,11 +194,11 @@ class Summary:
 
     @property
     def uncounted(self) -> int:
-        """Games that are nobody's result."""
+        """The number of played games that do not count."""
         return self.played - self.results.games
 
     def to_json(self) -> dict[str, Any]:
-        """What summary.json holds."""
+        """The content of summary.json."""
         value: dict[str, Any] = {"schema": SCHEMA, **_plain(dataclasses.asdict(self))}
         value["counted"], value["score"] = self.results.games, self.results.score
         value["verdicts"] = dict(self.verdicts)
@@ -235,14 +236,14 @@ def summarise(
         normalized_elo=estimate_normalized_elo(pairs),
         likelihood_of_superiority=likelihood_of_superiority(pairs),
         point_difference=estimate_point_difference(games),
-        sprt=None if sprt is None else _state_of(sprt, pairs),
+        sprt=None if sprt is None else _summarise_sprt(sprt, pairs),
         significance=None
         if significance is None
         else SignificanceSummary(significance, log_evidence(pairs), -math.log(significance)),
         better=better_program(pairs) if significance is None else better_program_by_evidence(pairs, significance),
-        programs=(_of_program(games, 0, names), _of_program(games, 1, names)),
+        programs=(_summarise_program(games, 0, names), _summarise_program(games, 1, names)),
         verdicts=tuple((kind, kinds[kind]) for kind in VERDICTS if kinds[kind]),
-        starts=_of_starts(games),
+        starts=_summarise_starts(games),
         incidents=tuple(
             Incident(record.game, record.verdict, record.offender, record.reason)
             for record in games
@@ -252,7 +253,7 @@ def summarise(
     )
 
 
-def _state_of(sprt: Sprt, pairs: PairCounts) -> SprtSummary:
+def _summarise_sprt(sprt: Sprt, pairs: PairCounts) -> SprtSummary:
     decision = sprt.decide(pairs)
     return SprtSummary(
         elo0=sprt.elo0,
@@ -267,10 +268,10 @@ def _state_of(sprt: Sprt, pairs: PairCounts) -> SprtSummary:
     )
 
 
-def _of_program(games: Sequence[GameRecord], program: int, names: tuple[str, str]) -> ProgramSummary:
+def _summarise_program(games: Sequence[GameRecord], program: int, names: tuple[str, str]) -> ProgramSummary:
     tally = count_results(games)
     faults = Counter(record.verdict for record in games if record.offender == program)
-    times = _of_times([time for record in games for time in record.think_times[program]])
+    times = _summarise_times([time for record in games for time in record.think_times[program]])
     cpu_seconds = math.fsum(record.cpu_seconds[program] for record in games)
     return ProgramSummary(
         name=names[program],
@@ -290,7 +291,7 @@ def _of_program(games: Sequence[GameRecord], program: int, names: tuple[str, str
     )
 
 
-def _of_times(times: Sequence[float]) -> ThinkTimes:
+def _summarise_times(times: Sequence[float]) -> ThinkTimes:
     histogram = [0] * len(HISTOGRAM_EDGES)
     for time in times:
         histogram[bisect_left(HISTOGRAM_EDGES, time)] += 1
@@ -304,7 +305,7 @@ def _of_times(times: Sequence[float]) -> ThinkTimes:
     )
 
 
-def _of_starts(games: Sequence[GameRecord]) -> tuple[StartSummary, ...]:
+def _summarise_starts(games: Sequence[GameRecord]) -> tuple[StartSummary, ...]:
     counted = [record for record in games if record.is_counted]
     kinds = {(record.start, record.seats.index(0)) for record in counted}
     summaries = []
@@ -331,5 +332,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     if isinstance(value, float):
-        return value + 0.0 if math.isfinite(value) else None  # -0.0 + 0.0 is 0.0
+        return value + 0.0 if math.isfinite(value) else None  # turns -0.0 into 0.0
     return value

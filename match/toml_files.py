@@ -1,7 +1,7 @@
-"""What the files that describe a tournament or a match have in common: TOML, times, and the tables of programs.
+"""Reading the TOML files that describe a match or a tournament: programs, times, paths and plain values.
 
-Invariants: a key that is not known is refused, never ignored, and so is a value of another type. Messages name the key,
-and what was expected of it.
+Invariants: an unknown key is refused, never ignored, and so is a value of the wrong type. Error messages name the key
+and what was expected.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from spielleiter.server.config.setting import MAX_SECONDS, MAX_WHOLE_NUMBER
 
 MILLISECONDS: Final = ("soft_timeout", "hard_timeout")
 PROGRAM_KEYS: Final = ("name", "command", "timeout", "cwd", "env", *MILLISECONDS, "time_factor", "memory")
-"""What a table ``[[program]]`` may hold."""
+"""The keys of a table ``[[program]]``."""
 
 _EXPECTED: Final[Mapping[Any, str]] = {
     str: "a text",
@@ -33,7 +33,7 @@ _BACKSLASH_HINT: Final = r"put a command with a \ in single quotes, as in 'C:\bo
 
 
 def read_toml(file: Path) -> dict[str, Any]:
-    """What a TOML file holds. Raises SetupError."""
+    """The content of a TOML file. Raises SetupError if it cannot be read or parsed."""
     text = ""
     try:
         text = file.read_text(encoding="utf-8-sig")
@@ -42,7 +42,7 @@ def read_toml(file: Path) -> dict[str, Any]:
         raise SetupError(f"{file}: cannot be read ({error.strerror or error})") from None
     except UnicodeDecodeError:
         raise SetupError(f"{file}: is not in UTF-8; save it in that encoding") from None
-    except ValueError as error:  # also for a number of more digits than Python reads
+    except ValueError as error:  # TOMLDecodeError, or a number with too many digits for Python
         hint = f"; {_BACKSLASH_HINT}" if _BACKSLASH.search(text) else ""
         raise SetupError(f"{file}: {error}{hint}") from None
 
@@ -55,7 +55,7 @@ def require_known(value: Mapping[str, Any], known: Collection[str], prefix: str 
 
 
 def read_entrant(value: Any, *, has_name: bool = True) -> Entrant:
-    """The program that a table ``[[program]]`` describes; `has_name`: it must say its name. Raises SetupError."""
+    """The program that a table ``[[program]]`` describes. With `has_name`, it must have a name. Raises SetupError."""
     if not isinstance(value, dict):
         raise SetupError("program: expected a table [[program]] for each")
     require_known(value, PROGRAM_KEYS, "program: ")
@@ -63,7 +63,7 @@ def read_entrant(value: Any, *, has_name: bool = True) -> Entrant:
         if key not in value:
             raise SetupError(f"program: {key} is missing")
     command = take(value, "command", str, "")
-    if any(character in command for character in "\b\t\n\f\r"):  # "C:\bots\new.exe" holds two of them
+    if any(character in command for character in "\b\t\n\f\r"):  # as in "C:\bots\new.exe", which has two of them
         raise SetupError(f"program: command {command!r}: expected one line without tabs; {_BACKSLASH_HINT}")
     environment = take(value, "env", dict, {})
     for name in environment:
@@ -84,9 +84,10 @@ def read_entrant(value: Any, *, has_name: bool = True) -> Entrant:
 
 
 def resolve_paths(value: dict[str, Any], folder: Path) -> None:
-    """Let the paths that a file names begin at `folder`, where it lies: the book, then called `openings`, and `out`.
+    """Make the paths in the content of a file absolute; relative ones begin at `folder`, the folder of the file.
 
-    Raises SetupError, also if the book is named by both of its names.
+    These are `out` and the book, whose key is `openings` afterwards. Raises SetupError, also if the book is given by
+    both of its names.
     """
     if "book" in value and "openings" in value:
         raise SetupError("book and openings are two names of the same setting, expected one of them")
@@ -99,7 +100,7 @@ def resolve_paths(value: dict[str, Any], folder: Path) -> None:
 
 
 def take(value: Mapping[str, Any], key: str, kind: type | tuple[type, ...], default: Any) -> Any:
-    """The value of a key, which has to be of this type. Raises SetupError."""
+    """The value of a key; `default` if the key is missing. Raises SetupError for a value of another type."""
     taken = value.get(key, default)
     if key in value and (not isinstance(taken, kind) or (isinstance(taken, bool) and kind is not bool)):
         raise SetupError(f"{key} {taken!r}: expected {_EXPECTED[kind]}")
@@ -107,15 +108,15 @@ def take(value: Mapping[str, Any], key: str, kind: type | tuple[type, ...], defa
 
 
 def take_folder(value: Mapping[str, Any], key: str) -> str:
-    """The absolute path of a folder; empty if the key is missing. Raises SetupError."""
+    """The absolute path of a folder; empty if the key is missing. Raises SetupError for a relative path."""
     taken: str = take(value, key, str, "")
-    if taken and not Path(taken).is_absolute():  # a tournament that is resumed may be read elsewhere
+    if taken and not Path(taken).is_absolute():  # a tournament may be resumed from another directory
         raise SetupError(f"{key} {taken!r}: expected an absolute path")
     return taken
 
 
 def take_choice(value: Mapping[str, Any], key: str, choices: Sequence[str], default: str) -> str:
-    """One of these words. Raises SetupError."""
+    """The value of a key, which must be one of `choices`; `default` if the key is missing. Raises SetupError."""
     taken = value.get(key, default)
     if taken not in choices:
         raise SetupError(f"{key} {taken!r}: expected {' or '.join(choices)}")
@@ -123,7 +124,7 @@ def take_choice(value: Mapping[str, Any], key: str, choices: Sequence[str], defa
 
 
 def take_texts(value: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    """A list of texts. Raises SetupError."""
+    """The value of a key, which must be a list of texts; empty if the key is missing. Raises SetupError."""
     taken = value.get(key, [])
     if not isinstance(taken, list) or not all(isinstance(each, str) for each in taken):
         raise SetupError(f"{key} {taken!r}: expected a list of texts")
@@ -131,16 +132,16 @@ def take_texts(value: Mapping[str, Any], key: str) -> tuple[str, ...]:
 
 
 def take_time(value: Mapping[str, Any], key: str, kind: type | tuple[type, ...]) -> Any:
-    """A time in the unit of its key. Raises SetupError."""
+    """The time that a key holds, in the unit of that key (milliseconds or seconds). Raises SetupError."""
     taken = take(value, key, kind, None)
     unit, most = ("milliseconds", MAX_WHOLE_NUMBER) if key in MILLISECONDS else ("seconds", MAX_SECONDS)
-    if not (0 < taken <= most or (taken == 0 and key == "exit_timeout")):  # in these words, since nan is neither
+    if not (0 < taken <= most or (taken == 0 and key == "exit_timeout")):  # written so that nan is refused
         raise SetupError(f"{key} {taken!r}: expected {unit}, more than 0 and up to {most}")
     return taken
 
 
 def take_positive(value: Mapping[str, Any], key: str, kind: type | tuple[type, ...], default: Any) -> Any:
-    """A number above 0. Raises SetupError."""
+    """The value of a key, which must be a number above 0; `default` if the key is missing. Raises SetupError."""
     taken = take(value, key, kind, default)
     if taken is not None and not 0 < taken <= MAX_WHOLE_NUMBER:
         raise SetupError(f"{key} {taken!r}: expected a number above 0")

@@ -1,7 +1,7 @@
-"""A compressed file that is collected in memory while a game is played.
+"""A compressed file whose content is buffered in memory while a game is played.
 
-Invariants: what is held becomes bytes, and is compressed, when the file is closed or when there is much of it, so a
-file that is discarded costs nothing but the memory. After `discard` nothing more is taken.
+Invariants: buffered items are encoded and compressed only when the file is closed or the buffer is large, so a file
+that is discarded costs only memory. After `discard`, nothing more is added.
 """
 
 from __future__ import annotations
@@ -13,28 +13,28 @@ from types import TracebackType
 from typing import Final, Generic, Self, TypeVar
 
 LEVEL: Final = 6
-"""Of compression: half the time of the best, and a few more bytes."""
+"""The compression level: half the time of the best level, and a few more bytes."""
 FAST_LEVEL: Final = 3
-"""Half the time of the other one, and twice as many bytes."""
+"""A compression level with half the time of LEVEL and twice as many bytes."""
 
 Item = TypeVar("Item")
 
 
 class BufferedFile(ABC, Generic[Item]):
-    """Holds items for the file `path`, which `close` completes; `limit` is what the file may take, in its own unit."""
+    """Buffers items for the file `path`, which `close` completes. `limit` is its maximum size."""
 
     def __init__(self, path: Path, limit: int) -> None:
         self._path = path
-        self._left = limit
-        self._held: list[Item] = []
+        self._remaining = limit
+        self._buffer: list[Item] = []
         self._file: gzip.GzipFile | None = None
 
     @abstractmethod
     def _encode(self) -> bytes:
-        """What is held, as bytes of the file."""
+        """The buffered items as bytes of the file."""
 
     def close(self) -> None:
-        """Write what is held, and end the file. Takes some milliseconds, so it may be called in a thread.
+        """Write the buffered items and close the file. This takes some milliseconds, so it may be called in a thread.
 
         Raises OSError.
         """
@@ -44,9 +44,9 @@ class BufferedFile(ABC, Generic[Item]):
             self.discard()
 
     def discard(self) -> None:
-        """Forget what is held; a file that was begun stays as it is."""
-        self._held.clear()
-        self._left = 0
+        """Drop the buffered items; a file that was begun keeps what it has."""
+        self._buffer.clear()
+        self._remaining = 0
         if self._file is not None:
             self._file.close()
 
@@ -63,4 +63,4 @@ class BufferedFile(ABC, Generic[Item]):
         if self._file is None:
             self._file = gzip.open(self._path, "wb", LEVEL)  # noqa: SIM115 - closed by `discard`
         self._file.write(data)
-        self._held.clear()
+        self._buffer.clear()

@@ -1,6 +1,6 @@
-"""What stays of a game's folder once the game is over.
+"""The files in a game's folder, and which folders are kept once their game is over.
 
-Invariants: the journal has every game, whatever stays of its folder. Of a folder everything stays or nothing.
+Invariants: the journal has every game, whether its folder is kept or not. A folder is kept as a whole or not at all.
 """
 
 from __future__ import annotations
@@ -19,40 +19,40 @@ REPLAY: Final = "replay.xml.gz"
 
 
 class KeepPolicy(enum.Enum):
-    """Which games keep their folders; the values are those of the option."""
+    """Which games' folders are kept; the values are those of the option `--keep`."""
 
     NONE = "none"
     FAILED = "failed"
-    """Those in which something went wrong, whosever fault it was."""
+    """Only those of games whose verdict is not "regular"."""
     ALL = "all"
 
     def keeps(self, record: GameRecord) -> bool:
-        """Whether the folder of this game stays."""
+        """Whether the folder of this game is kept."""
         return self is KeepPolicy.ALL or (self is KeepPolicy.FAILED and record.verdict != Verdict.REGULAR)
 
 
 class GameLogs:
-    """The wire log and the server's log of one game, for files in `folder`."""
+    """The wire log and the server's log of one game, which become files in `folder`."""
 
     def __init__(self, folder: Path) -> None:
         self.wire = WireLog(folder / WIRE_LOG)
         self.log = GameLog(folder / SERVER_LOG)
         self.is_own = False
-        """Whether the game was played at our own server; no other one's events are known."""
+        """Whether the game is played at the match's own server; the events of other servers are not known."""
 
     def save(self) -> None:
-        """Write both files. Takes some milliseconds, so it may be called in a thread. Raises OSError."""
+        """Write both files. This takes some milliseconds, so it may be called in a thread. Raises OSError."""
         self.wire.close()
         if self.is_own:
             self.log.close()
 
     def discard(self) -> None:
-        """Forget both."""
+        """Drop both without writing them."""
         self.wire.discard()
         self.log.discard()
 
 
 def write_replay(folder: Path, content: bytes) -> str:
-    """Write a replay, compressed; the same one gives the same file. Returns its name. Raises OSError."""
+    """Write a compressed replay and return its file name. Equal replays give equal files. Raises OSError."""
     (folder / REPLAY).write_bytes(gzip.compress(content, FAST_LEVEL, mtime=0))
     return REPLAY

@@ -1,8 +1,8 @@
-"""What our own server did in one game, as a file of JSON lines.
+"""The log of one game at the match's own server, as a file of JSON lines.
 
-Invariants: every event of the game has its line, in order, with the time at which it happened. The file is bounded and
-says where it was cut. Events become text when the log is closed, or when there are many of them, so that a log that is
-not kept costs nothing.
+Invariants: every event of the game has a line, in order, with the time at which it happened. The size of the file is
+bounded, and it says where it was cut. Events are converted to text when the log is closed or when there are many of
+them, so a log that is not kept costs nothing.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from spielleiter.server.record.log import json_line
 SERVER_LOG: Final = "server.log.gz"
 
 LOG_LIMIT: Final = 4 * 1024 * 1024
-"""Characters kept of a game's log, before they are compressed."""
+"""The maximum size of a game's log, in characters before compression."""
 
-HELD: Final = 2000
-"""Events that are held before they become text; most games have a hundred."""
+BUFFERED: Final = 2000
+"""The number of events after which the buffer is converted to text; most games have about a hundred."""
 
 
 class GameLog(BufferedFile[tuple[float, events.ServerEvent]]):
@@ -32,19 +32,19 @@ class GameLog(BufferedFile[tuple[float, events.ServerEvent]]):
 
     def add(self, event: events.ServerEvent) -> None:
         """Add an event. Raises OSError."""
-        if self._left > 0:
-            self._held.append((time.time(), event))
-            if len(self._held) >= HELD:
+        if self._remaining > 0:
+            self._buffer.append((time.time(), event))
+            if len(self._buffer) >= BUFFERED:
                 self._flush()
 
     def _encode(self) -> bytes:
         lines = []
-        for instant, event in self._held:
-            if self._left <= 0:
+        for instant, event in self._buffer:
+            if self._remaining <= 0:
                 break
             lines.append(json_line(event, instant) + "\n")
-            self._left -= len(lines[-1])
-            if self._left <= 0:
+            self._remaining -= len(lines[-1])
+            if self._remaining <= 0:
                 lines.append("(the rest was not kept)\n")
-        self._held.clear()
+        self._buffer.clear()
         return "".join(lines).encode("utf-8", "backslashreplace")

@@ -1,8 +1,8 @@
-"""A match's folder: what was asked for, and a line for every finished game.
+"""The journal of a match, with a line for each finished game, and the file with its setup.
 
-Invariants: a line is written and on the disk before the next thing happens, and never changed. What was torn off, by a
-crash or because the disk was full, is cut away before the next line is written: a game either is in the journal, whole
-and once, or has not been played. Two matches cannot write into one folder.
+Invariants: a record is flushed to the disk before `append` returns, and never changed. An incomplete line, left by a
+crash or a full disk, is removed before the next one is written: a game is in the journal completely and once, or it has
+not been played. Two processes cannot write into the same folder.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ SETUP: Final = "match.json"
 
 
 class Journal:
-    """An open journal, whose whole lines take `length` bytes; `records` by the number of the game, as they finished."""
+    """An open journal. `records` holds the finished games by number, in the order of finishing.
+
+    `length` is the number of bytes that the complete lines of `file` take.
+    """
 
     def __init__(self, file: FileIO, records: dict[int, GameRecord], length: int) -> None:
         self._file = file
@@ -33,24 +36,24 @@ class Journal:
         self.records = records
 
     def append(self, record: GameRecord) -> None:
-        """Keep a finished game. Raises JournalError, also for one that is there already."""
+        """Add a finished game. Raises JournalError if it cannot be written, or is in the journal already."""
         if record.game in self.records:
             raise JournalError(f"game {record.game} is in the journal already")
         line = json.dumps(record.to_json(), ensure_ascii=False) + "\n"
-        data = line.encode("utf-8", "backslashreplace")  # an escape of JSON, too
+        data = line.encode("utf-8", "backslashreplace")  # lone surrogates become JSON escapes
         try:
             self._cut()
             write_all(self._file.write, data)
             os.fsync(self._file.fileno())
         except OSError as error:
-            with contextlib.suppress(OSError):  # or before the next line, or when the journal is opened again
+            with contextlib.suppress(OSError):  # otherwise before the next line, or when it is opened again
                 self._cut()
             raise JournalError(f"{self._file.name}: cannot be written ({error.strerror or error})") from None
         self._length += len(data)
         self.records[record.game] = record
 
     def _cut(self) -> None:
-        """Remove what is left of a line that could not be written to its end. Raises OSError."""
+        """Remove an incomplete line. Raises OSError."""
         if os.fstat(self._file.fileno()).st_size > self._length:
             self._file.truncate(self._length)
 
@@ -76,7 +79,7 @@ def open_journal(folder: Path) -> Iterator[Journal]:
 
 
 def read_journal(folder: Path) -> tuple[GameRecord, ...]:
-    """The finished games of the match in `folder`, by number. Raises JournalError."""
+    """The finished games of the match in `folder`, sorted by number. Raises JournalError if they cannot be read."""
     path = folder / JOURNAL
     try:
         records, _ = _read(path, path.read_bytes())
@@ -86,7 +89,7 @@ def read_journal(folder: Path) -> tuple[GameRecord, ...]:
 
 
 def _read(path: Path, content: bytes) -> tuple[dict[int, GameRecord], int]:
-    """The records and the number of bytes they take; a last line that is not whole is none."""
+    """The records and the number of bytes they take; an incomplete last line is ignored."""
     records: dict[int, GameRecord] = {}
     length = content.rfind(b"\n") + 1
     for number, line in enumerate(content[:length].splitlines(), 1):
@@ -95,28 +98,28 @@ def _read(path: Path, content: bytes) -> tuple[dict[int, GameRecord], int]:
         except (ValueError, RecordError) as error:
             raise JournalError(f"{path}:{number}: {error}") from None
         if record.game in records:
-            raise JournalError(f"{path}:{number}: game {record.game} stands there twice")
+            raise JournalError(f"{path}:{number}: game {record.game} is there twice")
         records[record.game] = record
     return records, length
 
 
 def save_setup(folder: Path, setup: dict[str, Any]) -> None:
-    """Write down what was asked for, whole or not at all. Raises JournalError if it is there already."""
+    """Write the setup of a match, atomically. Raises JournalError if there is one already, or it cannot be written."""
     path = folder / SETUP
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if path.exists():
-            raise JournalError(f"{folder}: holds a match already; go on with it (--resume) or choose another folder")
+            raise JournalError(f"{folder}: holds a match already; resume it (--resume) or choose another folder")
         temporary = path.with_name(SETUP + ".tmp")
         text = json.dumps(setup, indent=2, ensure_ascii=False) + "\n"
-        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")  # an escape of JSON, too
+        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")  # lone surrogates become JSON escapes
         temporary.replace(path)
     except OSError as error:
         raise JournalError(f"{path}: cannot be written ({error.strerror or error})") from None
 
 
 def load_setup(folder: Path) -> dict[str, Any]:
-    """What was asked for. Raises JournalError."""
+    """The setup of the match in `folder`, as JSON. Raises JournalError if there is none, or it cannot be read."""
     path = folder / SETUP
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
@@ -131,7 +134,7 @@ def load_setup(folder: Path) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Held as long as the process lives; a crash leaves no lock behind. Raises JournalError and OSError."""
+    """Lock the folder. A crash leaves no lock behind. Raises JournalError if it is locked, and OSError."""
     try:
         lock = FolderLock(folder)
     except LockedError:

@@ -1,10 +1,10 @@
-"""The bytes of a game's connections as a file.
+"""A file with the bytes of a game's connections.
 
-Invariants: pieces are written in the order in which they were received and sent, each behind a line with seconds, who,
-direction and length. A piece that begins with the whole piece above it, as a position for the second player does, is
-written without that beginning, and its line says so. The file is bounded and says where it was cut. Writing never
-changes what is received or sent, and costs next to nothing while the game is played: pieces are kept as they are and
-compressed together, when the log is closed or when there are many of them.
+Invariants: chunks are written in the order in which they were received and sent, each after a line with the time in
+seconds, the name of the program, the direction and the length. A chunk that begins with the whole previous chunk, as
+the position for the second player does, is written without that prefix, and its line says so. The size of the file is
+bounded, and it says where it was cut. Logging never changes what is received or sent, and costs very little while the
+game is played: chunks are buffered unchanged, and compressed together when the log is closed or the buffer is large.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from spielleiter.server.net.wire import Wire
 WIRE_LOG: Final = "wire.log.gz"
 
 WIRE_LIMIT: Final = 64 * 1024 * 1024
-"""Bytes kept of a game, before they are compressed: some fifty times what a whole game needs."""
+"""The maximum size of a log in bytes before compression: about fifty times the size of a whole game."""
 
-SHARED: Final = 256
-"""Bytes from which on a piece is not written again where the next one begins with it."""
+MIN_SHARED: Final = 256
+"""The length in bytes from which a chunk is not repeated if the next chunk begins with it."""
 
-HELD: Final = 2 * 1024 * 1024
-"""Bytes that are held before they are compressed; most games have less."""
+BUFFERED: Final = 2 * 1024 * 1024
+"""The number of bytes after which the buffer is compressed; most games have fewer."""
 
 
 class WireLog(BufferedFile[bytes | memoryview]):
@@ -36,45 +36,45 @@ class WireLog(BufferedFile[bytes | memoryview]):
     def __init__(self, path: Path) -> None:
         super().__init__(path, WIRE_LIMIT)
         self._started = trio.current_time()
-        self._held_bytes = 0
-        self._above = b""
-        """The last piece, if it is long enough to be referred to."""
+        self._buffered_bytes = 0
+        self._previous = b""
+        """The previous chunk, if it is long enough to be referred to."""
 
     def write(self, what: str, data: bytes | memoryview) -> None:
-        """Add a piece. Raises OSError.
+        """Add a chunk. Raises OSError.
 
-        `what`: a name, and ``<`` for what the server sent it or ``>`` for what it sent the server. `data` must not
-        change afterwards.
+        `what` is the name of a program, followed by ``<`` for bytes from the server or ``>`` for bytes to the server.
+        `data` must not change afterwards.
         """
-        if self._left <= 0:
+        if self._remaining <= 0:
             return
         head = f"\n--- {trio.current_time() - self._started:.6f} {what} {len(data)}"
         if isinstance(data, bytes):
-            if self._above and data.startswith(self._above):
-                head += f", the first {len(self._above)} as above"
-                data = data[len(self._above) :]
+            if self._previous and data.startswith(self._previous):
+                head += f", the first {len(self._previous)} as above"
+                data = data[len(self._previous) :]
             else:
-                self._above = data if len(data) >= SHARED else b""
-        else:  # what did not go at once
-            self._above = b""
-        self._left -= len(head) + len(data)
-        self._held_bytes += len(head) + len(data)
-        self._held += (f"{head}\n".encode(), data)
-        if self._left <= 0:
-            self._held.append(b"\n--- the rest was not kept\n")
-        if self._held_bytes >= HELD:
+                self._previous = data if len(data) >= MIN_SHARED else b""
+        else:  # the rest of a chunk that was not sent at once
+            self._previous = b""
+        self._remaining -= len(head) + len(data)
+        self._buffered_bytes += len(head) + len(data)
+        self._buffer += (f"{head}\n".encode(), data)
+        if self._remaining <= 0:
+            self._buffer.append(b"\n--- the rest was not kept\n")
+        if self._buffered_bytes >= BUFFERED:
             self._flush()
 
     def _encode(self) -> bytes:
-        return b"".join(self._held)
+        return b"".join(self._buffer)
 
     def _flush(self) -> None:
         super()._flush()
-        self._held_bytes = 0
+        self._buffered_bytes = 0
 
 
 class LoggedWire:
-    """A wire whose bytes are written down."""
+    """A wire whose bytes are also written to a log."""
 
     def __init__(self, wire: Wire, log: WireLog, name: str) -> None:
         self._wire = wire

@@ -1,8 +1,8 @@
-"""A match's results as files, for spreadsheets, continuous integration and people.
+"""The reports of a match: files for spreadsheets, continuous integration and people.
 
-Invariants: a report is a pure function of summary and records that gives the file's whole text; nothing in it is
-fetched from elsewhere, and whatever a program or its author chose (names, reasons) is escaped for the form it stands
-in. Only junit.xml has more: the ends of what programs wrote to standard error in games that failed.
+Invariants: the text of a report is a pure function of the summary and the records. No report fetches anything, and
+everything that a program or its author chose (names, reasons) is escaped for the format of the report. Only junit.xml
+has another source: the end of the standard error of programs in games that failed.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from spielleiter.match.summary import Summary
 
 PAGE: Final = "report.html"
 REPORTS: Final = ("summary.json", "games.csv", "junit.xml", "summary.md", PAGE)
-"""The files' names, in the order they are written."""
+"""The names of the files, in the order in which they are written."""
 
-_TAIL: Final = 4096  # bytes of each program's standard error in junit.xml
+_TAIL: Final = 4096  # bytes of a program's standard error in junit.xml
 
 
 def render_summary(summary: Summary) -> str:
-    """summary.json."""
+    """The text of summary.json."""
     return json.dumps(summary.to_json(), indent=2, ensure_ascii=False) + "\n"
 
 
 def write_reports(folder: Path, summary: Summary, records: Sequence[GameRecord]) -> tuple[Path, ...]:
-    """Write every report into a match's folder, each whole or not at all, over those of before. Raises JournalError.
+    """Write all reports into the folder of a match and return their paths. Raises JournalError.
 
-    Records may come in any order.
+    Each file is replaced atomically. The records may come in any order.
     """
     games = sorted(records, key=lambda record: record.game)
     texts = (
@@ -53,7 +53,7 @@ def write_reports(folder: Path, summary: Summary, records: Sequence[GameRecord])
 
 
 def _errors(folder: Path, games: Iterable[GameRecord]) -> dict[int, str]:
-    """By number of the game: what the program at fault wrote last to standard error, or both if none was."""
+    """By number of the game: the end of the standard error of the program at fault, or of both if neither is."""
     found = {}
     for game in games:
         if game.offender is None and game.is_counted:

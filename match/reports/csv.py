@@ -1,7 +1,7 @@
-"""games.csv: one line a game, for spreadsheets.
+"""games.csv: one line for each game, for spreadsheets.
 
-Invariants: the columns and their order stay; new ones come at the end. Program 1 and 2 are the match's `--player1` and
-`--player2`. A text is one line without control characters, and no formula to any spreadsheet.
+Invariants: columns are never removed or reordered; new ones are added at the end. Programs 1 and 2 are the `--player1`
+and `--player2` of the match. A text is one line without control characters, and no spreadsheet takes it for a formula.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ COLUMNS: Final = (
 
 
 def render_csv(records: Iterable[GameRecord], season: str | None = None) -> str:
-    """The file's text, lines ended as RFC 4180 wants them."""
+    """The text of the file, with the line endings of RFC 4180; `season` is that of all games."""
     file = io.StringIO()
     writer = csv.writer(file)
     writer.writerow(COLUMNS)

@@ -1,6 +1,6 @@
-"""How reports get into their folder.
+"""Writing reports into their folder.
 
-Invariants: a file is written whole or not at all; whoever reads it meanwhile sees the earlier one.
+Invariants: a file is replaced atomically; a reader sees either the old or the new one.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from spielleiter.match.errors import JournalError
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a report over the one of before. Raises JournalError."""
+    """Write a report, replacing an existing one. Raises JournalError."""
     temporary = path.with_name(f".{path.name}.tmp")
     try:
-        # a command line may hold bytes that are no text; they come as lone surrogates, which no file can take
+        # bytes in a command line that are not text become lone surrogates, which cannot be encoded
         temporary.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
         temporary.replace(path)
     except OSError as error:

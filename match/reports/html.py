@@ -1,7 +1,7 @@
-"""report.html: a match on one page, with plots, for a browser.
+"""report.html: a match on one page with plots, for a browser.
 
-Invariants: one file and nothing else: no script, nothing fetched, and a policy in its head that forbids both. Whatever
-a program is called or has caused is escaped. Links lead into the games' folders beside it.
+Invariants: the page is a single file. It has no script and fetches nothing, and a policy in its head forbids both. All
+names, reasons and other texts from programs are escaped. Links lead into the folders of the games beside the page.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from spielleiter.match.stats.sprt import Sprt
 from spielleiter.match.summary import HISTOGRAM_EDGES, Summary
 from spielleiter.server.text.width import shortened
 
-_WIDEST: Final = 1000.0  # Elo in a plot
+_WIDEST: Final = 1000.0  # Elo that a plot shows
 
 
 def render_html(summary: Summary, records: Sequence[GameRecord]) -> str:
-    """The file's text."""
+    """The text of the file; `records` are sorted by game."""
     first, second = map(escape, summary.names)
     tests = (("SPRT", sprt_text(summary)), ("Significance", significance_text(summary)))
     facts = [f"{games_text(summary)}.", *(f"{name}: {text}." for name, text in tests if text)]
@@ -109,7 +109,7 @@ def _faults(summary: Summary, records: Sequence[GameRecord]) -> str:
 
 
 def _incident(line: str, record: GameRecord) -> str:
-    """The line, whose first words lead to the game's folder, and a link to the replay."""
+    """The line of an incident; its first words are a link to the game's folder, and the replay is linked at its end."""
     game, colon, rest = line.partition(":")
     replay = "" if record.replay is None else f" ({link(f'{record.folder}/{record.replay}', 'replay')})"
     return f"{_folder_link(record, game)}{colon}{escape(rest)}{replay}"
@@ -118,7 +118,7 @@ def _incident(line: str, record: GameRecord) -> str:
 def _times(summary: Summary) -> str:
     return table(
         "Times",
-        ("Program", "Answers", "Median", "95 %", "Longest", "Processor time", "for its thinking"),
+        ("Program", "Answers", "Median", "95 %", "Longest", "Processor time", "per thinking time"),
         [
             (
                 each.name,
@@ -164,12 +164,12 @@ def _folder_link(record: GameRecord, text: str) -> str:
 def _figures(summary: Summary, records: Sequence[GameRecord]) -> list[str]:
     points = progression_of(records, _test_of(summary))
     figures = [
-        ("Elo by game, with 95 % interval", _elo_course(points)),
-        ("Log-likelihood ratio by game; at a dashed line the test decides", _ratio_course(summary, points)),
-        ("Points: difference by game, with mean and 95 % interval", _points(summary, records)),
-        ("Result by start and side", _starts(summary)),
-        ("Think times", _histogram(summary)),
-        ("Think time by answer: median over the games", _think_course(summary, records)),
+        ("Elo by game, with 95 % interval", _elo_plot(points)),
+        ("Log-likelihood ratio by game; at a dashed line the test decides", _llr_plot(summary, points)),
+        ("Points: difference by game, with mean and 95 % interval", _points_plot(summary, records)),
+        ("Result by start and side", _starts_plot(summary)),
+        ("Think times", _histogram_plot(summary)),
+        ("Think time by answer: median over the games", _think_time_plot(summary, records)),
     ]
     return [f"<figure><figcaption>{title}</figcaption>{plot}</figure>" for title, plot in figures if plot]
 
@@ -179,7 +179,7 @@ def _test_of(summary: Summary) -> Sprt | None:
     return None if test is None else Sprt(test.elo0, test.elo1, test.alpha, test.beta, test.model)
 
 
-def _elo_course(points: Sequence[ProgressionPoint]) -> str | None:
+def _elo_plot(points: Sequence[ProgressionPoint]) -> str | None:
     if len(points) < 2:
         return None
     steps = [
@@ -188,13 +188,13 @@ def _elo_course(points: Sequence[ProgressionPoint]) -> str | None:
         )
         for each in points
     ]
-    # the first intervals are so wide that nothing else would be seen
+    # without the first intervals, which are too wide for a useful scale
     late = steps[len(steps) // 4 :]
     shown = [end for step in late for end in (step.low, step.value, step.high) if abs(end) <= _WIDEST]
     return line_chart(steps, "games", "Elo", (min(shown, default=-_WIDEST), max(shown, default=_WIDEST)))
 
 
-def _ratio_course(summary: Summary, points: Sequence[ProgressionPoint]) -> str | None:
+def _llr_plot(summary: Summary, points: Sequence[ProgressionPoint]) -> str | None:
     test = summary.sprt
     ratios = [(each.games, each.log_likelihood_ratio) for each in points if each.log_likelihood_ratio is not None]
     if test is None or len(ratios) < 2:
@@ -204,7 +204,7 @@ def _ratio_course(summary: Summary, points: Sequence[ProgressionPoint]) -> str |
     return line_chart(steps, "games", "LLR", (min(heights), max(heights)), (test.lower, test.upper))
 
 
-def _points(summary: Summary, records: Sequence[GameRecord]) -> str | None:
+def _points_plot(summary: Summary, records: Sequence[GameRecord]) -> str | None:
     dots = []
     for record in records:
         own, other = record.points
@@ -216,18 +216,18 @@ def _points(summary: Summary, records: Sequence[GameRecord]) -> str | None:
         return None
     mean = summary.point_difference
     band = None if mean is None else Band(mean.value, mean.low, mean.high)
-    return scatter(dots, "game", f"{_shorten(summary.names[0], 18)} less {_shorten(summary.names[1], 18)}", band)
+    return scatter(dots, "game", f"{_shorten(summary.names[0], 18)} minus {_shorten(summary.names[1], 18)}", band)
 
 
-def _starts(summary: Summary) -> str | None:
+def _starts_plot(summary: Summary) -> str | None:
     bars = []
     for each in summary.starts:
-        place = f"{summary.names[0]} {'second' if each.seat else 'first'}"
+        full_side = f"{summary.names[0]} {'second' if each.seat else 'first'}"
         side = f"{_shorten(summary.names[0])} {'second' if each.seat else 'first'}"
         label = side if each.start is None else f"{_shorten(each.start)}, {side}"
-        words = f"{each.start or ''} {place}: won {each.wins}, drawn {each.draws}, lost {each.losses}"
+        tooltip = f"{each.start or ''} {full_side}: won {each.wins}, drawn {each.draws}, lost {each.losses}"
         parts = (("p0", float(each.wins)), ("draw", float(each.draws)), ("p1", float(each.losses)))
-        bars.append(Bar(label, parts, words.strip()))
+        bars.append(Bar(label, parts, tooltip.strip()))
     return stacked_bars(bars, "games won, drawn and lost") if bars else None
 
 
@@ -235,7 +235,7 @@ def _shorten(text: str, columns: int = 10) -> str:
     return shortened(text, columns, "…")
 
 
-def _histogram(summary: Summary) -> str | None:
+def _histogram_plot(summary: Summary) -> str | None:
     histograms = [each.think_times.histogram for each in summary.programs]
     used = [index for index in range(len(HISTOGRAM_EDGES)) if any(each[index] for each in histograms)]
     if not used:
@@ -250,7 +250,7 @@ def _edge_label(edge: float) -> str:
     return "more" if math.isinf(edge) else seconds_text(edge)
 
 
-def _think_course(summary: Summary, records: Sequence[GameRecord]) -> str | None:
+def _think_time_plot(summary: Summary, records: Sequence[GameRecord]) -> str | None:
     dots = []
     for program, name in enumerate(summary.names):
         games = [record.think_times[program] for record in records]

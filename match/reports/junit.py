@@ -1,8 +1,8 @@
-"""junit.xml: a match as a suite of tests, which is what continuous integration shows.
+"""junit.xml: a match as a test suite, for continuous integration.
 
-Invariants: a game is a test. One with a program at fault has failed, one that was not counted for another reason has an
-error, and every other has passed, whoever won it. The file keeps to the schema that Jenkins' xUnit plugin publishes
-(junit-10.xsd). What others have written stands in it with control characters escaped.
+Invariants: each game is a test case. It is a failure if a program is at fault, an error if the game does not count for
+another reason, and otherwise a pass, no matter which program won. The file follows the schema of Jenkins' xUnit plugin
+(junit-10.xsd). Control characters in texts from programs are escaped.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NO_OUTPUTS: Final[Mapping[int, str]] = MappingProxyType({})
 
 
 def render_junit(summary: Summary, records: Sequence[GameRecord], errors: Mapping[int, str] = _NO_OUTPUTS) -> str:
-    """The file's text; `errors`: by number of the game, what programs wrote to standard error."""
+    """The text of the file. `errors` holds what programs wrote to standard error, by number of the game."""
     seconds = math.fsum(record.wall_seconds for record in records)
     counts = {
         "tests": str(len(records)),
@@ -38,7 +38,7 @@ def render_junit(summary: Summary, records: Sequence[GameRecord], errors: Mappin
     for element in (suites, suite):
         for name, value in counts.items():
             element.set(name, value)
-    suite.set("skipped", "0")  # which the schema has no place for in the element around it
+    suite.set("skipped", "0")  # the schema does not allow it in the element around
     if summary.started_at is not None:
         suite.set("timestamp", escaped(summary.started_at))
     properties = etree.SubElement(suite, "properties")

@@ -1,6 +1,6 @@
 """summary.md: a match on one page, for the summary of a continuous integration run or a comment.
 
-Law: GitHub's Markdown; whatever a program is called, it stays text and in its cell.
+Invariants: the file is in GitHub's Markdown. The name of a program stays text in its cell, whatever it is.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from spielleiter.match.reports.words import (
 from spielleiter.match.summary import Summary
 
 INCIDENTS: Final = 20
-"""So many are shown; all of them are in the page with plots."""
+"""The number of incidents that are shown; report.html has all of them."""
 
 
 def render_markdown(summary: Summary) -> str:
-    """The file's text."""
+    """The text of the file."""
     results, programs = summary.results, summary.programs
     lines = [f"## {escape_markdown(title(summary))}", "", f"{escape_markdown(games_text(summary))}.", ""]
     lines += _table(
@@ -61,7 +61,7 @@ def render_markdown(summary: Summary) -> str:
         [(each.name, *fault_counts(each)) for each in programs],
     )
     lines += _table(
-        ("Program", "Answers", "Median", "95 %", "Longest", "Processor time", "for its thinking"),
+        ("Program", "Answers", "Median", "95 %", "Longest", "Processor time", "per thinking time"),
         [
             (
                 each.name,

@@ -1,7 +1,7 @@
-"""The frame of an HTML report: its head with the style sheet, tables and links.
+"""The parts of HTML reports: the page with its style sheet, tables and links.
 
-Invariants: the page has no script and fetches nothing, and a policy in its head forbids both. What is handed in as text
-is escaped here; a `Markup` is not.
+Invariants: the page has no script and fetches nothing, and a policy in its head forbids both. Plain texts are escaped
+here; a `Markup` is not.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ th:first-child, td:first-child, .text { text-align: left; } td.text { overflow-w
 svg { width: 100%; height: auto; font-size: 12px; fill: var(--ink); } figure { margin: 1.5em 0; }
 figcaption { font-weight: 600; } .p0 { fill: var(--p0); } .p1 { fill: var(--p1); } .draw { fill: var(--draw); }
 circle { fill-opacity: .7; } .band { fill: var(--p0); opacity: .12; } line { stroke: var(--line); }
-polyline.course { fill: none; stroke: var(--p0); stroke-width: 2; }
+polyline.curve { fill: none; stroke: var(--p0); stroke-width: 2; }
 line.bound { stroke: var(--ink); stroke-dasharray: 6 4; }
 rect.box { fill: none; stroke: var(--line); } g.won { font-weight: 700; }
 line.zero { stroke: var(--ink); } line.mean { stroke: var(--p0); stroke-width: 2; }
@@ -41,13 +41,13 @@ td.text, td:first-child { white-space: normal; min-width: 6em; } details td:firs
 
 
 class Markup(str):
-    """Text of HTML that is not to be escaped."""
+    """HTML that must not be escaped again."""
 
     __slots__ = ()
 
 
 def page(title: str, body: Iterable[str]) -> str:
-    """The whole text of a page; the lines of `body` are HTML."""
+    """The complete text of a page; the lines of `body` are HTML."""
     return "\n".join([
         "<!DOCTYPE html>",
         '<html lang="en"><head><meta charset="utf-8">',
@@ -62,7 +62,7 @@ def page(title: str, body: Iterable[str]) -> str:
 
 
 def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str | int]], texts: Collection[int] = ()) -> str:
-    """A table that can be moved sideways on narrow screens; `texts` are the columns that hold words."""
+    """A table that scrolls horizontally on narrow screens; `texts` are the indices of columns with words."""
     kinds = [' class="text"' if index in texts else "" for index in range(len(head))]
     narrow = ' class="narrow"' if texts else ""
     lines = [f'<div class="wide"><table{narrow}><caption>{escape(caption)}</caption>']
@@ -79,7 +79,7 @@ def _cell(cell: str | int) -> str:
     return cell if isinstance(cell, Markup) else escape(str(cell))
 
 
-def link(place: str, text: str) -> Markup:
-    """A link to a file beside the page."""
-    # "./" keeps a name with a colon from being taken for a scheme
-    return Markup(f'<a href="./{quote(place, errors="surrogatepass")}">{escape(text)}</a>')
+def link(path: str, text: str) -> Markup:
+    """A link to the file or folder `path`, which is relative to the page."""
+    # "./" prevents a name with a colon from being taken for a URL with a scheme
+    return Markup(f'<a href="./{quote(path, errors="surrogatepass")}">{escape(text)}</a>')

@@ -1,7 +1,7 @@
-"""Plots as SVG, to stand inside an HTML page.
+"""Plots in SVG, to be embedded in an HTML page.
 
-Invariants: a plot is text made of numbers and escaped words, and no number has more than two decimals. Colours are
-classes (`p0`, `p1`, `draw`, `grid` …) that the page's style sheet knows, so that it can be light or dark.
+Invariants: a plot consists of numbers with at most two decimals and of escaped texts. Colours are CSS classes (`p0`,
+`p1`, `draw`, `grid` …) that the page's style sheet defines, so a page can be light or dark.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ BOTTOM: Final = 44
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """One point of a scatter plot, with the words that are shown when it is pointed at."""
+    """One point of a scatter plot, with the text of its tooltip."""
 
     x: float
     y: float
@@ -33,7 +33,7 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """A horizontal line, and the stripe from `low` to `high` around it."""
+    """A horizontal line at `value`, and a band from `low` to `high` around it."""
 
     value: float
     low: float
@@ -42,7 +42,7 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar, made of parts (kind, value) laid end to end."""
+    """A stacked bar; its parts (class, value) are placed end to end."""
 
     label: str
     parts: tuple[tuple[str, float], ...]
@@ -51,7 +51,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """One point of a course: a value, the ends of its interval (they may be infinite), and words for it."""
+    """One point of a line chart: a value, the bounds of its interval (which may be infinite), and a tooltip."""
 
     x: float
     value: float
@@ -63,22 +63,22 @@ class CurvePoint:
 def line_chart(
     steps: Sequence[CurvePoint], x_label: str, y_label: str, limits: tuple[float, float], bounds: Sequence[float] = ()
 ) -> str:
-    """A line with the band of its intervals around it, cut off at the limits, and dashed lines at the bounds.
+    """A line chart with a band for the intervals, cut off at the limits, and with dashed lines at the bounds.
 
-    The line y = 0 is always in it.
+    The y axis always includes 0.
     """
     x_ticks = ticks(min(step.x for step in steps), max(step.x for step in steps), least=1)
     y_ticks = ticks(min(0.0, limits[0]), max(0.0, limits[1]))
     x_scale, y_scale = _horizontal(x_ticks), _vertical(y_ticks)
 
-    def place(x: float, y: float) -> str:
+    def point(x: float, y: float) -> str:
         return f"{_n(x_scale(x))},{_n(y_scale(min(max(y, y_ticks[0]), y_ticks[-1])))}"
 
-    edge = [place(step.x, step.high) for step in steps] + [place(step.x, step.low) for step in reversed(steps)]
+    edge = [point(step.x, step.high) for step in steps] + [point(step.x, step.low) for step in reversed(steps)]
     parts = [_axes(x_ticks, y_ticks, x_label, y_label), f'<polygon class="band" points="{" ".join(edge)}"/>']
     parts += [line("bound", LEFT, y_scale(bound), WIDTH - RIGHT, y_scale(bound)) for bound in bounds]
-    inside = [place(step.x, step.value) for step in steps]
-    parts.append(f'<polyline class="course" points="{" ".join(inside)}"/>')
+    inside = [point(step.x, step.value) for step in steps]
+    parts.append(f'<polyline class="curve" points="{" ".join(inside)}"/>')
     parts += [
         f'<circle class="p0" cx="{at.partition(",")[0]}" cy="{at.partition(",")[2]}" r="2">'
         f"<title>{escape(step.title)}</title></circle>"
@@ -88,7 +88,7 @@ def line_chart(
 
 
 def scatter(dots: Sequence[Dot], x_label: str, y_label: str, band: Band | None = None) -> str:
-    """Points in a field, x being whole numbers; the line y = 0 is always in it."""
+    """A scatter plot with whole numbers on the x axis; the y axis always includes 0."""
     x_ticks = ticks(min(dot.x for dot in dots), max(dot.x for dot in dots), least=1)
     heights = [0.0, *(dot.y for dot in dots), *((band.low, band.high) if band else ())]
     y_ticks = ticks(min(heights), max(heights))
@@ -107,7 +107,7 @@ def scatter(dots: Sequence[Dot], x_label: str, y_label: str, band: Band | None =
 
 
 def histogram(labels: Sequence[str], series: Sequence[tuple[str, Sequence[int]]], x_label: str, y_label: str) -> str:
-    """Classes side by side, in each a bar for every series (kind, shares); bars grow from 0."""
+    """A histogram: for each label, a bar of every series (class, values)."""
     y_ticks = ticks(0, max((value for _, values in series for value in values), default=0), least=1)
     y_scale = _vertical(y_ticks)
     step = (WIDTH - LEFT - RIGHT) / len(labels)
@@ -115,17 +115,17 @@ def histogram(labels: Sequence[str], series: Sequence[tuple[str, Sequence[int]]]
     parts = [_axes((), y_ticks, x_label, y_label)]
     for index, label in enumerate(labels):
         left = LEFT + step * index
-        parts.append(word(left + step / 2, HEIGHT - BOTTOM + 16, label))
-        for place, (kind, values) in enumerate(series):
+        parts.append(text_at(left + step / 2, HEIGHT - BOTTOM + 16, label))
+        for number, (kind, values) in enumerate(series):
             if values[index]:
                 top = y_scale(values[index])
-                bar = _rectangle(kind, left + step * 0.1 + width * place, top, width, y_scale(0) - top)
+                bar = _rectangle(kind, left + step * 0.1 + width * number, top, width, y_scale(0) - top)
                 parts.append(f"<g>{bar}<title>{escape(label)}: {values[index]}</title></g>")
     return drawing(f"{y_label} by {x_label}", parts)
 
 
 def stacked_bars(bars: Sequence[Bar], x_label: str) -> str:
-    """Lying bars, one below the other, each as long as its parts together."""
+    """Horizontal stacked bars, one below the other."""
     row, left = 24, 190
     height = TOP + row * len(bars) + BOTTOM
     x_ticks = ticks(0, max(sum(value for _, value in bar.parts) for bar in bars), least=1)
@@ -134,23 +134,23 @@ def stacked_bars(bars: Sequence[Bar], x_label: str) -> str:
     for tick in x_ticks:
         x = left + span * tick
         parts.append(line("grid", x, TOP, x, height - BOTTOM))
-        parts.append(word(x, height - BOTTOM + 16, f"{tick:g}"))
+        parts.append(text_at(x, height - BOTTOM + 16, f"{tick:g}"))
     for index, bar in enumerate(bars):
         top, x = TOP + row * index, float(left)
-        parts.append(word(left - 8, top + row * 0.7, bar.label, "end"))
+        parts.append(text_at(left - 8, top + row * 0.7, bar.label, "end"))
         pieces = [f"<title>{escape(bar.title)}</title>"]
         for kind, value in bar.parts:
             pieces.append(_rectangle(kind, x, top + 3, span * value, row - 6))
             x += span * value
         parts.append(f"<g>{''.join(pieces)}</g>")
-    parts.append(word((left + WIDTH - RIGHT) / 2, height - 8, x_label))
+    parts.append(text_at((left + WIDTH - RIGHT) / 2, height - 8, x_label))
     return drawing(x_label, parts, height)
 
 
 def ticks(low: float, high: float, least: float = 0.0, wanted: int = 6) -> tuple[float, ...]:
-    """Round numbers (1, 2 or 5 times a power of ten apart), the first at or below `low`, the last at or above `high`.
+    """The ticks of an axis: multiples of 1, 2 or 5 times a power of ten, from at most `low` to at least `high`.
 
-    There are at least two, and they are at least `least` apart.
+    There are at least two ticks and about `wanted`, and their distance is at least `least`.
     """
     high = high if high > low else low + 1
     width = max(high - low, least * wanted)
@@ -185,9 +185,9 @@ def _axes(x_ticks: Sequence[float], y_ticks: Sequence[float], x_label: str, y_la
     for tick in y_ticks:
         y = y_scale(tick)
         parts.append(line("zero" if tick == 0 else "grid", LEFT, y, WIDTH - RIGHT, y))
-        parts.append(word(LEFT - 6, y + 4, f"{tick:g}", "end"))
-    parts += [word(_horizontal(x_ticks)(tick), HEIGHT - BOTTOM + 16, f"{tick:g}") for tick in x_ticks]
-    parts.append(word((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, x_label))
+        parts.append(text_at(LEFT - 6, y + 4, f"{tick:g}", "end"))
+    parts += [text_at(_horizontal(x_ticks)(tick), HEIGHT - BOTTOM + 16, f"{tick:g}") for tick in x_ticks]
+    parts.append(text_at((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, x_label))
     middle = (TOP + HEIGHT - BOTTOM) / 2
     parts.append(
         f'<text transform="translate(14 {_n(middle)}) rotate(-90)" text-anchor="middle">{escape(y_label)}</text>'
@@ -196,7 +196,7 @@ def _axes(x_ticks: Sequence[float], y_ticks: Sequence[float], x_label: str, y_la
 
 
 def drawing(title: str, parts: Sequence[str], height: float = HEIGHT) -> str:
-    """The plot of these parts, as wide as all others."""
+    """The SVG element of a plot; all plots have the same width."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {_n(height)}" role="img" '
         f'aria-label="{escape(title)}">{"".join(parts)}</svg>'
@@ -208,12 +208,12 @@ def _rectangle(kind: str, x: float, y: float, width: float, height: float) -> st
 
 
 def line(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:
-    """A line of the class `kind`."""
+    """A line with the CSS class `kind`."""
     return f'<line class="{kind}" x1="{_n(x1)}" y1="{_n(y1)}" x2="{_n(x2)}" y2="{_n(y2)}"/>'
 
 
-def word(x: float, y: float, text: str, anchor: str = "middle") -> str:
-    """Text, which is escaped here; `anchor` says which of its points (start, middle, end) is at x."""
+def text_at(x: float, y: float, text: str, anchor: str = "middle") -> str:
+    """A text, which is escaped here; `anchor` says which point of it (start, middle, end) is at x."""
     return f'<text x="{_n(x)}" y="{_n(y)}" text-anchor="{anchor}">{escape(text)}</text>'
 
 

@@ -1,7 +1,7 @@
-"""A tournament's results: table.md and report.html for people, table.json and tournament.json for programs.
+"""The reports of a tournament: table.md and report.html for people, table.json and tournament.json for programs.
 
-Invariants: all of them are pure functions of the tournament's progress, whether it has ended or not, and say the same.
-Names of programs are escaped for the form they stand in. Links lead into the matches' folders beside the page.
+Invariants: all reports are pure functions of the tournament's progress, whether it has ended or not, and agree with
+each other. The names of programs are escaped for the format of the report. Links lead into the folders of the matches.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from spielleiter.server.text.counting import count_text
 SCHEMA: Final = "spielleiter-tournament-1"
 
 TOURNAMENT_REPORTS: Final = ("table.md", "table.json", "tournament.json", "report.html")
-"""The files' names."""
+"""The names of the files."""
 
 _TEXTS: Final = frozenset({"program", "against", "round", "match", "winner", "by", "reached", "SPRT", "significance"})
 _KINDS: Final = {
@@ -45,15 +45,15 @@ _KINDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """A cell that leads to a file of the tournament's folder, where the report can have links."""
+    """A cell with a link to a file in the tournament's folder, in reports that can have links."""
 
     text: str
-    place: str
+    path: str
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A table with its title."""
+    """A table and its title."""
 
     title: str
     head: tuple[str, ...]
@@ -61,28 +61,28 @@ class Section:
 
     @property
     def texts(self) -> frozenset[int]:
-        """The columns that hold words; all others are numbers, or as good as numbers."""
+        """The indices of columns with words; all other columns are aligned like numbers."""
         return frozenset(index for index, name in enumerate(self.head) if name in _TEXTS)
 
 
 def title_of(progress: TournamentProgress) -> str:
-    """``swc_2027_blokus (blokus-2027): knock-out of 5 programs, 4 games a match, seed 0``."""
-    described = progress.tournament
-    options = described.kind_options
-    kind = _KINDS[described.kind]
-    if described.kind is Kind.SWISS:
-        kind += f", {count_text(options.rounds_of(len(described.entrants)), 'round')},"
-    if described.kind is Kind.GAUNTLET and options.tested > 1:
+    """For example ``swc_2027_blokus (blokus-2027): knock-out of 5 programs, 4 games a match, seed 0``."""
+    tournament = progress.tournament
+    options = tournament.kind_options
+    kind = _KINDS[tournament.kind]
+    if tournament.kind is Kind.SWISS:
+        kind += f", {count_text(options.rounds_of(len(tournament.entrants)), 'round')},"
+    if tournament.kind is Kind.GAUNTLET and options.tested > 1:
         kind += f" of {options.tested} tested programs among"
     else:
         kind += " of"
     return (
-        f"{described.season}: {kind} {len(described.entrants)} programs, "
-        f"{count_text(described.games, 'game')} a match, seed {described.seed}"
+        f"{tournament.season}: {kind} {len(tournament.entrants)} programs, "
+        f"{count_text(tournament.games, 'game')} a match, seed {tournament.seed}"
     )
 
 
-# -- what all reports have in common --------------------------------------------------------------------------------
+# -- tables of all reports --------------------------------------------------------------------------------
 
 
 def _names(progress: TournamentProgress) -> list[str]:
@@ -90,12 +90,12 @@ def _names(progress: TournamentProgress) -> list[str]:
 
 
 def ratings_of(progress: TournamentProgress) -> tuple[RatedProgram, ...]:
-    """The ratings after the games there are, best first."""
+    """The ratings after the finished games, best first."""
     return rate_programs(_names(progress), progress.games_by_pairing)
 
 
 def sections(progress: TournamentProgress, ratings: Sequence[RatedProgram], *, is_short: bool) -> list[Section]:
-    """The tables, the most important first; `is_short` leaves the matches of a round robin out."""
+    """The tables, the most important one first; `is_short` omits the matches of a round robin without a test."""
     tournament = progress.tournament
     has_test = tournament.sprt is not None or tournament.significance is not None
     has_matches = not is_short or tournament.kind is not Kind.ROUND_ROBIN or has_test
@@ -147,7 +147,7 @@ def _ratings(ratings: Sequence[RatedProgram]) -> Section:
         ("", "program", "rating", "95 %", "games", "won", "drawn", "lost", "faults"),
         tuple(
             (
-                place,
+                rank,
                 line.name,
                 f"{line.rating.value:+z.0f}",
                 f"[{line.rating.low:+z.0f}, {line.rating.high:+z.0f}]",
@@ -157,13 +157,13 @@ def _ratings(ratings: Sequence[RatedProgram]) -> Section:
                 line.results.losses,
                 line.faults,
             )
-            for place, line in enumerate(ratings, 1)
+            for rank, line in enumerate(ratings, 1)
         ),
     )
 
 
 def _head_to_head(ratings: Sequence[RatedProgram]) -> Section:
-    """Each program's results against each other one: won, drawn, lost."""
+    """The results of each program against each opponent: won, drawn, lost."""
     rows = []
     for line in ratings:
         met = dict(line.opponents)
@@ -175,13 +175,13 @@ def _head_to_head(ratings: Sequence[RatedProgram]) -> Section:
 
 
 def _matches(progress: TournamentProgress) -> Section:
-    """Every match with its score; the rest of the columns depends on what the tournament has."""
-    described, names = progress.tournament, _names(progress)
-    has_rounds, test = described.kind.has_rounds, None if described.sprt is None else Sprt.parse(described.sprt)
+    """All matches with their scores; further columns depend on the kind of tournament and its tests."""
+    tournament, names = progress.tournament, _names(progress)
+    has_rounds, test = tournament.kind.has_rounds, None if tournament.sprt is None else Sprt.parse(tournament.sprt)
     played = {each.encounter.number: each for each in progress.played}
     head = ("round",) * has_rounds + ("match", "score", "Elo, 95 %")
     head += ("winner", "by") * has_rounds + ("SPRT",) * (test is not None)
-    head += ("significance",) * (described.significance is not None)
+    head += ("significance",) * (tournament.significance is not None)
     rows: list[tuple[str | int | Linked, ...]] = []
     for each in progress.rounds:
         for encounter in each.encounters:
@@ -200,7 +200,7 @@ def _matches(progress: TournamentProgress) -> Section:
                 decision = test.decide(pairs)
                 state = "undecided" if decision is None else f"{decision.value} accepted"
                 row += (f"{ratio_text(test.log_likelihood_ratio(pairs), test.lower, test.upper)}: {state}",)
-            if (risk := described.significance) is not None:
+            if (risk := tournament.significance) is not None:
                 better = better_program_by_evidence(pairs, risk)
                 row += (evidence_text(log_evidence(pairs), risk, (first, second), better),)
             rows.append(row)
@@ -209,7 +209,7 @@ def _matches(progress: TournamentProgress) -> Section:
 
 
 def _score(match: PlayedEncounter) -> str:
-    """``2.5 : 1.5``, and in brackets that of each play-off."""
+    """For example ``2.5 : 1.5``, and in brackets the score of each play-off."""
     scores = ["{:g} : {:g}".format(*score_of(records)) for _, records in match.matches]
     return scores[0] + "".join(f" ({score})" for score in scores[1:])
 
@@ -226,14 +226,14 @@ def _decided(outcome: Outcome | None, names: Sequence[str]) -> tuple[str, str]:
 
 
 def write_tournament(folder: Path, progress: TournamentProgress) -> None:
-    """Write every report into the tournament's folder, each whole or not at all. Raises JournalError."""
-    texts = (render_table(progress), render_ratings(progress), render_course(progress), render_report(progress))
+    """Write all reports into the tournament's folder; each file is replaced atomically. Raises JournalError."""
+    texts = (render_table(progress), render_ratings(progress), render_tournament(progress), render_report(progress))
     for name, text in zip(TOURNAMENT_REPORTS, texts, strict=True):
         write_text(folder / name, text)
 
 
 def render_table(progress: TournamentProgress) -> str:
-    """table.md, in GitHub's Markdown."""
+    """The text of table.md, in GitHub's Markdown."""
     lines = [title_of(progress), ""]
     for section in sections(progress, ratings_of(progress), is_short=True):
         sides = ("---" if index in section.texts else "--:" for index in range(len(section.head)))
@@ -252,7 +252,7 @@ def _plain(cell: str | int | Linked) -> str:
 
 
 def render_report(progress: TournamentProgress) -> str:
-    """report.html."""
+    """The text of report.html."""
     title, ratings = title_of(progress), ratings_of(progress)
     body = [f"<h1>{escape_html(title)}</h1>"]
     for section in sections(progress, ratings, is_short=False):
@@ -266,7 +266,7 @@ def render_report(progress: TournamentProgress) -> str:
 
 def _linked(row: Iterable[str | int | Linked]) -> Iterator[str | int]:
     for cell in row:
-        yield link(cell.place, cell.text) if isinstance(cell, Linked) else cell
+        yield link(cell.path, cell.text) if isinstance(cell, Linked) else cell
 
 
 def _figure(caption: str, plot: str) -> str:
@@ -274,22 +274,22 @@ def _figure(caption: str, plot: str) -> str:
 
 
 def render_ratings(progress: TournamentProgress) -> str:
-    """table.json."""
+    """The text of table.json."""
     return _json([line.to_json() for line in ratings_of(progress)])
 
 
-def render_course(progress: TournamentProgress) -> str:
-    """tournament.json."""
-    described, names, played = (
+def render_tournament(progress: TournamentProgress) -> str:
+    """The text of tournament.json."""
+    tournament, names, played = (
         progress.tournament,
         _names(progress),
         {each.encounter.number: each for each in progress.played},
     )
     return _json({
         "schema": SCHEMA,
-        "season": described.season,
-        "kind": described.kind.value,
-        "seed": described.seed,
+        "season": tournament.season,
+        "kind": tournament.kind.value,
+        "seed": tournament.seed,
         "programs": names,
         "seeding": [names[program] for program in progress.seeding],
         "standings": _standings_json(progress),

@@ -1,6 +1,6 @@
-"""Numbers and results as people read them, the same in every report.
+"""Texts for numbers and results, the same in all reports and on the terminal.
 
-Law: plain text, nothing escaped; what is not known is a dash.
+Invariants: the texts are plain and not escaped. A missing value is a dash.
 """
 
 from __future__ import annotations
@@ -21,13 +21,16 @@ FAULT_COLUMNS: Final = ("Crashes", "Timeouts", "Illegal moves", "Bad messages", 
 
 
 def headline(summary: Summary) -> str:
-    """The answer in one sentence, and another one if it rests on games that a program may have voided."""
+    """The answer in one sentence, and a further one for each program that was often too slow on an overloaded machine.
+
+    Such a program may have avoided losses in this way, since these games do not count.
+    """
     return ". ".join([_answer(summary), *map(partial(_overload_text, summary), summary.often_overloaded)])
 
 
 def _overload_text(summary: Summary, program: ProgramSummary) -> str:
     games = f"{program.overloads} of {count_text(summary.played, 'game')}"
-    return f"But {games} do not count since {program.name} was too slow on an overloaded machine"
+    return f"But {games} do not count because {program.name} was too slow on an overloaded machine"
 
 
 def _answer(summary: Summary) -> str:
@@ -40,7 +43,7 @@ def _answer(summary: Summary) -> str:
         return f"{first} against {second}: {compared} (SPRT accepted {test.decision})"
     pairs = sum(summary.pairs)
     if not pairs:
-        return f"{first} against {second}: no pair of games is complete, nothing can be said"
+        return f"{first} against {second}: no result, since no pair of games is complete"
     if summary.better is not None:
         return f"{summary.names[summary.better]} is better than {summary.names[1 - summary.better]}"
     if not summary.has_enough_pairs:
@@ -50,12 +53,12 @@ def _answer(summary: Summary) -> str:
 
 
 def title(summary: Summary) -> str:
-    """The season and the answer: the first line of every report."""
+    """The season and the headline: the first line of every report."""
     return headline(summary) if summary.season is None else f"{summary.season}: {headline(summary)}"
 
 
 def elo_text(elo: Estimate | None) -> str:
-    """``+55.6 [+27.9, +83.4]``: value and 95 % interval."""
+    """For example ``+55.6 [+27.9, +83.4]``: value and 95 % interval."""
     if elo is None:
         return NO_VALUE
     return f"{_signed(elo.value)} [{_signed(elo.low)}, {_signed(elo.high)}]"
@@ -68,20 +71,20 @@ def _signed(value: float) -> str:
 
 
 def both_elo_text(summary: Summary) -> str:
-    """``+55.6 [+27.9, +83.4], nElo +57.9 [+29.3, +86.4]``; nElo is left out where it has no value."""
+    """For example ``+55.6 [+27.9, +83.4], nElo +57.9 [+29.3, +86.4]``; nElo is left out if it has no value."""
     normalized = summary.normalized_elo
     return elo_text(summary.elo) + ("" if normalized is None else f", nElo {elo_text(normalized)}")
 
 
 def estimate_text(estimate: Estimate | None) -> str:
-    """``81.7 [79.2, 84.1]``."""
+    """For example ``81.7 [79.2, 84.1]``: value and 95 % interval."""
     if estimate is None:
         return NO_VALUE
     return f"{estimate.value:z.1f} [{estimate.low:z.1f}, {estimate.high:z.1f}]".replace("-", "−")
 
 
 def percent_text(share: float | None) -> str:
-    """``97.7 %``; 0 and 100 only where nothing was rounded."""
+    """For example ``97.7 %``. Only exact values are shown as 0 % and 100 %."""
     if share is None:
         return NO_VALUE
     if 0.9999 <= share < 1:
@@ -92,19 +95,19 @@ def percent_text(share: float | None) -> str:
 
 
 def share_text(share: float | None) -> str:
-    """The same of a share that may be above 1: ``38.5 %``, ``2.4 times``, ``340 times``."""
+    """A share that may be above 1, for example ``38.5 %``, ``2.4 times`` or ``340 times``."""
     if share is None or share <= 1:
         return percent_text(share)
     return f"{share:.1f} times" if share < 9.95 else f"{share:.0f} times"
 
 
 def likelihood_text(likelihood: float | None) -> str:
-    """The same of a likelihood, which is never certain, even where it is nearer to 1 than numbers can tell."""
+    """A likelihood in per cent; it is never shown as certain, even if it is 1 after rounding to a float."""
     return percent_text(likelihood if likelihood is None else min(max(likelihood, 1e-9), 1 - 1e-9))
 
 
 def seconds_text(seconds: float | None) -> str:
-    """Three digits, in seconds or milliseconds."""
+    """A time with three significant digits, in seconds or milliseconds."""
     if seconds is None:
         return NO_VALUE
     return (
@@ -117,7 +120,7 @@ def seconds_text(seconds: float | None) -> str:
 
 
 def sprt_text(summary: Summary) -> str | None:
-    """``LLR 1.23 in (−2.94, +2.94), elo0=0 elo1=50 …: undecided``; None without a test."""
+    """For example ``LLR +1.23 (-2.94, +2.94), elo0=0 elo1=50 …: undecided``; None without a test."""
     test = summary.sprt
     if test is None:
         return None
@@ -127,25 +130,25 @@ def sprt_text(summary: Summary) -> str | None:
 
 
 def ratio_text(ratio: float, lower: float, upper: float) -> str:
-    """``LLR +1.23 (-2.94, +2.94)``: the logarithm of the likelihood ratio in its bounds."""
+    """For example ``LLR +1.23 (-2.94, +2.94)``: the log-likelihood ratio with its bounds."""
     return f"LLR {ratio:+z.2f} ({lower:+z.2f}, {upper:+z.2f})"
 
 
 def significance_text(summary: Summary) -> str | None:
-    """``evidence 3.2 of 20, risk 0.05: undecided``; None without a test."""
+    """For example ``evidence 3.2 of 20, risk 0.05: undecided``; None without a test."""
     test = summary.significance
     return None if test is None else evidence_text(test.log_evidence, test.risk, summary.names, summary.better)
 
 
 def evidence_text(log_evidence: float, risk: float, names: Sequence[str], better: int | None) -> str:
-    """``evidence 24.1 of 20, risk 0.05: new is better``; `better` is an index of `names`, None if undecided."""
+    """For example ``evidence 24.1 of 20, risk 0.05: new is better``; `better` is an index of `names`."""
     evidence = math.exp(min(log_evidence, 700.0))  # a larger exponent may overflow
     state = "undecided" if better is None else f"{names[better]} is better"
     return f"evidence {evidence:.3g} of {1 / risk:.3g}, risk {risk:g}: {state}"
 
 
 def games_text(summary: Summary) -> str:
-    """How many games there were, and of which kind."""
+    """The numbers of games that were planned, played and counted, and of complete pairs."""
     games = count_text(summary.played if summary.planned is None else summary.planned, "game")
     played = games if summary.planned is None else f"{summary.played} of {games}"
     pairs = count_text(sum(summary.pairs), "complete pair")
@@ -156,19 +159,19 @@ def games_text(summary: Summary) -> str:
 
 
 def fault_counts(program: ProgramSummary) -> tuple[int, ...]:
-    """The cells below FAULT_COLUMNS."""
+    """The values for FAULT_COLUMNS."""
     return program.crashes, program.timeouts, program.illegal_moves, program.bad_messages, program.leftovers
 
 
 def result_text(record: GameRecord) -> str:
-    """Who won, by name."""
+    """The name of the winner, ``draw`` or ``not counted``."""
     if not record.is_counted:
         return "not counted"
     return "draw" if record.winner is None else record.names[record.winner]
 
 
 def incident_texts(summary: Summary, limit: int | None = None) -> tuple[str, ...]:
-    """A line for each game that did not go as it should have; with a limit, the last line says how many more."""
+    """A line for each game that is not "regular"; if there are more than `limit`, the last line says how many."""
     incidents = summary.incidents if limit is None else summary.incidents[:limit]
     lines = []
     for each in incidents:

@@ -1,1 +1,1 @@
-"""The statistics of a match: points, Elo with intervals, sequential tests, ratings."""
+"""The statistics of matches: points, Elo with intervals, sequential tests, ratings."""

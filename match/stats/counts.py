@@ -1,8 +1,8 @@
-"""What the games of a match come to: results, pairs, points, and the conversion between scores and Elo.
+"""Counting a match: results, pairs of games and points, and the conversion between scores and Elo.
 
-Invariants: pure functions of the counted games, seen from program 0. The unit is the pair of games with the sides
-swapped, never the single game, because the two games of a pair have their start in common. What cannot be said
-from the games there are is None; no number is made up for it.
+Invariants: all functions are pure functions of the counted games, from the point of view of program 0 unless they take
+a program. The unit of every estimate is the pair of games with the sides swapped, never the single game, because the
+two games of a pair share their start. A value that the games do not determine is None, never a guess.
 
 Sources:
 
@@ -27,17 +27,17 @@ from spielleiter.match.stats.significance import PairCounts
 from spielleiter.server.quantile import nearest_rank
 
 PAIR_SCORES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""What a pair counts, a game in the middle: the mean of its two games."""
+"""The possible scores of a pair: the mean score of its two games."""
 
 PLAYED_OUT: Final = LEFTOVER_VERDICTS | {Verdict.REGULAR}
-"""Verdicts on games that came to the end the rules have; only their points say how well a program plays."""
+"""The verdicts on games that were played to their end by the rules; only their points show a program's strength."""
 
 CONFIDENCE: Final = 0.95
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A value and its 95 % interval. Elo may be infinite: -inf where every game was lost, inf where all were won."""
+    """A value with its 95 % interval. Elo is -inf if all games were lost, and inf if all were won."""
 
     value: float
     low: float
@@ -46,7 +46,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Counted games by their result."""
+    """The numbers of counted games by result."""
 
     wins: int
     draws: int
@@ -54,11 +54,12 @@ class Tally:
 
     @property
     def games(self) -> int:
+        """The number of counted games."""
         return self.wins + self.draws + self.losses
 
     @property
     def score(self) -> float | None:
-        """Between 0 and 1; a draw is a half."""
+        """The mean score of a game, from 0 to 1, with ½ for a draw; None without a game."""
         return (self.wins + self.draws / 2) / self.games if self.games else None
 
 
@@ -66,13 +67,13 @@ class Tally:
 
 
 def count_results(records: Iterable[GameRecord]) -> Tally:
-    """Program 0's wins, draws and losses; games that were not counted are left out."""
+    """The wins, draws and losses of program 0; games that do not count are ignored."""
     winners = [record.winner for record in records if record.is_counted]
     return Tally(wins=winners.count(0), draws=winners.count(None), losses=winners.count(1))
 
 
 def complete_pairs(records: Iterable[GameRecord]) -> list[tuple[GameRecord, GameRecord]]:
-    """Pairs of which both games were counted, in the order of the pairs."""
+    """The pairs whose games both count, in the order of their numbers."""
     games: defaultdict[int, list[GameRecord]] = defaultdict(list)
     for record in records:
         if record.is_counted:
@@ -81,13 +82,13 @@ def complete_pairs(records: Iterable[GameRecord]) -> list[tuple[GameRecord, Game
 
 
 def count_pairs(records: Iterable[GameRecord]) -> PairCounts:
-    """The pentanomial counts of the complete pairs."""
+    """The numbers of complete pairs that gave program 0 a total of 0, ½, 1, 1½ and 2 points (pentanomial counts)."""
     halves = [sum(half_points(record) for record in pair) for pair in complete_pairs(records)]
     return halves.count(0), halves.count(1), halves.count(2), halves.count(3), halves.count(4)
 
 
 def half_points(record: GameRecord) -> int:
-    """What a counted game brought program 0, in half points."""
+    """The score of program 0 in a counted game, in half points."""
     return {None: 1, 0: 2, 1: 0}[record.winner]
 
 
@@ -95,21 +96,21 @@ def half_points(record: GameRecord) -> int:
 
 
 def elo_of_score(score: float) -> float:
-    """Logistic Elo of an expected score; infinite at 0 and 1, and beyond."""
+    """The logistic Elo difference for an expected score: -inf for 0 or less, inf for 1 or more."""
     if score <= 0:
         return -math.inf
     if score >= 1:
         return math.inf
-    return -400 * math.log10(1 / score - 1) + 0.0  # not -0.0, which JSON would keep
+    return -400 * math.log10(1 / score - 1) + 0.0  # turns -0.0 into 0.0, since JSON would show the sign
 
 
 def score_of_elo(elo: float) -> float:
-    """The score to be expected of somebody who is `elo` better."""
+    """The expected score, from 0 to 1, of a program that is `elo` stronger than its opponent."""
     return 1 / (1 + 10 ** (-elo / 400))
 
 
 def mean_and_variance(counts: PairCounts) -> tuple[float, float]:
-    """Of a pair's score; the variance is that of the sample (divided by the number of pairs, not by one less)."""
+    """Mean and variance of the scores of pairs; the variance is divided by the number of pairs n, not by n - 1."""
     pairs = sum(counts)
     mean = sum(count * score for count, score in zip(counts, PAIR_SCORES, strict=True)) / pairs
     spread = sum(count * (score - mean) ** 2 for count, score in zip(counts, PAIR_SCORES, strict=True))
@@ -120,15 +121,15 @@ def mean_and_variance(counts: PairCounts) -> tuple[float, float]:
 
 
 def estimate_points(records: Iterable[GameRecord], program: int) -> Estimate | None:
-    """The mean points of a program in a game; None with fewer than two pairs.
+    """The mean points of a program (0 or 1) in a game; None with fewer than two pairs.
 
-    Only pairs of which both games were played to their end: the points of a game broken off say nothing.
+    Only pairs whose games were both played to their end are used: the points of other games say nothing about strength.
     """
     return _estimate_mean([fmean(points[program] for points in pair) for pair in _points_of_pairs(records)])
 
 
 def estimate_point_difference(records: Iterable[GameRecord]) -> Estimate | None:
-    """By how many points a game program 0 is ahead; None with fewer than two pairs (as `estimate_points`)."""
+    """The mean points of program 0 minus those of program 1 in a game, from the same pairs as `estimate_points`."""
     return _estimate_mean([fmean(own - other for own, other in pair) for pair in _points_of_pairs(records)])
 
 
@@ -152,9 +153,9 @@ def _estimate_mean(values: Sequence[float]) -> Estimate | None:
 
 @lru_cache(maxsize=1024)
 def student_quantile(probability: float, freedom: int) -> float:
-    """Where Student's t with `freedom` degrees (1 or more) reaches `probability` (above 1/2)."""
+    """The quantile of Student's t distribution for a `probability` above 1/2, with `freedom` degrees (1 or more)."""
     if freedom > 100:
-        # 26.7.5, whose next term is below 1e-7 here; the series of the distribution function grows long
+        # formula 26.7.5, whose next term is below 1e-7 here; the series of the distribution function would be long
         z = NormalDist().inv_cdf(probability)
         terms = ((z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96, (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384)
         return z + math.fsum(term / freedom**power for power, term in enumerate(terms, 1))
@@ -167,7 +168,7 @@ def student_quantile(probability: float, freedom: int) -> float:
 
 
 def _student_cdf(t: float, freedom: int) -> float:
-    """The finite series of 26.7.3 (odd) and 26.7.4 (even), for t >= 0."""
+    """The distribution function for t >= 0, by the finite series of 26.7.3 (odd degrees) and 26.7.4 (even degrees)."""
     angle = math.atan2(t, math.sqrt(freedom))
     sine, square = math.sin(angle), math.cos(angle) ** 2
     is_odd = freedom % 2
@@ -183,5 +184,5 @@ def _student_cdf(t: float, freedom: int) -> float:
 
 
 def quantile(values: Sequence[float], probability: float) -> float:
-    """The smallest of the values that so many do not exceed (nearest rank: always one that occurred)."""
+    """The nearest-rank quantile: the smallest value that this share of the values does not exceed."""
     return nearest_rank(sorted(values), probability)

@@ -1,15 +1,15 @@
-"""How much better one program is, with a 95 % interval.
+"""Estimates of the score and of Elo, with 95 % intervals.
 
-Invariants: the interval leaves Elo 0 out if and only if the exact test (significance.py) calls a program better, so
-that number and answer never contradict each other. Logistic and normalized Elo have the same sign at every end.
+Invariants: the interval excludes Elo 0 if and only if the exact test (significance.py) calls a program better, so the
+number and the answer never contradict each other. The bounds of logistic and normalized Elo have the same signs.
 
-The interval of a pair's mean score is the hull of three:
+The interval of the mean score of a pair is the smallest one that contains all of:
 
-- Student's t, exact for normally distributed pairs and good from about 20 pairs on;
-- the likelihood ratio of the five results a pair can have, none of them excluded because it did not occur: pairs that
-  (nearly) all ended alike have (nearly) no spread, and Student's t would take three of them for certainty. Its
-  threshold N ln(1 + t² / (N - 1)) is the one that is exact for normally distributed pairs;
-- 1/2 itself, where the exact test finds nobody better.
+- Student's t, which is exact for normally distributed pairs and good from about 20 pairs on;
+- the likelihood-ratio interval over the five possible results of a pair, including those that did not occur: if
+  (nearly) all pairs ended alike, their variance is (nearly) 0, and Student's t would be certain after three pairs. The
+  threshold N ln(1 + t² / (N - 1)) is the exact one for normally distributed pairs;
+- the value 1/2, unless the exact test calls a program better.
 
 Sources: Student (1908), The probable error of a mean; S. S. Wilks (1938), The large-sample distribution of the
 likelihood ratio; A. B. Owen (1990), Empirical likelihood ratio confidence regions (the threshold); M. Van den Bergh,
@@ -34,14 +34,14 @@ from spielleiter.match.stats.likelihood import find_multiplier, log_ratio
 from spielleiter.match.stats.significance import RISK, PairCounts, one_sided_p_value
 
 NORMALIZED_UNIT: Final = 800 / math.log(10)
-"""Normalized Elo of a game's score that is one standard deviation above 1/2."""
+"""The normalized Elo of a score that is one standard deviation of a game above 1/2."""
 
 _PRECISION: Final = 1e-9
 
 
 @lru_cache(maxsize=64)
 def estimate_score(counts: PairCounts) -> Estimate | None:
-    """The expected score of a game between 0 and 1; None without a pair."""
+    """The expected score of program 0 in a game, from 0 to 1; None without a pair."""
     pairs = sum(counts)
     if not pairs:
         return None
@@ -61,7 +61,7 @@ def estimate_score(counts: PairCounts) -> Estimate | None:
 
 
 def _bound(counts: PairCounts, inside: float, outside: float, threshold: float) -> float:
-    """The mean between `inside` and `outside` from which on the likelihood has fallen by more than the threshold."""
+    """The mean between `inside` and `outside` at which the logarithm of the likelihood has fallen by `threshold`."""
     if inside == outside:
         return outside
     pairs = sum(counts)
@@ -74,7 +74,7 @@ def _bound(counts: PairCounts, inside: float, outside: float, threshold: float) 
             outside = middle
         else:
             inside = middle
-        # Newton's step: the logarithm changes by -N t for each unit of the mean
+        # Newton's step: the derivative of the logarithm with respect to the mean is -N t
         following = middle + surplus / (pairs * multiplier) if multiplier else inside
         if abs(following - middle) < _PRECISION:
             return following
@@ -83,7 +83,7 @@ def _bound(counts: PairCounts, inside: float, outside: float, threshold: float) 
 
 
 def estimate_elo(counts: PairCounts) -> Estimate | None:
-    """Logistic Elo of program 0: the interval of the score carried over; None without a pair, infinite at the ends."""
+    """The logistic Elo of program 0, converted from the score; None without a pair, infinite for a score of 0 or 1."""
     score = estimate_score(counts)
     if score is None:
         return None
@@ -91,10 +91,10 @@ def estimate_elo(counts: PairCounts) -> Estimate | None:
 
 
 def estimate_normalized_elo(counts: PairCounts) -> Estimate | None:
-    """Normalized Elo of program 0: how many standard deviations of a game its score is above 1/2, times 347.4.
+    """The normalized Elo of program 0: its score minus 1/2 in standard deviations of a game, times 347.4.
 
-    The interval is that of the score carried over, with the spread of the pairs as it was found. None where that is 0:
-    without a pair, and where all pairs ended alike.
+    The interval is converted from that of the score, with the observed variance of the pairs. None if that variance is
+    0: without a pair, and if all pairs ended alike.
     """
     score = estimate_score(counts)
     if score is None or max(counts) == sum(counts):
@@ -104,7 +104,7 @@ def estimate_normalized_elo(counts: PairCounts) -> Estimate | None:
 
 
 def better_program(counts: PairCounts) -> int | None:
-    """The program that is better with 95 % confidence; None: it cannot be told."""
+    """The program that is better with 95 % confidence; None: not decided."""
     score = estimate_score(counts)
     if score is None or score.low <= 0.5 <= score.high:
         return None
@@ -112,5 +112,5 @@ def better_program(counts: PairCounts) -> int | None:
 
 
 def mirror(counts: PairCounts) -> PairCounts:
-    """The same pairs seen from program 1."""
+    """The same pairs from the point of view of program 1."""
     return counts[4], counts[3], counts[2], counts[1], counts[0]

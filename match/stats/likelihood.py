@@ -1,7 +1,7 @@
-"""The likeliest distribution of pairs that meets a condition, for the sequential test and for intervals.
+"""Constrained maximum likelihood for distributions of pairs, used by the sequential test and the intervals.
 
-A condition has the form "the deviations are 0 in the mean". Of all distributions that meet it, the likeliest one given
-the counts n_i is q_i = n_i / (N (1 + t d_i)), with the multiplier t for which the condition holds.
+The constraint has the form "the mean of the deviations d_i is 0". The distribution with the maximum likelihood for the
+counts n_i under this constraint is q_i = n_i / (N (1 + t d_i)), with the Lagrange multiplier t that satisfies it.
 
 Source: A. B. Owen (1988), Empirical Likelihood.
 """
@@ -18,9 +18,10 @@ _LEAST: Final = 1e-300
 def find_multiplier(weights: Sequence[float], deviations: Sequence[float]) -> float:
     """The multiplier t that solves sum w d / (1 + t d) = 0.
 
-    `deviations` must have both signs. The sum falls strictly between the two poles that leave every 1 + t d positive.
-    If the outermost results did not occur (weight 0) there may be no root between the poles; the nearer pole is then
-    the answer, and results that did not occur take the rest of the distribution.
+    `weights` are the counts w, and `deviations` the values d, which must have both signs. The sum decreases strictly
+    between the two poles where all 1 + t d are positive. If the outermost results did not occur (weight 0), there may
+    be no root between the poles. The nearer pole is then returned, and the remaining probability belongs to results
+    that did not occur.
     """
     low, high = -1 / max(deviations), -1 / min(deviations)
     terms = [(weight, deviation) for weight, deviation in zip(weights, deviations, strict=True) if weight]
@@ -28,7 +29,7 @@ def find_multiplier(weights: Sequence[float], deviations: Sequence[float]) -> fl
     for _ in range(200):
         t = following
         value = slope = 0.0
-        for weight, deviation in terms:  # one plain loop: this is asked after every pair of a match
+        for weight, deviation in terms:  # a single plain loop, since this runs after every pair of a match
             ratio = deviation / (1 + t * deviation)
             weighted = weight * ratio
             value += weighted
@@ -37,7 +38,7 @@ def find_multiplier(weights: Sequence[float], deviations: Sequence[float]) -> fl
             low = t
         else:
             high = t
-        # Newton's steps, halved where they would leave the bracket
+        # Newton's step, or bisection if that would leave the bracket
         following = t + value / slope if slope else (low + high) / 2
         if not low < following < high:
             following = (low + high) / 2
@@ -47,7 +48,7 @@ def find_multiplier(weights: Sequence[float], deviations: Sequence[float]) -> fl
 
 
 def log_ratio(weights: Sequence[float], deviations: Sequence[float], multiplier: float) -> float:
-    """By how much the logarithm of the likelihood falls under the condition whose multiplier this is; 0 or more."""
+    """The loss of log-likelihood, 0 or more, caused by the constraint with this multiplier."""
     return sum(
         weight * math.log(max(1 + multiplier * deviation, _LEAST))
         for weight, deviation in zip(weights, deviations, strict=True)

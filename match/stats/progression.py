@@ -1,7 +1,7 @@
-"""How a match went: Elo with its interval, and the sequential test, after each of its games.
+"""The progression of a match: Elo with its interval and the state of the sequential test, over its games.
 
-Invariants: a point is made from all games up to it, in the order of their numbers, and has the numbers that a summary
-of these games would have. There are about 120 points at most, evenly spread, the last one after the last game.
+Invariants: a point is computed from all games up to it, in the order of their numbers, and equals the summary of these
+games. There are about 120 points at most, evenly spaced, and the last one comes after the last game.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from spielleiter.match.stats.counts import Estimate, count_pairs
 from spielleiter.match.stats.intervals import estimate_elo
 from spielleiter.match.stats.sprt import Sprt
 
-POINTS: Final = 120
+MAX_POINTS: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
 class ProgressionPoint:
-    """Where a match stood after its first `games` games."""
+    """The state of a match after its first `games` games."""
 
     games: int
     elo: Estimate
@@ -29,9 +29,9 @@ class ProgressionPoint:
 
 
 def progression_of(records: Sequence[GameRecord], sprt: Sprt | None = None) -> tuple[ProgressionPoint, ...]:
-    """The course of the match that these records, sorted by game, are from; empty without a complete pair."""
+    """The progression of the match with these records, sorted by game; empty without a complete pair."""
     pairs = len(records) // 2
-    step = max(1, -(-pairs // POINTS))
+    step = max(1, -(-pairs // MAX_POINTS))
     ends = sorted({*range(2 * step, len(records) + 1, 2 * step), len(records)})
     points = []
     for end in ends:

@@ -1,14 +1,14 @@
-"""Ratings of the programs of a tournament, with 95 % intervals, and who did what against whom.
+"""Ratings of the programs of a tournament with 95 % intervals, and their results against each opponent.
 
-Invariants: the ratings are the ones under which the results are most likely, together with one drawn game of each
-program against an average one. Without that game, a program that has won all its games would be infinitely strong.
-The solution is unique, and Newton's method finds it to rounding errors. The mean of all ratings is 0. An interval
-takes the pair of games for the unit, never the single game.
+Invariants: the ratings maximise the likelihood of the results and of one additional drawn game of each program against
+an average one. Without that game, a program that has won all its games would be infinitely strong. The solution is
+unique, and Newton's method finds it up to rounding errors. The mean of all ratings is 0. The unit of an interval is the
+pair of games, never the single game.
 
-Sources: logistic Elo as in statistics.py; R. A. Bradley and M. E. Terry (1952), Rank analysis of incomplete block
+Sources: logistic Elo as in counts.py; R. A. Bradley and M. E. Terry (1952), Rank analysis of incomplete block
 designs, with draws as half a win; P. J. Huber (1967), The behavior of maximum likelihood estimates under nonstandard
-conditions (the "sandwich" of the intervals); P. S. Laplace (1774), the rule of succession: to the spread of each
-pairing one won and one lost pair are added, so that few pairs that ended alike are not taken for certainty.
+conditions (the "sandwich" estimator of the intervals); P. S. Laplace (1774), the rule of succession: one won and one
+lost pair are added to the variance of each pairing, so that a few pairs with equal results do not count as certainty.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from spielleiter.match.records.game_record import GameRecord
 from spielleiter.match.stats.counts import CONFIDENCE, Estimate, Tally, count_results, student_quantile
 
 GamesByPairing: TypeAlias = Mapping[tuple[int, int], Sequence[GameRecord]]
-"""The games of each pairing by the indices of its programs; program 0 of the records is the first one."""
+"""The games of each pairing by the indices of its programs; the first one is program 0 of the records."""
 
 _ELO: Final = 400 / math.log(10)
 _STEPS: Final = 100
-_PRECISION: Final = 1e-10  # of a strength's logarithm; 1 Elo is 0.006
+_PRECISION: Final = 1e-10  # of the logarithm of a strength; 1 Elo is 0.006
 _LONGEST_STEP: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class RatedProgram:
-    """One program's line of the table; the mean of all ratings is 0."""
+    """The rating and the results of one program; the mean of all ratings is 0."""
 
     name: str
     rating: Estimate
     results: Tally
     faults: int
     opponents: tuple[tuple[str, Tally], ...] = ()
-    """Its results against each opponent it has a game with, in the order of the programs."""
+    """Its results against each opponent that it has a counted game with, in the order of the programs."""
 
     def to_json(self) -> dict[str, Any]:
-        """What table.json holds of the program."""
+        """The program's entry in table.json."""
         return {
             "name": self.name,
             "rating": {"value": self.rating.value, "low": self.rating.low, "high": self.rating.high},
@@ -59,7 +59,7 @@ class RatedProgram:
 
 
 def rate_programs(names: Sequence[str], matches: GamesByPairing) -> tuple[RatedProgram, ...]:
-    """The table, best first."""
+    """The ratings and results of the programs with these `names`, best rating first."""
     pairs = {pairing: scores for pairing, records in matches.items() if (scores := _scores_of_pairs(records))}
     ratings = estimate_ratings(len(names), pairs)
     table = []
@@ -76,7 +76,7 @@ def rate_programs(names: Sequence[str], matches: GamesByPairing) -> tuple[RatedP
 
 
 def _scores_of_pairs(records: Sequence[GameRecord]) -> list[tuple[float, int]]:
-    """Program 0's points and the number of games of each pair; halves of pairs count as what they are."""
+    """The points of program 0 and the number of counted games, for each pair; a pair may have only one game."""
     found: dict[int, tuple[float, int]] = {}
     for record in records:
         if record.is_counted:
@@ -109,9 +109,10 @@ def _faults(index: int, matches: GamesByPairing) -> int:
 
 
 def estimate_ratings(count: int, pairs: Mapping[tuple[int, int], Sequence[tuple[float, int]]]) -> list[Estimate]:
-    """The rating of each of `count` programs with its interval.
+    """The ratings of `count` programs with their intervals, in the order of the programs.
 
-    `pairs` holds for each pairing the first program's points and the number of games of each pair of games.
+    `pairs` holds, for each pairing and each of its pairs of games, the points of the first program and the number of
+    games.
     """
     totals = {
         pairing: (sum(points for points, _ in scores), float(sum(games for _, games in scores)))
@@ -123,7 +124,7 @@ def estimate_ratings(count: int, pairs: Mapping[tuple[int, int], Sequence[tuple[
     mean = sum(strengths) / count
     estimates = []
     for index in range(count):
-        # how the rating, its distance from the mean, answers to a small change of the results
+        # the derivative of the rating (its difference from the mean) with respect to the results
         weights = _solve(factor, [float(each == index) - 1 / count for each in range(count)])
         deviation = _ELO * math.sqrt(
             sum(
@@ -132,18 +133,18 @@ def estimate_ratings(count: int, pairs: Mapping[tuple[int, int], Sequence[tuple[
             )
         )
         played = sum(len(scores) for pairing, scores in pairs.items() if index in pairing)
-        # the added pairs are counted, too
+        # the added pairs count as well
         error = student_quantile((1 + CONFIDENCE) / 2, played + 1) * deviation
-        rating = _ELO * (strengths[index] - mean) + 0.0  # -0.0 + 0.0 is 0.0
+        rating = _ELO * (strengths[index] - mean) + 0.0  # turns -0.0 into 0.0
         estimates.append(Estimate(rating, rating - error, rating + error))
     return estimates
 
 
 def _find_strengths(count: int, totals: Mapping[tuple[int, int], tuple[float, float]]) -> list[float]:
-    """The logarithms of the strengths, by Newton's method; the odds of a game are the ratio of two strengths."""
+    """The logarithms of the strengths, by Newton's method; the ratio of two strengths gives the odds of a game."""
     strengths = [0.0] * count
     for _ in range(_STEPS):
-        # of the drawn game against an average program, whose strength is 1
+        # the drawn game against an average program, whose strength is 1
         slopes = [0.5 - _expected(strength) for strength in strengths]
         for (first, second), (won, games) in totals.items():
             surplus = won - games * _expected(strengths[first] - strengths[second])
@@ -165,7 +166,7 @@ def _expected(difference: float) -> float:
 
 
 def _curvature(strengths: Sequence[float], totals: Mapping[tuple[int, int], tuple[float, float]]) -> list[list[float]]:
-    """Minus the second derivatives of the logarithm of the likelihood."""
+    """The negated second derivatives of the log-likelihood."""
     matrix = [[0.0] * len(strengths) for _ in strengths]
     for index, strength in enumerate(strengths):
         matrix[index][index] = _expected(strength) * _expected(-strength)
@@ -178,8 +179,8 @@ def _curvature(strengths: Sequence[float], totals: Mapping[tuple[int, int], tupl
 def _spread(
     strengths: Sequence[float], pairs: Mapping[tuple[int, int], Sequence[tuple[float, int]]]
 ) -> list[list[float]]:
-    """The covariances of the first derivatives, as the pairs of games show them."""
-    # that of the drawn game against an average program, were it a game that is won or lost
+    """The covariances of the first derivatives of the log-likelihood, estimated from the pairs of games."""
+    # the variance of the game against an average program, as if it had been won or lost
     matrix = [[0.25 * (row == column) for column in range(len(strengths))] for row in range(len(strengths))]
     for (first, second), scores in pairs.items():
         expected = _expected(strengths[first] - strengths[second])
@@ -197,7 +198,7 @@ def _add(matrix: list[list[float]], first: int, second: int, value: float) -> No
 
 
 def _factorise(matrix: Sequence[Sequence[float]]) -> list[list[float]]:
-    """The lower triangle L of a positive definite matrix L L^T (Cholesky)."""
+    """The Cholesky decomposition: the lower triangle L of a positive definite matrix L L^T."""
     factor: list[list[float]] = []
     for index, row in enumerate(matrix):
         own: list[float] = []
@@ -211,7 +212,7 @@ def _factorise(matrix: Sequence[Sequence[float]]) -> list[list[float]]:
 
 
 def _solve(factor: Sequence[Sequence[float]], right: Sequence[float]) -> list[float]:
-    """X with L L^T x = `right`."""
+    """The solution x of L L^T x = `right`, where `factor` is L."""
     forward: list[float] = []
     for row, value in zip(factor, right, strict=True):
         forward.append((value - sum(map(float.__mul__, row, forward))) / row[-1])

@@ -1,8 +1,9 @@
-"""Whether one program is better: an exact test after the last game, and one that may be asked after every game.
+"""Tests of significance: an exact test after the last game, and one that may be evaluated after every game.
 
-Invariants: both tests are seen from program 0, take the pair of games for the unit, and are exact: their error is at
-most the nominal one with any number of pairs, whatever the start or side is worth. They rest on this: if the two
-programs are equal, a pair with the sides swapped is as likely to end 0 : 2 as 2 : 0, and ½ : 1½ as 1½ : ½.
+Invariants: the unit of both tests is the pair of games, and their counts are from the point of view of program 0. Both
+are exact: their error rate is at most the nominal one for any number of pairs, whatever the value of a start or a side.
+They rest on one fact: if the programs are equally strong, a pair with the sides swapped ends 0 : 2 as often as 2 : 0,
+and ½ : 1½ as often as 1½ : ½.
 
 Sources:
 
@@ -20,13 +21,13 @@ from statistics import NormalDist
 from typing import Final, TypeAlias
 
 PairCounts: TypeAlias = tuple[int, int, int, int, int]
-"""How many pairs brought program 0 no point, a half, one, one and a half, two."""
+"""The numbers of pairs in which program 0 scored 0, ½, 1, 1½ and 2 points."""
 
 RISK: Final = 0.025
-"""The risk of calling a program better that is not, for each of the two: 95 % confidence in the answer."""
+"""The highest probability of calling an equal program better, for each of the two; together 5 %."""
 
 MIN_PAIRS: Final = 6
-"""With fewer pairs nobody can be called better: equal programs win five pairs in a row in 1 of 32 matches."""
+"""With fewer pairs no program is called better: one of two equal ones wins five pairs in a row with p = 1/32."""
 
 _GAINS: Final = (-1.0, -0.5, 0.0, 0.5, 1.0)
 _STAKES: Final = tuple(sign * (step - 0.5) / 100 for sign in (-1, 1) for step in range(1, 101))
@@ -35,32 +36,32 @@ _MANY: Final = 2000
 
 
 def one_sided_p_value(counts: PairCounts) -> float:
-    """The probability that equal programs end at least as well for program 0: the one-sided p-value, between 0 and 1.
+    """The one-sided p-value: the probability that equal programs give program 0 at least this result.
 
-    The test takes from each pair how far it is from even, and considers every sign for it to be equally likely.
-    Even pairs say nothing. With more than 2,000 others the normal distribution stands for the sum of two binomials.
+    The test takes the absolute difference of each pair as given, and both signs of it as equally likely. Even pairs do
+    not matter. For more than 2,000 other pairs, the normal distribution approximates the sum of two binomials.
     """
-    at_least, _ = _flip(counts)
+    at_least, _ = _sign_flip_probabilities(counts)
     return at_least
 
 
 def likelihood_of_superiority(counts: PairCounts) -> float | None:
-    """1 minus the one-sided p-value of "program 0 is not better"; None without a pair.
+    """1 - the one-sided p-value of "program 0 is not better", from 0 to 1; None without a pair.
 
-    Results exactly as good as the one that came are halved between both programs (mid-p), so that the two likelihoods
-    of superiority add up to 1.
+    The probability of exactly this result is divided equally between both programs (mid-p value), so that their
+    likelihoods of superiority add up to 1.
     """
     if not any(counts):
         return None
-    at_least, exactly = _flip(counts)
+    at_least, exactly = _sign_flip_probabilities(counts)
     return 1 - at_least + exactly / 2
 
 
-def _flip(counts: PairCounts) -> tuple[float, float]:
-    """The probabilities of a sum at least as great as the one there is, and of exactly that one."""
-    lost, quarter, _, three, won = counts
-    small, great = quarter + three, lost + won
-    total = three - quarter + 2 * (won - lost)
+def _sign_flip_probabilities(counts: PairCounts) -> tuple[float, float]:
+    """The probabilities of a sum of differences that is at least the observed one, and of exactly the observed one."""
+    lost, half, _, more, won = counts
+    small, great = half + more, lost + won
+    total = more - half + 2 * (won - lost)
     if small + great > _MANY:
         width, step = math.sqrt(small + 4 * great), 1 if small else 2
         low, high = (NormalDist().cdf((total + side * step) / width) for side in (-1, 1))
@@ -71,7 +72,7 @@ def _flip(counts: PairCounts) -> tuple[float, float]:
         tails[index] += tails[index + 1]
     at_least = exactly = 0.0
     for ups, chance in enumerate(_binomial(great)):
-        # of the smaller differences at least `wanted` have to be in favour
+        # at least `wanted` of the differences of half a point must be positive
         twice = total + small - 2 * (2 * ups - great)
         wanted = max(0, -(-twice // 2))
         if wanted <= small:
@@ -85,15 +86,16 @@ def _binomial(count: int) -> list[float]:
     return [math.exp(base - math.lgamma(ups + 1) - math.lgamma(count - ups + 1)) for ups in range(count + 1)]
 
 
-# -- after every game -----------------------------------------------------------------------------------------------
+# -- the test after every game -------------------------------------------------------------------------------------
 
 
 def log_evidence(counts: PairCounts) -> float:
-    """The logarithm of the evidence against "the programs are equal"; 0 without a pair.
+    """The logarithm of the evidence (e-value) against "the programs are equal"; 0 without a pair.
 
-    It is what a capital of 1 has become that was put, in 200 equal parts, on either program: a part with the stake λ
-    grows by 1 + λ x with each pair, x between -1 and 1. If the programs are equal, no bet gains in the mean, and
-    the capital reaches 1 / P in a share of at most P of all matches, however often one looks (Ville's inequality).
+    The evidence is the value of a capital of 1 that was bet on both programs in 200 equal parts: with each pair, a part
+    with the stake λ is multiplied by 1 + λ x, where x from -1 to 1 is the result of the pair. If the programs are
+    equal, no bet has an expected gain, so the capital ever reaches 1 / P in at most a share P of all matches, however
+    often it is evaluated (Ville's inequality).
     """
     powers = [
         sum(count * logarithm for count, logarithm in zip(counts, logarithms, strict=True))
@@ -104,9 +106,10 @@ def log_evidence(counts: PairCounts) -> float:
 
 
 def better_program_by_evidence(counts: PairCounts, risk: float) -> int | None:
-    """The program that is better, with the probability `risk` of saying so of equal ones; None: not decided.
+    """The program that is better; None: not decided.
 
-    It may be asked after every game; the risk is that of the whole match, and of both programs together.
+    `risk` is the highest probability of calling one of two equal programs better. It holds for the whole match and both
+    programs together, even if this is evaluated after every game.
     """
     if log_evidence(counts) < -math.log(risk):
         return None

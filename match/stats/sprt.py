@@ -1,19 +1,19 @@
-"""When to stop: the sequential probability ratio test over pairs of games.
+"""The sequential probability ratio test (SPRT) over pairs of games.
 
-Invariants: a decision is a pure function of the pairs so far. It may be asked for after each of them; that is what the
-error rates hold for. H0 says that program 0 is `elo0` better (or less), H1 that it is `elo1` better (or more).
+Invariants: a decision is a pure function of the pairs so far. The test may be evaluated after each pair, and its error
+rates hold for that. H0 says that program 0 is at most `elo0` stronger, H1 that it is at least `elo1` stronger.
 
-The model says which Elo these are. *logistic*: the mean score of a pair is 1 / (1 + 10^(-Elo / 400)). *normalized*: the
-mean score is so many standard deviations of a pair above 1/2, √2 Elo ln(10) / 800; so the bounds mean the same number
-of games whether a game is drawn often or never.
+The model defines the unit of `elo0` and `elo1`. *logistic*: the mean score of a pair is 1 / (1 + 10^(-Elo / 400)).
+*normalized*: the mean score is √2 Elo ln(10) / 800 standard deviations of a pair above 1/2, so the same bounds need
+about the same number of games, however many games are drawn.
 
 Sources:
 
 - A. Wald (1945), Sequential Tests of Statistical Hypotheses: the bounds ln(beta / (1 - alpha)) and
   ln((1 - beta) / alpha).
 - M. Van den Bergh, A Practical Introduction to the GSPRT; Normalized Elo; and Fishtest: the generalised likelihood
-  ratio of the five kinds of pairs, each hypothesis with its likeliest distribution; kinds that did not occur count as
-  a thousandth of a pair.
+  ratio over the five results of a pair, with the maximum-likelihood distribution of each hypothesis; results that did
+  not occur count as a thousandth of a pair.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from spielleiter.match.stats.likelihood import find_multiplier
 from spielleiter.match.stats.significance import PairCounts
 
 MODELS: Final = ("logistic", "normalized")
-"""The Elo that a test may be about; the first one unless another is named."""
+"""The units of Elo that a test can use; the first one is the default."""
 
 _UNSEEN: Final = 1e-3
-_ROUNDS: Final = 60
+_MAX_ITERATIONS: Final = 60
 _PRECISION: Final = 1e-11
 
 
 class SprtError(Exception):
-    """The parameters make no test; the text says why."""
+    """The parameters do not define a test; the text says why."""
 
 
 class Decision(enum.Enum):
-    """What the test accepted."""
+    """The hypothesis that the test accepted."""
 
     H0 = "H0"
     H1 = "H1"
@@ -50,7 +50,10 @@ class Decision(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Sprt:
-    """One test: `elo0` < `elo1`, alpha the risk of H1 where H0 is true, beta the other one. Raises SprtError."""
+    """A test of `elo0` against the higher `elo1`. Raises SprtError for invalid parameters.
+
+    `alpha` is the probability of accepting H1 if H0 is true, `beta` that of accepting H0 if H1 is true.
+    """
 
     elo0: float
     elo1: float
@@ -70,9 +73,9 @@ class Sprt:
 
     @classmethod
     def parse(cls, text: str) -> Sprt:
-        """The test written as ``elo0=0 elo1=50 alpha=0.05 beta=0.05 model=normalized``. Raises SprtError.
+        """Parse a text such as ``elo0=0 elo1=50 alpha=0.05 beta=0.05 model=normalized``. Raises SprtError.
 
-        Commas separate as well as blanks. `alpha` and `beta` are 0.05 and `model` is logistic unless given.
+        Values are separated by blanks or commas. `alpha` and `beta` default to 0.05, and `model` to logistic.
         """
         values: dict[str, Any] = {}
         for word in re.split(r"[\s,]+", text.strip()):
@@ -98,25 +101,25 @@ class Sprt:
 
     @property
     def lower(self) -> float:
-        """At or below this logarithm of the ratio H0 is accepted."""
+        """H0 is accepted if the log-likelihood ratio is at or below this bound."""
         return math.log(self.beta / (1 - self.alpha))
 
     @property
     def upper(self) -> float:
-        """At or above this logarithm of the ratio H1 is accepted."""
+        """H1 is accepted if the log-likelihood ratio is at or above this bound."""
         return math.log((1 - self.beta) / self.alpha)
 
     def log_likelihood_ratio(self, counts: PairCounts) -> float:
-        """How much better H1 explains the pairs; 0 without any."""
+        """The logarithm of the likelihood of the pairs under H1, divided by that under H0; 0 without a pair."""
         if not any(counts):
             return 0.0
         weights = [float(count) or _UNSEEN for count in counts]
         tilt = _normalized_tilt if self.model == "normalized" else _logistic_tilt
-        zeros, ones = tilt(weights, self.elo0), tilt(weights, self.elo1)
-        return sum(weight * math.log(zero / one) for weight, zero, one in zip(weights, zeros, ones, strict=True))
+        under_h0, under_h1 = tilt(weights, self.elo0), tilt(weights, self.elo1)
+        return sum(weight * math.log(h0 / h1) for weight, h0, h1 in zip(weights, under_h0, under_h1, strict=True))
 
     def decide(self, counts: PairCounts) -> Decision | None:
-        """None: play on."""
+        """The accepted hypothesis; None: undecided, more games are needed."""
         ratio = self.log_likelihood_ratio(counts)
         if ratio >= self.upper:
             return Decision.H1
@@ -126,7 +129,7 @@ class Sprt:
 
 
 def _logistic_tilt(weights: list[float], elo: float) -> list[float]:
-    """By what each result's share is divided in the likeliest distribution with this mean."""
+    """The factors by which the maximum-likelihood distribution with this mean divides the share of each result."""
     mean = score_of_elo(elo)
     deviations = [score - mean for score in PAIR_SCORES]
     multiplier = find_multiplier(weights, deviations)
@@ -134,18 +137,18 @@ def _logistic_tilt(weights: list[float], elo: float) -> list[float]:
 
 
 def _normalized_tilt(weights: list[float], elo: float) -> list[float]:
-    """The same for the likeliest distribution whose mean is `ratio` standard deviations above 1/2.
+    """The same for the distribution whose mean is a number of standard deviations above 1/2, given by `elo`.
 
-    That condition is not linear in the distribution. It is replaced by its tangent at the distribution found before,
-    again and again until nothing changes. The first one, of pairs won and lost only, meets the condition exactly; as
-    the standard deviation is concave, every later tangent has deviations of both signs.
+    That constraint is not linear in the distribution. It is linearised at the previous distribution, and this is
+    repeated until nothing changes. The first distribution, of won and lost pairs only, satisfies the constraint
+    exactly; since the standard deviation is concave, the deviations of every later linearisation have both signs.
     """
     ratio = math.sqrt(2) * elo / NORMALIZED_UNIT
     won = 0.5 + 0.5 * ratio / math.sqrt(1 + ratio**2)
     shares = [1 - won, 0.0, 0.0, 0.0, won]
     total = sum(weights)
     tilt = [1.0] * len(weights)
-    for _ in range(_ROUNDS):
+    for _ in range(_MAX_ITERATIONS):
         mean = sum(share * score for share, score in zip(shares, PAIR_SCORES, strict=True))
         spread = math.sqrt(sum(share * (score - mean) ** 2 for share, score in zip(shares, PAIR_SCORES, strict=True)))
         deviations = [score - 0.5 - ratio * spread / 2 * (1 + ((score - mean) / spread) ** 2) for score in PAIR_SCORES]

@@ -1,1 +1,1 @@
-"""Tournaments: their file, their kinds and their progress."""
+"""Tournaments: the file that describes one, pairing by kind, standings and progress."""

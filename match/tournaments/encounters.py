@@ -1,7 +1,7 @@
-"""Two programs of a tournament that meet, and who of them has won.
+"""The encounters of a tournament, in which two programs meet, and their outcomes.
 
-Invariants: an outcome is a pure function of the records, so that a resumed tournament comes to the same one. A match of
-a knock-out always has a winner; elsewhere it may be drawn.
+Invariants: an outcome is a pure function of the records, so a resumed tournament gets the same outcomes. An encounter
+of a knock-out always has a winner; in other kinds of tournaments it may be drawn.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Pairing: TypeAlias = tuple[int, int]
 
 
 class Reason(enum.Enum):
-    """What decided a match."""
+    """What decided an encounter; the values are those of tournament.json."""
 
     SCORE = "score"
     PLAY_OFF = "play-off"
@@ -33,20 +33,20 @@ class Reason(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Encounter:
-    """A match of a tournament, whatever it comes to."""
+    """Two programs that meet: a match, and in a knock-out its play-offs."""
 
     number: int
-    """From 1, in the order in which matches are played."""
+    """From 1, in the order in which encounters are played."""
     round: int
     """From 1."""
     pairing: Pairing
     title: str = ""
-    """What it decides, such as ``"final"``."""
+    """The stage that it belongs to, such as ``"final"``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an encounter came to; `score` is that of the games, without those of play-offs."""
+    """How an encounter ended; `score` is that of the match, without the play-offs."""
 
     encounter: Encounter
     score: tuple[float, float]
@@ -54,16 +54,17 @@ class Outcome:
     """The index of a program; None: drawn."""
     reason: Reason
     play_offs: int = 0
-    """How many pairs of games were played to decide it."""
+    """The number of play-offs, each a pair of games."""
 
     @property
     def loser(self) -> int | None:
+        """The index of the program that lost; None: drawn."""
         first, second = self.encounter.pairing
         return None if self.winner is None else first + second - self.winner
 
     @property
     def match_points(self) -> tuple[float, float]:
-        """1 for the winner, ½ for each if the match is drawn; 0 for each if nothing but absence was seen."""
+        """1 for the winner, ½ for each program if it is drawn; 0 for each if neither program can play."""
         if self.winner is None:
             return (0.0, 0.0) if self.reason is Reason.ABSENCE else (0.5, 0.5)
         return (1.0, 0.0) if self.winner == self.encounter.pairing[0] else (0.0, 1.0)
@@ -71,7 +72,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What is played before the next round can be paired; `byes` are programs without an opponent."""
+    """The encounters that are played before the next round is paired; `byes` are programs without an opponent."""
 
     number: int
     title: str
@@ -81,26 +82,26 @@ class Round:
 
 Results: TypeAlias = Mapping[Encounter, Outcome]
 Rounds: TypeAlias = Generator[Round, Results, None]
-"""Yields a round and is sent the outcomes of its encounters."""
+"""A generator of rounds; each round is answered (`send`) with the outcomes of its encounters."""
 
-FIRST: Final = 0
-"""The part of an encounter that is no play-off."""
+MATCH: Final = 0
+"""The index of the match among the parts of an encounter; the others are play-offs."""
 
 
 def absent_programs(records: Sequence[GameRecord]) -> tuple[int, ...]:
-    """The programs (0, 1) that cannot play, by the first records in the order of finishing that showed it."""
+    """The programs (0, 1) that cannot play, judging by the fewest records, in the order of finishing, that show it."""
     doubtful = {0, 1}
     for count, record in enumerate(records, 1):
         doubtful = {program for program in doubtful if not was_played(record, program)}
         if not doubtful:
-            break  # who has played once is fit
+            break  # a program that has played once is fit
         if found := unfit_programs(records[:count]):
             return found
     return ()
 
 
 def score_of(records: Sequence[GameRecord]) -> tuple[float, float]:
-    """Wins and half the draws of either program."""
+    """The score of both programs: wins and half of the draws."""
     tally = count_results(records)
     return tally.wins + tally.draws / 2, tally.losses + tally.draws / 2
 
@@ -108,13 +109,13 @@ def score_of(records: Sequence[GameRecord]) -> tuple[float, float]:
 def outcome_of(
     encounter: Encounter, parts: Sequence[Sequence[GameRecord]], ranks: Mapping[int, int] | None = None
 ) -> Outcome:
-    """Who has won.
+    """The outcome of an encounter.
 
-    `parts` holds the records of the match and of its play-offs, each in the order of finishing. With `ranks`, the
-    seeding by program, the match has a winner in any case: by the score, by the first play-off that was not even, by
-    the sum of the points of all games that were played out, or the program that is seeded higher.
+    `parts` holds the records of the match and of its play-offs, each in the order of finishing. `ranks` is the seeding,
+    a rank by program. With it, the encounter always has a winner: by the score of the match, by the first play-off that
+    was not even, by the sum of the points of all games that were played to their end, or by the seeding.
     """
-    score = score_of(parts[FIRST])
+    score = score_of(parts[MATCH])
     play_offs = len(parts) - 1
 
     def decided(program: int, reason: Reason) -> Outcome:
@@ -129,7 +130,7 @@ def outcome_of(
     for index, part in enumerate(parts):
         own, other = score_of(part)
         if own != other:
-            return decided(int(other > own), Reason.SCORE if index == FIRST else Reason.PLAY_OFF)
+            return decided(int(other > own), Reason.SCORE if index == MATCH else Reason.PLAY_OFF)
     if ranks is None:
         return Outcome(encounter, score, None, Reason.DRAWN, play_offs)
     difference = point_difference([record for part in parts for record in part])
@@ -140,7 +141,7 @@ def outcome_of(
 
 
 def point_difference(records: Sequence[GameRecord]) -> float:
-    """By how many points program 0 is ahead, over all games that were played to their end."""
+    """The points of program 0 minus those of program 1, summed over all games that were played to their end."""
     return math.fsum(
         record.points[0] - record.points[1]
         for record in records

@@ -1,6 +1,6 @@
-"""What belongs to some kinds of tournaments only, and the book of openings, as a tournament's file says it.
+"""The settings that depend on the kind of tournament, and the opening book, as the keys of a tournament's file.
 
-Invariants: a key that has no effect on the kind of tournament is refused, never ignored.
+Invariants: a key that has no effect on this kind of tournament is refused, never ignored.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _KINDS: Final[Mapping[str, Sequence[str]]] = MappingProxyType(
         "third_place": ("knock-out",),
     }
 )
-"""The kinds by key."""
+"""By key: the kinds of tournaments that it applies to."""
 
 _BOOK: Final = ("book", "order", "opening_turn")
 KEYS: Final = (*_KINDS, *_BOOK)
@@ -37,25 +37,27 @@ KEYS: Final = (*_KINDS, *_BOOK)
 
 @dataclass(frozen=True, slots=True)
 class KindOptions:
-    """How the programs are paired, and from which positions they play."""
+    """How programs are paired, and the positions they start from."""
 
     tested: int = 1
-    """In a gauntlet, so many programs, the first ones, meet each of the others."""
+    """In a gauntlet: the number of tested programs, which are the first ones; each meets all others."""
     rounds: int | None = None
-    """Of a Swiss tournament; None: as many as a knock-out would have."""
+    """In a Swiss tournament: the number of rounds; None: as many as a knock-out would have."""
     seeding: str = "random"
-    """``listed``: the strongest program stands first; ``random``: the tournament's seed draws the order."""
+    """``listed``: the programs are listed by strength, the strongest first; ``random``: the order is drawn."""
     play_offs: int = 3
-    """At most so many pairs of games decide an even match of a knock-out."""
+    """In a knock-out: the highest number of play-offs, each a pair of games, after an even match."""
     third_place: bool = False
-    """Whether the losers of the semi-finals of a knock-out meet."""
+    """In a knock-out: whether the losers of the semi-finals play for the third place."""
     book: str = ""
-    """The openings' place; empty: the game's own starts."""
+    """The path of the opening book; empty: the game's own starting positions."""
     order: str = ORDERS[0]
+    """The order that the openings are put into, one of `plan.ORDERS`."""
     opening_turn: int = 0
+    """The turn to begin from if the book does not name one."""
 
     def check(self, kind: str, count: int) -> None:
-        """Refuse what `count` programs cannot play. Raises SetupError."""
+        """Raises SetupError if `count` programs cannot play a tournament of this kind with these options."""
         if kind == "gauntlet" and not 1 <= self.tested < count:
             raise SetupError(f"tested = {self.tested}: expected at least 1, and fewer than the {count} programs")
         if kind == "swiss" and self.rounds is not None and not 1 <= self.rounds <= most_rounds(count):
@@ -65,19 +67,19 @@ class KindOptions:
             )
 
     def seeded(self, count: int, seed: int) -> list[int]:
-        """The programs' indices, the one seeded highest first."""
+        """The indices of `count` programs, the one seeded highest first; `seed` is that of the tournament."""
         programs = list(range(count))
         if self.seeding == "random":
             random.Random(f"{seed} seeding").shuffle(programs)
         return programs
 
     def rounds_of(self, count: int) -> int:
-        """How many rounds a Swiss tournament of `count` programs has."""
+        """The number of rounds of a Swiss tournament of `count` programs."""
         return self.rounds or default_rounds(count)
 
 
 def read_kind_options(value: Mapping[str, Any], kind: str) -> KindOptions:
-    """The form that a tournament's table describes. Raises SetupError."""
+    """The options in the content of a tournament's file. Raises SetupError."""
     for key, kinds in _KINDS.items():
         if key in value and kind not in kinds:
             wanted = " or ".join(f'kind = "{each}"' for each in kinds)

@@ -1,8 +1,8 @@
-"""Knock-out: who loses a match is out.
+"""Knock-out tournaments: the loser of an encounter is eliminated.
 
-Invariants: with the usual bracket, the programs seeded 1 and 2 can meet in the final only, 1 to 4 not before the
-semi-finals, and so on. Where the number of programs is no power of two, those seeded highest have no opponent in the
-first round. Every later pairing follows from the outcomes alone.
+Invariants: in the bracket, the programs seeded 1 and 2 can meet only in the final, 1 to 4 not before the semi-finals,
+and so on. If the number of programs is not a power of two, those seeded highest have a bye in the first round. All
+later pairings follow from the outcomes alone.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ THIRD_PLACE: Final = "third place"
 
 
 def bracket(size: int) -> list[int]:
-    """The seeding, from 0, by place of the bracket; neighbours meet. `size` is a power of two."""
-    places = [0]
-    while len(places) < size:
-        last = 2 * len(places) - 1
-        places = [each for place in places for each in (place, last - place)]
-    return places
+    """The ranks in the seeding, from 0, in the order of the bracket: neighbours meet. `size` is a power of two."""
+    ranks = [0]
+    while len(ranks) < size:
+        last = 2 * len(ranks) - 1
+        ranks = [each for rank in ranks for each in (rank, last - rank)]
+    return ranks
 
 
 def knock_out(seeding: Sequence[int], *, has_third_place: bool = False) -> Rounds:
-    """The rounds among the programs of `seeding`, the one seeded highest first."""
+    """The rounds of the programs in `seeding`, the one seeded highest first."""
     size = 1 << (len(seeding) - 1).bit_length()
-    left: list[int | None] = [seeding[place] if place < len(seeding) else None for place in bracket(size)]
+    remaining: list[int | None] = [seeding[rank] if rank < len(seeding) else None for rank in bracket(size)]
     number = played = 0
-    while len(left) > 1:
+    while len(remaining) > 1:
         number += 1
-        title = _TITLES.get(len(left), f"last {len(left)}")
-        halves = list(zip(left[::2], left[1::2], strict=True))
+        title = _TITLES.get(len(remaining), f"last {len(remaining)}")
+        halves = list(zip(remaining[::2], remaining[1::2], strict=True))
         encounters: dict[int, Encounter] = {}
         for index, (first, second) in enumerate(halves):
             if first is not None and second is not None:
@@ -52,11 +52,11 @@ def knock_out(seeding: Sequence[int], *, has_third_place: bool = False) -> Round
                 losers += [] if outcome.loser is None else [outcome.loser]
             else:
                 following.append(alone[index])
-        if has_third_place and len(left) == 4 and len(losers) == 2:
+        if has_third_place and len(remaining) == 4 and len(losers) == 2:
             third, fourth = losers
             played, number = played + 1, number + 1
             yield Round(number, THIRD_PLACE, (Encounter(played, number, _sorted(third, fourth), THIRD_PLACE),))
-        left = following
+        remaining = following
 
 
 def _sorted(first: int, second: int) -> tuple[int, int]:
@@ -65,13 +65,13 @@ def _sorted(first: int, second: int) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Placing:
-    """How far a program came; several that went out in the same round share their places."""
+    """The place of a program; programs that were eliminated in the same round share their places."""
 
     program: int
     first: int
     last: int
     until: str
-    """The title of the round it lost in; ``"champion"``, or ``"still in"`` while the tournament goes on."""
+    """The title of the round it lost in (or won, for the third place); ``"champion"``; ``"still in"`` before that."""
 
     @property
     def text(self) -> str:
@@ -80,20 +80,21 @@ class Placing:
 
 
 def standings(seeding: Sequence[int], rounds: Sequence[Round], outcomes: Mapping[int, Outcome]) -> list[Placing]:
-    """The final placing, best first, and within shared places by seeding; `outcomes` by number of the encounter."""
-    fates: dict[int, tuple[int, str]] = {}
+    """The standings, best first and within shared places by seeding; `outcomes` are by number of the encounter."""
+    reached: dict[int, tuple[int, str]] = {}
+    """By program: a level that is higher the further it came, and a title."""
     for each in rounds:
         for encounter in each.encounters:
             outcome = outcomes.get(encounter.number)
             if outcome is None or outcome.winner is None or outcome.loser is None:
                 continue
             if each.title == THIRD_PLACE:
-                fates[outcome.winner] = (fates[outcome.winner][0] + 1, THIRD_PLACE)
+                reached[outcome.winner] = (reached[outcome.winner][0] + 1, THIRD_PLACE)
             else:
-                fates[outcome.loser] = (2 * each.number, each.title)
+                reached[outcome.loser] = (2 * each.number, each.title)
                 if each.title == "final":
-                    fates[outcome.winner] = (2 * each.number + 2, "champion")
-    levels = {program: fates.get(program, (1_000_000, "still in")) for program in seeding}
+                    reached[outcome.winner] = (2 * each.number + 2, "champion")
+    levels = {program: reached.get(program, (1_000_000, "still in")) for program in seeding}
     found = []
     for program in sorted(seeding, key=lambda program: -levels[program][0]):
         better = sum(levels[other][0] > levels[program][0] for other in seeding)

@@ -1,7 +1,7 @@
-"""The progress of a tournament: which match is played next, and what the finished ones came to.
+"""The progress of a tournament: which match is played next, and the outcomes of the finished ones.
 
-Invariants: everything follows from the description and the records of the matches, so that a resumed tournament pairs
-exactly as an uninterrupted one. A match whose records show that it is over is not played again.
+Invariants: everything follows from the description of the tournament and the records of the matches, so a resumed
+tournament is paired exactly like an uninterrupted one. A match whose records show that it is over is not played again.
 """
 
 from __future__ import annotations
@@ -32,51 +32,55 @@ from spielleiter.server.text.counting import count_text
 
 @dataclass(frozen=True, slots=True)
 class ScheduledMatch:
-    """A match to be played: an encounter, or the pair of games that is to decide it."""
+    """A match to be played: the match of an encounter, or one of its play-offs."""
 
     encounter: Encounter
     folder: str
-    """Relative to the tournament's."""
+    """The folder of the match, relative to that of the tournament."""
     meeting: int = 0
-    """How often the two have met before."""
+    """How often the two programs have met before in this tournament."""
     play_off: int = 0
-    """From 1; 0: the match itself."""
+    """The number of the play-off, from 1; 0: the match itself."""
 
 
 @dataclass(slots=True)
 class PlayedEncounter:
-    """An encounter and its matches so far, each with its records in the order of finishing."""
+    """An encounter and its finished matches, each with its records in the order of finishing."""
 
     encounter: Encounter
     matches: list[tuple[ScheduledMatch, Sequence[GameRecord]]] = field(default_factory=list)
     outcome: Outcome | None = None
-    """None: not decided yet."""
+    """None: still open."""
 
 
 class TournamentProgress:
     """One tournament from its first match to its last.
 
-    Iterate over `matches` and `finish` each one before the next is asked for.
+    To play it, iterate over `schedule()`, play each match, and `finish` it before the next iteration:
+
+        progress = TournamentProgress(tournament)
+        for match in progress.schedule():
+            progress.finish(match, play(progress.setup_of(match, run_id)))
     """
 
-    def __init__(self, described: Tournament) -> None:
-        self.tournament = described
-        count = len(described.entrants)
-        options = described.kind_options
+    def __init__(self, tournament: Tournament) -> None:
+        self.tournament = tournament
+        count = len(tournament.entrants)
+        options = tournament.kind_options
         self.seeding: Sequence[int] = (
-            options.seeded(count, described.seed) if described.kind.has_rounds else range(count)
+            options.seeded(count, tournament.seed) if tournament.kind.has_rounds else range(count)
         )
         self.rounds: list[Round] = []
         self.played: list[PlayedEncounter] = []
 
     @property
     def outcomes(self) -> dict[int, Outcome]:
-        """By number of the encounter, as far as they are decided."""
+        """The outcomes of the decided encounters, by number of the encounter."""
         return {each.encounter.number: each.outcome for each in self.played if each.outcome is not None}
 
     @property
     def games_by_pairing(self) -> Mapping[Pairing, Sequence[GameRecord]]:
-        """All games of each pairing; of several matches, no two pairs of games have the same number."""
+        """All games of each pairing; the pairs of games of later matches are renumbered, so that numbers are unique."""
         found: dict[Pairing, list[GameRecord]] = {}
         for played in self.played:
             for _, records in played.matches:
@@ -88,7 +92,7 @@ class TournamentProgress:
         return found
 
     def schedule(self) -> Iterator[ScheduledMatch]:
-        """What is to be played, one after the other."""
+        """The matches in the order of playing; each one must be finished before the next is requested."""
         rounds = self._pairings()
         results: Results | None = None
         while True:
@@ -109,54 +113,54 @@ class TournamentProgress:
         played = PlayedEncounter(encounter)
         meeting = sum(each.encounter.pairing == encounter.pairing for each in self.played)
         self.played.append(played)
-        described = self.tournament
-        is_knock_out = described.kind is Kind.KNOCK_OUT
+        tournament = self.tournament
+        is_knock_out = tournament.kind is Kind.KNOCK_OUT
         ranks = {program: rank for rank, program in enumerate(self.seeding)} if is_knock_out else None
-        most = described.kind_options.play_offs if is_knock_out else 0
+        most = tournament.kind_options.play_offs if is_knock_out else 0
         for play_off in range(1 + most):
-            folder = described.folder_of(encounter.number, encounter.pairing, play_off)
+            folder = tournament.folder_of(encounter.number, encounter.pairing, play_off)
             yield ScheduledMatch(encounter, folder, meeting, play_off)
             outcome = outcome_of(encounter, [records for _, records in played.matches], ranks)
             is_even = outcome.reason in {Reason.POINTS, Reason.SEEDING}
-            # where neither can play, neither will be able to in a play-off
+            # if neither program can play, neither will be able to in a play-off
             if play_off == most or not is_even or absent_programs(played.matches[-1][1]):
                 played.outcome = outcome
                 return
 
     def finish(self, match: ScheduledMatch, records: Sequence[GameRecord]) -> None:
-        """Take the records of the match that was asked for last, in the order of finishing."""
+        """Add the records of the match that was scheduled last, in the order of finishing."""
         self.played[-1].matches.append((match, records))
 
     def setup_of(self, match: ScheduledMatch, run_id: str) -> MatchSetup:
-        """The match of a match. Raises SetupError."""
+        """The setup of a match; `run_id` identifies it in the environment of its processes. Raises SetupError."""
         return self.tournament.match_of(match.encounter.pairing, run_id, match.meeting, match.play_off)
 
     def title_of(self, match: ScheduledMatch) -> str:
         """``swc_2027_blokus (blokus-2027), final: new against old, 20 games``."""
-        encounter, described = match.encounter, self.tournament
-        first, second = (described.entrants[index].name for index in encounter.pairing)
+        encounter, tournament = match.encounter, self.tournament
+        first, second = (tournament.entrants[index].name for index in encounter.pairing)
         title = next(each.title for each in self.rounds if each.number == encounter.round)
         what = "".join(f", {part}" for part in (title, match.play_off and f"play-off {match.play_off}") if part)
-        games = count_text(2 if match.play_off else described.games, "game")
-        return f"{described.season}{what}: {first} against {second}, {games}"
+        games = count_text(2 if match.play_off else tournament.games, "game")
+        return f"{tournament.season}{what}: {first} against {second}, {games}"
 
     def _pairings(self) -> Rounds:
-        described = self.tournament
-        options = described.kind_options
-        if described.kind is Kind.KNOCK_OUT:
+        tournament = self.tournament
+        options = tournament.kind_options
+        if tournament.kind is Kind.KNOCK_OUT:
             return knock_out(self.seeding, has_third_place=options.third_place)
-        if described.kind is Kind.SWISS:
-            return swiss(self.seeding, options.rounds_of(len(described.entrants)))
-        return _all_at_once(described.pairings())
+        if tournament.kind is Kind.SWISS:
+            return swiss(self.seeding, options.rounds_of(len(tournament.entrants)))
+        return _single_round(tournament.pairings())
 
 
-def _all_at_once(pairings: Sequence[Pairing]) -> Rounds:
+def _single_round(pairings: Sequence[Pairing]) -> Rounds:
     encounters = (Encounter(number, 1, pairing) for number, pairing in enumerate(pairings, 1))
     yield Round(1, "", tuple(encounters))
 
 
 def is_over(setup: MatchSetup, records: Sequence[GameRecord]) -> bool:
-    """Whether a match with these records, in the order of finishing, has ended rather than been interrupted."""
+    """Whether a match with these records, in the order of finishing, is over (rather than interrupted)."""
     if len(records) >= setup.games or absent_programs(records):
         return True
     is_decided = stop_rule(setup)

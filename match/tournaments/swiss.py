@@ -1,11 +1,11 @@
-"""Swiss system: a fixed number of rounds, in which programs with as many points as each other meet.
+"""Swiss tournaments: a fixed number of rounds, in which programs with equal points meet.
 
-Invariants: pairing is a pure function of the outcomes and the seeding. Nobody has a second bye before everybody had
-one. Two programs meet again only if there is no other way to pair the round, or none was found in MAX_STEPS steps.
-A match won is 1 point, a match drawn ½, and a bye 1.
+Invariants: pairing is a pure function of the outcomes and the seeding. No program gets a second bye before every
+program has had one. Two programs meet again only if the round cannot be paired otherwise, or no other pairing was found
+in MAX_STEPS steps. A win is 1 point, a draw ½, and a bye 1.
 
-Order: points, then the sum of the opponents' points (Buchholz; a bye counts as an opponent with one's own points, as in
-FIDE's handbook since 2024), then the share of the games' points, then the seeding.
+The standings are sorted by points, then by the sum of the opponents' points (Buchholz; a bye counts as an opponent with
+the program's own points, as in FIDE's handbook since 2024), then by the share of points in all games, then by seeding.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from typing import Final
 from spielleiter.match.tournaments.encounters import Encounter, Outcome, Pairing, Round, Rounds
 
 MAX_STEPS: Final = 20_000
-"""So many choices are tried to pair a round without a repeated pairing; more would take minutes in rare cases."""
+"""The number of choices that are tried to avoid a repeated pairing; more could take minutes in rare cases."""
 
 BYE: Final = 1.0
 
 
 @dataclass(slots=True)
 class SwissStanding:
-    """One program's line of the table."""
+    """One program in the standings."""
 
     program: int
     points: float = 0.0
@@ -36,40 +36,40 @@ class SwissStanding:
     byes: int = 0
     game_points: float = 0.0
     games: float = 0.0
-    """Games that counted; both of a pair in which one program was absent do not."""
+    """The number of counted games."""
     opponents: list[int] = field(default_factory=list)
 
     @property
     def share(self) -> float:
-        """Of the games' points."""
+        """The share of points won in all games, from 0 to 1."""
         return self.game_points / self.games if self.games else 0.0
 
 
 def default_rounds(count: int) -> int:
-    """As many rounds as a knock-out of `count` programs has: the fewest that leave one program without a loss."""
+    """The number of rounds of a knock-out of `count` programs: the fewest after which one program has no loss."""
     return max(1, (count - 1).bit_length())
 
 
 def most_rounds(count: int) -> int:
-    """With more rounds than this, programs would have to meet again."""
+    """The highest number of rounds in which no two of `count` programs have to meet again."""
     return count if count % 2 else count - 1
 
 
 def standings(seeding: Sequence[int], rounds: Sequence[Round], outcomes: Mapping[int, Outcome]) -> list[SwissStanding]:
-    """The standings, best first, after the outcomes there are; `outcomes` by number of the encounter."""
+    """The standings, best first, after the decided encounters; `outcomes` are by number of the encounter."""
     scores = {program: SwissStanding(program) for program in seeding}
     for each in rounds:
         done = [outcomes[encounter.number] for encounter in each.encounters if encounter.number in outcomes]
         for outcome in done:
             for index, program in enumerate(outcome.encounter.pairing):
                 _count(scores[program], outcome, index)
-        if done:  # a round that has not begun is worth nothing yet
+        if done:  # byes of a round that has not begun give no points yet
             for program in each.byes:
                 scores[program].points += BYE
                 scores[program].byes += 1
     for score in scores.values():
         score.buchholz = sum(scores[other].points for other in score.opponents) + score.byes * score.points
-    # sorting keeps the seeding where all else is equal
+    # sorting is stable, so ties are in the order of the seeding
     return sorted(scores.values(), key=lambda score: (-score.points, -score.buchholz, -score.share))
 
 
@@ -84,7 +84,7 @@ def _count(score: SwissStanding, outcome: Outcome, index: int) -> None:
 
 
 def swiss(seeding: Sequence[int], count: int) -> Rounds:
-    """`count` rounds among the programs of `seeding`, the one seeded highest first."""
+    """`count` rounds of the programs in `seeding`, the one seeded highest first."""
     rounds: list[Round] = []
     outcomes: dict[int, Outcome] = {}
     for number in range(1, count + 1):
@@ -99,14 +99,14 @@ def swiss(seeding: Sequence[int], count: int) -> Rounds:
 
 
 def pair_round(order: Sequence[SwissStanding]) -> tuple[list[Pairing], int | None]:
-    """The pairings of the next round, best first, and the program that has a bye.
+    """The pairings of the next round, best first, and the program that has a bye (None: there is no bye).
 
-    From the top, each program meets the one half of its group of equal points below it, as near to that as programs go
-    that it has not met; a group with an odd number hands its last one down. The bye is the lowest program's that has
-    had the fewest.
+    `order` are the standings. From the top, each program is paired with the program half a group of equal points below
+    it, or with the nearest one to that which it has not met. In a group of odd size, the last program moves down to the
+    next group. The bye goes to the lowest program among those with the fewest byes.
     """
     meetings = Counter((score.program, opponent) for score in order for opponent in score.opponents)
-    # as often as any have met is always possible
+    # with the highest number of meetings so far as the limit, every round can be paired
     for limit in range(max(meetings.values(), default=0) + 1):
         for bye in _byes(order):
             rest = [score for score in order if score is not bye]
@@ -124,22 +124,22 @@ def _byes(order: Sequence[SwissStanding]) -> list[SwissStanding | None]:
 
 
 class _Search:
-    """Looks for a pairing in which nobody has met more than `limit` times, the most preferred choices first."""
+    """A search for a pairing of programs that have met at most `limit` times, preferred choices first."""
 
     def __init__(self, meetings: Mapping[Pairing, int], limit: int) -> None:
         self._meetings = meetings
         self._limit = limit
         self._steps = 0
-        self._hopeless: set[tuple[int, ...]] = set()
+        self._dead_ends: set[tuple[int, ...]] = set()
 
-    def run(self, left: tuple[SwissStanding, ...]) -> list[Pairing] | None:
-        if not left:
+    def run(self, remaining: tuple[SwissStanding, ...]) -> list[Pairing] | None:
+        if not remaining:
             return []
         self._steps += 1
-        key = tuple(score.program for score in left)
-        if self._steps > MAX_STEPS or key in self._hopeless:
+        key = tuple(score.program for score in remaining)
+        if self._steps > MAX_STEPS or key in self._dead_ends:
             return None
-        top, others = left[0], left[1:]
+        top, others = remaining[0], remaining[1:]
         group = sum(score.points == top.points for score in others)
         ideal = (group + 1) // 2 - 1
         for index in sorted(range(len(others)), key=lambda index: _distance(index, ideal, group)):
@@ -150,10 +150,10 @@ class _Search:
             if rest is not None:
                 first, second = sorted((top.program, other.program))
                 return [(first, second), *rest]
-        self._hopeless.add(key)
+        self._dead_ends.add(key)
         return None
 
 
 def _distance(index: int, ideal: int, group: int) -> tuple[bool, int, int]:
-    """Within the group as near to the ideal opponent as can be, below it first; below the group from its top."""
+    """The sort key of opponents: in the group by distance to the ideal one, lower ones first; then later groups."""
     return index >= group, abs(index - ideal) if index < group else index, -index

@@ -1,7 +1,7 @@
-"""More than two programs: who plays whom, and the file that describes it; ratings.py rates them.
+"""The description of a tournament, and the TOML file that it is read from.
 
-Invariants: every pairing is a match of its own, with a folder and a journal of its own, and all play the same starts,
-but for pairings that are played again and for play-offs, which have starts of their own.
+Invariants: every pairing is a match with its own folder and journal. All matches have the same starts, except repeated
+pairings and play-offs, which have their own.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ _UNSAFE: Final = re.compile(r"[^\w.+-]+")
 
 
 class Kind(enum.Enum):
-    """Who meets whom."""
+    """How opponents are chosen."""
 
-    ROUND_ROBIN = "round-robin"  # everybody everybody
-    GAUNTLET = "gauntlet"  # the tested ones everybody else
+    ROUND_ROBIN = "round-robin"  # every program meets every other one
+    GAUNTLET = "gauntlet"  # each tested program meets all programs that are not tested
     KNOCK_OUT = "knock-out"
     SWISS = "swiss"
 
     @property
     def has_rounds(self) -> bool:
-        """Whether it depends on results who meets whom."""
+        """Whether later pairings depend on results."""
         return self in {Kind.KNOCK_OUT, Kind.SWISS}
 
 
 @dataclass(frozen=True, slots=True)
 class Tournament:
-    """Programs, and how many games each pairing has; other settings as of a match."""
+    """The programs of a tournament and its settings; most of these apply to each match and are named as there."""
 
     entrants: tuple[Entrant, ...]
     kind: Kind = Kind.ROUND_ROBIN
@@ -81,20 +81,20 @@ class Tournament:
     cwd: str = ""
     """The directory that programs are started in; empty: the current one."""
     edition: str | None = None
-    """The form in which the server speaks; None: the usual one of that game."""
+    """The edition that the server speaks; None: the default one of that game."""
     is_pinned: bool = False
     cores_per_game: int | None = None
     on_end: str | None = None
-    """A command that is run when the tournament is over."""
+    """A command that is run after the tournament."""
     keep: KeepPolicy = KeepPolicy.ALL
     is_restarting: bool = True
     """Whether programs are started anew for each game."""
     fail_on: tuple[str, ...] = ()
     report_every: int | None = None
     out: str = ""
-    """The folder for everything; empty: a new one."""
+    """The folder for all files; empty: a new one."""
     kind_options: KindOptions = field(default_factory=KindOptions)
-    """What belongs to some kinds only, and the book of openings."""
+    """The settings that depend on the kind, and the opening book."""
     openings: tuple[Opening, ...] = ()
 
     def __post_init__(self) -> None:
@@ -115,11 +115,11 @@ class Tournament:
 
     @property
     def season(self) -> str:
-        """Game and edition, as every output names them."""
+        """GameType and edition, as all outputs name them."""
         return season_text(self.game_type, self.edition)
 
     def pairings(self) -> list[tuple[int, int]]:
-        """Pairs of indices of `entrants`: all that there can be, in the order they are played if that is known."""
+        """All possible pairings, as indices of `entrants`; in the order of playing unless that depends on results."""
         everybody = range(len(self.entrants))
         if self.kind is Kind.GAUNTLET:
             tested = self.kind_options.tested
@@ -127,17 +127,18 @@ class Tournament:
         return list(itertools.combinations(everybody, 2))
 
     def match_of(self, pairing: tuple[int, int], run_id: str, meeting: int = 0, play_off: int = 0) -> MatchSetup:
-        """The match of two programs. Raises SetupError.
+        """The setup of the match between two programs, given by their indices. Raises SetupError.
 
-        `meeting` counts how often they have met before, `play_off` is the number of the pair of games that is to
-        decide an even match, or 0. Each of these has starts of its own.
+        `run_id` identifies the match in the environment of its processes. `meeting` is the number of times that the two
+        have met before, and `play_off` the number of the play-off, 0 for the match itself. Each of them has its own
+        starts.
         """
         pairs = (self.games + 1) // 2
-        passed = meeting * pairs + (pairs + play_off - 1 if play_off else 0)
+        used = meeting * pairs + (pairs + play_off - 1 if play_off else 0)
         seed = self.seed
         if meeting or play_off:
             seed = random.Random(f"{seed} meeting {meeting} play-off {play_off}").getrandbits(SEED_BITS)
-        begin = passed % len(self.openings) if self.openings else 0
+        begin = used % len(self.openings) if self.openings else 0
         return MatchSetup(
             entrants=(self._entrant(pairing[0]), self._entrant(pairing[1])),
             game_type=self.game_type,
@@ -160,43 +161,45 @@ class Tournament:
         return entrant if self.has_time_limits else replace(entrant, can_timeout=False)
 
     def folder_of(self, number: int, pairing: tuple[int, int], play_off: int = 0) -> str:
-        """The folder of the match with this number, relative to the tournament's."""
+        """The folder of the match with this number, relative to that of the tournament."""
         names = "_".join(_UNSAFE.sub("_", self.entrants[index].name)[:40] for index in pairing)
         return f"{MATCHES}/{number:03d}_{names}" + (f"_play-off{play_off}" if play_off else "")
 
 
-def with_openings(described: Tournament) -> Tournament:
-    """The same with the openings of its book, read and put in their order. Raises SetupError."""
-    kind_options = described.kind_options
+def with_openings(tournament: Tournament) -> Tournament:
+    """The tournament with the openings of its book, which are read and put into their order. Raises SetupError."""
+    kind_options = tournament.kind_options
     if not kind_options.book:
-        return described
+        return tournament
     names = {"start_piece": "startPiece", "game_end": "gameEnd"}
-    options = {names[key]: value for key, value in described.server_options.items() if key in names}
-    editions = {} if described.edition is None else {described.game_type: described.edition}
-    found = load_openings(Path(kind_options.book), kind_options.opening_turn, described.game_type, options, editions)
-    return replace(described, openings=order_openings(found, kind_options.order, described.seed))
+    options = {names[key]: value for key, value in tournament.server_options.items() if key in names}
+    editions = {} if tournament.edition is None else {tournament.game_type: tournament.edition}
+    found = load_openings(Path(kind_options.book), kind_options.opening_turn, tournament.game_type, options, editions)
+    return replace(tournament, openings=order_openings(found, kind_options.order, tournament.seed))
 
 
 _SECONDS: Final = {"start_timeout": "start", "exit_timeout": "exit", "game_timeout": "game"}
 _MACHINE: Final = ("pin", "cores_per_game", "keep", "restart", "on_end", "fail_on", "report_every", "out")
 RESTARTS: Final = ("always", "never")
 BASE: Final = "base"
-"""The key of the folder that relative paths begin at, where that is not the folder of the file."""
+"""The key of the folder that relative paths begin at, if it is not the folder of the file."""
 _RULES: Final = ("start_piece", "game_end")
 _TESTS: Final = ("sprt", "significance", "min_tests")
 
 
 def read_tournament(file: Path, game_type: str, *, is_copy: bool = False) -> Tournament:
-    """The tournament a TOML file describes; `game_type` unless it names one. Raises SetupError.
+    """The tournament that a TOML file describes. Raises SetupError.
 
-    `is_copy`: the file is the copy in a tournament's folder; those of earlier versions have no base, and what they name
-    begins at the directory that programs are started in.
+    `game_type` is the game if the file does not name one. `is_copy` says that the file is the copy in a tournament's
+    folder. A copy of an earlier version has no base; its relative paths begin at the directory that programs are
+    started in.
 
-    Keys: kind, games, game, edition, seed, concurrency, sprt (as of `match`), soft_timeout and hard_timeout
-    (milliseconds), start_timeout, exit_timeout and game_timeout (seconds), start_piece, game_end, cwd (the directory
-    that programs are started in), base (the folder that relative paths begin at), pin, cores_per_game, keep, restart,
-    on_end, fail_on, report_every, out, openings (another name of book), those of the form (form.py); and a table
-    ``[[program]]`` for each program (match/toml_files.py).
+    Keys: kind, games, game, edition, seed, concurrency; sprt, significance, min_tests, no_timeout and fail_fast, which
+    mean the options of `match`; soft_timeout and hard_timeout (milliseconds), start_timeout, exit_timeout and
+    game_timeout (seconds), start_piece, game_end, cwd (the directory that programs are started in), base (the folder
+    that relative paths begin at), pin, cores_per_game, keep, restart, on_end, fail_on, report_every, out, openings
+    (another name of book), the keys in kind_options.py, and a table ``[[program]]`` for each program
+    (match/toml_files.py).
     """
     value = read_toml(file)
     try:

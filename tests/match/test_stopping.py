@@ -9,7 +9,7 @@ from spielleiter.match.errors import SetupError
 from spielleiter.match.records.game_record import GameRecord
 from spielleiter.match.setup import MatchSetup
 from spielleiter.match.stats.counts import count_pairs, count_results
-from spielleiter.match.stopping import _SoFar, sprt_of, stop_rule
+from spielleiter.match.stopping import _RunningCounts, sprt_of, stop_rule
 from tests.match.sample_records import game, whole_match
 from tests.match.test_setup import SETUP
 
@@ -66,9 +66,9 @@ def test_games_that_are_given_one_by_one_say_what_all_of_them_say(seed: int) -> 
         dataclasses.replace(record, is_counted=False, winner=None) if rng.random() < 0.1 else record
         for record in records
     ]
-    so_far = _SoFar()
+    so_far = _RunningCounts()
     for count in range(len(records) + 1):
-        so_far.take(records[:count])
+        so_far.update(records[:count])
         assert so_far.pairs == count_pairs(records[:count])
         assert so_far.games == count_results(records[:count]).games
 

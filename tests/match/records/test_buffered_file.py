@@ -10,13 +10,13 @@ from spielleiter.match.records.buffered_file import BufferedFile
 
 class Words(BufferedFile[str]):
     def write(self, word: str) -> None:
-        self._held.append(word)
+        self._buffer.append(word)
 
     def flush(self) -> None:
         self._flush()
 
     def _encode(self) -> bytes:
-        return " ".join(self._held).encode()
+        return " ".join(self._buffer).encode()
 
 
 def test_what_is_held_is_written_in_order_and_once(tmp_path: Path) -> None:
@@ -24,9 +24,9 @@ def test_what_is_held_is_written_in_order_and_once(tmp_path: Path) -> None:
         words.write("a")
         words.flush()
         words.write("b")
-        assert words._left == 10
+        assert words._remaining == 10
     assert gzip.decompress((tmp_path / "words").read_bytes()) == b"ab"
-    assert words._left == 0
+    assert words._remaining == 0
 
 
 def test_what_is_discarded_is_not_written(tmp_path: Path) -> None:
@@ -41,4 +41,4 @@ def test_a_file_that_cannot_be_written_is_told_and_forgotten(tmp_path: Path) -> 
     words.write("a")
     with pytest.raises(FileNotFoundError):
         words.close()
-    assert words._held == []
+    assert words._buffer == []

@@ -51,7 +51,7 @@ def test_the_log_is_bounded_and_says_so(tmp_path: Path) -> None:
 
 
 def test_many_events_are_not_held_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spielleiter.match.records.game_log, "HELD", 2)
+    monkeypatch.setattr(spielleiter.match.records.game_log, "BUFFERED", 2)
     with GameLog(tmp_path / "log") as log:
         log.add(EVENTS[0])
         assert not (tmp_path / "log").exists()

@@ -113,7 +113,7 @@ def test_no_field_takes_an_object(key: str) -> None:
     ],
 )
 def test_values_of_other_kinds_are_refused(change: dict[str, Any]) -> None:
-    with pytest.raises(RecordError, match="not a game's record"):
+    with pytest.raises(RecordError, match="not the record of a game"):
         GameRecord.from_json({**RECORD.to_json(), **change})
 
 

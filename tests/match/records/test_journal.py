@@ -65,7 +65,7 @@ def test_no_game_is_counted_twice(tmp_path: Path) -> None:
         with pytest.raises(JournalError, match="game 3 is in the journal already"):
             journal.append(RECORD)
     write(tmp_path, line(1) + line(1))
-    with pytest.raises(JournalError, match=r"games.jsonl:2: game 1 stands there twice"):
+    with pytest.raises(JournalError, match=r"games.jsonl:2: game 1 is there twice"):
         read_journal(tmp_path)
 
 

@@ -43,7 +43,7 @@ async def test_the_log_is_bounded_and_says_so(tmp_path: Path, monkeypatch: pytes
 async def test_nothing_is_written_before_it_is_closed_unless_there_is_much(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spielleiter.match.records.wire_log, "HELD", 100)
+    monkeypatch.setattr(spielleiter.match.records.wire_log, "BUFFERED", 100)
     path = tmp_path / "log"
     with WireLog(path) as log:
         log.write("program 1 <", b"x" * 49)
@@ -89,7 +89,7 @@ async def test_pieces_that_are_not_written_again_are_bounded_as_well(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spielleiter.match.records.wire_log, "WIRE_LIMIT", 10_000)
-    monkeypatch.setattr(spielleiter.match.records.wire_log, "HELD", 1000)
+    monkeypatch.setattr(spielleiter.match.records.wire_log, "BUFFERED", 1000)
     log = WireLog(tmp_path / "log")
     for _ in range(10_000):
         log.write("program 1 >", b" " * 256)

@@ -8,7 +8,7 @@ from spielleiter.match.reports.bracket import bracket_plot, ratings_plot, shorte
 from spielleiter.match.reports.tournament import ratings_of
 from spielleiter.match.tournaments.kind_options import KindOptions
 from spielleiter.match.tournaments.tournament import Kind
-from tests.match.reports.test_tournament import NAMES, decided_by_play_off, described, progression_of
+from tests.match.reports.test_tournament import NAMES, decided_by_play_off, make_tournament, play_tournament
 
 SVG = "{http://www.w3.org/2000/svg}"
 CUP = KindOptions(seeding="listed", third_place=True)
@@ -23,7 +23,7 @@ def boxes(plot: str) -> list[tuple[float, float]]:
 
 
 def test_a_bracket_has_a_box_for_each_match() -> None:
-    plot = bracket_plot(progression_of(described(Kind.KNOCK_OUT, CUP), decided_by_play_off))
+    plot = bracket_plot(play_tournament(make_tournament(Kind.KNOCK_OUT, CUP), decided_by_play_off))
     found = boxes(plot)
     assert len(found) == 5
     assert len(set(found)) == 5
@@ -38,14 +38,16 @@ def test_a_bracket_has_a_box_for_each_match() -> None:
 
 
 def test_a_bracket_grows_with_the_rounds() -> None:
-    assert boxes(bracket_plot(progression_of(described(Kind.KNOCK_OUT), stop=0)))
-    counts = [len(boxes(bracket_plot(progression_of(described(Kind.KNOCK_OUT), stop=stop)))) for stop in range(5)]
+    assert boxes(bracket_plot(play_tournament(make_tournament(Kind.KNOCK_OUT), stop=0)))
+    counts = [
+        len(boxes(bracket_plot(play_tournament(make_tournament(Kind.KNOCK_OUT), stop=stop)))) for stop in range(5)
+    ]
     assert counts == sorted(counts)
     assert counts[-1] == 4
 
 
 def test_every_rating_has_its_interval() -> None:
-    plot = ratings_plot(ratings_of(progression_of(described(Kind.ROUND_ROBIN))))
+    plot = ratings_plot(ratings_of(play_tournament(make_tournament(Kind.ROUND_ROBIN))))
     drawn = etree.fromstring(plot)
     assert len(list(drawn.iter(f"{SVG}circle"))) == len(NAMES)
     for circle, line in zip(drawn.iter(f"{SVG}circle"), drawn.findall(f".//{SVG}line[@class='mean']"), strict=True):

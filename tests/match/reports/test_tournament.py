@@ -13,9 +13,9 @@ from spielleiter.match.errors import JournalError
 from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.match.reports.tournament import (
     TOURNAMENT_REPORTS,
-    render_course,
     render_report,
     render_table,
+    render_tournament,
     title_of,
     write_tournament,
 )
@@ -33,7 +33,7 @@ Play = Callable[[ScheduledMatch], Sequence[GameRecord]]
 USUAL = KindOptions()
 
 
-def described(kind: Kind, kind_options: KindOptions = USUAL, **more: object) -> Tournament:
+def make_tournament(kind: Kind, kind_options: KindOptions = USUAL, **more: object) -> Tournament:
     entrants = tuple(Entrant(name, "./bot") for name in NAMES)
     return Tournament(entrants, kind, games=4, game_type="swc_2027_blokus", kind_options=kind_options, **more)  # type: ignore[arg-type]
 
@@ -42,7 +42,7 @@ def first_wins(_bout: ScheduledMatch) -> list[GameRecord]:
     return [game(number, 0) for number in range(1, 5)]
 
 
-def progression_of(tournament: Tournament, play: Play = first_wins, stop: int | None = None) -> TournamentProgress:
+def play_tournament(tournament: Tournament, play: Play = first_wins, stop: int | None = None) -> TournamentProgress:
     progress = TournamentProgress(tournament)
     for number, match in enumerate(progress.schedule()):
         if number == stop:
@@ -64,22 +64,22 @@ CUP = KindOptions(seeding="listed", third_place=True)
 @pytest.mark.parametrize(
     ("tournament", "title"),
     [
-        (described(Kind.ROUND_ROBIN), "round robin of 5 programs, 4 games a match, seed 0"),
-        (described(Kind.GAUNTLET), "gauntlet of 5 programs, 4 games a match, seed 0"),
+        (make_tournament(Kind.ROUND_ROBIN), "round robin of 5 programs, 4 games a match, seed 0"),
+        (make_tournament(Kind.GAUNTLET), "gauntlet of 5 programs, 4 games a match, seed 0"),
         (
-            described(Kind.GAUNTLET, KindOptions(tested=2)),
+            make_tournament(Kind.GAUNTLET, KindOptions(tested=2)),
             "gauntlet of 2 tested programs among 5 programs, 4 games a match, seed 0",
         ),
-        (described(Kind.KNOCK_OUT, seed=3), "knock-out of 5 programs, 4 games a match, seed 3"),
-        (described(Kind.SWISS), "Swiss system, 3 rounds, of 5 programs, 4 games a match, seed 0"),
+        (make_tournament(Kind.KNOCK_OUT, seed=3), "knock-out of 5 programs, 4 games a match, seed 3"),
+        (make_tournament(Kind.SWISS), "Swiss system, 3 rounds, of 5 programs, 4 games a match, seed 0"),
     ],
 )
 def test_the_season_and_the_kind_come_first(tournament: Tournament, title: str) -> None:
-    progress = progression_of(tournament)
+    progress = play_tournament(tournament)
     assert title_of(progress) == f"swc_2027_blokus (blokus-2027): {title}"
     assert render_table(progress).startswith(f"{title_of(progress)}\n\n## ")
     assert f"<h1>{title_of(progress)}</h1>" in render_report(progress)
-    assert json.loads(render_course(progress))["season"] == "swc_2027_blokus (blokus-2027)"
+    assert json.loads(render_tournament(progress))["season"] == "swc_2027_blokus (blokus-2027)"
 
 
 def rows(text: str, section: str) -> list[list[str]]:
@@ -88,7 +88,7 @@ def rows(text: str, section: str) -> list[list[str]]:
 
 
 def test_a_knock_out_shows_how_each_match_was_decided() -> None:
-    text = render_table(progression_of(described(Kind.KNOCK_OUT, CUP), decided_by_play_off))
+    text = render_table(play_tournament(make_tournament(Kind.KNOCK_OUT, CUP), decided_by_play_off))
     assert [row[0] for row in rows(text, "Standings")] == ["| 1", "| 2", "| 3", "| 4", "| 5"]
     first, bye, *_ = rows(text, "Matches")
     assert first[:3] == ["| quarter-final", "bot – last", "2 : 2 (1.5 : 0.5)"]
@@ -100,10 +100,10 @@ def test_a_knock_out_shows_how_each_match_was_decided() -> None:
 @pytest.mark.parametrize("kind", [Kind.KNOCK_OUT, Kind.SWISS, Kind.ROUND_ROBIN])
 @pytest.mark.parametrize("stop", [0, 1, 2, 3])
 def test_a_tournament_that_goes_on_has_reports(kind: Kind, stop: int) -> None:
-    progress = progression_of(described(kind, LISTED if kind.has_rounds else KindOptions()), stop=stop)
+    progress = play_tournament(make_tournament(kind, LISTED if kind.has_rounds else KindOptions()), stop=stop)
     etree.HTML(render_report(progress))
     assert len(rows(render_table(progress), "Ratings")) == len(NAMES)
-    told = json.loads(render_course(progress))
+    told = json.loads(render_tournament(progress))
     matches = [each for round_ in told["rounds"] for each in round_["matches"]]
     assert sum(each["winner"] is not None for each in matches) == stop
     if kind is Kind.KNOCK_OUT:
@@ -111,16 +111,16 @@ def test_a_tournament_that_goes_on_has_reports(kind: Kind, stop: int) -> None:
 
 
 def test_the_matches_of_a_round_robin_stand_on_the_page_alone_unless_there_is_a_test() -> None:
-    progress = progression_of(described(Kind.ROUND_ROBIN))
+    progress = play_tournament(make_tournament(Kind.ROUND_ROBIN))
     assert "## Matches" not in render_table(progress)
     assert "<caption>Matches</caption>" in render_report(progress)
-    tested = render_table(progression_of(described(Kind.ROUND_ROBIN, sprt="elo0=0 elo1=500")))
+    tested = render_table(play_tournament(make_tournament(Kind.ROUND_ROBIN, sprt="elo0=0 elo1=500")))
     assert rows(tested, "Matches")[0][-1].startswith("LLR +")
     assert rows(tested, "Matches")[0][-1].endswith(": undecided |")
 
 
 def test_matches_link_to_their_reports() -> None:
-    page = etree.HTML(render_report(progression_of(described(Kind.SWISS, LISTED))))
+    page = etree.HTML(render_report(play_tournament(make_tournament(Kind.SWISS, LISTED))))
     links = [link.get("href") for link in page.iter("a")]
     assert links[:2] == [
         "./matches/001_new__title_b_x_2J/report.html",
@@ -129,7 +129,7 @@ def test_matches_link_to_their_reports() -> None:
 
 
 def test_names_stay_text() -> None:
-    progress = progression_of(described(Kind.KNOCK_OUT, CUP))
+    progress = play_tournament(make_tournament(Kind.KNOCK_OUT, CUP))
     page, table = render_report(progress), render_table(progress)
     assert "<b>" not in page
     assert r"\x1b[2J" in page
@@ -147,12 +147,12 @@ def test_who_cannot_play_gains_nothing() -> None:
             fault(4, 1, Verdict.CRASH),
         ]
 
-    text = render_table(progression_of(described(Kind.SWISS, LISTED), neither))
+    text = render_table(play_tournament(make_tournament(Kind.SWISS, LISTED), neither))
     assert {row[-1] for row in rows(text, "Matches")} == {"drawn |", "– |"}
 
 
 def test_reports_are_written_whole(tmp_path: Path) -> None:
-    progress = progression_of(described(Kind.KNOCK_OUT))
+    progress = play_tournament(make_tournament(Kind.KNOCK_OUT))
     write_tournament(tmp_path, progress)
     assert sorted(file.name for file in tmp_path.iterdir()) == sorted(TOURNAMENT_REPORTS)
     assert [line["name"] for line in json.loads((tmp_path / "table.json").read_text())]
@@ -161,9 +161,9 @@ def test_reports_are_written_whole(tmp_path: Path) -> None:
 
 
 def test_every_pairing_of_a_round_robin_is_there() -> None:
-    progress = progression_of(described(Kind.ROUND_ROBIN))
+    progress = play_tournament(make_tournament(Kind.ROUND_ROBIN))
     pairings: list[Pairing] = [each.encounter.pairing for each in progress.played]
-    told = json.loads(render_course(progress))
+    told = json.loads(render_tournament(progress))
     assert [each["programs"] for each in told["rounds"][0]["matches"]] == [
         [NAMES[first], NAMES[second]] for first, second in pairings
     ]

@@ -37,8 +37,8 @@ def test_there_is_no_negative_zero() -> None:
 @pytest.mark.parametrize(
     ("winners", "sprt", "words"),
     [
-        ([], None, "greedy against random: no pair of games is complete, nothing can be said"),
-        ([0], None, "greedy against random: no pair of games is complete, nothing can be said"),
+        ([], None, "greedy against random: no result, since no pair of games is complete"),
+        ([0], None, "greedy against random: no result, since no pair of games is complete"),
         ([0, 0], None, "greedy against random: too few pairs to tell (1 complete pair, at least 6 are needed)"),
         ([0] * 10, None, "greedy against random: too few pairs to tell (5 complete pairs, at least 6 are needed)"),
         ([0] * 12, None, "greedy is better than random"),
@@ -64,7 +64,7 @@ def test_games_that_a_program_may_have_voided_are_in_the_headline() -> None:
     records = [game(number, 0) for number in range(1, 13)] + [game(number, None, **void) for number in (13, 14, 15)]
     assert headline(summarise(records)) == (
         "greedy is better than random. "
-        "But 3 of 15 games do not count since greedy was too slow on an overloaded machine"
+        "But 3 of 15 games do not count because greedy was too slow on an overloaded machine"
     )
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from spielleiter.match.stats.progression import POINTS, progression_of
+from spielleiter.match.stats.progression import MAX_POINTS, progression_of
 from spielleiter.match.stats.sprt import Sprt
 from spielleiter.match.summary import summarise
 from tests.match.sample_records import game, whole_match
@@ -23,7 +23,7 @@ def test_a_point_is_what_a_summary_of_these_games_says() -> None:
 def test_the_last_point_is_after_the_last_game(games: int) -> None:
     points = progression_of([game(number, (0, 1, None)[number % 3]) for number in range(1, games + 1)])
     assert points[-1].games == games
-    assert len(points) <= POINTS + 1
+    assert len(points) <= MAX_POINTS + 1
     assert all(point.log_likelihood_ratio is None for point in points)
 
 

@@ -19,7 +19,7 @@ NAMES = ("a", "b", "c", "d", "e")
 LISTED = KindOptions(seeding="listed")
 
 
-def described(kind: Kind, kind_options: KindOptions = LISTED, **more: object) -> Tournament:
+def make_tournament(kind: Kind, kind_options: KindOptions = LISTED, **more: object) -> Tournament:
     entrants = tuple(Entrant(name, f"./{name}") for name in NAMES)
     return Tournament(entrants, kind, games=4, game_type="swc_2027_blokus", kind_options=kind_options, **more)  # type: ignore[arg-type]
 
@@ -42,7 +42,7 @@ def play(
 
 
 def test_everybody_meets_everybody_in_one_round() -> None:
-    progress = play(described(Kind.ROUND_ROBIN))
+    progress = play(make_tournament(Kind.ROUND_ROBIN))
     assert [each.encounter.pairing for each in progress.played] == progress.tournament.pairings()
     assert [match.folder for each in progress.played for match, _ in each.matches][:2] == [
         "matches/001_a_b",
@@ -52,12 +52,12 @@ def test_everybody_meets_everybody_in_one_round() -> None:
 
 
 def test_several_programs_are_tested_against_the_others() -> None:
-    progress = play(described(Kind.GAUNTLET, KindOptions(tested=2)))
+    progress = play(make_tournament(Kind.GAUNTLET, KindOptions(tested=2)))
     assert [each.encounter.pairing for each in progress.played] == [(0, 2), (0, 3), (0, 4), (1, 2), (1, 3), (1, 4)]
 
 
 def test_a_knock_out_goes_on_with_the_winners() -> None:
-    progress = play(described(Kind.KNOCK_OUT))
+    progress = play(make_tournament(Kind.KNOCK_OUT))
     assert [each.encounter.pairing for each in progress.played] == [(3, 4), (0, 3), (1, 2), (0, 1)]
     assert [each.encounter.title for each in progress.played] == ["quarter-final", "semi-final", "semi-final", "final"]
     last = progress.outcomes[4]
@@ -68,7 +68,7 @@ def test_pairs_of_games_decide_an_even_match() -> None:
     def records_of(match: ScheduledMatch) -> list[GameRecord]:
         return [game(1, 1), game(2, None)] if match.play_off == 2 else all_even(match)
 
-    progress = play(described(Kind.KNOCK_OUT), records_of)
+    progress = play(make_tournament(Kind.KNOCK_OUT), records_of)
     matches = [match for match, _ in progress.played[0].matches]
     assert [match.folder for match in matches] == [
         "matches/001_d_e",
@@ -87,7 +87,7 @@ def test_pairs_of_games_decide_an_even_match() -> None:
 
 
 def test_after_the_last_play_off_the_seeding_decides() -> None:
-    progress = play(described(Kind.KNOCK_OUT, KindOptions(seeding="listed", play_offs=2)), all_even)
+    progress = play(make_tournament(Kind.KNOCK_OUT, KindOptions(seeding="listed", play_offs=2)), all_even)
     assert [len(each.matches) for each in progress.played] == [3, 3, 3, 3]
     assert [outcome.winner for outcome in progress.outcomes.values()] == [3, 0, 1, 0]
     assert {outcome.reason for outcome in progress.outcomes.values()} == {Reason.SEEDING}
@@ -97,7 +97,7 @@ def test_the_points_decide_before_the_seeding() -> None:
     def records_of(match: ScheduledMatch) -> list[GameRecord]:
         return [game(1, 0), game(2, 1, points=(0, 100))]
 
-    progress = play(described(Kind.KNOCK_OUT, KindOptions(seeding="listed", play_offs=0)), records_of)
+    progress = play(make_tournament(Kind.KNOCK_OUT, KindOptions(seeding="listed", play_offs=0)), records_of)
     assert [(outcome.winner, outcome.reason) for outcome in progress.outcomes.values()][-1] == (4, Reason.POINTS)
 
 
@@ -105,13 +105,13 @@ def test_nobody_waits_for_play_offs_of_programs_that_cannot_play() -> None:
     def records_of(match: ScheduledMatch) -> list[GameRecord]:
         return [fault(number, program, Verdict.NO_START, is_counted=False) for number in (1, 2) for program in (0,)]
 
-    progress = play(described(Kind.KNOCK_OUT), records_of)
+    progress = play(make_tournament(Kind.KNOCK_OUT), records_of)
     assert [len(each.matches) for each in progress.played] == [1, 1, 1, 1]
     assert progress.outcomes[4].winner == 4
 
 
 def test_a_swiss_tournament_pairs_by_points() -> None:
-    progress = play(described(Kind.SWISS, KindOptions(seeding="listed", rounds=2)))
+    progress = play(make_tournament(Kind.SWISS, KindOptions(seeding="listed", rounds=2)))
     assert [[each.pairing for each in round_.encounters] for round_ in progress.rounds] == [
         [(0, 2), (1, 3)],
         [(0, 4), (1, 2)],
@@ -121,7 +121,7 @@ def test_a_swiss_tournament_pairs_by_points() -> None:
 
 def test_who_meets_again_has_other_starts() -> None:
     openings = tuple(Opening(f"{number}.xml", f"/{number}.xml") for number in range(5))
-    tournament = described(Kind.KNOCK_OUT, openings=openings)
+    tournament = make_tournament(Kind.KNOCK_OUT, openings=openings)
     setups = [
         tournament.match_of((0, 1), "run"),
         tournament.match_of((0, 1), "run", meeting=1),
@@ -134,7 +134,7 @@ def test_who_meets_again_has_other_starts() -> None:
 
 
 def test_games_of_several_bouts_keep_their_pairs_apart() -> None:
-    progress = play(described(Kind.KNOCK_OUT, KindOptions(seeding="listed", play_offs=1)), all_even)
+    progress = play(make_tournament(Kind.KNOCK_OUT, KindOptions(seeding="listed", play_offs=1)), all_even)
     assert [record.pair for record in progress.games_by_pairing[3, 4]] == [1, 1, 2, 2]
 
 
@@ -144,10 +144,10 @@ def test_a_tournament_that_goes_on_pairs_as_one_that_was_not_interrupted(kind: K
         winner = sum(match.encounter.pairing) % 3
         return [game(number, winner if winner < 2 else number % 2) for number in range(1, 5)]
 
-    whole = play(described(kind, KindOptions()), records_of)
+    whole = play(make_tournament(kind, KindOptions()), records_of)
     matches = [match for each in whole.played for match, _ in each.matches]
     for count in range(len(matches)):
-        progress = TournamentProgress(described(kind, KindOptions()))
+        progress = TournamentProgress(make_tournament(kind, KindOptions()))
         begun = progress.schedule()
         seen = []
         for expected, match in zip(matches[: count + 1], begun, strict=False):
@@ -162,7 +162,7 @@ def test_a_tournament_that_goes_on_pairs_as_one_that_was_not_interrupted(kind: K
 
 
 def test_records_say_whether_a_match_is_over() -> None:
-    setup = described(Kind.KNOCK_OUT).match_of((0, 1), "run")
+    setup = make_tournament(Kind.KNOCK_OUT).match_of((0, 1), "run")
     assert not is_over(setup, [])
     assert not is_over(setup, first_wins_of(3))
     assert is_over(setup, first_wins_of(4))
@@ -171,7 +171,7 @@ def test_records_say_whether_a_match_is_over() -> None:
 
 
 def test_a_match_that_the_sequential_test_decided_is_over_whatever_came_after() -> None:
-    tournament = described(Kind.KNOCK_OUT, sprt="elo0=0 elo1=200")
+    tournament = make_tournament(Kind.KNOCK_OUT, sprt="elo0=0 elo1=200")
     setup = tournament.match_of((0, 1), "run")
     assert setup.games == 4
     setup = dataclasses.replace(setup, games=200)

@@ -86,9 +86,9 @@ def test_programs_are_enough(tmp_path: Path) -> None:
 
 
 def test_programs_are_started_where_the_file_says(tmp_path: Path) -> None:
-    described = read(tmp_path, f'cwd = "{tmp_path}"\n{FILE}')
-    assert described.cwd == str(tmp_path)
-    assert described.match_of((0, 1), "run").cwd == str(tmp_path)
+    tournament = read(tmp_path, f'cwd = "{tmp_path}"\n{FILE}')
+    assert tournament.cwd == str(tmp_path)
+    assert tournament.match_of((0, 1), "run").cwd == str(tmp_path)
 
 
 @pytest.mark.parametrize(
