@@ -38,8 +38,7 @@ def lend(command: str, host: str, port: int | None) -> None:
 
     from spielleiter.match.errors import SetupError
     from spielleiter.match.programs.program import Command
-    from spielleiter.match.programs.remote import DEFAULT_LENDER_PORT
-    from spielleiter.match.programs.remote import lend as lend_program
+    from spielleiter.match.programs.remote import DEFAULT_REMOTE_PROGRAM_PORT, serve_remote_program
     from spielleiter.match.programs.startable import require_startable
 
     try:
@@ -48,14 +47,16 @@ def lend(command: str, host: str, port: int | None) -> None:
     except SetupError as error:
         raise Misuse(str(error)) from None
 
-    wanted = DEFAULT_LENDER_PORT if port is None else port
+    wanted = DEFAULT_REMOTE_PROGRAM_PORT if port is None else port
 
     async def main() -> None:
         async with trio.open_nursery() as nursery:
             # Ctrl-C ends the command as every other one, with its own exit code
             with trio.open_signal_receiver(*set(stop_signals()) - {signal.SIGINT}) as signals:
                 listening = await nursery.start(
-                    lambda task_status: lend_program(program, host, wanted, task_status=task_status)
+                    lambda task_status: serve_remote_program(
+                        program, host, wanted, warn=lambda text: tell(text, err=True), task_status=task_status
+                    )
                 )
                 tell(f"lends {command} on {host} port {listening}")
                 async for _ in signals:
@@ -84,14 +85,13 @@ def borrow(lender: str, host: str, port: int, wait: float, reservation: str, see
     Writes what it writes, ends with its exit code, by its signal, or with 127 if it cannot be started there. --wait is
     for the lender.
     """
-    from spielleiter.match.programs.remote import LendingError, RefusedError
-    from spielleiter.match.programs.remote import borrow as borrow_program
+    from spielleiter.match.programs.remote import RemoteProgramError, RemoteStartError, run_remote_program
 
     place, _, text = lender.rpartition(":")
     number = port_number(text)
     if not place or number is None:
         raise click.BadParameter(f"{lender!r}, expected HOST:PORT")
-    places = {"host": host, "port": str(port), "reservation": reservation, "seed": str(seed), "game": game}
+    values = {"host": host, "port": str(port), "reservation": reservation, "seed": str(seed), "game": game}
     outputs = {"stdout": sys.stdout.buffer, "stderr": sys.stderr.buffer}
 
     def write(name: str, data: bytes) -> None:
@@ -99,11 +99,11 @@ def borrow(lender: str, host: str, port: int, wait: float, reservation: str, see
         outputs[name].flush()
 
     try:
-        code = run_async(lambda: borrow_program(place.strip("[]"), number, places, write, wait))
-    except RefusedError as error:
+        code = run_async(lambda: run_remote_program(place.strip("[]"), number, values, write, wait))
+    except RemoteStartError as error:
         tell(f"spielleiter borrow: {error}", err=True)
         raise click.exceptions.Exit(EXIT_REFUSED) from None
-    except LendingError as error:
+    except RemoteProgramError as error:
         raise Failure(str(error)) from None
     if code < 0:
         with contextlib.suppress(OSError):  # SIGKILL has no handler to be taken away

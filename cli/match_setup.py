@@ -86,7 +86,7 @@ def setup_of(context: click.Context, options: dict[str, Any]) -> MatchSetup:
 def check_setup(setup: MatchSetup) -> None:
     """Find out before the first game what cannot be. Raises SetupError."""
     from spielleiter.match.errors import SetupError
-    from spielleiter.match.games.match_server import limits_of, own_config
+    from spielleiter.match.games.match_server import limits_of, match_server_config
     from spielleiter.match.stopping import sprt_of
     from spielleiter.server.config.config import limits_problem
     from spielleiter.server.editions import choose_editions
@@ -95,7 +95,7 @@ def check_setup(setup: MatchSetup) -> None:
     if setup.cwd and not Path(setup.cwd).is_dir():
         raise SetupError(f"{setup.cwd}: the directory that the programs are started in does not exist")
     try:
-        config = own_config(setup)
+        config = match_server_config(setup)
     except TypeError as error:
         raise SetupError(str(error)) from None
     for program in (0, 1):

@@ -26,5 +26,5 @@ class NotStartedError(MatchError):
     """A program cannot be started; the text says why."""
 
 
-class KeeperError(MatchError):
-    """The process that starts programs does not answer, or was ended; that is no fault of the program to be started."""
+class SupervisorError(MatchError):
+    """The process that starts programs does not answer, or was ended; the program to be started is not to blame."""

@@ -18,12 +18,12 @@ import yaml
 
 from spielleiter.cli.cli import COMMANDS, cli
 from spielleiter.match.programs.program import Command
-from spielleiter.match.programs.remote import DEFAULT_LENDER_PORT
+from spielleiter.match.programs.remote import DEFAULT_REMOTE_PROGRAM_PORT
 from spielleiter.server.config.config import DEFAULT_PASSWORD, Config
 from tests.patience import PATIENCE
 from tests.test_docker import FINAL, HEALTH_CHECK, ROOT, only
 
-TEXT = (ROOT / "docker" / "spielleiter.match.compose.yaml").read_text(encoding="utf-8")
+TEXT = (ROOT / "docker" / "match.compose.yaml").read_text(encoding="utf-8")
 PROGRAMS = ("program1", "program2")
 
 
@@ -79,7 +79,7 @@ def test_everything_waits_for_what_it_needs() -> None:
 
 def test_the_lenders_health_is_looked_at_where_they_listen() -> None:
     for name in PROGRAMS:
-        command, port = words(SERVICES[name]["command"]), str(DEFAULT_LENDER_PORT)
+        command, port = words(SERVICES[name]["command"]), str(DEFAULT_REMOTE_PROGRAM_PORT)
         assert command[command.index("--port") + 1] == port == SERVICES[name]["environment"]["SPIELLEITER_PORT"]
         assert command[command.index("--host") + 1] == "0.0.0.0"
         assert f"spielleiter borrow {name}:{port} " in SERVICES["match"]["command"]
@@ -152,7 +152,7 @@ def play(folder: Path, **choices: str) -> subprocess.CompletedProcess[str]:
     """All services but without containers: the result of `match`."""
     services = load({**PASSWORD, **choices})["services"]
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("SPIELLEITER_")}
-    base = {**inherited, "PYTHONPATH": str(ROOT), "PATH": f"{Path(sys.executable).parent}:{inherited['PATH']}"}
+    base = {**inherited, "PYTHONPATH": str(ROOT / "src"), "PATH": f"{Path(sys.executable).parent}:{inherited['PATH']}"}
     with ExitStack() as stack:
         ports = {}
         server = {**base, **services["server"]["environment"], "SPIELLEITER_PORT": "0"}

@@ -6,35 +6,35 @@ import signal
 import pytest
 import trio
 
-from spielleiter.match.programs.kept_process import Start
-from spielleiter.match.programs.processes import living
-from spielleiter.match.programs.unkept_process import UnkeptProcess
+from spielleiter.match.programs.process_spec import ProcessSpec
+from spielleiter.match.programs.processes import still_running
+from spielleiter.match.programs.unsupervised_process import UnsupervisedProcess
 from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "killpg"), reason="this system has no process groups")
 
 
-def start(script: str) -> UnkeptProcess:
-    return UnkeptProcess(Start(["sh", "-c", script], None, dict(os.environ)))
+def start(script: str) -> UnsupervisedProcess:
+    return UnsupervisedProcess(ProcessSpec(["sh", "-c", script], None, dict(os.environ)))
 
 
-async def finish(process: UnkeptProcess) -> None:
+async def finish(process: UnsupervisedProcess) -> None:
     with trio.fail_after(PATIENCE):
         await process.end()
     process.stdout.close()
     process.stderr.close()
 
 
-async def test_how_it_ended_is_known() -> None:
+async def test_the_return_code_of_an_unsupervised_process_is_recorded() -> None:
     process = start("exit 3")
     with trio.fail_after(PATIENCE):
         await process.wait()
-        await process.see_off()
+        await process.wait_for_children()
     assert (process.returncode, process.has_ended, process.leftovers) == (3, True, ())
     await finish(process)
 
 
-async def test_it_can_be_asked_to_end() -> None:
+async def test_an_unsupervised_process_can_be_terminated() -> None:
     process = start("echo ready; sleep 500")
     assert process.stdout.readline() == b"ready\n"
     assert not process.has_ended
@@ -45,10 +45,10 @@ async def test_it_can_be_asked_to_end() -> None:
     await finish(process)
 
 
-async def test_it_is_ended_with_its_group() -> None:
+async def test_an_unsupervised_process_is_killed_with_its_group() -> None:
     process = start("sleep 500 & echo ready; wait")
     process.stdout.readline()
     pids = process.find_all()
     await finish(process)
     assert process.returncode == -signal.SIGKILL
-    assert living(pids) == ()
+    assert still_running(pids) == ()
