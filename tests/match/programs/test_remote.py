@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import os
 import shlex
 import signal
 import sys
@@ -14,6 +16,7 @@ from functools import partial
 import pytest
 import trio
 
+from spielleiter.match.programs import remote, unsupervised_process
 from spielleiter.match.programs.program import PLACEHOLDERS, Command
 from spielleiter.match.programs.remote import (
     PLACEHOLDER_PATTERNS,
@@ -22,6 +25,7 @@ from spielleiter.match.programs.remote import (
     run_remote_program,
     serve_remote_program,
 )
+from spielleiter.match.programs.unsupervised_process import UnsupervisedProcess
 from tests.patience import PATIENCE
 
 VALUES = {"host": "127.0.0.1", "port": "13050", "reservation": "abc-1", "seed": "7", "game": "swc_2021_blokus"}
@@ -166,6 +170,28 @@ async def test_children_are_named_and_ended(options: str) -> None:
             assert [await received.receive(), await received.receive()] == ["connected", "closed"]
     assert code == 0
     assert written["stderr"].startswith(b"spielleiter lend: outlived the program: python")
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="this system has no process groups")
+async def test_a_program_that_cannot_be_killed_is_reported_to_the_operator(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unsupervised_process, "KILL_TIMEOUT", 0.02)
+    monkeypatch.setattr(UnsupervisedProcess, "_signal_group", lambda _process, _number: None)  # as if it had no effect
+    monkeypatch.setattr(remote, "start_process", UnsupervisedProcess)
+    send_warning, warnings = trio.open_memory_channel[str](1)
+    async with trio.open_nursery() as nursery:
+        command = Command.parse("sh -c 'echo $$; exec sleep 500' {reservation}")
+        serve = partial(serve_remote_program, command, "127.0.0.1", 0, warn=send_warning.send_nowait)
+        port: int = await nursery.start(lambda task_status: serve(task_status=task_status))
+        async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
+            await stream.send_all(json.dumps(VALUES).encode() + b"\n")
+            answer = json.loads(await stream.receive_some(4096))
+            pid = int(base64.b64decode(answer["stdout"]))
+        with trio.fail_after(PATIENCE):
+            warning = await warnings.receive()
+        nursery.cancel_scope.cancel()
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)  # noqa: ASYNC222 - it was killed
+    assert "cannot be ended, not even by SIGKILL: sleep (" in warning
 
 
 # -- invalid requests and answers -------------------------------------------------------------------------------

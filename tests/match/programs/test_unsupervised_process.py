@@ -6,6 +6,7 @@ import signal
 import pytest
 import trio
 
+from spielleiter.match.programs import unsupervised_process
 from spielleiter.match.programs.process_spec import ProcessSpec
 from spielleiter.match.programs.processes import still_running
 from spielleiter.match.programs.unsupervised_process import UnsupervisedProcess
@@ -52,3 +53,20 @@ async def test_an_unsupervised_process_is_killed_with_its_group() -> None:
     await finish(process)
     assert process.returncode == -signal.SIGKILL
     assert still_running(pids) == ()
+
+
+async def test_a_process_that_cannot_be_killed_is_given_up_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unsupervised_process, "KILL_TIMEOUT", 0.05)
+    monkeypatch.setattr(UnsupervisedProcess, "_signal_group", lambda _process, _number: None)  # as if it had no effect
+    process = start("sleep 500")
+    pid = process._popen.pid
+    try:
+        with trio.fail_after(PATIENCE):
+            await process.end()
+        assert pid in {survivor.pid for survivor in process.survivors}
+        assert process.returncode == -signal.SIGKILL
+    finally:
+        os.killpg(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)  # noqa: ASYNC222 - it was killed
+        process.stdout.close()
+        process.stderr.close()
