@@ -43,8 +43,7 @@ def lend(command: str, host: str, port: int | None) -> None:
 
     from spielleiter.match.errors import SetupError
     from spielleiter.match.programs.program import Command
-    from spielleiter.match.programs.remote import DEFAULT_LENDER_PORT
-    from spielleiter.match.programs.remote import lend as lend_program
+    from spielleiter.match.programs.remote import DEFAULT_REMOTE_PROGRAM_PORT, serve_remote_program
     from spielleiter.match.programs.startable import require_startable
 
     try:
@@ -53,14 +52,16 @@ def lend(command: str, host: str, port: int | None) -> None:
     except SetupError as error:
         raise Misuse(str(error)) from None
 
-    wanted = DEFAULT_LENDER_PORT if port is None else port
+    wanted = DEFAULT_REMOTE_PROGRAM_PORT if port is None else port
 
     async def main() -> None:
         async with trio.open_nursery() as nursery:
             # Ctrl-C is left to the common handling of commands, which has its own exit code
             with trio.open_signal_receiver(*set(stop_signals()) - {signal.SIGINT}) as signals:
                 listening = await nursery.start(
-                    lambda task_status: lend_program(program, host, wanted, task_status=task_status)
+                    lambda task_status: serve_remote_program(
+                        program, host, wanted, warn=lambda text: print_line(text, err=True), task_status=task_status
+                    )
                 )
                 print_line(f"lends {command} on {host} port {listening}")
                 async for _ in signals:
@@ -89,8 +90,7 @@ def borrow(lender: str, host: str, port: int, wait: float, reservation: str, see
     Writes what the program writes, and ends with its exit code, by its signal, or with 127 if the program cannot be
     started there. --wait applies to the lender.
     """
-    from spielleiter.match.programs.remote import LendingError, RefusedError
-    from spielleiter.match.programs.remote import borrow as borrow_program
+    from spielleiter.match.programs.remote import RemoteProgramError, RemoteStartError, run_remote_program
 
     lender_host, _, text = lender.rpartition(":")
     lender_port = port_number(text)
@@ -104,11 +104,11 @@ def borrow(lender: str, host: str, port: int, wait: float, reservation: str, see
         outputs[name].flush()
 
     try:
-        code = run_async(lambda: borrow_program(lender_host.strip("[]"), lender_port, values, write, wait))
-    except RefusedError as error:
+        code = run_async(lambda: run_remote_program(lender_host.strip("[]"), lender_port, values, write, wait))
+    except RemoteStartError as error:
         print_line(f"spielleiter borrow: {error}", err=True)
         raise click.exceptions.Exit(EXIT_REFUSED) from None
-    except LendingError as error:
+    except RemoteProgramError as error:
         raise Failure(str(error)) from None
     if code < 0:
         with contextlib.suppress(OSError):  # SIGKILL has no handler that could be reset

@@ -27,11 +27,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from spielleiter.match.errors import (
         JournalError,
-        KeeperError,
         MachineError,
         MatchError,
         NotStartedError,
         SetupError,
+        SupervisorError,
     )
     from spielleiter.match.playing import MatchResult, play_match, run_match
     from spielleiter.match.preparation import load_match, prepare_match
@@ -51,7 +51,6 @@ __all__ = [
     "GameRecord",
     "JournalError",
     "KeepPolicy",
-    "KeeperError",
     "MachineError",
     "MatchError",
     "MatchResult",
@@ -61,6 +60,7 @@ __all__ = [
     "ProgramTimeouts",
     "SetupError",
     "Summary",
+    "SupervisorError",
     "Tally",
     "Verdict",
     "load_match",

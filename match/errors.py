@@ -27,5 +27,5 @@ class NotStartedError(MatchError):
     """A program cannot be started; the text says why."""
 
 
-class KeeperError(MatchError):
-    """The process that starts programs does not answer, or has ended; it is not the fault of the started program."""
+class SupervisorError(MatchError):
+    """The process that starts programs does not answer, or was ended; the program to be started is not to blame."""

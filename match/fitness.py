@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final
 
-from spielleiter.match.programs.last_words import LONGEST, read_tail
+from spielleiter.match.programs.last_words import MAX_LENGTH, read_tail
 from spielleiter.match.records.game_record import FAILED_AS_WELL, LEFTOVER_VERDICTS, UNCOUNTED_VERDICTS, GameRecord
 
 FAILURES: Final = 3
@@ -66,7 +66,7 @@ def why_unfit(records: Collection[GameRecord], program: int, command: str, folde
     game_folder = folder / last.folder
     for stream in ("stderr", "stdout"):
         file = game_folder / f"program{program + 1}.{stream}.log"
-        if lines := [line.expandtabs(4)[:LONGEST] for line in read_tail(file) if line][-_LINES:]:
+        if lines := [line.expandtabs(4)[:MAX_LENGTH] for line in read_tail(file) if line][-_LINES:]:
             yield f"  the end of {file}:"
             yield from (f"    {line}" for line in lines)
             return

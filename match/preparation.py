@@ -14,7 +14,7 @@ from pathlib import Path
 
 from spielleiter.match.errors import SetupError
 from spielleiter.match.games.builtin_players import builtin_strategy
-from spielleiter.match.games.match_server import limits_of, own_config
+from spielleiter.match.games.match_server import limits_of, match_server_config
 from spielleiter.match.opening_book import load_openings, order_openings
 from spielleiter.match.plan import DEFAULT_GAMES, DEFAULT_MIN_GAMES, ORDERS, SEED_BITS, SEQUENTIAL, Opening
 from spielleiter.match.programs.program import Command
@@ -168,7 +168,7 @@ def require_playable(setup: MatchSetup) -> None:
     if setup.cwd and not Path(setup.cwd).is_dir():
         raise SetupError(f"{setup.cwd}: the directory that the programs are started in does not exist")
     try:
-        config = own_config(setup)
+        config = match_server_config(setup)
     except TypeError as error:
         raise SetupError(str(error)) from None
     for program in (0, 1):

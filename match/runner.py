@@ -23,8 +23,8 @@ from spielleiter.match.fitness import unfit_programs
 from spielleiter.match.games.match_server import MatchServer, open_match_server
 from spielleiter.match.games.referee import play_game
 from spielleiter.match.plan import PlannedGame
+from spielleiter.match.programs.persistent_programs import PersistentPrograms, open_persistent_programs
 from spielleiter.match.programs.processes import find_processes, kill_processes
-from spielleiter.match.programs.residents import Residents, open_residents
 from spielleiter.match.records.game_files import KeepPolicy
 from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.match.records.journal import Journal
@@ -210,19 +210,21 @@ class _Runner:
         match_server: MatchServer,
         scope: trio.CancelScope,
     ) -> None:
-        async with self._open_residents() as residents:
+        async with self._open_persistent_programs() as persistent_programs:
             while self._end is None and (planned := next(games, None)) is not None:
                 self._listener.game_started(planned)
                 keep = self._conditions.keep
-                record = await play_game(self._setup, planned, self._folder, cores, match_server, keep, residents)
+                record = await play_game(
+                    self._setup, planned, self._folder, cores, match_server, keep, persistent_programs
+                )
                 self._journal.append(record)
                 self._listener.game_finished(record)
                 self._check_end(record, scope)
 
-    def _open_residents(self) -> AbstractAsyncContextManager[Residents | None]:
+    def _open_persistent_programs(self) -> AbstractAsyncContextManager[PersistentPrograms | None]:
         if self._conditions.is_restarting:
             return nullcontext()
-        return open_residents(self._unable, self._setup.timeouts.exit)
+        return open_persistent_programs(self._unable, self._setup.timeouts.exit)
 
     def _check_end(self, record: GameRecord, scope: trio.CancelScope) -> None:
         """Set the reason to end if the match must not continue after this game."""

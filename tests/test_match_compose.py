@@ -21,7 +21,7 @@ import yaml
 
 from spielleiter.cli.cli import COMMANDS, cli
 from spielleiter.match.programs.program import Command
-from spielleiter.match.programs.remote import DEFAULT_LENDER_PORT
+from spielleiter.match.programs.remote import DEFAULT_REMOTE_PROGRAM_PORT
 from spielleiter.protocol.defaults import DEFAULT_PASSWORD
 from spielleiter.server.config.config import Config
 from tests.patience import PATIENCE
@@ -83,7 +83,7 @@ def test_services_wait_for_those_that_they_need() -> None:
 
 def test_the_health_of_lenders_is_checked_on_the_port_that_they_listen_on() -> None:
     for name in PROGRAMS:
-        command, port = words(SERVICES[name]["command"]), str(DEFAULT_LENDER_PORT)
+        command, port = words(SERVICES[name]["command"]), str(DEFAULT_REMOTE_PROGRAM_PORT)
         assert command[command.index("--port") + 1] == port == SERVICES[name]["environment"]["SPIELLEITER_PORT"]
         assert command[command.index("--host") + 1] == "0.0.0.0"
         assert f"spielleiter borrow {name}:{port} " in SERVICES["match"]["command"]

@@ -1,1 +1,1 @@
-"""The check whether a program is fit for the contest."""
+"""The check whether a program is fit for the contest (`spielleiter check`)."""

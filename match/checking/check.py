@@ -1,11 +1,11 @@
-"""Is a program fit for the contest? One step after the other, each with what was expected and what came.
+"""Checking whether a program is fit for the contest, step by step; each step has an expectation and an observation.
 
-Invariants: the first six steps share one game, and every other step starts the program anew. If one of the first six
-fails, nothing after it is tried, unless the program can play all the same. A step that this machine spoilt is tried
-again, and is undecided if that does not help. Every step has a result, and no process is left at the end.
+Invariants: the first six steps share one game; every other step starts the program anew. If one of the first six fails,
+the following steps are not tried, unless the program can play nevertheless. A step that this machine disturbed is
+repeated, and is undecided if that does not help. Every step has a result, and no process is left at the end.
 
-A step that tests more than the official server does is a warning when it fails, and says why in `StepResult.remark`.
-It does not make a program unfit.
+A step that demands more than the official server does is a warning if it fails; `StepResult.remark` says why. It does
+not make a program unfit.
 """
 
 from __future__ import annotations
@@ -17,35 +17,35 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from spielleiter.match.checking.early_endings import EARLY_ENDS
+from spielleiter.match.checking.early_endings import EARLY_ENDINGS
+from spielleiter.match.checking.errors import InconclusiveError, PlainJoinError, UnexpectedBehaviourError
 from spielleiter.match.checking.scripted_server import ScriptedServer
-from spielleiter.match.checking.surprise import SpoiltError, SurpriseError
-from spielleiter.match.checking.trials import FirstGame, LooseSeatError, Trials
+from spielleiter.match.checking.steps import CheckSteps, FirstGameSteps
 from spielleiter.match.programs.program import Command
 from spielleiter.match.setup import ProgramTimeouts
 from spielleiter.server.editions import choose_editions
 
 ATTEMPTS: Final = 3
-"""How often a step is tried that this machine spoils."""
+"""How often a step is tried if this machine disturbs it."""
 
-_TAIL: Final = 10  # lines of standard error in a report
+_STDERR_LINES: Final = 10  # of a report
 _NO_UNKNOWN_ELEMENTS: Final = "the official server sends no unknown elements, so the contest does not demand this"
 
 
 class Status(enum.Enum):
     PASSED = "passed"
     FAILED = "failed"
-    WARNING = "warning"  # failed, but the contest does not demand it
+    WARNING = "warning"  # failed, but not required for the contest
     UNDECIDED = "undecided"  # this machine was too busy to tell
     NOT_TRIED = "not tried"
 
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """One step: what was expected, what came, and the end of the program's standard error at that point.
+    """The result of one step: what was expected, what came, and the last lines of the program's standard error.
 
-    `remark` says of a warning why it is no more than that; it is empty for every other status. `folder`, relative to
-    that of the check, holds what was kept of the step; it is empty for a step that was not tried.
+    `remark` says why a warning is not a failure; it is empty for every other status. `folder` contains the files of the
+    step, relative to the folder of the check; it is empty for a step that was not tried.
     """
 
     number: int
@@ -59,19 +59,19 @@ class StepResult:
 
 
 def is_fit(results: Iterable[StepResult]) -> bool:
-    """Whether a program with these results is fit for the contest: nothing failed and everything was tried."""
+    """Return whether a program with these results is fit: nothing failed, and everything was tried and decided."""
     return all(result.status in {Status.PASSED, Status.WARNING} for result in results)
 
 
 def is_undecided(results: Iterable[StepResult]) -> bool:
-    """Whether this machine was too busy to tell if the program is fit; never if a step has failed."""
+    """Return whether this machine was too busy to decide; never if a step has failed."""
     statuses = {result.status for result in results}
     return Status.UNDECIDED in statuses and Status.FAILED not in statuses
 
 
 @dataclass(frozen=True, slots=True)
 class CheckSetup:
-    """What is checked, and how long things may take, in seconds; `edition`: None is the usual one of that game."""
+    """What is checked, and the time limits in seconds. `edition` is None for the default edition of the game."""
 
     command: str
     game_type: str
@@ -83,43 +83,44 @@ class CheckSetup:
 
 
 async def check_program(
-    setup: CheckSetup, folder: Path, tell: Callable[[StepResult], None] = lambda _: None
+    setup: CheckSetup, folder: Path, on_result: Callable[[StepResult], None] = lambda _: None
 ) -> tuple[StepResult, ...]:
-    """Try every step; `tell` hears of each as it is done. Raises MatchError.
+    """Try every step and return the results; `on_result` is called with each result as soon as it is known.
 
-    `folder` keeps what the program wrote and the bytes on the wire, in a folder for each step.
+    The program's outputs and the bytes on the wire are kept below `folder`, in a folder for each step. Raises
+    MatchError.
     """
-    check = _Check(setup, folder, tell)
+    check = _Check(setup, folder, on_result)
     await check.run()
     return tuple(check.results)
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A step that is to be tried; `beyond` says why the contest does not demand it, and is empty if it does."""
+    """A step; `not_required` says why the contest does not require it, and is empty if it does."""
 
     title: str
     expected: str
-    beyond: str = ""
+    not_required: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class _Try:
-    """What came of a step; `is_end`: whether the program cannot be asked for anything after it."""
+class _Attempt:
+    """What came of a step; `is_final` means that the program cannot play any more."""
 
     status: Status
     came: str = ""
     stderr: str = ""
-    is_end: bool = False
+    is_final: bool = False
 
 
 class _Check:
-    def __init__(self, setup: CheckSetup, folder: Path, tell: Callable[[StepResult], None]) -> None:
+    def __init__(self, setup: CheckSetup, folder: Path, on_result: Callable[[StepResult], None]) -> None:
         self.results: list[StepResult] = []
         self._setup = setup
-        self._tell = tell
+        self._on_result = on_result
         editions = {} if setup.edition is None else {setup.game_type: setup.edition}
-        self._trials = Trials(
+        self._steps = CheckSteps(
             choose_editions(editions, {})[setup.game_type],
             Command.parse(setup.command),
             folder,
@@ -130,40 +131,40 @@ class _Check:
         self._is_abandoned = False
 
     async def run(self) -> None:
-        trials, soft = self._trials, f"{self._setup.soft_timeout:g} s"
+        steps, soft = self._steps, f"{self._setup.soft_timeout:g} s"
         await self._first_game(soft)
         await self._step(
-            _Step("fragmented packets", "legal moves in time, however the packets are cut up"), trials.fragmented
+            _Step("fragmented packets", "legal moves in time, however the packets are cut up"), steps.fragmented
         )
         await self._step(
-            _Step("coalesced packets", "legal moves in time when several packets come at once"), trials.coalesced
+            _Step("coalesced packets", "legal moves in time when several packets come at once"), steps.coalesced
         )
         await self._step(
             _Step(
                 "unknown elements",
                 "legal moves in time, unknown elements and attributes ignored",
-                beyond=_NO_UNKNOWN_ELEMENTS,
+                not_required=_NO_UNKNOWN_ELEMENTS,
             ),
-            trials.unknown,
+            steps.unknown,
         )
         await self._step(
             _Step("a pause", f"silence for {self._setup.pause:g} s, then a legal move for the same position"),
-            partial(trials.pause, self._setup.pause),
+            partial(steps.pause, self._setup.pause),
         )
         await self._step(
             _Step(
                 "a whole game by the script",
                 f"every request answered in {soft} by a legal move, and the process ends itself after the result",
             ),
-            trials.whole_game,
+            steps.whole_game,
         )
-        for end in EARLY_ENDS:
+        for ending in EARLY_ENDINGS:
             await self._step(
                 _Step(
-                    f"the end: {end.text}",
+                    f"the end: {ending.text}",
                     f"the process ends itself within {self._setup.patience.exit:g} s, not by a signal",
                 ),
-                partial(trials.early_end, end),
+                partial(steps.early_end, ending),
             )
         for game, side in ((1, "first"), (2, "second")):
             await self._step(
@@ -171,31 +172,34 @@ class _Check:
                     f"a whole game against random as {side} player",
                     "played to its end without a fault, and nothing left behind",
                 ),
-                partial(trials.real_game, game),
+                partial(steps.real_game, game),
             )
 
     async def _step(self, step: _Step, act: Callable[[], Awaitable[str]]) -> None:
-        """Try a step that has the program for itself, again if this machine spoils it."""
-        done = _Try(Status.NOT_TRIED)
+        """Try a step that starts the program anew; repeat it if this machine disturbs it."""
+        done = _Attempt(Status.NOT_TRIED)
         if not self._is_abandoned:
             for attempt in range(1, ATTEMPTS + 1):
-                self._trials.begin(len(self.results) + 1, attempt)
+                self._steps.begin(len(self.results) + 1, attempt)
                 done = await self._try(act)
                 if done.status is not Status.UNDECIDED:
                     break
         self._add(step, done)
 
     async def _first_game(self, soft: str) -> None:
-        """The first six steps."""
+        """Try the first six steps."""
         for attempt in range(1, ATTEMPTS + 1):
             if await self._play_first_game(soft, is_last=attempt == ATTEMPTS, attempt=attempt):
                 return
 
     async def _play_first_game(self, soft: str, *, attempt: int, is_last: bool) -> bool:
-        """One attempt; whether it decided something. Steps that were passed in an earlier one keep their results."""
-        game = FirstGame(self._trials)
+        """Try the first six steps once; return whether they were decided.
+
+        Steps that were passed in an earlier attempt keep their results.
+        """
+        game = FirstGameSteps(self._steps)
         hard, start = f"{self._setup.hard_timeout:g} s", f"{self._setup.patience.start:g} s"
-        steps: tuple[tuple[_Step, Callable[[ScriptedServer], Awaitable[str]]], ...] = (
+        parts: tuple[tuple[_Step, Callable[[ScriptedServer], Awaitable[str]]], ...] = (
             (
                 _Step(
                     "starts", f"the process starts and connects in {start}, to the host and port it was given (-h, -p)"
@@ -208,49 +212,51 @@ class _Check:
             ),
             (_Step("answers a request", f"an answer within {hard}"), game.ask),
             (_Step("is in time", f"the answer within {soft}"), game.judge_time),
-            (_Step("can be understood", "a move that can be read"), game.read),
+            (_Step("can be understood", "a move that can be read"), game.parse),
             (_Step("keeps the rules", "a legal move"), game.play),
         )
-        self._trials.begin(1, attempt)
+        self._steps.begin(1, attempt)
         try:
-            async with self._trials.scripted_server() as scripted_server:
-                for number, (step, act) in enumerate(steps, 1):
+            async with self._steps.scripted_server() as scripted_server:
+                for number, (step, act) in enumerate(parts, 1):
                     done = await self._try(partial(act, scripted_server))
                     if done.status is Status.UNDECIDED and not is_last:
                         return False
-                    if number <= len(self.results) and not done.is_end:
+                    if number <= len(self.results) and not done.is_final:
                         continue
                     known = len(self.results)
-                    self._add(steps[known][0] if number <= known else step, done)  # may fail where it passed before
-                    if done.is_end:
+                    self._add(
+                        parts[known][0] if number <= known else step, done
+                    )  # a step may fail although it was passed before
+                    if done.is_final:
                         self._is_abandoned = True
                         break
-        except SurpriseError as surprise:  # the process could not even be started
+        except UnexpectedBehaviourError as error:  # the process could not even be started
             self._is_abandoned = True
-            self._add(steps[len(self.results)][0], _Try(Status.FAILED, str(surprise)))
-        for step, _ in steps[len(self.results) :]:
-            self._add(step, _Try(Status.NOT_TRIED))
+            self._add(parts[len(self.results)][0], _Attempt(Status.FAILED, str(error)))
+        for step, _ in parts[len(self.results) :]:
+            self._add(step, _Attempt(Status.NOT_TRIED))
         return True
 
-    async def _try(self, act: Callable[[], Awaitable[str]]) -> _Try:
+    async def _try(self, act: Callable[[], Awaitable[str]]) -> _Attempt:
         try:
-            return _Try(Status.PASSED, await act())
-        except SurpriseError as surprise:
-            status = Status.UNDECIDED if isinstance(surprise, SpoiltError) else Status.FAILED
-            is_end = not isinstance(surprise, LooseSeatError)
-            return _Try(status, " ".join(str(surprise).split()), self._stderr(), is_end)
+            return _Attempt(Status.PASSED, await act())
+        except UnexpectedBehaviourError as error:
+            status = Status.UNDECIDED if isinstance(error, InconclusiveError) else Status.FAILED
+            is_final = not isinstance(error, PlainJoinError)
+            return _Attempt(status, " ".join(str(error).split()), self._stderr(), is_final)
 
-    def _add(self, step: _Step, done: _Try) -> None:
-        is_warning = done.status is Status.FAILED and bool(step.beyond)
-        status, remark = (Status.WARNING, step.beyond) if is_warning else (done.status, "")
-        folder = "" if status is Status.NOT_TRIED else self._trials.kept_in
+    def _add(self, step: _Step, done: _Attempt) -> None:
+        is_warning = done.status is Status.FAILED and bool(step.not_required)
+        status, remark = (Status.WARNING, step.not_required) if is_warning else (done.status, "")
+        folder = "" if status is Status.NOT_TRIED else self._steps.relative_folder
         number = len(self.results) + 1
         result = StepResult(number, step.title, step.expected, status, done.came, done.stderr, remark, folder)
         self.results.append(result)
-        self._tell(result)
+        self._on_result(result)
 
     def _stderr(self) -> str:
-        """The last lines of what the program wrote to standard error."""
-        files = [self._trials.folder / name for name in ("stderr.log", "program1.stderr.log")]
+        """Return the last lines that the program wrote to standard error."""
+        files = [self._steps.folder / name for name in ("stderr.log", "program1.stderr.log")]
         lines = [line for file in files if file.exists() for line in file.read_text("utf-8", "replace").splitlines()]
-        return "\n".join(lines[-_TAIL:])
+        return "\n".join(lines[-_STDERR_LINES:])

@@ -1,6 +1,6 @@
-"""The ways a game can end before the rules end it, as a scripted server tells of them.
+"""The ways a game can end before it is over by the rules, as a scripted server reports them.
 
-Invariants: a program is told exactly what the edition's server tells a player in that place.
+Invariants: a program receives exactly what the edition's server sends to a player in that situation.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from spielleiter.server.core.policy import Edition
 
 
 @dataclass(frozen=True, slots=True)
-class EarlyEnd:
-    """How a game ends: by the program's fault, by its opponent's, or without any."""
+class EarlyEnding:
+    """An end of a game: by a fault of the program (`own`), by one of its opponent (`other`), or without a fault."""
 
     text: str
     own: Cause = Cause.REGULAR
@@ -24,34 +24,34 @@ class EarlyEnd:
     has_begun: bool = True
 
 
-EARLY_ENDS: Final = (
-    EarlyEnd("the opponent leaves", other=Cause.LEFT),
-    EarlyEnd("the opponent breaks a rule", other=Cause.RULE_VIOLATION),
-    EarlyEnd("the opponent is too slow", other=Cause.SOFT_TIMEOUT),
-    EarlyEnd("the opponent never answers", other=Cause.HARD_TIMEOUT),
-    EarlyEnd("the program is told that it broke a rule", own=Cause.RULE_VIOLATION),
-    EarlyEnd("the program is told that it was too slow", own=Cause.SOFT_TIMEOUT),
-    EarlyEnd("the program is told that it never answered", own=Cause.HARD_TIMEOUT),
-    EarlyEnd("the game is called off"),
-    EarlyEnd("the room closes before the game begins", has_begun=False),
+EARLY_ENDINGS: Final = (
+    EarlyEnding("the opponent leaves", other=Cause.LEFT),
+    EarlyEnding("the opponent breaks a rule", other=Cause.RULE_VIOLATION),
+    EarlyEnding("the opponent is too slow", other=Cause.SOFT_TIMEOUT),
+    EarlyEnding("the opponent never answers", other=Cause.HARD_TIMEOUT),
+    EarlyEnding("the program is told that it broke a rule", own=Cause.RULE_VIOLATION),
+    EarlyEnding("the program is told that it was too slow", own=Cause.SOFT_TIMEOUT),
+    EarlyEnding("the program is told that it never answered", own=Cause.HARD_TIMEOUT),
+    EarlyEnding("the game is called off"),
+    EarlyEnding("the room closes before the game begins", has_begun=False),
 )
 
 
-def result_of(edition: Edition, scripted_server: ScriptedServer, end: EarlyEnd) -> Result | None:
-    """What the edition's server says of such a game as it stands; None where it gives no result."""
+def result_of(edition: Edition, scripted_server: ScriptedServer, end: EarlyEnding) -> Result | None:
+    """Return the result that the edition's server sends for such an end now; None if it sends no result."""
     if not end.has_begun:
         return _result_before_start(edition, scripted_server)
     return _result(edition, scripted_server, _ending(edition, scripted_server, end))
 
 
 def result_by_rules(edition: Edition, scripted_server: ScriptedServer) -> Result:
-    """What the edition's server says of a game that is over by the rules."""
+    """Return the result that the edition's server sends for a game that is over by the rules."""
     outcome = scripted_server.state.outcome()
     assert outcome is not None
     return _result(edition, scripted_server, Ending.by_rules(outcome))
 
 
-def _ending(edition: Edition, scripted_server: ScriptedServer, end: EarlyEnd) -> Ending:
+def _ending(edition: Edition, scripted_server: ScriptedServer, end: EarlyEnding) -> Ending:
     if end.own is not Cause.REGULAR:
         return Ending.against(scripted_server.seat, end.own, f"cause {end.own.value}", (1 - scripted_server.seat,))
     if end.other is not Cause.REGULAR:
@@ -60,7 +60,7 @@ def _ending(edition: Edition, scripted_server: ScriptedServer, end: EarlyEnd) ->
 
 
 def _result_before_start(edition: Edition, scripted_server: ScriptedServer) -> Result | None:
-    """What is said if the opponent never comes."""
+    """Return the result of a game whose opponent never takes its seat."""
     policy = edition.policy
     if not policy.sends_result_before_start:
         return None

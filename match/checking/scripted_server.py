@@ -1,8 +1,9 @@
-"""A server that plays one game by a script, to see how a program takes it.
+"""A server that plays one game by a script, to check how a program behaves.
 
-Invariants: everything it says is what a real server may say; the script only decides how the bytes are cut up and what
-else stands in them. Whatever the program does that was not expected is raised as a SurpriseError, in the words of the
-wire; if it took too long only because this machine was busy, as a SpoiltError. All bytes are kept in a log.
+Invariants: everything that it sends could come from a real server; the script only decides how the bytes are split and
+which unknown elements they contain. Unexpected behaviour of the program is raised as UnexpectedBehaviourError, in terms
+of the protocol; as InconclusiveError if something took too long only because this machine was busy. All bytes are
+logged.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from typing import Final
 import trio
 
 from spielleiter.game.api import Move, Seat, State
-from spielleiter.match.checking.packet_variants import Cut, in_one_piece
-from spielleiter.match.checking.surprise import SurpriseError, too_slow
+from spielleiter.match.checking.errors import UnexpectedBehaviourError, too_slow
+from spielleiter.match.checking.packet_variants import Splitter, unsplit
 from spielleiter.match.errors import MatchError, NotStartedError
 from spielleiter.match.games.stopwatch import Stopwatch
 from spielleiter.match.programs.program import Command, Program
@@ -53,18 +54,19 @@ _HOST: Final = "127.0.0.1"
 _ROOM: Final = "5c00c0de-0000-4000-8000-000000000001"
 _RESERVATION: Final = "5c00c0de-0000-4000-8000-000000000002"
 _NAMES: Final = ("program", "script")
-_READ: Final = 64 * 1024
-_LAST_BREATH: Final = 1.0  # seconds
-_PAUSE: Final = 0.002  # seconds between two pieces, so that they do not travel together
+_READ_SIZE: Final = 64 * 1024
+_EXIT_TIMEOUT: Final = 1.0  # seconds for a process to end after it has closed its connection
+_PIECE_INTERVAL: Final = 0.002  # seconds between two pieces, so that they are sent separately
 _TAG: Final = re.compile(rb"<([\w.]+)")
 _DATA_CLASS: Final = re.compile(rb"<data class=[\"']([^\"']+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came for a request, and after how many seconds; `data` is None where it cannot be understood at all.
+    """The answer to a move request, after so many seconds.
 
-    `seconds_lost`: how many of them the program, or this process, waited for a processor.
+    `data` is None if it cannot be parsed at all; `problem` says what is wrong with it. `seconds_lost` are the seconds
+    that the program or this process waited for a processor.
     """
 
     data: MoveData | UnreadableData | None
@@ -73,21 +75,24 @@ class Answer:
     seconds_lost: float = 0.0
 
     def require_within(self, limit: float) -> None:
-        """Raises SpoiltError or SurpriseError if it came after `limit` seconds."""
+        """Raise InconclusiveError or UnexpectedBehaviourError if it came after more than `limit` seconds."""
         if self.seconds > limit:
             raise too_slow(f"the answer came after {self.seconds:.3f} s", self.seconds, self.seconds_lost, limit)
 
 
 class ScriptedServer:
-    """One program before a scripted server. Methods raise SurpriseError."""
+    """A scripted server for one program on `seat`; `connect_timeout` is in seconds.
+
+    The methods raise UnexpectedBehaviourError.
+    """
 
     def __init__(
         self,
         edition: Edition,
         seat: Seat,
         program: Program,
-        listening: socket.socket,
-        patience: float,
+        listener: socket.socket,
+        connect_timeout: float,
         log: WireLog,
     ) -> None:
         self.program = program
@@ -95,13 +100,13 @@ class ScriptedServer:
         self.rng = random.Random(f"script {seat}")
         self.state: State = edition.game.new_state(self.rng)
         self.longest = 0.0
-        """Seconds of the slowest answer."""
+        """The time of the slowest answer, in seconds."""
         self.answers = 0
-        """How many moves came that could be played."""
+        """The number of moves that could be played."""
         self._last_move: Move | None = None
         self._edition = edition
-        self._listening = listening
-        self._patience = patience
+        self._listener = listener
+        self._connect_timeout = connect_timeout
         self._log = log
         self._connection = Connection(Role.SERVER, edition.dialect)
         self._connection.limits = player_limits(Config())
@@ -110,59 +115,61 @@ class ScriptedServer:
     # -- the parts of a game ----------------------------------------------------------------------------------------
 
     async def wait_for_connection(self) -> None:
-        """Until the program has connected."""
+        """Wait until the program has connected."""
         accepted: list[socket.socket] = []
-        watch = Stopwatch(self.program.pids)
+        stopwatch = Stopwatch(self.program.pids)
         async with trio.open_nursery() as nursery:
 
-            async def wait_for_its_end() -> None:
+            async def cancel_at_exit() -> None:
                 await self.program.exited.wait()
                 nursery.cancel_scope.cancel()
 
-            nursery.start_soon(wait_for_its_end)
-            with trio.move_on_after(self._patience):
-                await trio.lowlevel.wait_readable(self._listening)
-                accepted.append(self._listening.accept()[0])
+            nursery.start_soon(cancel_at_exit)
+            with trio.move_on_after(self._connect_timeout):
+                await trio.lowlevel.wait_readable(self._listener)
+                accepted.append(self._listener.accept()[0])
             nursery.cancel_scope.cancel()
         if not accepted:
-            if ended := self.how_it_ended():
-                raise SurpriseError(ended)
-            raise self._late(f"nobody connected in {self._patience:g} s", watch, self._patience)
+            if ended := self.exit_text():
+                raise UnexpectedBehaviourError(ended)
+            raise self._late(f"nobody connected in {self._connect_timeout:g} s", stopwatch, self._connect_timeout)
         accepted[0].setblocking(False)
         self._stream = trio.SocketStream(trio.socket.from_stdlib_socket(accepted[0]))
 
     async def take_seat(self) -> str:
-        """Until the program has asked for a seat; it is given it. The result is how it asked, in the wire's words.
+        """Wait for the program's request for a seat and grant it; return the tag of the request.
 
-        Nobody else knows this port, so that a plain ``join`` can only mean this seat; but for another game it is
-        refused at once.
+        Nobody else knows this port, so a plain ``join`` can only mean this seat; one for another game is refused at
+        once.
         """
-        watch = Stopwatch(self.program.pids)
-        with trio.move_on_after(self._patience):
+        stopwatch = Stopwatch(self.program.pids)
+        with trio.move_on_after(self._connect_timeout):
             message = await self._receive()
             match message:
                 case JoinPreparedRequest(code) if code != _RESERVATION:
-                    raise SurpriseError(f"joinPrepared came with reservation code {code!r}, not {_RESERVATION!r}")
+                    raise UnexpectedBehaviourError(
+                        f"joinPrepared came with reservation code {code!r}, not {_RESERVATION!r}"
+                    )
                 case JoinPreparedRequest() | JoinRequest(None):
                     pass
                 case JoinRequest(game_type) if game_type != self._edition.game_type:
                     await self._refuse_game(message)
-                    raise SurpriseError(
+                    raise UnexpectedBehaviourError(
                         f"join came for gameType {game_type!r}, but the game here is {self._edition.game_type!r}; "
                         "--game and --edition say which season is checked"
                     )
                 case JoinRequest():
                     pass
                 case _:
-                    raise SurpriseError(f"{self._described(message)} came instead of joinPrepared")
+                    raise UnexpectedBehaviourError(f"{self._description(message)} came instead of joinPrepared")
             await self.send(Joined(_ROOM))
-            return self._described(message)
-        raise self._late(f"no request for a seat came in {self._patience:g} s", watch, self._patience)
+            return self._description(message)
+        raise self._late(f"no request for a seat came in {self._connect_timeout:g} s", stopwatch, self._connect_timeout)
 
     async def _refuse_game(self, request: JoinRequest) -> None:
-        """Say which game there is, as the edition's server does, and end the stream."""
+        """Send which game is played here, as the edition's server does, and end the stream."""
         dialect = self._edition.dialect
-        with suppress(SurpriseError):
+        with suppress(UnexpectedBehaviourError):
             if dialect.has_packet(ErrorPacket):
                 text = dialect.texts.unknown_game_type(request.game_type, (self._edition.game_type,))
                 await self.send(ErrorPacket(text, request))
@@ -170,74 +177,77 @@ class ScriptedServer:
             await self._end_stream()
 
     async def begin(self) -> None:
-        """Welcome the program to its seat."""
-        await self.say(WelcomeMessage(self.seat))
+        """Send the welcome message, which tells the program its seat."""
+        await self.send_data(WelcomeMessage(self.seat))
 
     async def ask(
         self,
-        patience: float,
+        answer_timeout: float,
         *,
         limit: float | None = None,
-        cut: Cut = in_one_piece,
+        split: Splitter = unsplit,
         is_coalesced: bool = False,
-        spoil: Callable[[bytes], bytes] | None = None,
+        change: Callable[[bytes], bytes] | None = None,
     ) -> Answer:
-        """Let the other player move until the program is on turn, show each position and ask for a move.
+        """Play the opponent's moves until it is the program's turn, send each position, and request a move.
 
-        `patience` is how long the answer is waited for, and `limit` when it should have come; both are seconds. `cut`
-        says how each packet travels, `is_coalesced` that all travel together, `spoil` changes a position.
-        Raises GameOver if the other player ends the game; the last position has not been shown then.
+        `answer_timeout` is how long the answer is waited for, `limit` when it should have come; both are in seconds.
+        `split` splits each packet, `is_coalesced` sends all packets together, and `change` changes the positions.
+        Raises GameOver if the opponent's move ends the game; the last position was not sent then.
         """
-        packets = [self._position(spoil)]
+        packets = [self._position(change)]
         while self.state.seat_on_turn != self.seat:
             self.state = self.state.play(self.rng.choice(list(self.state.generate_legal_moves())))
             if self.state.outcome() is not None:
-                await self._travel(packets, cut, is_coalesced=is_coalesced)
+                await self._send_packets(packets, split, is_coalesced=is_coalesced)
                 raise GameOver
-            packets.append(self._position(spoil))
+            packets.append(self._position(change))
         packets.append(self._connection.send(RoomMessage(_ROOM, MoveRequest())))
         pids = self.program.pids
-        await self._travel(packets, cut, is_coalesced=is_coalesced)
-        return await self._answer(Stopwatch(pids), patience, patience if limit is None else limit)
+        await self._send_packets(packets, split, is_coalesced=is_coalesced)
+        return await self._receive_answer(Stopwatch(pids), answer_timeout, answer_timeout if limit is None else limit)
 
-    async def _travel(self, packets: list[bytes], cut: Cut, *, is_coalesced: bool) -> None:
+    async def _send_packets(self, packets: list[bytes], split: Splitter, *, is_coalesced: bool) -> None:
         for packet in [b"".join(packets)] if is_coalesced else packets:
-            for piece in cut(packet, self.rng):
+            for piece in split(packet, self.rng):
                 await self._write(piece)
-                if cut is not in_one_piece:
-                    await trio.sleep(_PAUSE)
+                if split is not unsplit:
+                    await trio.sleep(_PIECE_INTERVAL)
 
     def play(self, move: Move) -> None:
-        """Make the program's move. Raises SurpriseError for an illegal one, GameOver for one that ends the game."""
+        """Play the program's move.
+
+        Raises UnexpectedBehaviourError if it is illegal, GameOver if it ends the game.
+        """
         mistake = self.state.check(move)
         if mistake is not None:
-            raise SurpriseError(f"{move}: {mistake.name}")
+            raise UnexpectedBehaviourError(f"{move}: {mistake.name}")
         self.state = self.state.play(move)
         self.answers += 1
         self._last_move = move
         if self.state.outcome() is not None:
             raise GameOver
 
-    async def show(self) -> None:
-        """The position as it is."""
+    async def send_position(self) -> None:
+        """Send the current position."""
         await self._write(self._position(None))
 
-    async def tell_violation(self) -> None:
-        """The room's word that the program's last move broke a rule, as it comes before such a result."""
+    async def send_violation(self) -> None:
+        """Send the error message for an illegal move of the program, which precedes the result in that case."""
         assert self._last_move is not None
-        await self.say(ErrorMessage(f"Ungueltiger Zug von '{self.names[self.seat]}'.", MoveData(self._last_move)))
+        await self.send_data(ErrorMessage(f"Ungueltiger Zug von '{self.names[self.seat]}'.", MoveData(self._last_move)))
 
-    async def say(self, data: WelcomeMessage | MoveRequest | Result | ErrorMessage) -> None:
+    async def send_data(self, data: WelcomeMessage | MoveRequest | Result | ErrorMessage) -> None:
         await self.send(RoomMessage(_ROOM, data))
 
     async def send(self, message: Message) -> None:
         await self._write(self._connection.send(message))
 
     async def finish(self, result: Result | None) -> None:
-        """Say how the game ended (None: that it never began), that it is over, and end the stream."""
-        with suppress(SurpriseError):  # whoever has gone by now is judged by how it ended
+        """Send the result (None if the game never began) and that the room is closed, and end the stream."""
+        with suppress(UnexpectedBehaviourError):  # a program that has left by now is judged by its exit code
             if result is not None:
-                await self.say(result)
+                await self.send_data(result)
             await self.send(Left(_ROOM))
             await self._end_stream()
 
@@ -248,25 +258,27 @@ class ScriptedServer:
             await self._stream.send_eof()
 
     async def expect_silence(self, seconds: float) -> None:
-        """For so long nothing comes from the program, and it stays."""
+        """Wait for so many seconds, in which the program must neither send anything nor leave."""
         with trio.move_on_after(seconds):
             message = await self._receive()
-            raise SurpriseError(f"{self._described(message)} came, though nothing had been asked")
+            raise UnexpectedBehaviourError(f"{self._description(message)} came, though nothing had been asked")
 
-    async def expect_exit(self, patience: float) -> str:
-        """Until the process has ended itself; how it did."""
-        watch = Stopwatch(self.program.pids)
-        with trio.move_on_after(patience):
+    async def expect_exit(self, exit_timeout: float) -> str:
+        """Wait until the process has ended by itself; return how it ended."""
+        stopwatch = Stopwatch(self.program.pids)
+        with trio.move_on_after(exit_timeout):
             await self.program.exited.wait()
         if not self.program.exited.is_set():
-            raise self._late(f"the process still runs {patience:g} s after the end of the stream", watch, patience)
-        how = self.how_it_ended()
+            raise self._late(
+                f"the process still runs {exit_timeout:g} s after the end of the stream", stopwatch, exit_timeout
+            )
+        text = self.exit_text()
         if self.program.returncode is not None and self.program.returncode < 0:
-            raise SurpriseError(how)
-        return how
+            raise UnexpectedBehaviourError(text)
+        return text
 
-    def how_it_ended(self) -> str:
-        """In words; empty while the process runs."""
+    def exit_text(self) -> str:
+        """Return how the process ended; empty while it is running."""
         code = self.program.returncode
         if code is None:
             return ""
@@ -274,61 +286,61 @@ class ScriptedServer:
 
     # -- bytes ------------------------------------------------------------------------------------------------------
 
-    def _position(self, spoil: Callable[[bytes], bytes] | None) -> bytes:
+    def _position(self, change: Callable[[bytes], bytes] | None) -> bytes:
         packet = self._edition.dialect.encode(RoomMessage(_ROOM, Memento(self.state, self.names)))
-        return self._connection.send_encoded(spoil(packet) if spoil else packet)
+        return self._connection.send_encoded(change(packet) if change else packet)
 
     @property
     def names(self) -> tuple[str, str]:
         """By seat."""
         return _NAMES if self.seat == 0 else (_NAMES[1], _NAMES[0])
 
-    def _late(self, text: str, watch: Stopwatch, limit: float) -> SurpriseError:
-        """What is to be raised for something that has not happened since the watch began."""
-        return too_slow(text, watch.seconds, watch.seconds_lost(self.program.pids), limit)
+    def _late(self, text: str, stopwatch: Stopwatch, limit: float) -> UnexpectedBehaviourError:
+        """Return the error for something that has not happened since the stopwatch was started."""
+        return too_slow(text, stopwatch.seconds, stopwatch.seconds_lost(self.program.pids), limit)
 
-    async def _answer(self, watch: Stopwatch, patience: float, limit: float) -> Answer:
-        with trio.move_on_after(patience):
+    async def _receive_answer(self, stopwatch: Stopwatch, answer_timeout: float, limit: float) -> Answer:
+        with trio.move_on_after(answer_timeout):
             try:
                 message = await self._next_message()
             except RemoteProtocolError as error:
-                return Answer(None, watch.seconds, str(error), watch.seconds_lost())
-            seconds = watch.seconds
+                return Answer(None, stopwatch.seconds, str(error), stopwatch.seconds_lost())
+            seconds = stopwatch.seconds
             self.longest = max(self.longest, seconds)
-            lost = watch.seconds_lost()
+            lost = stopwatch.seconds_lost()
             match message:
                 case RoomMessage(data=MoveData() | UnreadableData() as data):
                     return Answer(data, seconds, data.problem if isinstance(data, UnreadableData) else "", lost)
                 case _:
-                    return Answer(None, seconds, f"{self._described(message)} came instead of a move", lost)
-        raise self._late(f"no answer came in {patience:g} s", watch, limit)
+                    return Answer(None, seconds, f"{self._description(message)} came instead of a move", lost)
+        raise self._late(f"no answer came in {answer_timeout:g} s", stopwatch, limit)
 
     async def _receive(self) -> Message:
         try:
             return await self._next_message()
         except RemoteProtocolError as error:
-            raise SurpriseError(f"bytes came that cannot be understood: {error}") from None
+            raise UnexpectedBehaviourError(f"bytes came that cannot be understood: {error}") from None
 
     async def _next_message(self) -> Message:
         assert self._stream is not None
         while True:
             event = self._connection.next_event()
             if isinstance(event, StreamEnd | ConnectionClosed | CloseConnection):
-                raise SurpriseError(await self._why_it_left())
+                raise UnexpectedBehaviourError(await self._reason_for_leaving())
             if event is not None:
                 return event
             try:
-                data = bytes(await self._stream.receive_some(_READ))
+                data = bytes(await self._stream.receive_some(_READ_SIZE))
             except trio.BrokenResourceError:
-                raise SurpriseError(await self._why_it_left()) from None
+                raise UnexpectedBehaviourError(await self._reason_for_leaving()) from None
             self._log.write("program >", data)
             self._connection.receive_data(data)
 
-    async def _why_it_left(self) -> str:
-        await self.aclose()  # some wait for that before they end
-        with trio.move_on_after(_LAST_BREATH):  # a process that dies closes its connection first
+    async def _reason_for_leaving(self) -> str:
+        await self.aclose()  # some programs end only after that
+        with trio.move_on_after(_EXIT_TIMEOUT):  # a crashing process closes its connection first
             await self.program.exited.wait()
-        return "it ended its connection; " + (self.how_it_ended() or "the process runs on")
+        return "it ended its connection; " + (self.exit_text() or "the process runs on")
 
     async def _write(self, data: bytes) -> None:
         assert self._stream is not None
@@ -336,10 +348,10 @@ class ScriptedServer:
         try:
             await self._stream.send_all(data)
         except trio.BrokenResourceError:
-            raise SurpriseError(await self._why_it_left()) from None
+            raise UnexpectedBehaviourError(await self._reason_for_leaving()) from None
 
-    def _described(self, message: Message) -> str:
-        """A packet in the words of the wire."""
+    def _description(self, message: Message) -> str:
+        """Describe a packet in terms of the protocol."""
         if isinstance(message, UnknownPacket):
             return message.tag
         if isinstance(message, RoomMessage) and isinstance(message.data, UnreadableData):
@@ -358,36 +370,36 @@ class ScriptedServer:
 
 
 class GameOver(Exception):  # noqa: N818 - not an error
-    """The rules say that the game is over."""
+    """The game is over by the rules."""
 
 
 @asynccontextmanager
 async def open_scripted_server(
-    edition: Edition, command: Command, seat: Seat, folder: Path, mark: str, patience: float
+    edition: Edition, command: Command, seat: Seat, folder: Path, tag: str, connect_timeout: float
 ) -> AsyncIterator[ScriptedServer]:
-    """Start the program before a scripted server; leaving ends it. Raises SurpriseError.
+    """Start the program against a scripted server; leaving ends the program. Raises UnexpectedBehaviourError.
 
-    `folder` keeps its outputs and the bytes on the wire.
+    The program's outputs and the bytes on the wire are kept in `folder`.
     """
-    with WireLog(folder / WIRE_LOG) as log, socket.socket() as listening:
-        listening.setblocking(False)
-        listening.bind((_HOST, 0))
-        listening.listen(1)
-        port = listening.getsockname()[1]
-        places = {"host": _HOST, "port": str(port), "reservation": _RESERVATION, "seed": "1"}
-        places["game"] = edition.game_type
+    with WireLog(folder / WIRE_LOG) as log, socket.socket() as listener:
+        listener.setblocking(False)
+        listener.bind((_HOST, 0))
+        listener.listen(1)
+        port = listener.getsockname()[1]
+        values = {"host": _HOST, "port": str(port), "reservation": _RESERVATION, "seed": "1"}
+        values["game"] = edition.game_type
         outputs = folder / "stdout.log", folder / "stderr.log"
-        program = Program(command.arguments(places), mark, *outputs)
-        scripted_server = ScriptedServer(edition, seat, program, listening, patience, log)
+        program = Program(command.arguments(values), tag, *outputs)
+        scripted_server = ScriptedServer(edition, seat, program, listener, connect_timeout, log)
         problem: MatchError | None = None
         async with trio.open_nursery() as nursery:
             try:
                 await nursery.start(program.run)
                 yield scripted_server
-            except SurpriseError as surprise:  # kept, so that it does not come out wrapped in a group
-                problem = surprise
+            except UnexpectedBehaviourError as error:  # raised later, so that it is not wrapped in an exception group
+                problem = error
             except NotStartedError as error:
-                problem = SurpriseError(str(error))
+                problem = UnexpectedBehaviourError(str(error))
             finally:
                 with trio.CancelScope(shield=True, deadline=trio.current_time() + 1):
                     await scripted_server.aclose()

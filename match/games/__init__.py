@@ -1,1 +1,1 @@
-"""One game of a match: its server, its players, what is observed of it, and its verdict."""
+"""One game of a match: its server, its players, the facts collected about it, and its verdict."""

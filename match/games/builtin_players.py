@@ -1,7 +1,8 @@
-"""Built-in players that take part inside the match, without a process or a connection of their own.
+"""Built-in players that play inside the match, without a process or a connection for each of them.
 
-Invariants: a player thinks in a worker process, never in the event loop; its time is what the worker measured for its
-move, not what it waited for a worker. The same seed and positions give the same moves, however many workers there are.
+Invariants: moves are chosen in worker processes, never in the event loop. A player's think time is what the worker
+measured for its move, without the time that it waited for a worker. The same seed and positions give the same moves,
+for any number of workers.
 """
 
 from __future__ import annotations
@@ -32,13 +33,14 @@ from spielleiter.server.core.room import Room
 from spielleiter.server.errors import RequestError
 
 _HEAD: Final = struct.Struct("!I")
-_READ: Final = 64 * 1024
+_READ_SIZE: Final = 64 * 1024
+_KILL_TIMEOUT: Final = 5.0  # seconds after which killing a worker is given up
 
 
 def builtin_strategy(command: str) -> str | None:
-    """The strategy that plays for `command` without a process; None for programs, and for players that misbehave.
+    """Return the name of the strategy for a built-in player without a process; None for any other command.
 
-    Those that misbehave do so on a connection, so they need one.
+    Strategies that misbehave on purpose are among the others, since they need a connection to do so.
     """
     name = command.removeprefix(BUILTIN)
     kind = STRATEGIES.get(name)
@@ -46,8 +48,8 @@ def builtin_strategy(command: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Thought:
-    """A move, and the seconds it took: by the clock, and of a processor. `problem` says why there is no move."""
+class ChosenMove:
+    """A move with its wall-clock and processor time in seconds. `problem` says why there is no move."""
 
     move: Move | None
     seconds: float
@@ -55,63 +57,66 @@ class Thought:
     problem: str = ""
 
 
-class Workers:
-    """Processes that think; each is started when there are more players than workers, up to one for each core."""
+class WorkerPool:
+    """The worker processes.
+
+    One is started when a new player finds no idle worker, up to one for each processor core.
+    """
 
     def __init__(self, nursery: trio.Nursery) -> None:
         self._nursery = nursery
         self._workers: list[_Worker] = []
-        self._most = os.cpu_count() or 1
-        self._count = 0
+        self._max_workers = os.cpu_count() or 1
+        self._player_count = 0
 
-    async def new_player(self, strategy: str, seed: int) -> Thinker:
-        """A player with a worker that it keeps. Raises OSError."""
+    async def new_player(self, strategy: str, seed: int) -> WorkerPlayer:
+        """Return a player that uses one worker for all of its moves. Raises OSError."""
         idle = [worker for worker in self._workers if not worker.players]
-        if not idle and len(self._workers) < self._most:
+        if not idle and len(self._workers) < self._max_workers:
             worker = _Worker()
             self._workers.append(worker)
             await self._nursery.start(worker.run)
         else:
             worker = idle[0] if idle else min(self._workers, key=lambda each: each.players)
-        self._count += 1
-        return Thinker(worker, self._count, strategy, seed)
+        self._player_count += 1
+        return WorkerPlayer(worker, self._player_count, strategy, seed)
 
 
-class Thinker:
-    """One player's place in a worker; `close` gives it up."""
+class WorkerPlayer:
+    """One player in a worker process, until `close` is called."""
 
     def __init__(self, worker: _Worker, key: int, strategy: str, seed: int) -> None:
         self._worker = worker
         self._key = key
         worker.players += 1
-        worker.tell(("new", key, strategy, seed))
+        worker.send(("new", key, strategy, seed))
 
-    async def think(self, state: State) -> Thought:
-        """The player's move. Raises MachineError if the worker is gone."""
-        return await self._worker.ask(self._key, state)
+    async def choose_move(self, state: State) -> ChosenMove:
+        """Return the player's move. Raises MachineError if the worker is gone."""
+        return await self._worker.request_move(self._key, state)
 
     def close(self) -> None:
         self._worker.players -= 1
-        self._worker.tell(("end", self._key, None, None))
+        self._worker.send(("end", self._key, None, None))
 
 
 class _Worker:
-    """A process of `spielleiter.match.games.thinking_process`, and the task that reads its answers."""
+    """A process that runs `spielleiter.match.games.thinking_process`, and the tasks that talk to it."""
 
     def __init__(self) -> None:
         self.players = 0
         self._process: trio.Process | None = None
-        self._send, self._requests = trio.open_memory_channel[tuple[Any, ...]](1024)
-        self._waiting: dict[int, tuple[trio.Event, list[Thought]]] = {}
+        self._queue, self._requests = trio.open_memory_channel[tuple[Any, ...]](1024)
+        self._waiting: dict[int, tuple[trio.Event, list[ChosenMove]]] = {}
         self._is_gone = False
 
-    def tell(self, message: tuple[Any, ...]) -> None:
+    def send(self, message: tuple[Any, ...]) -> None:
         if not self._is_gone:
-            self._send.send_nowait(message)
+            self._queue.send_nowait(message)
 
-    async def ask(self, key: int, state: State) -> Thought:
+    async def request_move(self, key: int, state: State) -> ChosenMove:
         event, answers = self._waiting[key] = trio.Event(), []
-        self.tell(("move", key, state, None))
+        self.send(("move", key, state, None))
         if not self._is_gone:
             await event.wait()
         del self._waiting[key]
@@ -121,11 +126,11 @@ class _Worker:
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         process = self._process = await trio.lowlevel.open_process(
-            # -P: the working directory may hold a module of a pupil's with the name of one of ours
+            # -P: the working directory may contain a module with the name of one that we import
             [sys.executable, "-P", "-m", "spielleiter.match.games.thinking_process"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            start_new_session=True,  # a signal from the terminal is for the match, which ends its workers itself
+            start_new_session=True,  # Ctrl+C in the terminal is meant for the match, which ends its workers itself
         )
         try:
             task_status.started()
@@ -138,7 +143,7 @@ class _Worker:
             for event, _ in self._waiting.values():
                 event.set()
             process.kill()
-            with trio.CancelScope(shield=True):
+            with trio.move_on_after(_KILL_TIMEOUT, shield=True):
                 await process.wait()
 
     async def _write(self, process: trio.Process) -> None:
@@ -153,96 +158,97 @@ class _Worker:
     async def _read(self, process: trio.Process) -> None:
         assert process.stdout is not None
         buffer = bytearray()
-        while data := await process.stdout.receive_some(_READ):
+        while data := await process.stdout.receive_some(_READ_SIZE):
             buffer += data
             while len(buffer) >= _HEAD.size:
                 (size,) = _HEAD.unpack_from(buffer)
                 end = _HEAD.size + size
                 if len(buffer) < end:
                     break
-                key, thought = pickle.loads(bytes(buffer[_HEAD.size : end]))  # noqa: S301 - from our own process
+                key, thought = pickle.loads(bytes(buffer[_HEAD.size : end]))  # noqa: S301 - from our own child process
                 del buffer[:end]
                 event, answers = self._waiting[key]
-                answers.append(Thought(*thought))
+                answers.append(ChosenMove(*thought))
                 event.set()
 
 
 class BuiltinPlayer:
-    """Sits in a room of our own server as a peer (its `Sink`), and answers requests; runs as long as `run` does.
+    """A player in a room of the match's server: a peer whose `Sink` it is itself. It plays while `run` runs.
 
-    The attributes are those of a program (match/programs/program.py) that has started, plays, and ends with its game.
+    The attributes are those of a program (match/programs/program.py) that was started and ends with its game.
     """
 
     problem = ""
-    """Why it could not go on, if it could not."""
+    """Why it could not continue; empty if there was no problem."""
     pids: tuple[int, ...] = ()
     leftovers: tuple[Any, ...] = ()
+    survivors: tuple[Any, ...] = ()
     returncode: int | None = None
     was_ended = False
-    keeper_stops = 0
-    has_stopped_keeper = False
+    supervisor_stops = 0
+    has_stopped_supervisor = False
 
-    def __init__(self, server: Server, room: Room, seat: int, thinker: Thinker, label: str) -> None:
+    def __init__(self, server: Server, room: Room, seat: int, player: WorkerPlayer, label: str) -> None:
         self.cpu_seconds = 0.0
         self.exited = trio.Event()
         self.gone = trio.Event()
         self._server = server
         self._room = room
         self._seat = seat
-        self._thinker = thinker
+        self._player = player
         self._peer = Peer(label, self, room.edition)
         self._peer.reads_packets = False
-        self._send, self._asked = trio.open_memory_channel[float](1)
+        self._queue, self._requests = trio.open_memory_channel[float](1)
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Take the seat and play until the room is over."""
+        """Take the seat and play until the game is over."""
         member = self._server.lobby.connect(self._peer)
         try:
             task_status.started()
             self._server.lobby.take_reserved_slot(member, self._room, self._room.player_slots[self._seat])
-            async for asked_at in self._asked:
-                thought = await self._thinker.think(self._room.state)
-                self.cpu_seconds += thought.cpu_seconds
-                self._answer(member, thought, asked_at)
+            async for requested_at in self._requests:
+                chosen = await self._player.choose_move(self._room.state)
+                self.cpu_seconds += chosen.cpu_seconds
+                self._answer(member, chosen, requested_at)
                 if self.problem:
                     break
         finally:
             self._server.lobby.drop(member)
-            self._thinker.close()
+            self._player.close()
             self.exited.set()
             self.gone.set()
 
-    def _answer(self, member: Member, thought: Thought, asked_at: float) -> None:
+    def _answer(self, member: Member, chosen: ChosenMove, requested_at: float) -> None:
         now = trio.current_time()
-        if self._room.id not in member.rooms:  # over meanwhile
+        if self._room.id not in member.rooms:  # the game has ended in the meantime
             return
-        if thought.move is None:
-            self.problem, self.returncode = thought.problem, 1  # as a process of its own would end
+        if chosen.move is None:
+            self.problem, self.returncode = chosen.problem, 1  # as a separate process would end
             self._server.lobby.drop(member)
             return
-        message = RoomMessage(self._room.id, MoveData(thought.move))
+        message = RoomMessage(self._room.id, MoveData(chosen.move))
         try:
-            dispatch(self._server.lobby, member, message, Arrival(min(now, asked_at + thought.seconds)), now)
-        except RequestError:  # the room has told everybody
+            dispatch(self._server.lobby, member, message, Arrival(min(now, requested_at + chosen.seconds)), now)
+        except RequestError:  # the room has already informed everybody
             self._server.lobby.drop(member)
 
     @property
-    def seconds_spent(self) -> float:
+    def cpu_seconds_so_far(self) -> float:
         return self.cpu_seconds
 
-    async def end(self, _patience: float) -> None:
-        """Nothing to wait for: it ends with its game."""
-        self._send.close()
+    async def end(self, _grace_period: float) -> None:
+        """End at once: there is nothing to wait for."""
+        self._queue.close()
         await self.exited.wait()
 
     # -- Sink -------------------------------------------------------------------------------------------------------
 
     def send_nowait(self, _packet: bytes, on_sent: SentCallback | None = None) -> None:
-        """What a room tells is in its state; a request is what comes with somebody who wants to know when."""
+        """Take a packet with `on_sent` for a move request; ignore all others, since the room's state has the rest."""
         if on_sent is not None:
             now = trio.current_time()
             on_sent(now)
-            self._send.send_nowait(now)
+            self._queue.send_nowait(now)
 
     def end_nowait(self, *, with_end_tag: bool = True) -> None: ...
 
@@ -251,8 +257,8 @@ class BuiltinPlayer:
 
 
 @asynccontextmanager
-async def open_workers() -> AsyncIterator[Workers]:
-    """Nothing is started before the first player."""
+async def open_worker_pool() -> AsyncIterator[WorkerPool]:
+    """Open a pool of workers; no process is started before the first player needs one."""
     async with trio.open_nursery() as nursery:
-        yield Workers(nursery)
+        yield WorkerPool(nursery)
         nursery.cancel_scope.cancel()

@@ -1,8 +1,8 @@
-"""What is found out about a game while it is played: from our own server's events, or as an observer elsewhere.
+"""Collecting the facts of a game while it is played: from the events of the match's server, or as an observer.
 
-Invariants: an own game's moves, times, result and replay are those of the event that ends it, taken once. A program is
-charged only with what came over its own connections, and after it took its seat only with what came over that one;
-nothing that happens after we have called the game off is anybody's fault.
+Invariants: at the match's own server, moves, times, result and replay are taken once, from the event that ends the
+game. A program is blamed only for what arrives on its own connections, and once it has taken its seat, only for what
+arrives on the seat's connection. Nothing that happens after the match has cancelled the game is blamed on a program.
 """
 
 from __future__ import annotations
@@ -20,53 +20,56 @@ from spielleiter.protocol.messages import ErrorMessage, Memento, Result, RoomDat
 from spielleiter.server import events
 from spielleiter.server.errors import Fault
 
-MOST_REMARKS: Final = 20
-"""Remarks kept of each program."""
-_LONGEST_REMARK: Final = 300
-_MOVES: Final = frozenset({Fault.ILLEGAL_MOVE, Fault.UNREADABLE_MOVE, Fault.NOT_YOUR_TURN})
-"""Refusals of moves, of which the room has told already."""
+MAX_REMARKS: Final = 20
+"""The maximum number of remarks about each program."""
+_MAX_REMARK_LENGTH: Final = 300
+_MOVE_FAULTS: Final = frozenset({Fault.ILLEGAL_MOVE, Fault.UNREADABLE_MOVE, Fault.NOT_YOUR_TURN})
+"""Refusals of moves, which the room reports with events of their own."""
 
 
 class Evidence:
-    """Gathers `facts` and what is kept of a game; `seats` the programs by seat, `limits` the soft ones by program."""
+    """Collects `facts` and what else is recorded of a game.
+
+    `seats` are the programs by seat, `names` the programs' names, and `limits` their soft time limits in seconds.
+    """
 
     def __init__(self, seats: tuple[int, int], names: tuple[str, str], limits: tuple[float, float]) -> None:
         self.facts = GameFacts(seats, names)
         self.plies = 0
         self.think_times: tuple[list[float], list[float]] = ([], [])
-        """By program: seconds of each answered request."""
+        """By program: the think time for each answered request, in seconds."""
         self.replay: list[RoomData] = []
         self.start: str | None = None
-        """The name of the position the game began from, where the rules give it one."""
+        """The name of the starting position, if the rules give it one."""
         self.is_over = False
-        """Nothing more will happen in the game's room."""
+        """Whether nothing more will happen in the game's room."""
         self.changed = trio.Event()
         self.on_request: Callable[[], None] = lambda: None
-        """Is called whenever somebody begins to think."""
+        """Called whenever a program begins to think."""
         self.seconds_waiting: Callable[[int, float], float] = lambda _program, _think_time: 0.0
-        """How long a program that was too slow waited for this machine while it thought."""
+        """Returns how many seconds of a think time a program was delayed by this machine."""
         self.has_ended: Callable[[State], bool] = lambda state: state.outcome() is not None
-        """Whether the rules end the game in this position; for a server that is not ours."""
+        """Whether the game is over in a position by the rules; used at another server."""
         self._limits = limits
         self._seat_connections: list[str | None] = [None, None]
         self._remarks: tuple[dict[str, None], dict[str, None]] = ({}, {})
-        self._is_called_off = False
-        self._asked_at: float | None = None
+        self._is_cancelled = False
+        self._requested_at: float | None = None
 
-    # -- for whoever runs the game ----------------------------------------------------------------------------------
+    # -- for the referee --------------------------------------------------------------------------------------------
 
-    def call_off(self) -> None:
-        """From here on nothing is held against a program: the game ends by our own doing."""
-        self._is_called_off = True
+    def mark_cancelled(self) -> None:
+        """Blame no program for anything from now on, since the match itself ends the game."""
+        self._is_cancelled = True
 
     @property
-    def is_called_off(self) -> bool:
-        return self._is_called_off
+    def is_cancelled(self) -> bool:
+        return self._is_cancelled
 
-    def remark(self, program: int, text: str) -> None:
-        """Keep what a program did besides; the same text once."""
-        known, text = self._remarks[program], " ".join(text.split())[:_LONGEST_REMARK]
-        if len(known) < MOST_REMARKS:
+    def add_remark(self, program: int, text: str) -> None:
+        """Record something about a program that does not decide the verdict; equal texts are recorded once."""
+        known, text = self._remarks[program], " ".join(text.split())[:_MAX_REMARK_LENGTH]
+        if len(known) < MAX_REMARKS:
             known[text] = None
         elif text not in known:
             known[next(reversed(known))] = None
@@ -77,25 +80,26 @@ class Evidence:
         """By program."""
         return tuple(self._remarks[0]), tuple(self._remarks[1])
 
-    def note(self) -> None:
-        """Wake whoever waits for `until`."""
+    def notify(self) -> None:
+        """Wake the tasks that are in `wait_until`."""
         self.changed.set()
         self.changed = trio.Event()
 
-    async def until(self, is_so: Callable[[], bool]) -> None:
-        while not is_so():
+    async def wait_until(self, condition: Callable[[], bool]) -> None:
+        """Wait until `condition` is true; it is checked whenever something happens in the game."""
+        while not condition():
             await self.changed.wait()
 
-    # -- our own server ---------------------------------------------------------------------------------------------
+    # -- the match's own server -------------------------------------------------------------------------------------
 
-    def hear(self, event: events.ServerEvent, program: int | None) -> None:
-        """What our own server tells of this game; `program`: at whose connection it happened."""
+    def handle_event(self, event: events.ServerEvent, program: int | None) -> None:
+        """Handle an event of this game; `program` is the one on whose connection it happened, if any."""
         facts, seats = self.facts, self.facts.seats
         match event:
             case events.MovePlayed(seat=seat):
-                facts.programs[seats[seat]].refusal = None  # it was kept, and played on
+                facts.programs[seats[seat]].refusal = None  # the refusal had no consequence
                 self.on_request()
-                return  # nobody waits for a move
+                return  # no task waits for a move
             case events.GameStarted():
                 facts.has_begun = True
                 self.on_request()
@@ -110,23 +114,23 @@ class Evidence:
             case events.InternalError(error=error) if program is None:
                 facts.machine_problem = facts.machine_problem or f"a bug of the server: {_last_line(error)}"
             case _:
-                self._hear_of_programs(event, program)
-        self.note()
+                self._handle_program_event(event, program)
+        self.notify()
 
-    def _hear_of_programs(self, event: events.ServerEvent, program: int | None) -> None:
+    def _handle_program_event(self, event: events.ServerEvent, program: int | None) -> None:
         seats = self.facts.seats
         match event:
             case events.PlayerJoined(seat=seat, connection=connection):
                 self.facts.programs[seats[seat]].has_joined = True
                 self._seat_connections[seats[seat]] = connection
             case events.SeatTakenPlainly() if program is not None:
-                self.remark(program, "took its seat by a plain join; the contest wants joinPrepared")
+                self.add_remark(program, "took its seat by a plain join; the contest wants joinPrepared")
             case events.RequestRefused(fault=Fault.FORBIDDEN_HERE, text=text) if program is not None:
-                self.remark(program, f"tried what is not allowed: {text}")
-                self._charge(event, program)
+                self.add_remark(program, f"tried what is not allowed: {text}")
+                self._record_fault(event, program)
             case events.ConnectionRefused(reason=reason) if program is not None:
-                self.remark(program, f"tried what is not allowed: {reason}")
-            case _ if self._is_called_off:
+                self.add_remark(program, f"tried what is not allowed: {reason}")
+            case _ if self._is_cancelled:
                 pass
             case events.ConnectionOpened() if program is not None:
                 self.facts.programs[program].has_connected = True
@@ -138,52 +142,52 @@ class Evidence:
                 self.facts.programs[seats[seat]].bad_message = text
             case events.TimeVerdict(seat=seat, think_time=think_time, loop_lag=loop_lag):
                 known = self.facts.programs[seats[seat]]
-                known.too_slow, known.limit = think_time, self._limits[seats[seat]]
+                known.exceeded_think_time, known.limit = think_time, self._limits[seats[seat]]
                 known.seconds_waiting = max(loop_lag, self.seconds_waiting(seats[seat], think_time))
             case _ if program is not None:
-                self._charge(event, program)
+                self._record_fault(event, program)
 
-    def _charge(self, event: events.ServerEvent, program: int) -> None:
-        """What a program's connection is refused; over another one than its seat's it is worth a remark only."""
+    def _record_fault(self, event: events.ServerEvent, program: int) -> None:
+        """Record a fault on a program's connection. On a connection other than its seat's, it is only a remark."""
         known = self.facts.programs[program]
         seat_connection = self._seat_connections[program]
-        is_beside = seat_connection not in {None, getattr(event, "connection", None)}
+        is_elsewhere = seat_connection not in {None, getattr(event, "connection", None)}
         match event:
-            case events.RequestRefused(fault=fault, text=text) if fault not in _MOVES:
-                if is_beside:
-                    self.remark(program, f"was refused on another connection: {text}")
-                elif not self._is_called_off:
+            case events.RequestRefused(fault=fault, text=text) if fault not in _MOVE_FAULTS:
+                if is_elsewhere:
+                    self.add_remark(program, f"was refused on another connection: {text}")
+                elif not self._is_cancelled:
                     known.refusal = text
                     known.plays_another_game = fault is Fault.OTHER_GAME
             case events.ProtocolBroken(text=text):
-                self._charge_nonsense(known, program, text, is_beside=is_beside)
+                self._record_protocol_error(known, program, text, is_elsewhere=is_elsewhere)
             case events.InternalError(error=error):
                 text = f"the server could not deal with what it sent: {_last_line(error)}"
-                self._charge_nonsense(known, program, text, is_beside=is_beside)
+                self._record_protocol_error(known, program, text, is_elsewhere=is_elsewhere)
             case _:
                 pass
 
-    def _charge_nonsense(self, known: ProgramFacts, program: int, text: str, *, is_beside: bool) -> None:
-        if is_beside or self._is_called_off:
-            self.remark(program, f"sent on another connection or after the end: {text}")
+    def _record_protocol_error(self, known: ProgramFacts, program: int, text: str, *, is_elsewhere: bool) -> None:
+        if is_elsewhere or self._is_cancelled:
+            self.add_remark(program, f"sent on another connection or after the end: {text}")
         else:
-            known.nonsense = text
+            known.protocol_error = text
 
-    # -- a server that is not ours ----------------------------------------------------------------------------------
+    # -- another server ---------------------------------------------------------------------------------------------
 
-    async def watch(self, observation: Observation) -> None:
-        """Follow what an observer sees, to its end."""
+    async def follow(self, observation: Observation) -> None:
+        """Handle everything that an observer sees, until the observation ends."""
         facts = self.facts
         try:
             async for event in observation:
                 match event:
                     case Memento(state=state):
-                        self._see_position(event)
+                        self._handle_position(event)
                         facts.on_turn = facts.seats[state.seat_on_turn]
                     case Result():
                         facts.result = event
-                        # a game that somebody calls off has a result, too, and in some editions a winner
-                        last = next((seen for seen in reversed(self.replay) if isinstance(seen, Memento)), None)
+                        # a cancelled game has a result as well, and in some editions a winner
+                        last = next((each for each in reversed(self.replay) if isinstance(each, Memento)), None)
                         facts.is_cut_short = last is None or not self.has_ended(last.state)
                         self.replay.append(event)
                     case ErrorMessage(message, original):
@@ -192,34 +196,34 @@ class Evidence:
                             facts.programs[facts.on_turn].bad_message = " ".join(message.split())
                     case _:
                         pass
-                self.note()
+                self.notify()
         except ClientError as error:
             facts.machine_problem = facts.machine_problem or str(error)
         self.is_over = True
-        self.note()
+        self.notify()
 
-    def _see_position(self, memento: Memento) -> None:
+    def _handle_position(self, memento: Memento) -> None:
         now = trio.current_time()
-        if self._asked_at is None:
+        if self._requested_at is None:
             self.facts.has_begun = True
             for known in self.facts.programs:
                 known.has_joined = True
             self.start = self.start or start_name(memento.state)
         elif self.facts.on_turn is not None:
             self.plies += 1
-            self.think_times[self.facts.on_turn].append(now - self._asked_at)
-        self._asked_at = now
+            self.think_times[self.facts.on_turn].append(now - self._requested_at)
+        self._requested_at = now
         self.replay.append(memento)
 
 
 def start_name(state: State) -> str | None:
-    """The name of the piece that all begin with, in the games that have one."""
-    shape = getattr(state, "start_shape", None)  # not something the rules ask of every game
+    """Return the name of the piece that all players have to begin with; None in games without such a piece."""
+    shape = getattr(state, "start_shape", None)  # not part of game.api: only some games have it
     return getattr(shape, "name", None)
 
 
 def _is_played_out(last: Sequence[RoomData]) -> bool:
-    """Whether the rules have ended the game in the position that was recorded last."""
+    """Return whether the game is over by the rules in the last recorded position."""
     return bool(last) and isinstance(last[0], Memento) and last[0].state.outcome() is not None
 
 

@@ -1,7 +1,7 @@
-"""A server that runs already, and one room of it for a game.
+"""A room for a game at a server that is already running (`--server`).
 
-Invariants: nothing is known of what happens there but what an administrator is told and an observer sees; who is at
-whose connection is not.
+Invariants: all that is known of the game is what an administrator is told and what an observer sees. Which program uses
+which connection is not known.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from spielleiter.server.editions import choose_editions
 
 
 class ExternalRoom:
-    """A room that was prepared at another server; `reservations` and `addresses` by program."""
+    """A room that was prepared at another server; `reservations` and `addresses` are indexed by program."""
 
     def __init__(
         self,
@@ -34,24 +34,24 @@ class ExternalRoom:
         edition: Edition,
     ) -> None:
         self.observation = observation
-        """What happens there, as an observer sees it."""
+        """The game as an observer sees it."""
         self.addresses = address, address
         self.dialect = edition.dialect
-        self.has_ended = ends_by_any_options(edition.game)
+        self.has_ended = is_over_by_any_options(edition.game)
         codes = dict(zip(seats, room.reservations, strict=True))
         self.reservations = codes[0], codes[1]
         self._admin = admin
         self._room_id = room.room_id
 
     async def cancel(self) -> None:
-        """Call the game off. Raises ClientError."""
+        """Cancel the game. Raises ClientError."""
         await self._admin.cancel(self._room_id)
 
 
-def ends_by_any_options(game: Game) -> Callable[[State], bool]:
-    """Says of a position whether the game is over in it, with any of the options that a server may have chosen.
+def is_over_by_any_options(game: Game) -> Callable[[State], bool]:
+    """Return a function that tells whether the game is over in a position, by any of the options of the rules.
 
-    Nothing on the wire tells which ones they are.
+    The server may have chosen any of them, and the protocol does not tell which ones.
     """
     variants = [game]
     for name in sorted(game.option_names):
@@ -64,9 +64,10 @@ def ends_by_any_options(game: Game) -> Callable[[State], bool]:
 
 @asynccontextmanager
 async def open_external_room(setup: MatchSetup, planned: PlannedGame, log: WireLog) -> AsyncIterator[ExternalRoom]:
-    """A room for `planned` at the server that the setup names. Raises OSError and ClientError, alone or in groups.
+    """Prepare a room for `planned` at the server that the setup names.
 
-    `log` is given what comes from there, and is the caller's to close.
+    What the server sends is written to `log`, which the caller has to close. Raises OSError and ClientError, alone or
+    in exception groups.
     """
     assert setup.server is not None
     host, port = setup.server

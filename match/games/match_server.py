@@ -1,8 +1,8 @@
-"""The match's own server: one for all its games, and closed.
+"""The match's own server: one for all of its games, closed to everybody else.
 
-Invariants: each program of a game has a port of its own, on which it can take its own seat and nothing else; there is
-no administration, and ids and codes are secret. A game is told its own events only, each with the program at whose
-connection it happened; its logs hold nothing of other games and are bounded.
+Invariants: each program of a game has a port of its own, on which it can take its own seat and do nothing else. There
+is no administrator, and ids and reservation codes are secret. A game receives only its own events, each with the
+program on whose connection it happened. The logs of a game contain nothing of other games and have a maximum size.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from typing import Final, Protocol, TypeAlias
 import trio
 
 from spielleiter.game.api import State
-from spielleiter.match.games.builtin_players import BuiltinPlayer, Workers, open_workers
+from spielleiter.match.games.builtin_players import BuiltinPlayer, WorkerPool, open_worker_pool
+from spielleiter.match.games.replay_recorder import ReplayRecorder
 from spielleiter.match.plan import PlannedGame
 from spielleiter.match.programs.socket_owners import has_socket, inode_of_peer
 from spielleiter.match.records.game_files import GameLogs
@@ -40,78 +41,77 @@ from spielleiter.server.net.wire import SocketWire, stamp_arrivals
 from spielleiter.server.record.replay import load_starting_states
 from spielleiter.server.runtime.garbage import deferred_gc
 
-MOST_CONNECTIONS: Final = 4
-"""Connections of one program at a time; it needs one."""
-MOST_CALLS: Final = 64
-"""Connections of one program in one game; then its port is closed."""
+MAX_CONNECTIONS: Final = 4
+"""The maximum number of open connections of one program; it needs one."""
+MAX_CONNECTIONS_PER_GAME: Final = 64
+"""The maximum number of connections of one program in one game; after that its port is closed."""
 
 GAMES_PER_COLLECTION: Final = 50
-"""After so many games the garbage collector looks at everything that came since the start."""
+"""The number of games after which everything allocated since the start is garbage-collected."""
 
 _HOST: Final = "127.0.0.1"
 _BACKLOG: Final = 16
-_SPARE: Final = 3600.0  # seconds that a reservation outlives the time in which it has to be used
+_RESERVATION_MARGIN: Final = 3600.0  # seconds that a reservation stays valid after it has to be used
 
 Listener: TypeAlias = Callable[[events.ServerEvent, int | None], None]
-"""Is told what happened in its game, and at whose connection: a program's index, or None."""
+"""Called with each event of a game and the program on whose connection it happened, or None."""
 
 
-def own_config(setup: MatchSetup) -> Config:
-    """The configuration of the match's own server. Raises TypeError for an option that is none."""
+def match_server_config(setup: MatchSetup) -> Config:
+    """Return the configuration of the match's own server. Raises TypeError for an unknown option."""
     return Config(
         port=0,
-        password=secrets.token_urlsafe(32),  # nobody is asked for it, and it is good for nothing
+        password=secrets.token_urlsafe(32),  # unusable: programs' ports do not accept administrators
         default_game=setup.game_type,
         log_format="json",
         log_level="error",
-        reservation_timeout=setup.timeouts.start + _SPARE,
+        reservation_timeout=setup.timeouts.start + _RESERVATION_MARGIN,
         editions=setup.editions,
         **setup.server_options,
     )
 
 
 def limits_of(setup: MatchSetup, config: Config, program: int) -> TimeLimits:
-    """How long `program` may think, whether it is held to it or not."""
+    """Return the time limits of `program`, whether they are enforced or not."""
     entrant = setup.entrants[program]
     soft, hard = entrant.soft_timeout or config.soft_timeout, entrant.hard_timeout or config.hard_timeout
     return TimeLimits(entrant.time_factor * soft, entrant.time_factor * hard)
 
 
 class MatchServer:
-    """Opens rooms for the games of a match, one or many at a time; see `open_match_server`."""
+    """Opens rooms for the games of a match, one or several at a time; see `open_match_server`."""
 
-    def __init__(self, setup: MatchSetup, nursery: trio.Nursery, workers: Workers) -> None:
+    def __init__(self, setup: MatchSetup, nursery: trio.Nursery, worker_pool: WorkerPool) -> None:
         self._setup = setup
-        self._workers = workers
+        self._worker_pool = worker_pool
         self._nursery = nursery
         self._server: Server | None = None
         self._games = 0
         self._openings: dict[tuple[str, int], State] = {}
         self._rooms: dict[str, InternalRoom] = {}
-        self._callers: dict[str, tuple[InternalRoom, int]] = {}
-        """By a connection's label: its game, and its program."""
+        self._connections: dict[str, tuple[InternalRoom, int]] = {}
+        """The room and the program that each connection belongs to, by the connection's label."""
 
     @asynccontextmanager
-    async def open_room(
-        self, planned: PlannedGame, traces: GameLogs, listener: Listener
-    ) -> AsyncIterator[InternalRoom]:
-        """A room for `planned`; leaving closes it and ends all connections. Raises OSError and StartError.
+    async def open_room(self, planned: PlannedGame, logs: GameLogs, listener: Listener) -> AsyncIterator[InternalRoom]:
+        """Open a room for `planned`; leaving closes it and its connections. Raises OSError and StartError.
 
-        `traces` are told what happens in the room, and are the caller's to save.
+        What happens in the room is written to `logs`, which the caller has to save, and told to `listener`.
         """
         server = self._server or self._start()
         edition = server.editions[self._setup.game_type]
-        traces.is_own = True
-        with _listening() as first, _listening() as second:
+        logs.is_own = True
+        with _open_listener() as first, _open_listener() as second:
             slots = [
                 Slot(self._setup.names[program], can_timeout=self._setup.entrants[program].can_timeout)
                 for program in planned.seats
             ]
-            room = server.lobby.open_prepared(edition, slots, self._start_of(planned, edition))
+            room = server.lobby.open_prepared(edition, slots, self._starting_state(planned, edition))
             for player_slot, program in zip(room.player_slots, planned.seats, strict=True):
                 if self._setup.entrants[program].can_timeout:
                     player_slot.clock.next_limits = limits_of(self._setup, server.config, program)
-            own = InternalRoom(room, planned.seats, (first, second), traces, listener)
+            recorder = ReplayRecorder(server.lobby, room)
+            own = InternalRoom(room, planned.seats, (first, second), logs, listener, recorder)
             self._rooms[room.id] = own
             try:
                 async with trio.open_nursery() as nursery:
@@ -121,22 +121,23 @@ class MatchServer:
                     nursery.cancel_scope.cancel()
             finally:
                 own.cancel()
+                recorder.close()
                 del self._rooms[room.id]
-                self._tidy_up()
+                self._collect_garbage()
 
-    def _tidy_up(self) -> None:
-        """Collect what refers to itself now and then: while games are played, nobody else does for minutes."""
+    def _collect_garbage(self) -> None:
+        """Collect reference cycles every few games: the automatic collection is deferred while games are played."""
         self._games += 1
         if self._games % GAMES_PER_COLLECTION == 0:
             gc.collect()
 
     def _start(self) -> Server:
-        server = self._server = Server(own_config(self._setup), _Nowhere())
-        server.stream.subscribe(self._hear)
+        server = self._server = Server(match_server_config(self._setup), _NullLog())
+        server.stream.subscribe(self._handle_event)
         self._nursery.start_soon(server.run, [], None)
         return server
 
-    def _start_of(self, planned: PlannedGame, edition: Edition) -> State:
+    def _starting_state(self, planned: PlannedGame, edition: Edition) -> State:
         opening = planned.opening
         if opening is None:
             return edition.game.new_state(start_source(planned.seed)())
@@ -147,16 +148,16 @@ class MatchServer:
         return self._openings[key]
 
     async def new_player(self, own: InternalRoom, program: int, strategy: str, seed: int) -> BuiltinPlayer:
-        """A built-in player for the seat of `program` that needs no connection. Raises OSError."""
+        """Return a built-in player for the seat of `program`, which needs no connection. Raises OSError."""
         assert self._server is not None
-        thinker = await self._workers.new_player(strategy, seed)
-        return BuiltinPlayer(self._server, own.room, own.seats.index(program), thinker, f"program{program + 1}")
+        player = await self._worker_pool.new_player(strategy, seed)
+        return BuiltinPlayer(self._server, own.room, own.seats.index(program), player, f"program{program + 1}")
 
     # -- connections ------------------------------------------------------------------------------------------------
 
     async def _accept(self, server: Server, own: InternalRoom, program: int, game: int, nursery: trio.Nursery) -> None:
-        """Serve whoever comes to the port of this program, as long as it keeps within its bounds."""
-        listening = own.sockets[program]
+        """Serve the connections to the port of this program, up to the maximum numbers."""
+        listener = own.sockets[program]
         port = DedicatedPort(own.room, own.seats.index(program))
         open_count = 0
 
@@ -164,75 +165,82 @@ class MatchServer:
             nonlocal open_count
             try:
                 notice_vanished(sock)
-                wire = LoggedWire(SocketWire(sock), own.traces.wire, f"program {program + 1}")
+                wire = LoggedWire(SocketWire(sock), own.logs.wire, f"program {program + 1}")
                 await server.serve_wire(wire, address, label=label, dedicated_port=port)
             finally:
                 open_count -= 1
-                del self._callers[label]
+                del self._connections[label]
 
-        for number in range(1, MOST_CALLS + 1):
-            sock, address, _ = await accept(listening)
+        for number in range(1, MAX_CONNECTIONS_PER_GAME + 1):
+            sock, address, _ = await accept(listener)
             shown = f"{address[0]}:{address[1]}"
-            thief = await self._thief(own, program, sock)
-            if thief is not None:
-                thief[0].refuse(thief[1], shown, "it connected to a port that is not its own")
+            foreign = await self._find_foreign_owner(own, program, sock)
+            if foreign is not None:
+                foreign[0].refuse(foreign[1], shown, "it connected to a port that is not its own")
                 sock.close()
                 continue
-            if open_count >= MOST_CONNECTIONS:
-                own.refuse(program, shown, f"a program has no more than {MOST_CONNECTIONS} connections at a time")
+            if open_count >= MAX_CONNECTIONS:
+                own.refuse(program, shown, f"a program has no more than {MAX_CONNECTIONS} connections at a time")
                 sock.close()
                 continue
             open_count += 1
             label = f"game{game}-program{program + 1}-{number}"
-            self._callers[label] = own, program
+            self._connections[label] = own, program
             nursery.start_soon(serve, sock, label, shown)
             await trio.lowlevel.checkpoint()
-        own.refuse(program, "", f"a program connects no more than {MOST_CALLS} times in a game; its port is closed")
-        listening.close()
+        own.refuse(
+            program,
+            "",
+            f"a program connects no more than {MAX_CONNECTIONS_PER_GAME} times in a game; its port is closed",
+        )
+        listener.close()
 
-    async def _thief(self, own: InternalRoom, program: int, sock: socket.socket) -> tuple[InternalRoom, int] | None:
-        """Whose connection this is, if it is known to be another program's of this match than that of the port."""
+    async def _find_foreign_owner(
+        self, own: InternalRoom, program: int, sock: socket.socket
+    ) -> tuple[InternalRoom, int] | None:
+        """Return the program that has made this connection, if it is known to be another one than the port's."""
         inode = inode_of_peer(sock)
-        if inode is None or has_socket(own.members[program].pids, inode):
+        if inode is None or has_socket(own.processes[program].pids, inode):
             return None
-        everybody = [(each, other) for each in self._rooms.values() for other in (0, 1)]
-        others = [each for each in everybody if each != (own, program)]
+        others = [(room, each) for room in self._rooms.values() for each in (0, 1) if (room, each) != (own, program)]
         for room, other in others:
-            if has_socket(room.members[other].pids, inode):
+            if has_socket(room.processes[other].pids, inode):
                 return room, other
-        for room, other in [(own, program), *others]:  # processes that were just being started are found so
-            if has_socket(await trio.to_thread.run_sync(room.members[other].find_all), inode):
+        for room, other in [(own, program), *others]:  # now including processes that were just being started
+            if has_socket(await trio.to_thread.run_sync(room.processes[other].find_all), inode):
                 return None if (room, other) == (own, program) else (room, other)
         return None
 
     # -- events -----------------------------------------------------------------------------------------------------
 
-    def _hear(self, event: events.ServerEvent) -> None:
-        caller = self._callers.get(getattr(event, "connection", ""))
+    def _handle_event(self, event: events.ServerEvent) -> None:
+        owner = self._connections.get(getattr(event, "connection", ""))
         own = self._rooms.get(getattr(event, "room", ""))
         if own is not None:
-            own.hear(event, None if caller is None else caller[1])
-        elif caller is not None:
-            caller[0].hear(event, caller[1])
+            own.handle_event(event, None if owner is None else owner[1])
+        elif owner is not None:
+            owner[0].handle_event(event, owner[1])
         elif isinstance(event, events.InternalError):
             for each in self._rooms.values():
-                each.hear(event, None)
+                each.handle_event(event, None)
 
 
-class Family(Protocol):
+class ProgramProcesses(Protocol):
     """The processes of one program."""
 
     @property
     def pids(self) -> Collection[int]:
-        """Those that are found at once."""
+        """Their ids, as far as they are found quickly."""
         ...
 
     def find_all(self) -> Collection[int]:
-        """All that can be found; takes a while and is called in a thread."""
+        """All of their ids; takes a while and is called in a thread."""
         ...
 
 
-class _Nobody:
+class _NoProcesses:
+    """The processes of a program that was not started yet, or is a built-in player."""
+
     pids: tuple[int, ...] = ()
 
     def find_all(self) -> tuple[int, ...]:
@@ -240,23 +248,28 @@ class _Nobody:
 
 
 class InternalRoom:
-    """A room of our own server for one game; `seats` by seat the programs, `sockets` by program."""
+    """A room of the match's own server for one game.
+
+    `seats` are the programs by seat; `sockets` are the listening sockets by program.
+    """
 
     def __init__(
         self,
         room: Room,
         seats: tuple[int, int],
         sockets: tuple[socket.socket, socket.socket],
-        traces: GameLogs,
+        logs: GameLogs,
         listener: Listener,
+        recorder: ReplayRecorder,
     ) -> None:
         self.room = room
         self.seats = seats
         self.sockets = sockets
-        self.traces = traces
+        self.logs = logs
+        self.recorder = recorder
         self._listener = listener
-        self.members: list[Family] = [_Nobody(), _Nobody()]
-        """By program: its processes, once it has any."""
+        self.processes: list[ProgramProcesses] = [_NoProcesses(), _NoProcesses()]
+        """By program; set once it has any."""
         codes = {seats[player_slot.seat]: player_slot.reservation or "" for player_slot in room.player_slots}
         self.reservations = codes[0], codes[1]
         """By program."""
@@ -269,34 +282,34 @@ class InternalRoom:
 
     @property
     def state(self) -> State:
-        """The position that the game has come to."""
+        """The current position."""
         return self.room.state
 
     def cancel(self) -> None:
-        """Call the game off, unless it is over."""
+        """Cancel the game, unless it is over."""
         if self.room.phase is not Phase.OVER:
             self.room.cancel()
 
     def refuse(self, program: int, address: str, reason: str) -> None:
-        """Tell that a connection of `program` was not accepted."""
-        self.hear(events.ConnectionRefused(address, "connections", reason), program)
+        """Report that a connection of `program` was not accepted."""
+        self.handle_event(events.ConnectionRefused(address, "connections", reason), program)
 
-    def hear(self, event: events.ServerEvent, program: int | None) -> None:
-        self.traces.log.add(event)
+    def handle_event(self, event: events.ServerEvent, program: int | None) -> None:
+        self.logs.log.add(event)
         self._listener(event, program)
 
 
 @asynccontextmanager
 async def open_match_server(setup: MatchSetup) -> AsyncIterator[MatchServer]:
-    """The closed server of a match. Nothing is loaded before the first game."""
+    """Open the server of a match. It is started with the first game."""
     with deferred_gc():
-        async with open_workers() as workers, trio.open_nursery() as nursery:
-            yield MatchServer(setup, nursery, workers)
+        async with open_worker_pool() as worker_pool, trio.open_nursery() as nursery:
+            yield MatchServer(setup, nursery, worker_pool)
             nursery.cancel_scope.cancel()
 
 
 @contextmanager
-def _listening() -> Iterator[socket.socket]:
+def _open_listener() -> Iterator[socket.socket]:
     with socket.socket() as sock:
         sock.setblocking(False)
         stamp_arrivals(sock)
@@ -310,8 +323,8 @@ def _address(sock: socket.socket) -> tuple[str, int]:
     return str(host), int(port)
 
 
-class _Nowhere:
-    """A log that nobody reads: every game has one of its own."""
+class _NullLog:
+    """A log that discards everything: each game has a log of its own."""
 
     def write(self, line: str, /) -> None: ...
 

@@ -1,7 +1,8 @@
-"""One game, from the folder that is made for it to the record that is kept of it.
+"""Running one game, from creating its folder to its record.
 
-Invariants: whatever the programs do, the game ends, both programs and all they have started are gone, and there is a
-record. Only what is wrong with this machine is raised.
+Invariants: whatever the programs do, the game ends, both programs and everything that they have started are ended, and
+there is a record. Exceptions are raised only for problems of this machine. A process that does not even react to
+SIGKILL is given up after a time limit, and is named in the record's remarks.
 """
 
 from __future__ import annotations
@@ -20,18 +21,25 @@ import trio
 from spielleiter.client.errors import ClientError
 from spielleiter.client.exception_groups import first_error
 from spielleiter.client.refusals import plain_text
-from spielleiter.match.errors import KeeperError, MachineError
+from spielleiter.match.errors import MachineError, SupervisorError
 from spielleiter.match.games.builtin_players import BuiltinPlayer
 from spielleiter.match.games.evidence import Evidence, start_name
 from spielleiter.match.games.external_server import ExternalRoom, open_external_room
-from spielleiter.match.games.match_server import InternalRoom, MatchServer, limits_of, open_match_server, own_config
-from spielleiter.match.games.verdict import STOPPED_KEEPER, Judgement, ProgramFacts, has_failed_to_start, judge
+from spielleiter.match.games.match_server import (
+    InternalRoom,
+    MatchServer,
+    limits_of,
+    match_server_config,
+    open_match_server,
+)
+from spielleiter.match.games.replay_recorder import ReplayRecorder
+from spielleiter.match.games.verdict import STOPPED_SUPERVISOR, Judgement, ProgramFacts, has_failed_to_start, judge
 from spielleiter.match.plan import PlannedGame
 from spielleiter.match.programs.last_words import last_words
-from spielleiter.match.programs.machine_delay import WaitingMeter
+from spielleiter.match.programs.machine_delay import SchedulingDelayMeter
+from spielleiter.match.programs.persistent_programs import PersistentPrograms
 from spielleiter.match.programs.program import Program
-from spielleiter.match.programs.residents import Residents
-from spielleiter.match.programs.starter import MEBIBYTE, Starter, output_files
+from spielleiter.match.programs.starter import MEBIBYTE, ProgramStarter, output_files
 from spielleiter.match.records.game_files import GameLogs, KeepPolicy, write_replay
 from spielleiter.match.records.game_record import FAILED_AS_WELL, GameRecord
 from spielleiter.match.setup import MatchSetup
@@ -40,12 +48,14 @@ from spielleiter.protocol.messages import Cause
 from spielleiter.server.errors import StartError, os_error_text
 from spielleiter.server.record.replay import replay_pieces
 
+NOT_ENDED: Final = "could not be ended, not even by SIGKILL"
+"""The remark about processes that survive a game."""
 VERDICT: Final = "verdict.json"
 GAMES: Final = "games"
 
-_LAST_BREATH: Final = 1.0  # seconds for a process to end that has left the game
-_LAST_WORD: Final = 5.0  # seconds for a server to give the result of a game that was called off
-_PIECES: Final = 8  # packets of a replay that are encoded before other games have their turn
+_EXIT_TIMEOUT: Final = 1.0  # seconds for a process to end after it has left the game
+_RESULT_TIMEOUT: Final = 5.0  # seconds for a server to send the result of a cancelled game
+_PIECES_PER_CHECKPOINT: Final = 8  # packets of a replay that are encoded before other tasks may run
 
 
 async def play_game(
@@ -55,29 +65,30 @@ async def play_game(
     cores: tuple[tuple[int, ...] | None, tuple[int, ...] | None] = (None, None),
     match_server: MatchServer | None = None,
     keep: KeepPolicy = KeepPolicy.ALL,
-    residents: Residents | None = None,
+    persistent_programs: PersistentPrograms | None = None,
 ) -> GameRecord:
-    """Play `planned` in a folder of its own below `folder`; `cores` by program, None: any. Raises MachineError.
+    """Play `planned` and return its record.
 
-    `match_server` is the server of all games of the match; None: one for this game alone. `keep` says whether the
-    folder stays; the record of a game that leaves none names no folder. `residents` are programs that play on; None:
-    each is started for this game alone.
+    The game's files are in a folder of its own below `folder`. `keep` says whether that folder is kept; if not, the
+    record does not name it. `cores` are the processor cores of each program; None for any. `match_server` is the server
+    for all games of the match; None for one that serves only this game. `persistent_programs` are the programs that
+    play several games in one process; None if each program is started for this game only. Raises MachineError.
     """
     relative = f"{GAMES}/{planned.game:04d}"
-    place = folder / relative
+    game_folder = folder / relative
     try:
-        if place.exists():  # of a run that was cut off
-            shutil.rmtree(place)
-        place.mkdir(parents=True)
-        referee = _Referee(setup, planned, place, cores, residents)
+        if game_folder.exists():  # left by an interrupted run
+            shutil.rmtree(game_folder)
+        game_folder.mkdir(parents=True)
+        referee = _Referee(setup, planned, game_folder, cores, persistent_programs)
         record = await referee.run(relative, match_server)
         if keep.keeps(record):
             return await referee.save(record)
-        referee.traces.discard()
-        await trio.to_thread.run_sync(shutil.rmtree, place)
+        referee.logs.discard()
+        await trio.to_thread.run_sync(shutil.rmtree, game_folder)
         return dataclasses.replace(record, folder="")
     except OSError as error:
-        raise MachineError(f"{place}: {error.strerror or error}") from None
+        raise MachineError(f"{game_folder}: {error.strerror or error}") from None
 
 
 class _Referee:
@@ -87,68 +98,74 @@ class _Referee:
         planned: PlannedGame,
         folder: Path,
         cores: tuple[tuple[int, ...] | None, tuple[int, ...] | None],
-        residents: Residents | None,
+        persistent_programs: PersistentPrograms | None,
     ) -> None:
         self._setup = setup
         self._planned = planned
         self._folder = folder
-        self._residents = residents if setup.server is None else None
-        """At another server it is not known who connects."""
-        self._staying: set[int] = set()
-        config = own_config(setup)
+        self._persistent_programs = persistent_programs if setup.server is None else None
+        """None at another server, since it is not known there which program has connected."""
+        self._retained: set[int] = set()
+        """The programs whose processes play the next game, too."""
+        config = match_server_config(setup)
         first, second = (limits_of(setup, config, program).soft_timeout or 0.0 for program in (0, 1))
         self._evidence = Evidence(planned.seats, setup.names, (first, second))
         self._evidence.start = planned.opening.name if planned.opening else None
         self._facts = self._evidence.facts
-        self._starter = Starter(setup, planned, folder, cores, self._residents, self._evidence)
-        self.traces = GameLogs(folder)
+        self._starter = ProgramStarter(setup, planned, folder, cores, self._persistent_programs, self._evidence)
+        self.logs = GameLogs(folder)
         self._dialect: Dialect | None = None
-        """What the replay is written in, once there is a room."""
+        """The dialect of the replay; set once there is a room."""
+        self._recorder: ReplayRecorder | None = None
+        """The packets of the game, if it is played on the match's own server."""
         self._programs: list[Program | BuiltinPlayer | None] = [None, None]
         self._match_server: MatchServer | None = None
-        self._meter = WaitingMeter(len(cores[0]) if cores[0] is not None else os.cpu_count() or 1)
-        self._evidence.on_request = self._meter.mark
+        self._meter = SchedulingDelayMeter(len(cores[0]) if cores[0] is not None else os.cpu_count() or 1)
+        self._evidence.on_request = self._meter.start_request
         self._evidence.seconds_waiting = self._meter.seconds_waiting
 
     async def run(self, relative: str, match_server: MatchServer | None) -> GameRecord:
         started_at = datetime.now().astimezone().isoformat(timespec="milliseconds")
         started = trio.current_time()
         try:
-            await self._play_somewhere(match_server)
-        except* (ClientError, StartError, KeeperError, OSError) as group:
+            await self._play_at_server(match_server)
+        except* (ClientError, StartError, SupervisorError, OSError) as group:
             self._facts.machine_problem = self._facts.machine_problem or _first_text(group)
-        if self._residents is not None:
-            await self._residents.end_game()
+        if self._persistent_programs is not None:
+            await self._persistent_programs.end_game()
         for index, (program, known) in enumerate(zip(self._programs, self._facts.programs, strict=True)):
             if program is not None:
                 known.leftovers = tuple(f"{each.name} ({each.pid})" for each in program.leftovers)
-                known.has_stopped_keeper = program.has_stopped_keeper
-                if program.keeper_stops:
-                    self._evidence.remark(index, STOPPED_KEEPER)
+                known.has_stopped_supervisor = program.has_stopped_supervisor
+                if program.supervisor_stops:
+                    self._evidence.add_remark(index, STOPPED_SUPERVISOR)
+                if program.survivors:
+                    names = ", ".join(f"{each.name} ({each.pid})" for each in program.survivors)
+                    self._evidence.add_remark(index, f"{NOT_ENDED}: {names}")
         return self._record(judge(self._facts), relative, started_at, trio.current_time() - started)
 
-    async def _play_somewhere(self, match_server: MatchServer | None) -> None:
-        """At the server that the setup names, in `match_server`, or in a match server of its own."""
+    async def _play_at_server(self, match_server: MatchServer | None) -> None:
+        """Play at the server that the setup names, or at `match_server`, or at a server for this game only."""
         evidence = self._evidence
         if self._setup.server is not None:
-            async with open_external_room(self._setup, self._planned, self.traces.wire) as foreign:
-                self._dialect = foreign.dialect
-                evidence.has_ended = foreign.has_ended
+            async with open_external_room(self._setup, self._planned, self.logs.wire) as room:
+                self._dialect = room.dialect
+                evidence.has_ended = room.has_ended
                 async with trio.open_nursery() as watching:
-                    watching.start_soon(evidence.watch, foreign.observation)
-                    await self._play(foreign)
+                    watching.start_soon(evidence.follow, room.observation)
+                    await self._play(room)
                     watching.cancel_scope.cancel()
         elif match_server is None:
             async with open_match_server(self._setup) as match_server:
-                await self._play_in(match_server)
+                await self._play_at_match_server(match_server)
         else:
-            await self._play_in(match_server)
+            await self._play_at_match_server(match_server)
 
-    async def _play_in(self, match_server: MatchServer) -> None:
-        async with match_server.open_room(self._planned, self.traces, self._evidence.hear) as own:
-            self._match_server, self._dialect = match_server, own.dialect
-            self._evidence.start = self._evidence.start or start_name(own.state)
-            await self._play(own)
+    async def _play_at_match_server(self, match_server: MatchServer) -> None:
+        async with match_server.open_room(self._planned, self.logs, self._evidence.handle_event) as room:
+            self._match_server, self._dialect, self._recorder = match_server, room.dialect, room.recorder
+            self._evidence.start = self._evidence.start or start_name(room.state)
+            await self._play(room)
 
     # -- the course of a game ---------------------------------------------------------------------------------------
 
@@ -159,53 +176,53 @@ class _Referee:
                 await self._start_program(program, room, nursery)
             nursery.start_soon(self._meter.run, self._programs)
             with trio.move_on_after(self._setup.timeouts.start):
-                await evidence.until(self._is_settled)
-            self._facts.is_start_over = not self._is_settled()
+                await evidence.wait_until(self._is_start_decided)
+            self._facts.is_start_over = not self._is_start_decided()
             if self._facts.has_begun:
                 with trio.move_on_after(self._setup.timeouts.game) as game_time:
-                    await evidence.until(lambda: evidence.is_over)
+                    await evidence.wait_until(lambda: evidence.is_over)
                 self._facts.is_game_over = game_time.cancelled_caught
             else:
-                await self._let_end(self._facts.programs)
-                evidence.call_off()
+                await self._wait_for_exits(self._facts.programs)
+                evidence.mark_cancelled()
             if not evidence.is_over:
-                await self._call_off(room)
+                await self._cancel(room)
             async with trio.open_nursery() as ending:
                 for index in (0, 1):
                     ending.start_soon(self._end_program, index)
-            # the programs' tasks end by themselves now that the processes have
-            await evidence.until(
+            # the programs' tasks end by themselves, now that the processes have ended
+            await evidence.wait_until(
                 lambda: all(
-                    each is None or index in self._staying or each.gone.is_set()
+                    each is None or index in self._retained or each.gone.is_set()
                     for index, each in enumerate(self._programs)
                 )
             )
             nursery.cancel_scope.cancel()
 
-    async def _let_end(self, programs: Sequence[ProgramFacts]) -> None:
-        """Wait a moment for programs that left before the game began: how they end belongs to the verdict."""
-        with trio.move_on_after(_LAST_BREATH):
-            await self._evidence.until(
+    async def _wait_for_exits(self, programs: Sequence[ProgramFacts]) -> None:
+        """Wait a moment for programs that left before the game began: their return codes are part of the verdict."""
+        with trio.move_on_after(_EXIT_TIMEOUT):
+            await self._evidence.wait_until(
                 lambda: all(
                     each is None or each.exited.is_set() or not known.has_left
                     for each, known in zip(self._programs, programs, strict=True)
                 )
             )
 
-    async def _call_off(self, room: InternalRoom | ExternalRoom) -> None:
-        """End a game that will not end by itself."""
-        self._evidence.call_off()
+    async def _cancel(self, room: InternalRoom | ExternalRoom) -> None:
+        """Cancel a game that will not end by itself."""
+        self._evidence.mark_cancelled()
         if isinstance(room, InternalRoom):
             if self._facts.has_begun:
                 self._facts.on_turn = self._planned.seats[room.state.seat_on_turn]
             room.cancel()
             return
-        with trio.move_on_after(_LAST_WORD):
+        with trio.move_on_after(_RESULT_TIMEOUT):
             await room.cancel()
-            await self._evidence.until(lambda: self._evidence.is_over or self._facts.result is not None)
+            await self._evidence.wait_until(lambda: self._evidence.is_over or self._facts.result is not None)
 
-    def _is_settled(self) -> bool:
-        """The game has begun, or it is clear for both programs whether they could have played it."""
+    def _is_start_decided(self) -> bool:
+        """Return whether the game has begun, or it is known for both programs whether they could have played it."""
         facts = self._facts
         if facts.has_begun or self._evidence.is_over:
             return True
@@ -220,46 +237,46 @@ class _Referee:
     async def _follow_process(self, index: int, program: Program | BuiltinPlayer) -> None:
         await program.exited.wait()
         known = self._facts.programs[index]
-        if not program.was_ended and not self._evidence.is_called_off:
+        if not program.was_ended and not self._evidence.is_cancelled:
             if isinstance(program, BuiltinPlayer):
                 known.last_words = program.problem
-            elif program.returncode or not self._has_played_to_the_end(index):
+            elif program.returncode or not self._has_played_without_fault(index):
                 known.last_words = self._last_words(index)
             known.returncode = program.returncode
             known.memory = self._memory_text(index, program)
-        self._evidence.note()
+        self._evidence.notify()
         await program.gone.wait()
-        self._evidence.note()
+        self._evidence.notify()
 
     async def _end_program(self, index: int) -> None:
         program, known = self._programs[index], self._facts.programs[index]
         if program is None:
             return
-        # who has not played, or hangs, is not waited for
-        is_patient = self._facts.has_begun and self._facts.result is not None and not self._hangs(index)
-        if is_patient and self._stays(index, program):
-            self._staying.add(index)
+        # a program that has not played, or hangs, is ended at once
+        may_end_by_itself = self._facts.has_begun and self._facts.result is not None and not self._hangs(index)
+        if may_end_by_itself and self._is_retained(index, program):
+            self._retained.add(index)
             return
-        patience = self._setup.timeouts.exit if is_patient else 0.0
-        await program.end(patience)
+        grace_period = self._setup.timeouts.exit if may_end_by_itself else 0.0
+        await program.end(grace_period)
         if program.was_ended:
             known.last_words = self._last_words(index)
-            known.overstay = patience or None
+            known.missed_exit_timeout = grace_period or None
 
-    def _has_played_to_the_end(self, index: int) -> bool:
+    def _has_played_without_fault(self, index: int) -> bool:
         result = self._facts.result
         return result is not None and result.scores[self._planned.seats.index(index)].cause is Cause.REGULAR
 
-    def _stays(self, index: int, program: Program | BuiltinPlayer) -> bool:
-        """Whether the process plays the next game, too; after a fault it is started anew."""
-        if self._residents is None or isinstance(program, BuiltinPlayer):
+    def _is_retained(self, index: int, program: Program | BuiltinPlayer) -> bool:
+        """Return whether the process plays the next game, too; after a fault it is started anew."""
+        if self._persistent_programs is None or isinstance(program, BuiltinPlayer):
             return False
-        if program.exited.is_set() or program.keeper_stops:
+        if program.exited.is_set() or program.supervisor_stops:
             return False
-        return self._has_played_to_the_end(index) and self._residents.keep(index)
+        return self._has_played_without_fault(index) and self._persistent_programs.retain(index)
 
     def _hangs(self, index: int) -> bool:
-        """Of a program in a game that has a result."""
+        """Return whether a program did not answer any more at the end of a game that has a result."""
         facts = self._facts
         assert facts.result is not None
         is_silent = facts.result.scores[self._planned.seats.index(index)].cause is Cause.HARD_TIMEOUT
@@ -272,18 +289,21 @@ class _Referee:
         return last_words(error, out)
 
     def _memory_text(self, index: int, program: Program | BuiltinPlayer) -> str:
-        """What a program that failed had of the memory that it was allowed."""
+        """Return how much memory a program that failed was allowed and has used; empty if it was not limited."""
         limit = self._setup.entrants[index].memory
         if limit is None or not program.returncode or isinstance(program, BuiltinPlayer):
             return ""
         return f"it was allowed {limit} MiB of data and had up to {program.peak_memory // MEBIBYTE} MiB in memory"
 
     async def save(self, record: GameRecord) -> GameRecord:
-        """Write what is kept of the game beside the programs' outputs; the record then names the replay.
+        """Write the files of the game other than the programs' outputs, and return the record with the replay's name.
 
         Raises OSError.
         """
-        replay = await self._encode_replay() if self._facts.has_begun else None
+        replay = None
+        if self._facts.has_begun:
+            recorded = None if self._recorder is None else self._recorder.content(self._evidence.replay)
+            replay = recorded or await self._encode_replay()
         return await trio.to_thread.run_sync(self._write, record, replay)
 
     async def _encode_replay(self) -> bytes:
@@ -291,20 +311,20 @@ class _Referee:
         pieces = []
         for number, piece in enumerate(replay_pieces(self._dialect, "", self._evidence.replay)):
             pieces.append(piece)
-            if number % _PIECES == 0:
+            if number % _PIECES_PER_CHECKPOINT == 0:
                 await trio.lowlevel.checkpoint()
         return b"".join(pieces)
 
     def _write(self, record: GameRecord, replay: bytes | None) -> GameRecord:
-        """Compressing takes some milliseconds, which the loop does not wait for."""
+        """Write the files; runs in a thread, since compressing takes some milliseconds."""
         if replay is not None:
             record = dataclasses.replace(record, replay=write_replay(self._folder, replay))
-        self.traces.save()
+        self.logs.save()
         fields = (
             f"  {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in record.to_json().items()
         )
-        text = "{\n" + ",\n".join(fields) + "\n}\n"  # a line for each
-        # a lone surrogate becomes an escape of JSON, too
+        text = "{\n" + ",\n".join(fields) + "\n}\n"  # one line for each field
+        # a lone surrogate becomes a JSON escape as well
         (self._folder / VERDICT).write_text(text, encoding="utf-8", errors="backslashreplace")
         return record
 
@@ -352,14 +372,14 @@ class _Referee:
         return remarks[0], remarks[1]
 
     def _cpu_seconds(self, index: int) -> float:
-        """What the program's process has used in this game."""
+        """Return the processor time that the program's process has used in this game."""
         program = self._programs[index]
         if program is None:
             return 0.0
-        return round(max(0.0, program.seconds_spent - self._starter.spent_before[index]), 6)
+        return round(max(0.0, program.cpu_seconds_so_far - self._starter.cpu_seconds_before[index]), 6)
 
     def _full_reason(self, judgement: Judgement) -> str:
-        """The reason, and which programs had to be ended after a game they had played."""
+        """Return the reason, followed by the programs that had to be ended after a game that they had played."""
         texts = [" ".join(judgement.reason.split())]
         if self._facts.has_begun and self._facts.result is not None:
             texts += [

@@ -1,7 +1,7 @@
-"""How long something took, and how much of that was this machine's doing.
+"""Measuring how long something took, and how much of that time this machine is responsible for.
 
-Invariants: measuring reads the processes of the program and this one, and nothing else. Where the system does not say
-how long a thread waited for a processor, nothing was waited for.
+Invariants: measuring reads the program's processes and this one, nothing else. If the system does not report how long a
+thread waited for a processor, the waiting time is 0.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from spielleiter.match.programs.processes import Usage
 
 
 class Stopwatch:
-    """Runs from its beginning. `pids`: the program's processes at that time."""
+    """A stopwatch that runs from its creation. `pids` are the program's processes at that time."""
 
     def __init__(self, pids: Iterable[int]) -> None:
         self._pids = tuple(pids)
@@ -25,11 +25,14 @@ class Stopwatch:
 
     @property
     def seconds(self) -> float:
-        """Since the beginning."""
+        """The seconds since the creation."""
         return trio.current_time() - self._started
 
     def seconds_lost(self, pids: Iterable[int] = ()) -> float:
-        """How much of it program and measuring process waited for a processor; `pids`: processes that came later."""
+        """Return how many of these seconds the program and this process waited for a processor.
+
+        `pids` are processes of the program that were started later.
+        """
         seconds, cores = self.seconds, os.cpu_count() or 1
         now = Usage.of({*self._pids, *pids})
         own = Usage.of([os.getpid()])

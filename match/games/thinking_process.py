@@ -1,10 +1,10 @@
-"""The process that computes the moves of built-in players.
+"""The worker process that chooses the moves of built-in players.
 
-match/games/builtin_players.py starts it as `python -m spielleiter.match.games.thinking_process`.
+match/games/builtin_players.py starts it as `python -P -m spielleiter.match.games.thinking_process`.
 
-Invariants: it reads requests from standard input and writes answers to standard output, each behind its length, in
-order; it ends with its input. A strategy that fails costs its player the move and nobody else anything. It loads no
-event loop, so that it starts soon.
+Invariants: it reads requests from standard input and writes answers to standard output, in the same order, each one
+preceded by its length. It ends when its input ends. If a strategy fails, only its player is affected, and only for that
+move. It does not import trio, so that it starts quickly.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ _HEAD: Final = struct.Struct("!I")
 
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
-    """Answer until the input ends."""
+    """Answer requests until the input ends."""
     players: dict[int, Callable[[State], Move]] = {}
     while len(head := requests.read(_HEAD.size)) == _HEAD.size:
-        kind, key, *values = pickle.loads(requests.read(_HEAD.unpack(head)[0]))  # noqa: S301 - from our own parent
+        kind, key, *values = pickle.loads(requests.read(_HEAD.unpack(head)[0]))  # noqa: S301 - from the parent process
         if kind == "new":
             players[key] = make_chooser(values[0], seed=values[1])
         elif kind == "end":
             del players[key]
         else:
-            data = pickle.dumps((key, _think(players[key], values[0])), pickle.HIGHEST_PROTOCOL)
+            data = pickle.dumps((key, _choose_move(players[key], values[0])), pickle.HIGHEST_PROTOCOL)
             answers.write(_HEAD.pack(len(data)) + data)
             answers.flush()
 
 
-def _think(choose: Callable[[State], Move], state: State) -> tuple[Move | None, float, float, str]:
+def _choose_move(choose: Callable[[State], Move], state: State) -> tuple[Move | None, float, float, str]:
     started, cpu_started = time.perf_counter(), time.process_time()
     move, problem = None, ""
     try:

@@ -1,8 +1,9 @@
-"""What is said of a finished game, from what is known of it.
+"""The verdict on a finished game, decided from the facts that were collected about it.
 
-Invariants: nothing here waits or looks; the same facts give the same verdict. What the server said comes first, since
-it alone saw the wire; how a process ended says more exactly what "left" means. Whoever is at fault has lost, unless the
-server said otherwise; but a game in which a program never took its seat was not played and does not count.
+Invariants: nothing here waits or measures; the same facts give the same verdict. The server's result has priority,
+since only the server saw what was sent and when; how a process ended explains what the cause "left" means. The program
+at fault loses, unless the server says otherwise. A game in which a program never took its seat was not played and does
+not count.
 """
 
 from __future__ import annotations
@@ -16,45 +17,45 @@ from spielleiter.protocol.messages import Cause, Result
 
 @dataclass(slots=True)
 class ProgramFacts:
-    """What is known of one program in one game."""
+    """What is known about one program in one game."""
 
     not_started: str | None = None
-    """Why its process could not be started."""
+    """Why its process could not be started; None if it was started."""
     has_connected: bool = False
     has_joined: bool = False
     has_left: bool = False
     """Whether its connection ended before the game began."""
     returncode: int | None = None
-    """How its process ended by itself, as in subprocess; None if it had not by the time of the verdict."""
+    """The return code of its process, as in subprocess; None if it did not end by itself before the verdict."""
     last_words: str = ""
-    """The exception that its outputs tell of, or else the last line it wrote to standard error or standard output."""
+    """The exception that its outputs report, or else the last line of standard error or standard output."""
     memory: str = ""
-    """If it ended with an error and its memory was limited: how much it was allowed and had."""
+    """How much memory it was allowed and used, if its memory was limited and it ended with an error."""
     refusal: str | None = None
-    """What the server said to a request that it refused."""
+    """The server's message for a request that it refused."""
     plays_another_game: bool = False
-    """Whether that request was for a game that is not played here."""
-    nonsense: str | None = None
-    """What was wrong with bytes that the server could not understand."""
+    """Whether that request was for another game than the one that is played."""
+    protocol_error: str | None = None
+    """What was wrong with bytes that the server could not parse."""
     bad_message: str | None = None
-    """What was wrong with a move that could not be read, or came out of turn."""
-    too_slow: float | None = None
-    """Seconds it had thought when the server found it too slow; own server only."""
+    """What was wrong with a move that could not be parsed, or was sent out of turn."""
+    exceeded_think_time: float | None = None
+    """Its think time in seconds, if the server found it too long; known only at the match's own server."""
     limit: float | None = None
-    """Seconds it may think: the soft limit, also where it was the hard one that ended the game."""
+    """Its soft time limit in seconds, even if it was the hard limit that ended the game."""
     seconds_waiting: float = 0.0
-    """How long it waited for a processor meanwhile."""
-    overstay: float | None = None
-    """Seconds it had to end itself after a game it had played, and did not; None if it did, or was not given any."""
+    """How many seconds of its think time it waited for a processor."""
+    missed_exit_timeout: float | None = None
+    """The seconds that it had to end after its game, if it did not; None if it did, or had to end at once."""
     leftovers: tuple[str, ...] = ()
-    """What outlived its process."""
-    has_stopped_keeper: bool = False
-    """Whether it was ended because it stopped its keeper again and again."""
+    """The processes that outlived its process."""
+    has_stopped_supervisor: bool = False
+    """Whether it was killed because it has stopped its supervisor repeatedly."""
 
 
 @dataclass(slots=True)
 class GameFacts:
-    """What is known of one game; `programs` by program, `seats` the programs by seat."""
+    """What is known about one game. `seats` are the programs by seat; `names` and `programs` are indexed by program."""
 
     seats: tuple[int, int]
     names: tuple[str, str]
@@ -62,20 +63,20 @@ class GameFacts:
     has_begun: bool = False
     result: Result | None = None
     on_turn: int | None = None
-    """The program whose move was awaited last."""
+    """The program that was last asked for a move."""
     is_start_over: bool = False
-    """Whether the time to take a seat is over."""
+    """Whether the time to take the seats is over."""
     is_game_over: bool = False
     """Whether the time for the whole game is over."""
     is_cut_short: bool = False
-    """Whether there is a result though the rules had not ended the game."""
+    """Whether there is a result although the game was not over by the rules."""
     machine_problem: str | None = None
-    """How the server or this machine failed."""
+    """How the server or this machine failed; None if neither did."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Fields of a record."""
+    """The verdict, as fields of a game's record."""
 
     verdict: str
     offender: int | None = None
@@ -83,37 +84,40 @@ class Judgement:
     winner: int | None = None
     is_counted: bool = True
     also: tuple[int, str] | None = None
-    """The other program and how it failed, if neither could have played."""
+    """The other program and how it failed, if neither program could play."""
 
 
 OVERLOAD_SHARE: Final = 0.1
-"""A program that waited for a processor for less than this share of its time has itself to blame."""
+"""Waiting for a processor for less than this share of its time does not excuse a program."""
 
-STOPPED_KEEPER: Final = "stopped the process that watches over it"
-_TAMPERED: Final = f"it {STOPPED_KEEPER} again and again, and was ended"
+STOPPED_SUPERVISOR: Final = "stopped the process that watches over it"
+_TAMPERED: Final = f"it {STOPPED_SUPERVISOR} again and again, and was ended"
 
 _TIMEOUTS: Final = {Cause.SOFT_TIMEOUT: Verdict.TIMEOUT, Cause.HARD_TIMEOUT: Verdict.HANGS}
 
 
 def judge(facts: GameFacts) -> Judgement:
-    """The verdict on a game that is over, or is to be ended."""
+    """Return the verdict on a game that is over or has to be ended."""
     if facts.machine_problem is not None:
         return Judgement(Verdict.SERVER_FAILED, reason=facts.machine_problem, is_counted=False)
-    if facts.has_begun and any(known.has_stopped_keeper for known in facts.programs):
-        return _judge_stopped_keeper(facts)
-    if facts.result is None or not facts.has_begun:  # some editions give a result of what never began
+    if facts.has_begun and any(known.has_stopped_supervisor for known in facts.programs):
+        return _judge_stopped_supervisor(facts)
+    if facts.result is None or not facts.has_begun:  # some editions send a result even if the game never began
         return _judge_without_result(facts)
     for seat, score in enumerate(facts.result.scores):
         if score.cause is not Cause.REGULAR:
             return _judge_fault(facts, facts.result, facts.seats[seat], score.cause, score.reason)
-    # some editions name a winner of what was called off
+    # some editions name a winner of a cancelled game
     if not facts.result.winners or facts.is_game_over or facts.is_cut_short:
-        return _judge_cut_short(facts)
+        return _judge_cancelled(facts)
     winner = _winner(facts)
     for program, each in enumerate(facts.programs):
-        if each.overstay is not None:
+        if each.missed_exit_timeout is not None:
             return Judgement(
-                Verdict.NEVER_ENDS, program, f"it still ran {each.overstay:g} s after the end of the game", winner
+                Verdict.NEVER_ENDS,
+                program,
+                f"it still ran {each.missed_exit_timeout:g} s after the end of the game",
+                winner,
             )
         if each.leftovers:
             count = len(each.leftovers)
@@ -122,9 +126,9 @@ def judge(facts: GameFacts) -> Judgement:
     return Judgement(Verdict.REGULAR, winner=winner)
 
 
-def _judge_stopped_keeper(facts: GameFacts) -> Judgement:
-    """It has lost whatever the result says: how the game would have gone on and ended is not known."""
-    first, second = (known.has_stopped_keeper for known in facts.programs)
+def _judge_stopped_supervisor(facts: GameFacts) -> Judgement:
+    """The program loses, whatever the result says: how the game would have ended otherwise is not known."""
+    first, second = (known.has_stopped_supervisor for known in facts.programs)
     if first and second:
         also = 1, f"{Verdict.TAMPERS}, {_TAMPERED}"
         return Judgement(Verdict.TAMPERS, 0, _TAMPERED, is_counted=False, also=also)
@@ -136,35 +140,35 @@ def _judge_fault(facts: GameFacts, result: Result, program: int, cause: Cause, r
     known = facts.programs[program]
     winner = _winner(facts) if result.winners else 1 - program
     if cause in _TIMEOUTS:
-        return _judge_slow(facts, program, _TIMEOUTS[cause], reason, winner)
+        return _judge_timeout(facts, program, _TIMEOUTS[cause], reason, winner)
     if known.bad_message is not None:
         return Judgement(Verdict.BAD_MESSAGE, program, known.bad_message, winner)
     if cause is Cause.RULE_VIOLATION:
         return Judgement(Verdict.ILLEGAL_MOVE, program, reason, winner)
     if cause is Cause.PROCESS_VIOLATION:
         return Judgement(Verdict.BAD_MESSAGE, program, reason, winner)
-    if known.nonsense is not None:
-        return Judgement(Verdict.BAD_MESSAGE, program, known.nonsense, winner)
+    if known.protocol_error is not None:
+        return Judgement(Verdict.BAD_MESSAGE, program, known.protocol_error, winner)
     if known.refusal is not None:
         return Judgement(Verdict.BAD_MESSAGE, program, known.refusal, winner)
     verdict, text = _how_it_left(known)
     return Judgement(verdict, program, text, winner)
 
 
-def _judge_slow(facts: GameFacts, program: int, verdict: str, reason: str, winner: int | None) -> Judgement:
+def _judge_timeout(facts: GameFacts, program: int, verdict: str, reason: str, winner: int | None) -> Judgement:
     known = facts.programs[program]
-    if known.too_slow is None or known.limit is None:
+    if known.exceeded_think_time is None or known.limit is None:
         return Judgement(verdict, program, reason, winner)
-    text = f"{known.too_slow:.3f} s, allowed are {known.limit:g} s"
+    text = f"{known.exceeded_think_time:.3f} s, allowed are {known.limit:g} s"
     if known.seconds_waiting:
         text += f"; {known.seconds_waiting:.3f} s of it waiting for a processor"
-    if is_machines_fault(known.too_slow, known.seconds_waiting, known.limit):
+    if is_machines_fault(known.exceeded_think_time, known.seconds_waiting, known.limit):
         return Judgement(Verdict.OVERLOAD, None, f"{facts.names[program]}: {text}", is_counted=False)
     return Judgement(verdict, program, text, winner)
 
 
 def is_machines_fault(seconds: float, seconds_waiting: float, limit: float) -> bool:
-    """Whether something took longer than `limit` only because it had to wait for a processor for so much of it."""
+    """Return whether something took longer than `limit` seconds only because it waited for a processor."""
     return seconds_waiting >= OVERLOAD_SHARE * seconds and seconds - seconds_waiting <= limit
 
 
@@ -172,12 +176,15 @@ def _how_it_left(known: ProgramFacts) -> tuple[str, str]:
     code = known.returncode
     if code is None:
         return Verdict.LEAVES, "it ended its connection, its process runs on"
-    ended = f"ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
-    return Verdict.CRASH if code else Verdict.DIES, _with_last_words(ended, known)
+    return Verdict.CRASH if code else Verdict.DIES, _with_last_words(_exit_text(code), known)
 
 
-def _judge_cut_short(facts: GameFacts) -> Judgement:
-    """The game was called off: by us, because its time was over, or by somebody else."""
+def _exit_text(code: int) -> str:
+    return f"ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+
+
+def _judge_cancelled(facts: GameFacts) -> Judgement:
+    """The game was cancelled: by the match because its time was over, or by somebody else."""
     if facts.is_game_over and facts.on_turn is not None:
         return Judgement(
             Verdict.HANGS, facts.on_turn, "it was on turn when the time for the game was over", 1 - facts.on_turn
@@ -186,10 +193,10 @@ def _judge_cut_short(facts: GameFacts) -> Judgement:
 
 
 def _judge_without_result(facts: GameFacts) -> Judgement:
-    """The game never began, or the server never said how it ended."""
+    """The game never began, or the server did not send a result."""
     if facts.has_begun:
         if facts.is_game_over and facts.on_turn is not None:
-            return _judge_cut_short(facts)
+            return _judge_cancelled(facts)
         return Judgement(Verdict.SERVER_FAILED, reason="the server gave no result", is_counted=False)
     judged = [_judge_start(facts, known) for known in facts.programs]
     guilty = [program for program, each in enumerate(judged) if each is not None]
@@ -211,23 +218,22 @@ def _judge_without_result(facts: GameFacts) -> Judgement:
 
 
 def has_failed_to_start(facts: GameFacts, program: int) -> bool:
-    """Whether there can be no game any more, because of this program."""
+    """Return whether this program has made the game impossible."""
     return _judge_start(facts, facts.programs[program]) is not None
 
 
 def _judge_start(facts: GameFacts, known: ProgramFacts) -> tuple[str, str] | None:
-    """What a program did wrong before the game began; None if nothing."""
+    """Return what a program did wrong before the game began; None if it did nothing wrong."""
     if known.not_started is not None:
         return Verdict.NO_START, known.not_started
-    if known.has_stopped_keeper:
+    if known.has_stopped_supervisor:
         return Verdict.TAMPERS, _TAMPERED
-    if known.nonsense is not None:
-        return Verdict.NONSENSE, known.nonsense
+    if known.protocol_error is not None:
+        return Verdict.NONSENSE, known.protocol_error
     if known.has_joined:
         return _how_it_left(known) if known.has_left or known.returncode is not None else None
     if known.returncode is not None:
-        code = known.returncode
-        ended = f"ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+        ended = _exit_text(known.returncode)
         if known.refusal is not None:
             return Verdict.NEVER_JOINS, f"{ended}; the server had refused: {known.refusal}"
         done = "connected, but had not taken its seat" if known.has_connected else "had not connected"
@@ -246,7 +252,7 @@ def _with_last_words(text: str, known: ProgramFacts) -> str:
 
 
 def _winner(facts: GameFacts) -> int | None:
-    """The program that won; None for a draw."""
+    """Return the program that won; None for a draw."""
     assert facts.result is not None
     winners = facts.result.winners
     return facts.seats[winners[0]] if len(winners) == 1 else None

@@ -1,1 +1,1 @@
-"""The programs that play: how they are started, watched, measured and ended."""
+"""The programs that play: how they are started, supervised, measured and ended."""

@@ -1,11 +1,10 @@
-"""Why a program ended, in its own words: the exception or panic in its outputs, or else the last line.
+"""Finding out from its outputs why a program ended: the exception or panic that they report, or else the last line.
 
-The ends of outputs are read as runtimes write them: Java (and other languages on its machine), Python, Rust, Go, C++,
-Ruby, Node.js and .NET. A report of an exception is several lines, and its last one is seldom the one that says what
-happened.
+The formats are those of Java (and other languages on the JVM), Python, Rust, Go, C++, Ruby, Node.js and .NET. The
+report of an exception has several lines, and its last line is rarely the one that says what happened.
 
-Invariants: whatever a program wrote, the answer is one line of limited length, made of words of the program. Nothing is
-raised for a file that is missing.
+Invariants: whatever a program wrote, the result is one line of limited length, quoted from its output. A missing file
+raises nothing.
 """
 
 from __future__ import annotations
@@ -18,16 +17,16 @@ from pathlib import Path
 from typing import Final
 
 STAMP_LENGTH: Final = 11
-"""Characters of the time before each line in a file of outputs."""
+"""The length of the time before each line in a file with an output, in characters."""
 
-LONGEST: Final = 200
-"""Characters of an answer."""
+MAX_LENGTH: Final = 200
+"""The maximum length of a result, in characters."""
 
-_TAIL: Final = 256 * 1024  # bytes; a Java program that runs out of stack writes 1,024 lines below the exception
-_AFTERWORDS: Final = 20  # lines that may follow a report which still tells the end
-_MESSAGE_LINES: Final = 10  # that a message may have between its exception and the first call
-_REPORT_LINES: Final = 500  # that are looked at for the rest of a report
-_LINE: Final = 1000  # characters of a line that are looked at, so that no output makes the search slow
+_TAIL_SIZE: Final = 256 * 1024  # bytes; a stack overflow in Java writes 1,024 lines below the exception
+_MAX_LINES_AFTER: Final = 20  # a report that more other lines follow is not the reason for the end
+_MAX_MESSAGE_LINES: Final = 10  # between the line with an exception and the first line of its stack trace
+_MAX_REPORT_LINES: Final = 500  # that are searched for the rest of a report
+_MAX_LINE_LENGTH: Final = 1000  # characters of a line that are searched, so that no output can make the search slow
 
 _NAME: Final = r"[A-Za-z_$][\w$]*"
 _FRAME: Final = re.compile(r"\s+(?:at \S|from .+:\d+:in )")
@@ -50,119 +49,119 @@ _CAUSE: Final = "Caused by: "
 
 
 def last_words(*files: Path) -> str:
-    """The exception that the first of these files of outputs tells of, or else the last line of the first that has one.
+    """Return the first exception that one of these files with outputs reports, or else the last line of the first one.
 
-    The files hold a time before each line. Empty if nothing was written.
+    The files have a time before each line; empty files are skipped. Returns an empty text if nothing was written.
     """
     outputs = [read_tail(file) for file in files]
     for lines in outputs:
-        if told := find_exception(lines):
-            return _short(told)
-    return next((_short(line) for lines in outputs for line in reversed(lines) if line.strip()), "")
+        if message := find_exception(lines):
+            return _shortened(message)
+    return next((_shortened(line) for lines in outputs for line in reversed(lines) if line.strip()), "")
 
 
-def read_tail(file: Path, size: int = _TAIL) -> list[str]:
-    """The last lines of a file of outputs, at most `size` bytes, without their times; a line that is cut is left out.
+def read_tail(file: Path, size: int = _TAIL_SIZE) -> list[str]:
+    """Return the last lines of a file with an output, without their times.
 
-    Empty if the file cannot be read.
+    Reads at most `size` bytes; a line that this would cut is left out. Returns nothing if the file cannot be read.
     """
     with suppress(OSError), file.open("rb") as opened:
         start = max(0, opened.seek(0, os.SEEK_END) - size)
         opened.seek(start)
         lines = opened.read().decode("utf-8", "replace").split("\n")
-        return [line[STAMP_LENGTH : STAMP_LENGTH + _LINE].rstrip() for line in (lines[1:] if start else lines)]
+        return [
+            line[STAMP_LENGTH : STAMP_LENGTH + _MAX_LINE_LENGTH].rstrip() for line in (lines[1:] if start else lines)
+        ]
     return []
 
 
 def find_exception(lines: Sequence[str]) -> str | None:
-    """What the last report of an exception or panic in `lines` says; None if nothing tells of one.
+    """Return the message of the last exception or panic that `lines` report; None if there is none.
 
-    A report that more than a few other lines follow does not tell why a program ended.
+    If more than a few other lines follow the report, it is not why the program ended.
     """
     for index in range(len(lines) - 1, -1, -1):
-        for tell in _TELLERS:
-            if told := tell(lines, index):
-                is_recent = sum(bool(line) and not line[0].isspace() for line in lines[index + 1 :]) <= _AFTERWORDS
-                return told if is_recent or tell is _tell_go else None
+        for parse in _PARSERS:
+            if message := parse(lines, index):
+                is_recent = sum(bool(line) and not line[0].isspace() for line in lines[index + 1 :]) <= _MAX_LINES_AFTER
+                return message if is_recent or parse is _parse_go else None
     return None
 
 
-def _short(text: str) -> str:
-    return " ".join(text.split())[:LONGEST]
+def _shortened(text: str) -> str:
+    return " ".join(text.split())[:MAX_LENGTH]
 
 
-# -- one function for each way to report: what is told, if the report begins at this line -----------------------------
+# -- one function for each format: it returns the message if a report begins at this line ------------------------------
 
 
-def _tell_calls(lines: Sequence[str], index: int) -> str | None:
-    """Java, Node.js, .NET and Ruby: the calls stand indented below the exception."""
+def _parse_stack_trace(lines: Sequence[str], index: int) -> str | None:
+    """Parse the format of Java, Node.js, .NET and Ruby: an indented stack trace below the exception."""
     if _FRAME.match(lines[index]) is None or (index and _FRAME.match(lines[index - 1])):
         return None
-    above = range(index - 1, max(-1, index - 1 - _MESSAGE_LINES), -1)
-    for place in above:
-        line = lines[place]
+    for position in range(index - 1, max(-1, index - 1 - _MAX_MESSAGE_LINES), -1):
+        line = lines[position]
         if line.startswith(_CAUSE):
-            told = _tell_above(lines, place)
-            return f"{told}; caused by {line.removeprefix(_CAUSE)}" if told else line.removeprefix(_CAUSE)
-        if found := _EXCEPTION.match(line) or _RUBY.match(line):
-            return next(group for group in found.groups() if group)
-    found = _NAMED.match(lines[index - 1]) if index else None
-    return found[1] if found else None
+            effect = _find_effect(lines, position)
+            return f"{effect}; caused by {line.removeprefix(_CAUSE)}" if effect else line.removeprefix(_CAUSE)
+        if match := _EXCEPTION.match(line) or _RUBY.match(line):
+            return next(group for group in match.groups() if group)
+    match = _NAMED.match(lines[index - 1]) if index else None
+    return match[1] if match else None
 
 
-def _tell_above(lines: Sequence[str], index: int) -> str | None:
-    """The exception that the one at `index` has caused, directly or not."""
-    for place in range(index - 1, -1, -1):
-        line = lines[place]
-        if not line.startswith(_CAUSE) and not line[:1].isspace() and (found := _EXCEPTION.match(line)):
-            return found[1]
+def _find_effect(lines: Sequence[str], index: int) -> str | None:
+    """Return the outermost exception, which the one at `index` has caused directly or indirectly."""
+    for line in reversed(lines[:index]):
+        if not line.startswith(_CAUSE) and not line[:1].isspace() and (match := _EXCEPTION.match(line)):
+            return match[1]
     return None
 
 
-def _tell_python(lines: Sequence[str], index: int) -> str | None:
+def _parse_python(lines: Sequence[str], index: int) -> str | None:
     if _PYTHON.match(lines[index]) is None:
         return None
     if lines[index].startswith("T"):
         return next((line for line in _after(lines, index) if line and not line[0].isspace()), None)
-    parts = [found[1] for line in _after(lines, index) if (found := _PYTHON_PART.match(line))]
-    told = [part for part in parts if _PYTHON.match(part) is None]
-    return next((part for part in told if not _SUB_EXCEPTIONS.search(part)), None)
+    parts = [match[1] for line in _after(lines, index) if (match := _PYTHON_PART.match(line))]
+    messages = [part for part in parts if _PYTHON.match(part) is None]
+    return next((message for message in messages if not _SUB_EXCEPTIONS.search(message)), None)
 
 
 def _after(lines: Sequence[str], index: int) -> Sequence[str]:
-    return lines[index + 1 : index + 1 + _REPORT_LINES]
+    return lines[index + 1 : index + 1 + _MAX_REPORT_LINES]
 
 
-def _tell_rust(lines: Sequence[str], index: int) -> str | None:
+def _parse_rust(lines: Sequence[str], index: int) -> str | None:
     line = lines[index]
     if _RUST.match(line) is None:
         return None
     return f"{line} {lines[index + 1]}" if line.endswith(":") and index + 1 < len(lines) else line
 
 
-def _tell_go(lines: Sequence[str], index: int) -> str | None:
+def _parse_go(lines: Sequence[str], index: int) -> str | None:
     if _GO.match(lines[index]) and any(_GOROUTINE.match(line) for line in _after(lines, index)):
         return lines[index]
     return None
 
 
-def _tell_cpp(lines: Sequence[str], index: int) -> str | None:
+def _parse_cpp(lines: Sequence[str], index: int) -> str | None:
     if _CPP.match(lines[index]) is None:
         return None
     what = _WHAT.match(lines[index + 1]) if index + 1 < len(lines) else None
     return f"{lines[index]}: {what[1]}" if what else lines[index]
 
 
-def _tell_launcher(lines: Sequence[str], index: int) -> str | None:
-    """Java's own command, which has not come to the program."""
+def _parse_launcher(lines: Sequence[str], index: int) -> str | None:
+    """Parse an error of the command ``java`` itself, which could not start the program."""
     return lines[index] if _LAUNCHER.match(lines[index]) else None
 
 
-_TELLERS: Final[tuple[Callable[[Sequence[str], int], str | None], ...]] = (
-    _tell_calls,
-    _tell_python,
-    _tell_rust,
-    _tell_go,
-    _tell_cpp,
-    _tell_launcher,
+_PARSERS: Final[tuple[Callable[[Sequence[str], int], str | None], ...]] = (
+    _parse_stack_trace,
+    _parse_python,
+    _parse_rust,
+    _parse_go,
+    _parse_cpp,
+    _parse_launcher,
 )

@@ -1,7 +1,7 @@
-"""How long programs were kept waiting by this machine: for a processor, or because this very process was late.
+"""Measuring how long this machine delayed programs: they waited for a processor, or this process itself was late.
 
-Invariants: a program that thinks for too long is asked about the time since just before its request; what it waited for
-before that is not counted. Measuring looks at the program's own processes only, a few times a second.
+Invariants: for a program that thinks for too long, only delays since just before its request count. Measuring reads
+only the program's own processes, a few times a second.
 """
 
 from __future__ import annotations
@@ -14,59 +14,61 @@ import trio
 
 from spielleiter.match.programs.processes import Usage
 
-INTERVAL: Final = 0.25  # seconds between two looks
-LOOKS_PER_SEARCH: Final = 4
-"""New processes of a program are searched for once in so many looks."""
-_LATE: Final = 0.05  # seconds by which a loop may be late that has something to do
+INTERVAL: Final = 0.25  # seconds between two samples
+SAMPLES_PER_SEARCH: Final = 4
+"""A program's new processes are searched for once in this many samples."""
+_TOLERATED_LAG: Final = 0.05  # seconds by which a busy event loop may be late without being slowed down by others
 
 
-class Watched(Protocol):
+class HasPids(Protocol):
+    """A program whose processes are measured."""
+
     @property
     def pids(self) -> Iterable[int]: ...
 
 
-class WaitingMeter:
-    """Measures the two programs of a game as long as `run` runs; `cores`: how many each of them may use."""
+class SchedulingDelayMeter:
+    """Measures the two programs of a game while `run` runs; each of them may use `cores` processor cores."""
 
     def __init__(self, cores: int) -> None:
         self._cores = cores
-        self._programs: Sequence[Watched | None] = (None, None)
+        self._programs: Sequence[HasPids | None] = (None, None)
         self._pids: list[tuple[int, ...]] = [(), ()]
         self._last: list[Usage] = []
-        self._since: list[Usage] = []
-        self._late = 0.0
-        self._late_before = 0.0
+        self._at_request: list[Usage] = []
+        self._lag = 0.0
+        self._lag_at_request = 0.0
 
-    async def run(self, programs: Sequence[Watched | None]) -> None:
-        """Look at `programs` again and again."""
+    async def run(self, programs: Sequence[HasPids | None]) -> None:
+        """Sample the usage of `programs` until cancelled."""
         self._programs = programs
         for count in itertools.count():
-            if count % LOOKS_PER_SEARCH == 0:
+            if count % SAMPLES_PER_SEARCH == 0:
                 self._search()
-            self._last = self._look()
-            wake = trio.current_time() + INTERVAL
-            await trio.sleep_until(wake)
-            late = trio.current_time() - wake
-            if late > _LATE:
-                self._late += late
+            self._last = self._sample()
+            deadline = trio.current_time() + INTERVAL
+            await trio.sleep_until(deadline)
+            lag = trio.current_time() - deadline
+            if lag > _TOLERATED_LAG:
+                self._lag += lag
 
-    def mark(self) -> None:
+    def start_request(self) -> None:
         """One of the programs begins to think."""
         if not self._last:
             self._search()
-            self._last = self._look()
-        self._since, self._late_before = self._last, self._late
+            self._last = self._sample()
+        self._at_request, self._lag_at_request = self._last, self._lag
 
     def seconds_waiting(self, program: int, think_time: float) -> float:
-        """How much of the last `think_time` seconds `program` could not use."""
-        if not self._since:
+        """Return how many of the last `think_time` seconds `program` could not use."""
+        if not self._at_request:
             return 0.0
-        usage = self._look()[program]
-        lost = usage.seconds_lost(self._since[program], think_time, self._cores)
-        return max(lost, min(think_time, self._late - self._late_before))
+        usage = self._sample()[program]
+        lost = usage.seconds_lost(self._at_request[program], think_time, self._cores)
+        return max(lost, min(think_time, self._lag - self._lag_at_request))
 
     def _search(self) -> None:
         self._pids = [() if each is None else tuple(each.pids) for each in self._programs]
 
-    def _look(self) -> list[Usage]:
+    def _sample(self) -> list[Usage]:
         return [Usage.of(pids) for pids in self._pids]

@@ -1,11 +1,15 @@
-"""How a program is started, watched and ended.
+"""Starting, watching and ending a program.
 
-Invariants: once `run` is over, finished or cancelled, nothing the program has started is alive, in any session and with
-any environment. On Linux a keeper (match/programs/kept_process.py) sees to it, elsewhere
-match/programs/unkept_process.py does what the system allows. What a program writes is kept, with the second it came;
-one that writes without end fills no disk. Its processor time is counted to the end.
+Invariants:
 
-Windows has no readable pipes of this kind; there, threads read.
+- Once `Program.run` has returned or was cancelled, nothing that the program has started is running, in any session and
+  with any environment. On Linux a supervisor ensures that (match/programs/supervised_process.py); on other systems
+  match/programs/unsupervised_process.py does what the system allows. The only exceptions are processes that do not even
+  react to SIGKILL: they are named in `Program.survivors`, and nothing waits for them without a time limit.
+- What a program writes is kept, each line with its time. A program that writes endlessly does not fill the disk.
+- Processor time is counted up to the end.
+
+An event loop cannot wait for pipes on Windows, so threads read them there.
 """
 
 from __future__ import annotations
@@ -26,34 +30,36 @@ import trio
 from spielleiter.client.strategies import STRATEGIES
 from spielleiter.match.errors import NotStartedError, SetupError
 from spielleiter.match.programs.command_line import split_command
-from spielleiter.match.programs.kept_process import TOLD, KeptProcess, Start, start_kept_process
+from spielleiter.match.programs.fork_server_client import start_supervised_process
 from spielleiter.match.programs.output import Output
-from spielleiter.match.programs.processes import MARK, ProcessInfo, Usage
-from spielleiter.match.programs.unkept_process import UnkeptProcess
+from spielleiter.match.programs.process_spec import ProcessSpec
+from spielleiter.match.programs.processes import TAG_VARIABLE, ProcessInfo, Usage
+from spielleiter.match.programs.supervised_process import REPORT_TIMEOUT, SupervisedProcess
+from spielleiter.match.programs.unsupervised_process import KILL_TIMEOUT, UnsupervisedProcess
 
 BUILTIN: Final = "builtin:"
-PLACES: Final = ("host", "port", "reservation", "seed", "game")
-"""What a command line may hold in braces."""
+PLACEHOLDERS: Final = ("host", "port", "reservation", "seed", "game")
+"""The names that a command line may contain in braces."""
 
-_PLACE: Final = re.compile(r"(?<!\$)\{(\w+)\}")  # but not the shell's ${name}
-_CHUNK: Final = 64 * 1024
-_FAREWELL: Final = 0.5  # seconds for a process to end that was asked to, and for what is left in the pipes
+_PLACEHOLDER: Final = re.compile(r"(?<!\$)\{(\w+)\}")  # but not the shell's ${name}
+_READ_SIZE: Final = 64 * 1024
+_TERMINATE_TIMEOUT: Final = 0.5  # seconds for a process to end after SIGTERM, and to read what is left in the pipes
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A program's command line; `words` may hold places in braces."""
+    """A program's command line: the text that the user gave, and its words, which may contain placeholders."""
 
     text: str
     words: tuple[str, ...]
 
     @classmethod
     def parse(cls, text: str, cwd: str = "", platform: str = sys.platform) -> Command:
-        """A command line, the path of a program or .jar file, or ``builtin:`` and a strategy. Raises SetupError.
+        """Parse a command line, the path of a program or .jar file, or ``builtin:`` followed by a strategy.
 
-        `cwd` is the directory that relative paths begin at (empty: the current one), `platform` a value of
-        `sys.platform`. The path of a file that exists is one word, whatever is in it. A word that begins with ``~``
-        means a home folder, as in a shell.
+        `cwd` is the directory that relative paths start from (empty for the current one), `platform` a value of
+        `sys.platform`. The path of an existing file is one word, even if it contains blanks. A word that begins with
+        ``~`` means a home folder, as in a shell. Raises SetupError.
         """
         if text.startswith(BUILTIN):
             return cls(text, _builtin_words(text))
@@ -66,29 +72,29 @@ class Command:
                 raise SetupError(f"program {text!r}: {str(error).lower()}") from None
         if not words:
             raise SetupError("program '': expected a command line")
-        for place in _PLACE.findall(text):
-            if place not in PLACES:
-                known = ", ".join(f"{{{each}}}" for each in PLACES)
-                raise SetupError(f"program {text!r}: there is no place {{{place}}}, expected {known}")
+        for name in _PLACEHOLDER.findall(text):
+            if name not in PLACEHOLDERS:
+                known = ", ".join(f"{{{each}}}" for each in PLACEHOLDERS)
+                raise SetupError(f"program {text!r}: there is no placeholder {{{name}}}, expected {known}")
         if words[0].lower().endswith(".jar"):
             words = ["java", "-jar", *words]
         else:
-            words[0] = _found(words[0], cwd, platform)
-        if not any(f"{{{place}}}" in text for place in ("host", "port", "reservation")):
+            words[0] = _executable(words[0], cwd, platform)
+        if not any(f"{{{name}}}" in text for name in ("host", "port", "reservation")):
             words += ["-h", "{host}", "-p", "{port}", "-r", "{reservation}"]
         return cls(text, tuple(words))
 
-    def arguments(self, places: Mapping[str, str]) -> list[str]:
-        """The words with all of PLACES filled in."""
-        return [_PLACE.sub(lambda found: places.get(found[1], found[0]), word) for word in self.words]
+    def arguments(self, values: Mapping[str, str]) -> list[str]:
+        """Return the words with the placeholders replaced by `values`, which has one for each of PLACEHOLDERS."""
+        return [_PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), word) for word in self.words]
 
 
-def _found(word: str, cwd: str, platform: str) -> str:
-    """The program's file, as the system has to be told of it; files of the directory need no sign before the name."""
+def _executable(word: str, cwd: str, platform: str) -> str:
+    """Return the program as the system expects it, so that a file in `cwd` can be named without ``./``."""
     is_path = "/" in word or (platform == "win32" and "\\" in word)
     if not _is_file(cwd, word) or not (is_path or shutil.which(word) is None):
         return word
-    if platform == "win32":  # which begins relative paths at the directory of this process
+    if platform == "win32":  # where relative paths start from the directory of this process
         return str(Path(cwd, word).absolute())
     return word if is_path else f"./{word}"
 
@@ -101,25 +107,26 @@ def _builtin_words(text: str) -> tuple[str, ...]:
     name = text.removeprefix(BUILTIN)
     if name not in STRATEGIES:
         raise SetupError(f"program {text!r}: there is no such strategy, expected {', '.join(STRATEGIES)}")
-    # -P: the working directory may hold a module of a pupil's with the name of one of ours
+    # -P: the working directory may contain a module with the name of one that we import
     play = (sys.executable, "-P", "-m", "spielleiter", "play", "--strategy", name)
-    chosen = ("--game", "{game}", "--seed", "{seed}")
-    return (*play, *chosen, "-h", "{host}", "-p", "{port}", "-r", "{reservation}")
+    return (*play, "--game", "{game}", "--seed", "{seed}", "-h", "{host}", "-p", "{port}", "-r", "{reservation}")
 
 
 class Program:
-    """A process and all it starts; `mark` names it in their environment.
+    """A process and everything that it starts, with its outputs written to the files `out` and `error`.
 
-    It is started in the directory `cwd`; empty: the current one. `exited` is set once the process itself has ended,
-    `gone` once nothing of it is left; `returncode` is as in subprocess, negative for a signal. `cores` are those that
-    it may use, None: any. `stdin` is a descriptor for its standard input; None: there is nothing to
-    read.
+    `tag` identifies it in the environment of all these processes. It is started in the directory `cwd`; empty for the
+    current one. `cores` are the processor cores that it may use; None for any. `memory` limits its data, in bytes.
+    `stdin` is a file descriptor for its standard input; None for an empty input.
+
+    `exited` is set once the process itself has ended, `gone` once nothing of it is left. `returncode` is as in
+    subprocess, negative for a signal.
     """
 
     def __init__(
         self,
         arguments: Sequence[str],
-        mark: str,
+        tag: str,
         out: Path,
         error: Path,
         cores: Iterable[int] | None = None,
@@ -134,134 +141,159 @@ class Program:
         self.returncode: int | None = None
         self.cpu_seconds = 0.0
         self.peak_memory = 0
-        """Bytes that it had in memory at most, once it has ended; 0 where that is not known."""
+        """The most bytes that it had in memory, once it has ended; 0 if that is not known."""
         self.was_ended = False
-        """Whether it had to be ended by us."""
+        """Whether the match had to end it."""
         self.leftovers: tuple[ProcessInfo, ...] = ()
-        """What outlived the process when it had ended by itself."""
-        self._start = Start(
+        """The processes that outlived the process after it had ended by itself."""
+        self._scope = trio.CancelScope()
+        self._spec = ProcessSpec(
             arguments=list(arguments),
             cwd=cwd or None,
-            environment={**os.environ, **environment, MARK: mark},
+            environment={**os.environ, **environment, TAG_VARIABLE: tag},
             cores=None if cores is None else tuple(cores),
             memory=memory,
             stdin=stdin,
         )
         self._outputs = Output(out), Output(error)
-        self._process: KeptProcess | UnkeptProcess | None = None
+        self._process: SupervisedProcess | UnsupervisedProcess | None = None
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Start the process and stay with it until it and its children are gone. Raises NotStartedError."""
-        started = trio.current_time()
+        """Start the process and return once it and everything that it started is gone. Raises NotStartedError."""
+        started_at = trio.current_time()
         try:
-            process = self._process = await trio.to_thread.run_sync(start_process, self._start)
+            process = self._process = await trio.to_thread.run_sync(start_process, self._spec)
         except (OSError, ValueError) as error:
-            raise NotStartedError(_why_not(self._start.arguments[0], error, self._start.cwd)) from None
+            raise NotStartedError(_start_problem(self._spec.arguments[0], error, self._spec.cwd)) from None
         try:
             task_status.started()
-            async with trio.open_nursery() as watching:
-                watching.start_soon(process.watch_keeper)
-                async with trio.open_nursery() as copying:
-                    for stream, output in zip((process.stdout, process.stderr), self._outputs, strict=True):
-                        copying.start_soon(_copy, stream, output, started)
-                    await process.wait()
-                    self._note_end(process)
-                    await process.see_off()
-                    if not self.was_ended:
-                        self.leftovers = process.leftovers
-                    copying.cancel_scope.deadline = trio.current_time() + _FAREWELL  # what is in the pipes still counts
-                watching.cancel_scope.cancel()
+            with self._scope:
+                await self._follow(process, started_at)
         finally:
-            with trio.CancelScope(shield=True):
+            with trio.CancelScope(shield=True):  # takes limited time: see `survivors`
                 if not self.exited.is_set():
                     self.was_ended = True
                 await process.end()
-                self._note_end(process)
+                self._note_exit(process)
                 self.gone.set()
 
-    @property
-    def keeper_stops(self) -> int:
-        """How often the process that keeps this one was found stopped."""
-        return 0 if self._process is None else self._process.keeper_stops
+    async def _follow(self, process: SupervisedProcess | UnsupervisedProcess, started_at: float) -> None:
+        """Copy the outputs and wait for the end of the process and its children."""
+        async with trio.open_nursery() as watching:
+            watching.start_soon(process.watch_supervisor)
+            async with trio.open_nursery() as copying:
+                for stream, output in zip((process.stdout, process.stderr), self._outputs, strict=True):
+                    copying.start_soon(_copy, stream, output, started_at)
+                await process.wait()
+                self._note_exit(process)
+                await process.wait_for_children()
+                if not self.was_ended:
+                    self.leftovers = process.leftovers
+                # what is still in the pipes is part of the output
+                copying.cancel_scope.deadline = trio.current_time() + _TERMINATE_TIMEOUT
+            watching.cancel_scope.cancel()
 
     @property
-    def has_stopped_keeper(self) -> bool:
-        """Whether that was so often that the program was ended for it."""
-        return self._process is not None and self._process.has_stopped_keeper
+    def survivors(self) -> tuple[ProcessInfo, ...]:
+        """The processes that could not be ended because they do not react to SIGKILL."""
+        return () if self._process is None else self._process.survivors
 
     @property
-    def seconds_spent(self) -> float:
-        """Processor time of the process and all that it has started: up to now, or to the end."""
+    def supervisor_stops(self) -> int:
+        """How often the supervisor of this program was found stopped."""
+        return 0 if self._process is None else self._process.supervisor_stops
+
+    @property
+    def has_stopped_supervisor(self) -> bool:
+        """Whether the program was killed because it has stopped its supervisor too often."""
+        return self._process is not None and self._process.has_stopped_supervisor
+
+    @property
+    def cpu_seconds_so_far(self) -> float:
+        """Processor time of the process and of everything that it has started, up to now or to the end."""
         if self._process is None or self.exited.is_set():
             return self.cpu_seconds
-        return self._process.seconds_so_far
+        return self._process.cpu_seconds_so_far
 
-    def _note_end(self, process: KeptProcess | UnkeptProcess) -> None:
+    def _note_exit(self, process: SupervisedProcess | UnsupervisedProcess) -> None:
         self.returncode, self.cpu_seconds = process.returncode, process.cpu_seconds
         self.peak_memory = process.peak_memory
         self.exited.set()
 
-    def turn_outputs(self, out: Path, error: Path) -> None:
-        """From here on what the program writes goes to these files. Raises OSError."""
+    def redirect_outputs(self, out: Path, error: Path) -> None:
+        """Write the following output of the program to these files. Raises OSError."""
         for output, path in zip(self._outputs, (out, error), strict=True):
-            output.turn_to(path)
+            output.redirect_to(path)
 
-    async def end(self, patience: float) -> None:
-        """Wait for the process to end itself; end it and its group after `patience` seconds.
+    async def end(self, grace_period: float) -> None:
+        """Wait until the process has ended; end it and its group after `grace_period` seconds.
 
-        Does nothing for one that could not be started.
+        Does nothing if the process could not be started. Takes limited time, even if the process cannot be killed.
         """
         process = self._process
         if process is None:
             return
-        if await self._ends_within(process, patience):
+        if await self._ends_within(process, grace_period):
             return
         self.was_ended = True
         process.terminate()
-        with trio.move_on_after(_FAREWELL):
-            await self.exited.wait()
+        if await self._exits_within(_TERMINATE_TIMEOUT):
             return
         await process.kill()
-        with trio.move_on_after(TOLD):
+        if await self._exits_within(REPORT_TIMEOUT):
+            return
+        await process.kill_supervisor()
+        if not await self._exits_within(KILL_TIMEOUT):
+            self._scope.cancel()  # `run` ends what can be ended and gives up the rest
             await self.exited.wait()
-        await process.end_keeper()
-        await self.exited.wait()
 
-    async def _ends_within(self, process: KeptProcess | UnkeptProcess, patience: float) -> bool:
-        """Whether it ends by itself in so many seconds; those that it spends waiting for a processor are added once."""
-        before = Usage.of(self.pids) if patience else Usage({})
-        with trio.move_on_after(patience):
+    async def _exits_within(self, seconds: float) -> bool:
+        with trio.move_on_after(seconds):
             await self.exited.wait()
+        return self.exited.is_set()
+
+    async def _ends_within(self, process: SupervisedProcess | UnsupervisedProcess, seconds: float) -> bool:
+        """Return whether the process ends by itself within so many seconds.
+
+        That time is extended once, by the seconds that the process has spent waiting for a processor.
+        """
+        before = Usage.of(self.pids) if seconds else Usage({})
+        if await self._exits_within(seconds):
             return True
-        if patience:
-            with trio.move_on_after(Usage.of(self.pids).seconds_lost(before, patience, os.cpu_count() or 1)):
-                await self.exited.wait()
+        if seconds:
+            extension = Usage.of(self.pids).seconds_lost(before, seconds, os.cpu_count() or 1)
+            if await self._exits_within(extension):
                 return True
-        if process.has_ended:  # and this process had no time to notice, or the program has stopped its keeper
-            process.wake_keeper()
-            with trio.move_on_after(TOLD):
-                await self.exited.wait()
+        if process.has_ended:  # this process had no time to notice, or the program has stopped its supervisor
+            process.resume_supervisor()
+            await self._exits_within(REPORT_TIMEOUT)
         return self.exited.is_set()
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """The process and what it has started so far; without a keeper, only in its session."""
+        """The ids of the process and of what it has started so far; without a supervisor, only in its session."""
         return () if self._process is None else self._process.pids
 
     def find_all(self) -> tuple[int, ...]:
-        """The same, found without fail where there are keepers. Reads a file of every process of this machine."""
+        """Like `pids`, but without the chance of missing one if there is a supervisor.
+
+        Reads a file of every process of this machine.
+        """
         return () if self._process is None else self._process.find_all()
 
 
-def start_process(start: Start) -> KeptProcess | UnkeptProcess:
-    """Start a program, with a keeper if there are any. Takes a moment. Raises OSError, ValueError and KeeperError."""
-    return start_kept_process(start) or UnkeptProcess(start)
+def start_process(spec: ProcessSpec) -> SupervisedProcess | UnsupervisedProcess:
+    """Start a program, with a supervisor if this system has supervisors. Blocks for a moment.
+
+    Raises OSError, ValueError and SupervisorError.
+    """
+    return start_supervised_process(spec) or UnsupervisedProcess(spec)
 
 
 class _ThreadedPipe(trio.abc.ReceiveStream):
-    """A pipe that is read in threads, for systems on which an event loop cannot wait for pipes.
+    """A pipe that is read in threads, for systems where an event loop cannot wait for pipes.
 
-    A read that is cancelled goes on in its thread, which keeps the pipe open until the other end is closed.
+    A cancelled read continues in its thread, which keeps the pipe open until the other end is closed.
     """
 
     def __init__(self, stream: IO[bytes]) -> None:
@@ -271,7 +303,7 @@ class _ThreadedPipe(trio.abc.ReceiveStream):
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
         self._is_reading = True
-        return await trio.to_thread.run_sync(self._read, max_bytes or _CHUNK, abandon_on_cancel=True)
+        return await trio.to_thread.run_sync(self._read, max_bytes or _READ_SIZE, abandon_on_cancel=True)
 
     async def aclose(self) -> None:
         self._is_closed = True
@@ -289,27 +321,27 @@ class _ThreadedPipe(trio.abc.ReceiveStream):
 
 
 def open_pipe(stream: IO[bytes]) -> trio.abc.ReceiveStream:
-    """A process's output, to be read by an event loop; `stream` is its from now on."""
+    """Return a process's output for use in an event loop, which takes over `stream`."""
     if not hasattr(trio.lowlevel, "FdStream"):  # Windows
         return _ThreadedPipe(stream)
     with stream:
         return trio.lowlevel.FdStream(os.dup(stream.fileno()))
 
 
-async def _copy(stream: IO[bytes], output: Output, started: float) -> None:
-    """Hand every chunk that comes to `output`, with the seconds since `started`."""
+async def _copy(stream: IO[bytes], output: Output, started_at: float) -> None:
+    """Write everything that is read from `stream` to `output`, with the seconds since `started_at`."""
     async with open_pipe(stream) as pipe:
         output.open()
         try:
-            while chunk := await pipe.receive_some(_CHUNK):
-                output.write(bytes(chunk), trio.current_time() - started)
+            while chunk := await pipe.receive_some(_READ_SIZE):
+                output.write(bytes(chunk), trio.current_time() - started_at)
         finally:
             output.close()
 
 
-def _why_not(word: str, error: OSError | ValueError, cwd: str | None) -> str:
-    """Why the program cannot be started, and what may help."""
-    if isinstance(error, ValueError):  # a zero byte in a word
+def _start_problem(word: str, error: OSError | ValueError, cwd: str | None) -> str:
+    """Return why the program cannot be started."""
+    if isinstance(error, ValueError):  # a null byte in a word
         return f"{word!r}: {error}"
     if cwd is not None and not Path(cwd).is_dir():
         return f"{cwd}: the directory to start {word} in does not exist"
@@ -320,5 +352,5 @@ def _why_not(word: str, error: OSError | ValueError, cwd: str | None) -> str:
     if error.errno == errno.EACCES:
         return f"{word}: is not executable"
     if error.errno == errno.ENOEXEC:
-        return f"{word}: is no program of this machine, and no first line (#!) says what runs it"
+        return f"{word}: is not a program for this machine, and has no first line (#!) that names an interpreter"
     return f"{word}: {error.strerror or error}"

@@ -1,13 +1,20 @@
-"""Programs that run elsewhere, in another container or on another machine: lent there, borrowed here.
+"""Remote programs: a program runs in another container or on another machine and plays in a match here.
 
-Invariants: one connection is one process. A lender starts nothing but the one command it was given, and of what comes
-over the connection only host, port, reservation, seed and gameType get into it, each checked; no shell reads them. When
-either end of the connection is gone, so is the process with everything it has started, which a keeper sees to as in a
-match (match/programs/kept_process.py).
+`spielleiter lend` runs the server: it starts the program for every client that connects. `spielleiter borrow` runs the
+client, which the match starts in place of the program.
 
-Both sides speak lines of JSON. The borrower sends one, with the values for the places of the command. The lender
-answers with what the process writes, ``{"stdout": BASE64}`` or ``{"stderr": BASE64}``, and at last with
-``{"exit": CODE}`` (negative for a signal, as in subprocess) or ``{"refused": WHY}``.
+Invariants:
+
+- One connection is one process.
+- The server starts nothing but the one command that it was given. Only host, port, reservation, seed and gameType from
+  the connection are inserted into the command, each of them is validated, and no shell reads them.
+- If either end of the connection is gone, the process is ended with everything that it has started. As in a match, a
+  supervisor ensures that (match/programs/supervised_process.py). Ending it takes limited time; processes that do not
+  even react to SIGKILL are reported to `warn`.
+
+Both sides send lines of JSON. The client sends one line with the values for the placeholders of the command. The server
+answers with what the process writes, ``{"stdout": BASE64}`` or ``{"stderr": BASE64}``, and finally with
+``{"exit": CODE}`` (negative for a signal, as in subprocess) or ``{"refused": REASON}``.
 """
 
 from __future__ import annotations
@@ -18,61 +25,69 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import IO, Any, Final
 
 import trio
 
-from spielleiter.match.errors import KeeperError, MatchError
-from spielleiter.match.programs.kept_process import KeptProcess, Start
+from spielleiter.match.errors import MatchError, SupervisorError
+from spielleiter.match.programs.process_spec import ProcessSpec
+from spielleiter.match.programs.processes import ProcessInfo
 from spielleiter.match.programs.program import Command, open_pipe, start_process
-from spielleiter.match.programs.unkept_process import UnkeptProcess
+from spielleiter.match.programs.supervised_process import SupervisedProcess
+from spielleiter.match.programs.unsupervised_process import UnsupervisedProcess
 
-DEFAULT_LENDER_PORT: Final = 13051
+DEFAULT_REMOTE_PROGRAM_PORT: Final = 13051
 
-PLACE_FORMS: Final = {
+PLACEHOLDER_PATTERNS: Final = {
     "host": re.compile(r"[A-Za-z0-9:][A-Za-z0-9.:_-]{0,254}"),
     "port": re.compile(r"[0-9]{1,5}"),
     "reservation": re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,254}"),
     "seed": re.compile(r"[0-9]{1,20}"),
     "game": re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,254}"),
 }
-"""What each value must look like: nothing that could be taken for an option or a second word."""
+"""The valid values of each placeholder: nothing that could be taken for an option or for two words."""
 
 _REQUEST_LIMIT: Final = 4096  # bytes
 _REQUEST_TIMEOUT: Final = 10.0
-_ANSWER_LIMIT: Final = 1024 * 1024  # bytes of a line, far more than a chunk takes
-_CHUNK: Final = 64 * 1024
-_FAREWELL: Final = 0.5  # seconds for what is still in the pipes
-_RETRY: Final = 0.1
+_ANSWER_LIMIT: Final = 1024 * 1024  # bytes of a line, much more than a chunk of output takes
+_READ_SIZE: Final = 64 * 1024
+_PIPE_TIMEOUT: Final = 0.5  # seconds to read what is left in the pipes
+_CLOSE_TIMEOUT: Final = 10.0
+_RETRY_INTERVAL: Final = 0.1
 
 
-class LendingError(MatchError):
-    """The lender cannot be reached, is none or has broken off; the text says which."""
+class RemoteProgramError(MatchError):
+    """The server cannot be reached, is not such a server, or has closed the connection; the text says which."""
 
 
-class RefusedError(LendingError):
-    """The lender cannot start its program, or not with these values; the text says why."""
+class RemoteStartError(RemoteProgramError):
+    """The server cannot start its program, or not with these values; the text says why."""
 
 
-# -- lending ----------------------------------------------------------------------------------------------------
+# -- the server -------------------------------------------------------------------------------------------------
 
 
-async def lend(
+async def serve_remote_program(
     command: Command,
     host: str,
     port: int,
     *,
+    warn: Callable[[str], None] = lambda _text: None,
     task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Start `command` for everybody who connects, for ever. Reports the port. Raises OSError if it cannot listen."""
+    """Start `command` for every client that connects, until cancelled.
+
+    Reports the port that it listens on to `task_status`. `warn` is called with a line of text for the operator of the
+    server. Raises OSError if it cannot listen.
+    """
     listeners = await trio.open_tcp_listeners(port, host=host)
 
     async def serve(stream: trio.SocketStream) -> None:
         async with stream:
             with contextlib.suppress(trio.BrokenResourceError):
-                await _lend_once(stream, command)
-                await _see_off(stream)
+                await _serve_client(stream, command, warn)
+                await _close_gracefully(stream)
 
     await trio.serve_listeners(
         serve, listeners, task_status=_PortStatus(task_status, listeners[0].socket.getsockname()[1])
@@ -80,7 +95,7 @@ async def lend(
 
 
 class _PortStatus(trio.TaskStatus[Any]):
-    """Reports a port where the listeners would be."""
+    """Reports a port instead of the listeners."""
 
     def __init__(self, status: trio.TaskStatus[int], port: int) -> None:
         self._status = status
@@ -90,110 +105,119 @@ class _PortStatus(trio.TaskStatus[Any]):
         self._status.started(self._port)
 
 
-async def _lend_once(stream: trio.SocketStream, command: Command) -> None:
-    places: Mapping[str, str] | None = None
+async def _serve_client(stream: trio.SocketStream, command: Command, warn: Callable[[str], None]) -> None:
+    values: Mapping[str, str] | None = None
     with trio.move_on_after(_REQUEST_TIMEOUT):
-        line = await _Lines(stream, _REQUEST_LIMIT).next()
-        if line is None:  # a health check, most often
+        line = await _LineReader(stream, _REQUEST_LIMIT).next_line()
+        if line is None:  # usually a health check
             return
-        places = _read_places(line)
-    if places is None:
-        await _send(stream, {"refused": f"expected one line of JSON with {', '.join(PLACE_FORMS)}"})
+        values = _parse_request(line)
+    if values is None:
+        await _send(stream, {"refused": f"expected one line of JSON with {', '.join(PLACEHOLDER_PATTERNS)}"})
         return
-    start = Start(command.arguments(places), None, dict(os.environ))
+    spec = ProcessSpec(command.arguments(values), None, dict(os.environ))
     try:
-        process = await trio.to_thread.run_sync(start_process, start)
+        process = await trio.to_thread.run_sync(start_process, spec)
     except OSError as error:
         await _send(stream, {"refused": f"{command.text}: {error.strerror or error}"})
         return
-    except (KeeperError, ValueError) as error:
+    except (SupervisorError, ValueError) as error:
         await _send(stream, {"refused": f"{command.text}: {error}"})
         return
     try:
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(_cancel_when_gone, stream, nursery.cancel_scope)
-            nursery.start_soon(process.watch_keeper)
-            await _follow(stream, process)
+            nursery.start_soon(_cancel_on_close, stream, nursery.cancel_scope)
+            nursery.start_soon(process.watch_supervisor)
+            await _forward(stream, process)
             nursery.cancel_scope.cancel()
     finally:
-        with trio.CancelScope(shield=True):
+        with trio.CancelScope(shield=True):  # takes limited time: see `survivors`
             await process.end()
+        if process.survivors:
+            warn(f"{command.text}: cannot be ended, not even by SIGKILL: {_described(process.survivors)}")
 
 
-async def _see_off(stream: trio.SocketStream) -> None:
-    """Let the other side read the answer: closing with unread input would break the connection and the answer with it.
+def _described(processes: Iterable[ProcessInfo]) -> str:
+    return ", ".join(f"{process.name} ({process.pid})" for process in processes)
 
-    It has some time to close; what it still sends is dropped.
+
+async def _close_gracefully(stream: trio.SocketStream) -> None:
+    """Let the client read the answer before the connection is closed.
+
+    Closing a connection with unread input would reset it, and the answer would be lost. So the client gets some time to
+    close it first; what it still sends is discarded.
     """
     await stream.send_eof()
-    with trio.move_on_after(_REQUEST_TIMEOUT):
-        while await stream.receive_some(_CHUNK):
+    with trio.move_on_after(_CLOSE_TIMEOUT):
+        while await stream.receive_some(_READ_SIZE):
             pass
 
 
-async def _follow(stream: trio.SocketStream, process: KeptProcess | UnkeptProcess) -> None:
-    """Hand on what the process writes, and at last how it ended."""
+async def _forward(stream: trio.SocketStream, process: SupervisedProcess | UnsupervisedProcess) -> None:
+    """Send what the process writes, and finally how it ended."""
     lock = trio.Lock()
     async with trio.open_nursery() as copying:
         copying.start_soon(_copy, process.stdout, stream, "stdout", lock)
         copying.start_soon(_copy, process.stderr, stream, "stderr", lock)
         await process.wait()
-        await process.see_off()
-        copying.cancel_scope.deadline = trio.current_time() + _FAREWELL
-    if left := process.leftovers:
-        names = ", ".join(each.name for each in left)
-        await _send(stream, _written("stderr", f"spielleiter lend: outlived the program: {names}\n".encode()))
+        await process.wait_for_children()
+        copying.cancel_scope.deadline = trio.current_time() + _PIPE_TIMEOUT
+    if leftovers := process.leftovers:
+        names = ", ".join(each.name for each in leftovers)
+        await _send(stream, _output_message("stderr", f"spielleiter lend: outlived the program: {names}\n".encode()))
     await _send(stream, {"exit": process.returncode})
 
 
 async def _copy(pipe: IO[bytes], stream: trio.SocketStream, name: str, lock: trio.Lock) -> None:
     async with open_pipe(pipe) as opened:
-        while chunk := await opened.receive_some(_CHUNK):
+        while chunk := await opened.receive_some(_READ_SIZE):
             async with lock:
-                await _send(stream, _written(name, bytes(chunk)))
+                await _send(stream, _output_message(name, bytes(chunk)))
 
 
-async def _cancel_when_gone(stream: trio.SocketStream, scope: trio.CancelScope) -> None:
-    """The borrower has nothing more to say: whatever comes is its end."""
+async def _cancel_on_close(stream: trio.SocketStream, scope: trio.CancelScope) -> None:
+    """Cancel `scope` when the client closes the connection; it has nothing more to send."""
     with contextlib.suppress(trio.BrokenResourceError):
         await stream.receive_some(1)
     scope.cancel()
 
 
-def _read_places(line: bytes) -> Mapping[str, str] | None:
+def _parse_request(line: bytes) -> Mapping[str, str] | None:
+    """Return the values for the placeholders; None if one is missing, unknown or invalid."""
     try:
-        value = json.loads(line)
+        values = json.loads(line)
     except ValueError:
         return None
-    if not isinstance(value, dict) or set(value) != set(PLACE_FORMS):
+    if not isinstance(values, dict) or set(values) != set(PLACEHOLDER_PATTERNS):
         return None
-    if all(isinstance(text, str) and PLACE_FORMS[name].fullmatch(text) for name, text in value.items()):
-        return value
+    if all(isinstance(text, str) and PLACEHOLDER_PATTERNS[name].fullmatch(text) for name, text in values.items()):
+        return values
     return None
 
 
-# -- borrowing --------------------------------------------------------------------------------------------------
+# -- the client -------------------------------------------------------------------------------------------------
 
 
-async def borrow(
-    host: str, port: int, places: Mapping[str, str], write: Callable[[str, bytes], None], wait_timeout: float = 0.0
+async def run_remote_program(
+    host: str, port: int, values: Mapping[str, str], write: Callable[[str, bytes], None], wait_timeout: float = 0.0
 ) -> int:
-    """Have the lender's program play, and return its exit code, negative for a signal.
+    """Have the server at `host` and `port` run its program once; return the exit code, negative for a signal.
 
-    `places` has a value for each of PLACE_FORMS; `write` is given ``"stdout"`` or ``"stderr"`` and the bytes. A lender
-    that is not there yet is waited for as long as `wait_timeout`. Raises LendingError.
+    `values` has one value for each of PLACEHOLDER_PATTERNS. `write` is called with ``"stdout"`` or ``"stderr"`` and the
+    bytes that the program writes there. If there is no server yet, connecting is retried for `wait_timeout` seconds.
+    Raises RemoteProgramError.
     """
     async with await _connect(host, port, wait_timeout) as stream:
         try:
-            await stream.send_all(_encode(dict(places)))
-            lines = _Lines(stream, _ANSWER_LIMIT)
-            while (line := await lines.next()) is not None:
-                code = _read_answer(line, write)
+            await stream.send_all(_encode(dict(values)))
+            reader = _LineReader(stream, _ANSWER_LIMIT)
+            while (line := await reader.next_line()) is not None:
+                code = _handle_answer(line, write)
                 if code is not None:
                     return code
         except trio.BrokenResourceError:
             pass
-    raise LendingError(f"the lender at {host}:{port} has broken off")
+    raise RemoteProgramError(f"the lender at {host}:{port} has closed the connection")
 
 
 async def _connect(host: str, port: int, wait_timeout: float) -> trio.SocketStream:
@@ -202,14 +226,15 @@ async def _connect(host: str, port: int, wait_timeout: float) -> trio.SocketStre
         try:
             return await trio.open_tcp_stream(host, port)
         except OSError:
-            if trio.current_time() + _RETRY > deadline:
-                raise LendingError(
+            if trio.current_time() + _RETRY_INTERVAL > deadline:
+                raise RemoteProgramError(
                     f"there is no lender at {host}:{port}; start one there with `spielleiter lend`"
                 ) from None
-        await trio.sleep(_RETRY)
+        await trio.sleep(_RETRY_INTERVAL)
 
 
-def _read_answer(line: bytes, write: Callable[[str, bytes], None]) -> int | None:
+def _handle_answer(line: bytes, write: Callable[[str, bytes], None]) -> int | None:
+    """Write the output that a line contains, or return the exit code that it contains."""
     try:
         [(name, value)] = json.loads(line).items()
         if name in {"stdout", "stderr"}:
@@ -220,41 +245,41 @@ def _read_answer(line: bytes, write: Callable[[str, bytes], None]) -> int | None
     except (ValueError, TypeError, AttributeError, binascii.Error):
         name, value = "", None
     if name == "refused":
-        raise RefusedError(f"refused: {value}")
-    raise LendingError("this is no lender, or one of another version")
+        raise RemoteStartError(f"refused: {value}")
+    raise RemoteProgramError("this is not a lender, or one of another version")
 
 
 # -- lines ------------------------------------------------------------------------------------------------------
 
 
-class _Lines:
-    """Whole lines without their ends; a line of more than `limit` bytes is cut, and is the last."""
+class _LineReader:
+    """Reads lines without their newlines. A line of more than `limit` bytes is cut, and is the last one."""
 
     def __init__(self, stream: trio.SocketStream, limit: int) -> None:
         self._stream = stream
         self._limit = limit
-        self._rest = bytearray()
+        self._buffer = bytearray()
         self._is_over = False
 
-    async def next(self) -> bytes | None:
-        """None after the last whole one."""
-        while (end := self._rest.find(b"\n")) < 0:
-            chunk = b"" if self._is_over else await self._stream.receive_some(_CHUNK)
-            self._rest += chunk
-            if not chunk or len(self._rest) > self._limit:
+    async def next_line(self) -> bytes | None:
+        """Return the next complete line; None at the end of the stream."""
+        while (end := self._buffer.find(b"\n")) < 0:
+            chunk = b"" if self._is_over else await self._stream.receive_some(_READ_SIZE)
+            self._buffer += chunk
+            if not chunk or len(self._buffer) > self._limit:
                 self._is_over = True
-                return bytes(self._rest[: self._limit]) if chunk else None
-        line = bytes(self._rest[:end])
-        del self._rest[: end + 1]
+                return bytes(self._buffer[: self._limit]) if chunk else None
+        line = bytes(self._buffer[:end])
+        del self._buffer[: end + 1]
         return line
 
 
-def _written(name: str, data: bytes) -> dict[str, str]:
+def _output_message(name: str, data: bytes) -> dict[str, str]:
     return {name: base64.b64encode(data).decode("ascii")}
 
 
 async def _send(stream: trio.SocketStream, value: Mapping[str, object]) -> None:
-    """Nothing is sent to a borrower that is gone; whoever waits for what it says will notice."""
+    """Send a message; ignore that the client is gone, which `_cancel_on_close` notices."""
     with contextlib.suppress(trio.BrokenResourceError):
         await stream.send_all(_encode(value))
 

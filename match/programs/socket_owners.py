@@ -1,8 +1,8 @@
-"""Whose process is at the other end of a connection on this machine.
+"""Finding the process at the other end of a connection on this machine.
 
-Invariants: a connection is called another program's only where the kernel says so: one of that program's processes has
-the socket open. Where nothing can be found out (another machine, a container, another user's process, no Linux) the
-answer is that nobody else is known to have it.
+Invariants: a connection is attributed to another program only on the kernel's word that one of that program's processes
+has the socket open. If nothing can be found out (another machine, a container, another user's process, not Linux), the
+answer is that no other program is known to have it.
 """
 
 from __future__ import annotations
@@ -16,35 +16,35 @@ from pathlib import Path
 from typing import Final
 
 _PROC: Final = Path("/proc")
-_SOCK_DIAG: Final = 4  # netlink's family of questions about sockets, <linux/netlink.h>
-_BY_FAMILY: Final = 20  # <linux/sock_diag.h>
+_SOCK_DIAG: Final = 4  # NETLINK_SOCK_DIAG in <linux/netlink.h>
+_SOCK_DIAG_BY_FAMILY: Final = 20  # <linux/sock_diag.h>
 _REQUEST: Final = struct.Struct("=IHHII BBBBI")  # nlmsghdr and the start of inet_diag_req_v2, <linux/inet_diag.h>
 _ID: Final = struct.Struct("!HH16s16s")  # the start of inet_diag_sockid
-_REST: Final = struct.Struct("=III")  # interface and cookie: any
-_INODE_AT: Final = 84  # in the answer
-_ANSWER: Final = 4096
+_REST: Final = struct.Struct("=III")  # the rest of it: any interface, any cookie
+_INODE_OFFSET: Final = 84  # in the answer
+_ANSWER_SIZE: Final = 4096
 _ANY: Final = 0xFFFFFFFF
-_ERROR: Final = 2  # the type of an answer that says no
+_NLMSG_ERROR: Final = 2
 
 
 def inode_of_peer(sock: socket.socket) -> int | None:
-    """The number of the socket at the other end of `sock`, if that end is on this machine and the kernel tells."""
+    """Return the inode of the socket at the other end of `sock`; None if it is not on this machine or not known."""
     if not hasattr(socket, "AF_NETLINK") or sock.family != socket.AF_INET:
         return None
     try:
         (near_host, near_port), (far_host, far_port) = sock.getsockname(), sock.getpeername()
-        question = _ID.pack(far_port, near_port, _packed(far_host), _packed(near_host)) + _REST.pack(0, _ANY, _ANY)
-        size = _REQUEST.size + len(question)
-        head = _REQUEST.pack(size, _BY_FAMILY, 1, 1, 0, socket.AF_INET, socket.IPPROTO_TCP, 0, 0, _ANY)
-        with socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, _SOCK_DIAG) as asking:
-            asking.settimeout(1.0)  # the kernel answers within the call
-            asking.sendto(head + question, (0, 0))
-            answer = asking.recv(_ANSWER)
+        query = _ID.pack(far_port, near_port, _packed(far_host), _packed(near_host)) + _REST.pack(0, _ANY, _ANY)
+        size = _REQUEST.size + len(query)
+        head = _REQUEST.pack(size, _SOCK_DIAG_BY_FAMILY, 1, 1, 0, socket.AF_INET, socket.IPPROTO_TCP, 0, 0, _ANY)
+        with socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, _SOCK_DIAG) as netlink:
+            netlink.settimeout(1.0)  # the kernel answers within the call
+            netlink.sendto(head + query, (0, 0))
+            answer = netlink.recv(_ANSWER_SIZE)
     except OSError:
         return None
-    if len(answer) < _INODE_AT + 4 or struct.unpack_from("=H", answer, 4)[0] == _ERROR:
+    if len(answer) < _INODE_OFFSET + 4 or struct.unpack_from("=H", answer, 4)[0] == _NLMSG_ERROR:
         return None
-    return int(struct.unpack_from("=I", answer, _INODE_AT)[0]) or None
+    return int(struct.unpack_from("=I", answer, _INODE_OFFSET)[0]) or None
 
 
 def _packed(host: str) -> bytes:
@@ -60,8 +60,8 @@ def has_socket(pids: Iterable[int], inode: int) -> bool:
 def _open_files(pid: int) -> Iterable[str]:
     folder = f"{_PROC}/{pid}/fd"
     try:
-        names = os.listdir(folder)  # noqa: PTH208 - names are all that is wanted
-    except OSError:  # ended, or somebody else's
+        names = os.listdir(folder)  # noqa: PTH208 - only names are needed
+    except OSError:  # the process has ended or belongs to another user
         return
     for name in names:
         with contextlib.suppress(OSError):

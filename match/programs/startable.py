@@ -1,10 +1,10 @@
-"""Whether a command line can be started here, and if not, what to do about it.
+"""Checking whether a command line can be started on this machine, and if not, what to do about it.
 
-Invariants: nothing is started. What is refused could not be started by the system either, or would end at once since
-the file that it names for its interpreter is missing; what cannot be found out is let through.
+Invariants: nothing is started. A command is refused only if the system could not start it either, or if it would end at
+once because the file that it names for its interpreter does not exist. In case of doubt it is accepted.
 """
 
-# The forms of Path raise where a folder may not be searched, or for a zero byte.
+# The methods of Path raise an exception for a folder that may not be searched, or for a null byte.
 # ruff: noqa: PTH110, PTH112, PTH118, PTH119, PTH120, PTH123, PTH208
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from typing import Final
 
 from spielleiter.client.strategies import STRATEGIES
 from spielleiter.match.errors import SetupError
-from spielleiter.match.programs.program import BUILTIN, PLACES, Command
+from spielleiter.match.programs.program import BUILTIN, PLACEHOLDERS, Command
 from spielleiter.server.config.setting import suggestion
 
-_HEAD: Final = 256  # bytes of a file, which hold its first line; kernels read no more of it
+_HEAD_SIZE: Final = 256  # bytes that contain the first line of a file; kernels do not read more of it either
 _INTERPRETER: Final = re.compile(r"(python|pypy|ruby|perl|php|lua|bash|dash|sh|zsh)[0-9.]*(\.exe)?", re.IGNORECASE)
 _RUNNERS: Final = {".py": "python3", ".rb": "ruby", ".pl": "perl", ".php": "php", ".lua": "lua", ".js": "node"}
 
 
 def require_startable(command: Command, cwd: str = "") -> None:
-    """Raises SetupError if the program cannot be started on this machine; the text says why and what to do.
+    """Raise SetupError if the program cannot be started on this machine; the text says why and what to do.
 
-    `cwd` is the directory that it is started in; empty: the current one.
+    `cwd` is the directory that it is started in; empty for the current one.
     """
     if command.text.startswith(BUILTIN):
         return
@@ -40,14 +40,14 @@ def require_startable(command: Command, cwd: str = "") -> None:
 
 
 def _program_problem(word: str, cwd: str) -> str:
-    """What is wrong with the first word; empty if nothing is known to be."""
-    if _holds_a_place(word):
+    """Return what is wrong with the first word of a command; empty if nothing is known to be wrong."""
+    if _has_placeholder(word):
         return ""
     if not os.path.dirname(word):
         return "" if shutil.which(word) else _unknown_command(word, cwd)
     path = os.path.join(cwd, word)
     if not os.path.exists(path):
-        return f"there is no file {word}{_nearest_file(word, cwd)}"
+        return f"there is no file {word}{_file_hint(word, cwd)}"
     if os.path.isdir(path):
         return f"{word} is a folder, expected a program"
     if not os.access(path, os.X_OK):
@@ -62,16 +62,17 @@ def _unknown_command(word: str, cwd: str) -> str:
         return f"there is no command {word} (did you mean '{BUILTIN}{word}'?)"
     if word == "java":
         return "there is no command java; install Java, or give the path of its program"
-    near = suggestion(word, _names_in(cwd)) or suggestion(word, _commands())
-    return f"there is no command {word} on the PATH and no such file here{near}"
+    hint = suggestion(word, _names_in(cwd)) or suggestion(word, _commands())
+    return f"there is no command {word} on the PATH and no such file here{hint}"
 
 
-def _nearest_file(path: str, cwd: str) -> str:
-    folder, name = os.path.split(path)
-    place = os.path.join(cwd, folder)
-    near = suggestion(name, _names_in(place))
-    if near or os.path.isdir(place or "."):
-        return near
+def _file_hint(word: str, cwd: str) -> str:
+    """Return a suggestion for a file that does not exist, or that its folder does not exist."""
+    folder, name = os.path.split(word)
+    path = os.path.join(cwd, folder)
+    hint = suggestion(name, _names_in(path))
+    if hint or os.path.isdir(path or "."):
+        return hint
     return f", since there is no folder {folder}"
 
 
@@ -87,11 +88,11 @@ def _commands() -> Iterable[str]:
 
 
 def _first_line_problem(path: str, cwd: str) -> str:
-    """What is wrong with the line that says what runs a script."""
+    """Return what is wrong with the first line of a script, which names its interpreter."""
     try:
         with open(os.path.join(cwd, path), "rb") as file:
-            head = file.read(_HEAD)
-    except OSError:  # may be executed and not read
+            head = file.read(_HEAD_SIZE)
+    except OSError:  # it may be executed but not read
         return ""
     if not head.startswith(b"#!"):
         return "" if b"\0" in head or not head else _no_first_line(path)
@@ -111,7 +112,8 @@ def _first_line_problem(path: str, cwd: str) -> str:
 
 def _no_first_line(path: str) -> str:
     runner = _RUNNERS.get(Path(path).suffix.lower(), "its interpreter")
-    return f"{path} is a text whose first line does not say what runs it (#!); begin the command with {runner}"
+    problem = f"{path} is a text file without a first line (#!) that names its interpreter"
+    return f"{problem}; begin the command with {runner}"
 
 
 def _no_interpreter(path: str, interpreter: str) -> str:
@@ -119,22 +121,22 @@ def _no_interpreter(path: str, interpreter: str) -> str:
 
 
 def _script_problem(words: tuple[str, ...], cwd: str) -> str:
-    """What is wrong with the file that an interpreter is to run."""
+    """Return what is wrong with the file that an interpreter should run."""
     script = script_of(words)
-    if script is None or _holds_a_place(script) or os.path.exists(os.path.join(cwd, script)):
+    if script is None or _has_placeholder(script) or os.path.exists(os.path.join(cwd, script)):
         return ""
-    return f"there is no file {script}{_nearest_file(script, cwd)}"
+    return f"there is no file {script}{_file_hint(script, cwd)}"
 
 
 def script_of(words: tuple[str, ...]) -> str | None:
-    """The file that the interpreter at the beginning of these words runs; None if that cannot be told."""
+    """Return the file that the interpreter at the beginning of these words runs; None if that is not known."""
     name = os.path.basename(words[0])
     if name in {"java", "java.exe"}:
-        return next((after for word, after in itertools.pairwise(words) if word == "-jar"), None)
+        return next((following for word, following in itertools.pairwise(words) if word == "-jar"), None)
     if _INTERPRETER.fullmatch(name) and len(words) > 1 and not words[1].startswith("-"):
         return words[1]
     return None
 
 
-def _holds_a_place(word: str) -> bool:
-    return any(f"{{{place}}}" in word for place in PLACES)
+def _has_placeholder(word: str) -> bool:
+    return any(f"{{{name}}}" in word for name in PLACEHOLDERS)

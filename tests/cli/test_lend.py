@@ -92,7 +92,7 @@ def test_no_lender_is_a_failure() -> None:
     ("arguments", "why"),
     [
         (["builtin:nothing"], "there is no such strategy"),
-        (["x {what}"], "there is no place {what}"),
+        (["x {what}"], "there is no placeholder {what}"),
         (["./no-such-bot"], "there is no file ./no-such-bot"),
         (["builtin:first", "--host", "192.0.2.1", "--port", "0"], "cannot listen on 192.0.2.1 port 0"),
     ],

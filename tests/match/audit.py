@@ -1,7 +1,7 @@
-"""Is every record of a match exact? Each game is compared with its replay, its server log and its wire log.
+"""Checking the records of a match: each one is compared with the game's replay, server log and wire log.
 
-`python -m tests.match.audit DIR` checks all games in a match's folder that have folders of their own. The replay is
-played again by the rules; the logs are read as what they are, text.
+`python -m tests.match.audit DIR` checks all games in the folder of a match that have a folder of their own. The moves
+of the replay are played again by the rules; the logs are parsed as text.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _ENTRY: Final = re.compile(rb"--- [0-9.]+ program ([12]) ([<>]) ([0-9]+)(?:, the
 
 
 _known: dict[tuple[str, bytes, tuple[str, ...]], list[bytes]] = {}
-"""What the server said in a game that has been played again by the rules, by its last position and its moves."""
+"""The packets of each game that was played again by the rules, by edition, last position and moves."""
 
 
 def check_match(folder: Path) -> Counter[str]:
-    """Assert that each record of a match without gaps is exact; returns how often each verdict was given."""
+    """Assert that the records of a match are exact and complete; return the number of games for each verdict."""
     records = read_journal(folder)
     assert [record.game for record in records] == list(range(1, len(records) + 1))
     for record in records:
@@ -43,21 +43,21 @@ def check_match(folder: Path) -> Counter[str]:
 
 
 def check_game(folder: Path, record: GameRecord) -> None:
-    """Assert that the record of a game that was played to its end says what its files say."""
-    place = folder / record.folder
-    assert json.loads((place / VERDICT).read_text(encoding="utf-8")) == record.to_json()
-    events = [json.loads(line) for line in _unpacked(place / SERVER_LOG).decode().splitlines()]
+    """Assert that the record of a finished game agrees with the game's files."""
+    game_folder = folder / record.folder
+    assert json.loads((game_folder / VERDICT).read_text(encoding="utf-8")) == record.to_json()
+    events = [json.loads(line) for line in _unpacked(game_folder / SERVER_LOG).decode().splitlines()]
     (ended,) = (event for event in events if event["event"] == "game_ended")
     moves = [event for event in events if event["event"] == "move_played"]
     _check_events(record, moves, ended)
     edition = EDITIONS[ended["edition"]]
-    data = room_data(_unpacked(place / REPLAY), edition)
+    data = room_data(_unpacked(game_folder / REPLAY), edition)
     _check_replay(record, moves, data, edition)
-    _check_wire(record, _unpacked(place / WIRE_LOG), ended["room"], edition)
+    _check_wire(record, _unpacked(game_folder / WIRE_LOG), ended["room"], edition)
 
 
 def room_data(replay: bytes, edition: Edition) -> list[RoomData]:
-    """What a replay holds."""
+    """Return the room packets of a replay."""
     events = all_events(Connection(Role.CLIENT, edition.dialect), iter([replay]))
     return [event.data for event in events if isinstance(event, RoomMessage) and event.data is not None]
 
@@ -72,7 +72,7 @@ def _check_events(record: GameRecord, moves: list[dict[str, Any]], ended: dict[s
     for seat, program in enumerate(record.seats):
         times = record.think_times[program]
         played = [move["think_time"] for move in moves if move["seat"] == seat]
-        # the last request may have been answered by a move that was refused, or not at all
+        # the last request may have no answer, or one that was refused
         assert played == list(times[: len(played)])
         assert len(times) - len(played) == (record.offender == program)
         assert ended["names"][seat] == record.names[program]
@@ -90,17 +90,17 @@ def _check_replay(record: GameRecord, moves: list[dict[str, Any]], data: list[Ro
     assert [record.seats[seat] for seat in results[0].winners] == ([0, 1] if record.winner is None else [record.winner])
     assert [score.cause.value for score in results[0].scores] == [record.causes[program] for program in record.seats]
     assert [score.parts[1] for score in results[0].scores] == [record.points[program] for program in record.seats]
-    told_moves = [move["move"] for move in moves]
-    assert len(told_moves) == record.plies
-    key = edition.name, edition.dialect.encode(RoomMessage("", data[-2])), tuple(told_moves)
-    if key in _known:  # programs that know their moves beforehand play the same game again and again
+    logged_moves = [move["move"] for move in moves]
+    assert len(logged_moves) == record.plies
+    key = edition.name, edition.dialect.encode(RoomMessage("", data[-2])), tuple(logged_moves)
+    if key in _known:  # programs with scripted moves play the same game repeatedly
         assert _known[key] == [edition.dialect.encode(RoomMessage("", each)) for each in data[:-1]]
         return
     _known[key] = [edition.dialect.encode(RoomMessage("", each)) for each in data[:-1]]
     state = edition.game.resume(positions[0])
-    for position, told in zip(positions[1:], told_moves, strict=True):
+    for position, text in zip(positions[1:], logged_moves, strict=True):
         assert state.outcome() is None
-        (move,) = (each for each in state.generate_legal_moves() if str(each) == told)
+        (move,) = (each for each in state.generate_legal_moves() if str(each) == text)
         state = state.play(move)
         assert edition.dialect.encode(RoomMessage("", Memento(state))) == edition.dialect.encode(
             RoomMessage("", Memento(edition.game.resume(position)))
@@ -109,28 +109,28 @@ def _check_replay(record: GameRecord, moves: list[dict[str, Any]], data: list[Ro
 
 
 def _check_wire(record: GameRecord, log: bytes, room: str, edition: Edition) -> None:
-    """Every program that has a connection was shown each position and the result once, and asked for each move."""
+    """Assert that every program with a connection was sent each position, the result and each request once."""
     for program in (0, 1):
         sent = _sent(log, program)
-        if not sent:  # it is inside the process of the match
+        if not sent:  # a built-in player has no connection
             continue
         assert room.encode() in sent
-        told = room_data(sent, edition)
-        assert sum(isinstance(each, Memento) for each in told) == record.plies + 1
-        assert sum(isinstance(each, Result) for each in told) == 1
-        requests = sum(type(each).__name__ == "MoveRequest" for each in told)
+        data = room_data(sent, edition)
+        assert sum(isinstance(each, Memento) for each in data) == record.plies + 1
+        assert sum(isinstance(each, Result) for each in data) == 1
+        requests = sum(type(each).__name__ == "MoveRequest" for each in data)
         assert requests == len(record.think_times[program])
 
 
 def _sent(log: bytes, program: int) -> bytes:
-    """All that the server has sent to `program`."""
-    sent, above, position = [], b"", 1
+    """Return all bytes that the server has sent to `program`."""
+    sent, previous, position = [], b"", 1
     while found := _ENTRY.match(log, position):
         number, direction, length, shared = found.groups()
         rest = int(length) - int(shared or 0)
-        piece = above[: int(shared or 0)] + log[found.end() + 1 : found.end() + 1 + rest]
+        piece = previous[: int(shared or 0)] + log[found.end() + 1 : found.end() + 1 + rest]
         assert len(piece) == int(length)
-        above, position = piece, found.end() + 1 + rest + 1
+        previous, position = piece, found.end() + 1 + rest + 1
         if direction == b"<" and int(number) == program + 1:
             sent.append(piece)
     assert position >= len(log)

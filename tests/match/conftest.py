@@ -1,4 +1,4 @@
-"""What tests of matches share."""
+"""Fixtures for tests of matches."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tests.match.players import listening_players
 
 @pytest.fixture(scope="module")
 def players() -> Iterator[None]:
-    """What light programs need."""
+    """Provide the players of lightweight programs (tests/match/light.py)."""
     with listening_players():
         yield
 
 
 @pytest.fixture
 def replay() -> bytes:
-    """The replay of a game in which one move was made."""
+    """The replay of a game with one move."""
     edition = choose_editions({}, {})[DEFAULT_GAME_TYPE]
     first: State = edition.game.new_state(random.Random(1))
     second = first.play(next(iter(first.generate_legal_moves())))

@@ -1,11 +1,13 @@
-"""A light program for matches and checks: ``python -I -S light.py STRATEGY [OPTION...] -h HOST -p PORT [-r CODE]``.
+"""A lightweight program for matches and checks.
 
-Invariants: to a server it is a program like any other, with a process, a connection and an exit code of its own. It
-only passes bytes on, between the server and the process of the tests, where its player thinks: tests/match/players.py
-listens there, and PLAYERS in the environment is its port. It loads next to nothing, so that it starts in some 20 ms.
+Usage: ``python -I -S light.py STRATEGY [OPTION...] -h HOST -p PORT [-r CODE]``
 
-It ends with exit code 0 when its player says goodbye, and with 1 when its player vanishes. With ``--ends-at WORD`` it
-ends when the server sends that word.
+Invariants: for a server it is a program like any other, with a process, a connection and an exit code of its own. It
+only relays bytes between the server and the process of the tests, which runs the player: tests/match/players.py listens
+there on the port in the environment variable PLAYERS. It imports very little, so that it starts in about 20 ms.
+
+It ends with exit code 0 if its player closes the connection, and with 1 if its player resets it. With
+``--ends-at WORD`` it ends when the server sends that word.
 """
 
 from __future__ import annotations
@@ -30,9 +32,9 @@ def run(words: list[str]) -> None:
         for sock in (server, player):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         player.sendall("\0".join(words).encode() + b"\n")
-        open_ends = [server, player]
+        sources = [server, player]
         while True:
-            for sock in select.select(open_ends, [], [])[0]:
+            for sock in select.select(sources, [], [])[0]:
                 data = _received(sock)
                 if sock is player:
                     if data is None:
@@ -42,7 +44,7 @@ def run(words: list[str]) -> None:
                         return
                     _send(server, data)
                 elif not data:
-                    open_ends.remove(server)
+                    sources.remove(server)
                     player.shutdown(socket.SHUT_WR)
                 elif forbidden and forbidden in data:
                     sys.exit(f"{forbidden.decode()} is not known here")
@@ -51,7 +53,7 @@ def run(words: list[str]) -> None:
 
 
 def _received(sock: socket.socket) -> bytes | None:
-    """None: the connection was broken."""
+    """Receive bytes; None if the connection was reset."""
     try:
         return sock.recv(_READ)
     except ConnectionResetError:
@@ -59,10 +61,10 @@ def _received(sock: socket.socket) -> bytes | None:
 
 
 def _send(sock: socket.socket, data: bytes) -> None:
-    try:  # noqa: SIM105 - contextlib takes as long to load as all the rest
+    try:  # noqa: SIM105 - importing contextlib takes as long as everything else
         sock.sendall(data)
     except (BrokenPipeError, ConnectionResetError):
-        pass  # whoever is gone is noticed when it is read from
+        pass  # noticed when reading from it
 
 
 if __name__ == "__main__":

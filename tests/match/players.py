@@ -1,7 +1,7 @@
-"""Players for the light programs of tests/match/light.py: they think in the process of the tests.
+"""Players for the lightweight programs of tests/match/light.py; they run in the process of the tests.
 
-Starting ``spielleiter play`` takes half a second of a processor. A test whose subject is not that command, but what is
-done with the program, uses `LIGHT` instead: the same player, the same bytes, and a process that starts at once.
+Starting ``spielleiter play`` takes half a second of processor time. Tests of how programs are run, and not of that
+command, use `LIGHT` instead: the same player, the same bytes, and a process that starts at once.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from tests.interpreter import PYTHON
 from tests.patience import PATIENCE
 
 LIGHT: Final = f"{PYTHON} -I -S {shlex.quote(str(Path(__file__).with_name('light.py')))}"
-"""To be followed by the name of a strategy and perhaps ``--edition NAME``, ``--delay SECONDS``, ``--ends-at WORD``."""
+"""The beginning of a command line, followed by a strategy and optionally ``--edition``, ``--delay``, ``--ends-at``."""
 
 
 @contextmanager
 def listening_players() -> Iterator[None]:
-    """While this lasts, light programs have players."""
+    """Provide the players of lightweight programs within this context."""
     ready: queue.Queue[tuple[int, Callable[[], None]]] = queue.Queue()
 
     async def main() -> None:
@@ -56,10 +56,10 @@ def listening_players() -> Iterator[None]:
 
 
 async def _play(stream: trio.SocketStream) -> None:
-    """One game, in the words of a light program's command line."""
+    """Play one game; the first line has the arguments of the lightweight program."""
     head = b""
     while not head.endswith(b"\n"):
-        byte = await stream.receive_some(1)  # what follows is for the player
+        byte = await stream.receive_some(1)  # the player reads what follows
         if not byte:
             return
         head += byte

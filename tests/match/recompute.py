@@ -1,4 +1,4 @@
-"""A second opinion on a match's numbers: from games.jsonl alone, in other ways, and without a line of ours.
+"""An independent calculation of a match's numbers, from games.jsonl only, without using the project's code.
 
 `python -m tests.match.recompute DIR` checks the reports in a match's folder.
 """
@@ -26,7 +26,7 @@ COLUMN = {
 
 
 def check_folder(folder: Path) -> None:
-    """Assert that summary.json, games.csv and junit.xml say what follows from games.jsonl."""
+    """Assert that summary.json, games.csv and junit.xml agree with games.jsonl."""
     lines = (folder / "games.jsonl").read_text(encoding="utf-8").splitlines()
     games = sorted((json.loads(line) for line in lines), key=lambda game: game["game"])
     assert len({game["game"] for game in games}) == len(games)
@@ -49,8 +49,8 @@ def _check_counts(games: list[dict[str, Any]], summary: dict[str, Any]) -> None:
     assert summary["verdicts"] == Counter(game["verdict"] for game in games)
     for program, side in enumerate(summary["programs"]):
         assert (side["wins"], side["draws"], side["losses"]) == (won[program], drawn, won[1 - program])
-        guilty = [game["verdict"] for game in games if game["offender"] == program]
-        faults = Counter(COLUMN[verdict] for verdict in guilty if verdict not in NO_FAULT)
+        faults_of_program = [game["verdict"] for game in games if game["offender"] == program]
+        faults = Counter(COLUMN[verdict] for verdict in faults_of_program if verdict not in NO_FAULT)
         assert all(side[column] == faults[column] for column in set(COLUMN.values()))
     starts = Counter((game["start"], game["seats"].index(0)) for game in counted)
     found = {(each["start"], each["seat"]): each["wins"] + each["draws"] + each["losses"] for each in summary["starts"]}
@@ -79,7 +79,11 @@ def _check_pairs(games: list[dict[str, Any]], summary: dict[str, Any]) -> None:
 
 
 def _check_elo(scores: list[float], summary: dict[str, Any]) -> None:
-    """Each end of the interval is the outermost one of Student's t, the likelihood, and 1/2 where nobody is better."""
+    """Check both ends of the interval.
+
+    Each one is the outermost of the bounds by Student's t and by the likelihood, and of 1/2 if neither program is
+    better.
+    """
     pairs, mean = len(scores), statistics.fmean(scores)
     error = statistics.stdev(scores) / math.sqrt(pairs)
     above, exactly = _sign_flips(scores)
@@ -106,7 +110,7 @@ def _check_elo(scores: list[float], summary: dict[str, Any]) -> None:
 
 
 def _sign_flips(scores: list[float]) -> tuple[float, float]:
-    """The chances of a greater sum and of the same sum when every pair's difference has either sign, pair by pair."""
+    """Return the probabilities of a greater and of the same sum if the sign of every pair's difference is random."""
     chances = {0: 1.0}
     for score in scores:
         step, following = round(abs(4 * score - 2)), defaultdict[int, float](float)
@@ -181,7 +185,7 @@ def _elo(score: float) -> float:
 
 
 def _best_tilt(scores: list[float], elo: float, unseen: float = 1e-3) -> float:
-    """The greatest value of sum n ln(1 + t (a - s)), by trisection: what a mean of s costs in likelihood."""
+    """Return the maximum over t of sum n ln(1 + t (a - s)), the log-likelihood that a mean of s costs."""
     mean = 1 / (1 + 10 ** (-elo / 400))
     counts = [scores.count(kind / 4) or unseen for kind in range(5)]
     low, high = -1 / (1 - mean) * (1 - 1e-12), 1 / mean * (1 - 1e-12)
@@ -196,7 +200,7 @@ def _best_tilt(scores: list[float], elo: float, unseen: float = 1e-3) -> float:
 
 
 def _student(t: float, freedom: int) -> float:
-    """The distribution function of Student's t, by Simpson's rule."""
+    """Return the distribution function of Student's t, by Simpson's rule."""
     scale = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(freedom * math.pi)
     steps = 4000
     width = t / steps
@@ -210,4 +214,4 @@ def _student(t: float, freedom: int) -> float:
 
 if __name__ == "__main__":
     check_folder(Path(sys.argv[1]))
-    sys.stdout.write("every number follows from games.jsonl\n")
+    sys.stdout.write("all numbers agree with games.jsonl\n")

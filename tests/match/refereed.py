@@ -1,4 +1,4 @@
-"""Single games between real programs, and what the referee says of them."""
+"""Single games between real programs, run by the referee."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.patience import PATIENCE
 
 NO_LIMITS = {"soft_timeout": PATIENCE, "hard_timeout": PATIENCE}
-ENDLESS = ProgramTimeouts(start=PATIENCE, exit=PATIENCE, game=PATIENCE)
+NO_TIMEOUTS = ProgramTimeouts(start=PATIENCE, exit=PATIENCE, game=PATIENCE)
 
-REST = "sleep 500"
-"""A program that does nothing at all."""
+IDLE = "sleep 500"
+"""A program that does nothing."""
 
 
 def setup_of(first: str, second: str, **changes: Any) -> MatchSetup:
+    """Return the setup of a match of these commands, without time limits; `changes` are other fields of it."""
     setup = MatchSetup(
         entrants=(Entrant("new", first), Entrant("old", second)),
         game_type=DEFAULT_GAME_TYPE,
@@ -31,13 +32,13 @@ def setup_of(first: str, second: str, **changes: Any) -> MatchSetup:
         seed=1,
         run_id="",
         server_options=NO_LIMITS,
-        timeouts=ENDLESS,
+        timeouts=NO_TIMEOUTS,
     )
     return dataclasses.replace(setup, **changes)
 
 
 async def play(folder: Path, first: str, second: str, game: int = 1, **changes: Any) -> GameRecord:
-    """The verdict on a game of two programs; afterwards neither lives."""
+    """Play a game of a match of these commands; return its record, and assert that no process is left."""
     setup = dataclasses.replace(setup_of(first, second, **changes), run_id=str(folder))
     with trio.fail_after(PATIENCE):
         record = await play_game(setup, setup.plan()[game - 1], folder)
@@ -46,5 +47,5 @@ async def play(folder: Path, first: str, second: str, game: int = 1, **changes: 
 
 
 def shell(script: str) -> str:
-    """A program that is a script, with the usual options as its arguments."""
+    """Return the command of a shell script, which has the usual options as its arguments."""
     return f"sh -c {shlex.quote(script)} bot"

@@ -1,4 +1,4 @@
-"""Records of games that were never played, for statistics and reports."""
+"""Invented records of games, for tests of statistics and reports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NAMES = ("greedy", "random")
 
 
 def game(number: int = 1, winner: int | None = 0, **changes: Any) -> GameRecord:
-    """Game `number` of a match: the first of a pair if it is odd; program 0 sits on seat 0 in it."""
+    """Return a record of game `number`, the first one of a pair if it is odd; there, program 0 has seat 0."""
     first = (number - 1) % 2
     record = GameRecord(
         game=number,
@@ -41,13 +41,13 @@ def game(number: int = 1, winner: int | None = 0, **changes: Any) -> GameRecord:
 
 
 def fault(number: int, offender: int, verdict: str, **changes: Any) -> GameRecord:
-    """A game that the offender lost by what it did."""
+    """Return a record of a game that `offender` lost by a fault."""
     points: tuple[int | None, int | None] = (None, None)
     return game(number, 1 - offender, offender=offender, verdict=verdict, points=points, **changes)
 
 
 def whole_match(pairs: int = 20, seed: int = 1) -> list[GameRecord]:
-    """A match with something of everything, the same for the same seed."""
+    """Return the records of a varied match, the same ones for the same seed."""
     rng = random.Random(seed)
     records = []
     for number in range(1, 2 * pairs + 1):

@@ -1,4 +1,4 @@
-"""Setups of matches that are played for real."""
+"""Setups of matches with real programs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from tests.patience import PATIENCE
 
 
 def lenient_setup(folder: Path, first: Entrant, second: Entrant, game_type: str = DEFAULT_GAME_TYPE) -> MatchSetup:
-    """A pair of games with limits that no program reaches unless it hangs; `folder` is where they are played."""
+    """Return the setup of a pair of games with limits that no program reaches unless it hangs.
+
+    `folder` is the folder of the match.
+    """
     return MatchSetup(
         entrants=(first, second),
         game_type=game_type,

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from spielleiter.match import errors
-from spielleiter.match.checking.surprise import SurpriseError
+from spielleiter.match.checking.errors import UnexpectedBehaviourError
 
-KINDS = [errors.SetupError, errors.JournalError, errors.MachineError, errors.NotStartedError, SurpriseError]
+KINDS = [errors.SetupError, errors.JournalError, errors.MachineError, errors.NotStartedError, UnexpectedBehaviourError]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,4 +1,4 @@
-"""Whatever a program tries besides playing brings it nothing: the attacks of docs/fair-play.md, by real programs."""
+"""The attacks of docs/fair-play.md, tried by real programs: none of them gives a program an advantage."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import trio
 
 from spielleiter.match.games.referee import play_game
 from spielleiter.match.programs.output import OUTPUT_LIMIT
-from spielleiter.match.programs.processes import find_processes, living
+from spielleiter.match.programs.processes import find_processes, still_running
 from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.match.setup import Entrant
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
@@ -23,15 +23,17 @@ from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.slow
 
-PLACES = "--game {game} -h {host} -p {port} -r {reservation}"
-HONEST = f"{PYTHON} -m spielleiter play -s greedy --seed 1 {PLACES}"
+OPTIONS = "--game {game} -h {host} -p {port} -r {reservation}"
+HONEST = f"{PYTHON} -m spielleiter play -s greedy --seed 1 {OPTIONS}"
 PROJECT = Path(__file__).parents[2]
-EARLIER = "swc_2021_blokus"
+EARLIER_GAME = "swc_2021_blokus"
 
 
-async def attacked(folder: Path, attack: str, game_type: str = DEFAULT_GAME_TYPE, honest: str = HONEST) -> GameRecord:
-    """A game in which program 0 tries `attack` and program 1 does nothing wrong."""
-    bot = f"env PYTHONPATH={shlex.quote(str(PROJECT))} {PYTHON} -P -m tests.match.bots.attacker {attack} {PLACES}"
+async def play_against_attack(
+    folder: Path, attack: str, game_type: str = DEFAULT_GAME_TYPE, honest: str = HONEST
+) -> GameRecord:
+    """Play a game in which program 0 tries `attack`; assert that program 1 is not blamed for anything."""
+    bot = f"env PYTHONPATH={shlex.quote(str(PROJECT))} {PYTHON} -P -m tests.match.bots.attacker {attack} {OPTIONS}"
     setup = lenient_setup(folder, Entrant("attacker", bot), Entrant("honest", honest), game_type)
     with trio.fail_after(PATIENCE):
         record = await play_game(setup, setup.plan()[0], folder)
@@ -42,34 +44,39 @@ async def attacked(folder: Path, attack: str, game_type: str = DEFAULT_GAME_TYPE
 
 
 @pytest.mark.parametrize("attack", ["authenticate", "cancel", "pause", "observe"])
-async def test_nobody_becomes_an_administrator(attack: str, tmp_path: Path) -> None:
-    record = await attacked(tmp_path, attack, honest="builtin:greedy")
-    assert (record.verdict, record.winner) == (Verdict.REGULAR, 1)  # this season only says no, so the game is played
+async def test_no_program_can_become_an_administrator(attack: str, tmp_path: Path) -> None:
+    record = await play_against_attack(tmp_path, attack, honest="builtin:greedy")
+    assert (record.verdict, record.winner) == (
+        Verdict.REGULAR,
+        1,
+    )  # this edition only refuses the request, so the game continues
     assert any("tried what is not allowed" in remark for remark in record.remarks[0])
 
 
 @pytest.mark.parametrize("attack", ["authenticate", "cancel", "undeclared-prefix"])
-async def test_where_that_ends_the_connection_it_costs_the_game(attack: str, tmp_path: Path) -> None:
-    record = await attacked(tmp_path, attack, EARLIER, honest="builtin:greedy")
+async def test_a_forbidden_request_loses_the_game_in_editions_that_end_the_connection(
+    attack: str, tmp_path: Path
+) -> None:
+    record = await play_against_attack(tmp_path, attack, EARLIER_GAME, honest="builtin:greedy")
     assert (record.verdict, record.offender, record.winner) == (Verdict.BAD_MESSAGE, 0, 1)
     assert record.is_counted
 
 
-async def test_no_bytes_void_a_game(tmp_path: Path) -> None:
-    record = await attacked(tmp_path, "undeclared-prefix", honest="builtin:greedy")
+async def test_no_bytes_can_void_a_game(tmp_path: Path) -> None:
+    record = await play_against_attack(tmp_path, "undeclared-prefix", honest="builtin:greedy")
     assert record.is_counted
     assert record.winner == 1
 
 
-async def test_nobody_takes_its_opponents_seat(tmp_path: Path) -> None:
-    record = await attacked(tmp_path, "steal")
+async def test_no_program_can_take_its_opponents_seat(tmp_path: Path) -> None:
+    record = await play_against_attack(tmp_path, "steal")
     assert (record.verdict, record.winner) == (Verdict.REGULAR, 1)
     assert len(record.remarks[0]) >= 1
     assert record.think_times[1]
 
 
-async def test_connections_without_end_harm_their_owner_only(tmp_path: Path) -> None:
-    record = await attacked(tmp_path, "sockets", honest="builtin:greedy")
+async def test_endless_connections_affect_only_the_program_that_opens_them(tmp_path: Path) -> None:
+    record = await play_against_attack(tmp_path, "sockets", honest="builtin:greedy")
     assert record.offender in {None, 0}
     assert record.winner in {None, 1}
     assert any("connections at a time" in remark for remark in record.remarks[0])
@@ -85,73 +92,73 @@ def hidden(folder: Path) -> int:
     return int(error_output(folder).decode().split("hidden ")[1].split()[0])
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="there are keepers on Linux only")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has supervisors")
 @pytest.mark.parametrize("attack", ["hide", "frame"])
-async def test_no_process_outlives_its_game_whatever_it_gives_up_or_copies(attack: str, tmp_path: Path) -> None:
-    record = await attacked(tmp_path, attack)
+async def test_no_process_can_outlive_its_game(attack: str, tmp_path: Path) -> None:
+    record = await play_against_attack(tmp_path, attack)
     assert (record.verdict, record.offender) == (Verdict.LEFTOVERS, 0)
     pid = hidden(tmp_path)
     assert f"sleep ({pid})" in record.reason
-    assert living([pid]) == ()
+    assert still_running([pid]) == ()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="there are keepers on Linux only")
-async def test_whoever_ends_its_keeper_has_lost(tmp_path: Path) -> None:
-    record = await attacked(tmp_path, "kill-parent", honest="builtin:greedy")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has supervisors")
+async def test_a_program_that_kills_its_supervisor_loses(tmp_path: Path) -> None:
+    record = await play_against_attack(tmp_path, "kill-parent", honest="builtin:greedy")
     assert record.offender == 0
     assert not record.is_counted or record.winner == 1
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="there are keepers on Linux only")
-async def test_whoever_stops_its_keeper_again_and_again_has_lost(tmp_path: Path) -> None:
-    record = await attacked(tmp_path, "stop-parent-for-ever", honest="builtin:greedy")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has supervisors")
+async def test_a_program_that_keeps_stopping_its_supervisor_loses(tmp_path: Path) -> None:
+    record = await play_against_attack(tmp_path, "stop-parent-for-ever", honest="builtin:greedy")
     assert (record.verdict, record.offender, record.winner) == (Verdict.TAMPERS, 0, 1)
     assert record.is_counted
     assert "stopped the process that watches over it" in record.reason
     assert record.remarks[0] == ("stopped the process that watches over it",)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="there are keepers on Linux only")
-async def test_a_keeper_that_was_stopped_once_is_woken(tmp_path: Path) -> None:
-    record = await attacked(tmp_path, "stop-parent", honest="builtin:greedy")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has supervisors")
+async def test_a_supervisor_that_was_stopped_once_is_resumed(tmp_path: Path) -> None:
+    record = await play_against_attack(tmp_path, "stop-parent", honest="builtin:greedy")
     assert (record.verdict, record.winner) == (Verdict.REGULAR, 1)
     assert record.remarks[0] == ("stopped the process that watches over it",)
 
 
-async def test_nobody_guesses_a_code(tmp_path: Path) -> None:
-    record = await attacked(tmp_path, "guess", honest="builtin:greedy")
+async def test_no_program_can_guess_a_code(tmp_path: Path) -> None:
+    record = await play_against_attack(tmp_path, "guess", honest="builtin:greedy")
     assert record.is_counted
     assert record.winner == 1
     assert record.think_times[1]
 
 
-async def test_a_flood_harms_its_sender_only(tmp_path: Path) -> None:
-    record = await attacked(tmp_path, "flood", honest="builtin:greedy")
+async def test_a_flood_affects_only_its_sender(tmp_path: Path) -> None:
+    record = await play_against_attack(tmp_path, "flood", honest="builtin:greedy")
     assert (record.verdict, record.offender, record.winner) == (Verdict.BAD_MESSAGE, 0, 1)
     assert record.is_counted
 
 
-async def test_what_a_program_writes_without_end_is_cut(tmp_path: Path) -> None:
-    record = await attacked(tmp_path, "noise", honest="builtin:greedy")
+async def test_the_endless_output_of_a_program_is_cut(tmp_path: Path) -> None:
+    record = await play_against_attack(tmp_path, "noise", honest="builtin:greedy")
     assert (record.verdict, record.winner) == (Verdict.REGULAR, 1)
     kept = error_output(tmp_path)
     assert OUTPUT_LIMIT <= len(kept) < OUTPUT_LIMIT + 200_000
     assert kept.endswith(b"(the rest was not kept)\n")
 
 
-async def test_who_does_not_come_voids_a_game_in_its_own_name(tmp_path: Path) -> None:
-    record = await attacked(tmp_path, "absent", honest="builtin:greedy")
+async def test_a_program_that_does_not_connect_is_blamed_for_the_voided_game(tmp_path: Path) -> None:
+    record = await play_against_attack(tmp_path, "absent", honest="builtin:greedy")
     assert (record.verdict, record.offender, record.winner, record.is_counted) == (Verdict.NO_START, 0, None, False)
 
 
-def test_every_test_that_the_page_names_is_there() -> None:
+def test_every_test_that_the_page_names_exists() -> None:
     for row in rows("docs/fair-play.md", "attempt"):
-        named = re.findall(r"`([\w/]+\.py)::(\w+)`", row[-1])
-        assert named, row[0]
-        for file, function in named:
+        names = re.findall(r"`([\w/]+\.py)::(\w+)`", row[-1])
+        assert names, row[0]
+        for file, function in names:
             assert re.search(rf"def {function}\b", (PROJECT / "tests" / file).read_text()), (file, function)
 
 
-async def test_the_same_program_plays_whole_games_if_it_tries_nothing(tmp_path: Path) -> None:
-    record = await attacked(tmp_path, "nothing")
+async def test_the_attacker_plays_whole_games_if_it_tries_nothing(tmp_path: Path) -> None:
+    record = await play_against_attack(tmp_path, "nothing")
     assert (record.verdict, record.remarks) == (Verdict.REGULAR, ((), ()))

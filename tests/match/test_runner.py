@@ -78,7 +78,7 @@ class RunnerHarness:
         cores: tuple[Cores, Cores],
         _match_server: object,
         _keep: object,
-        _residents: object,
+        _persistent_programs: object,
     ) -> GameRecord:
         assert folder == self.folder
         self.cores.append(cores)

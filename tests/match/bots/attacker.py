@@ -1,7 +1,7 @@
-"""A program that plays legal moves and tries one thing besides; `python -m tests.match.bots.attacker ATTACK -h ...`.
+"""A program that plays legal moves and tries one attack: `python -m tests.match.bots.attacker ATTACK -h ...`.
 
-Invariants: each attack is tried once, before the first move unless it needs another moment; what the server answers is
-not looked at. Whoever is not sent away plays on.
+Invariants: the attack is tried once, before the program takes its seat or before its first move. The server's answer is
+ignored. If the server does not close the connection, the program continues to play.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from spielleiter.game.api import State
 from spielleiter.server.editions import choose_editions
 
 ROOM = "ROOM"
-BYTES = {
+PAYLOADS = {
     "authenticate": b'<authenticate password="examplepassword"/>',
     "cancel": b'<authenticate password="examplepassword"/><cancel roomId="ROOM"/>',
     "pause": b'<authenticate password="examplepassword"/><pause roomId="ROOM" pause="true"/>',
@@ -35,49 +35,49 @@ BYTES = {
     "flood": b" " * 700_000,
     "nothing": b"",
 }
-"""What is sent before the first move, over the seat's own connection."""
+"""The bytes that are sent before the first move, on the seat's connection, by attack."""
 
 
-def sockets(host: str, port: int) -> None:
-    """Open as many connections as there can be, and keep them."""
+def open_connections(host: str, port: int) -> None:
+    """Open as many connections as possible, and keep them open."""
     for _ in range(200):
         try:
-            kept.append(socket.create_connection((host, port), timeout=1))
+            open_sockets.append(socket.create_connection((host, port), timeout=1))
         except OSError:
             return
 
 
-def steal(host: str, own_port: int, own_code: str) -> None:
-    """Find the opponent's command line, and take its seat before it does, on either port."""
+def steal_seat(host: str, own_port: int, own_code: str) -> None:
+    """Find the opponent's command line and try to take its seat first, on either port."""
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
-        for place in Path("/proc").glob("[0-9]*/cmdline"):
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
             try:
-                words = place.read_bytes().decode(errors="replace").split("\0")
+                words = path.read_bytes().decode(errors="replace").split("\0")
             except OSError:
                 continue
-            is_sibling = grandparent_of(place.parent) == grandparent_of(Path("/proc/self"))
+            is_sibling = grandparent_of(path.parent) == grandparent_of(Path("/proc/self"))
             if is_sibling and "-r" in words and "-p" in words and own_code not in words:
                 code, port = words[words.index("-r") + 1], int(words[words.index("-p") + 1])
-                for each in (own_port, port):
+                for target in (own_port, port):
                     try:
-                        sock = socket.create_connection((host, each), timeout=1)
+                        sock = socket.create_connection((host, target), timeout=1)
                         sock.sendall(f'<protocol><joinPrepared reservationCode="{code}"/>'.encode())
-                        kept.append(sock)
+                        open_sockets.append(sock)
                     except OSError:
                         pass
                 return
         time.sleep(0.01)
 
 
-def hide(environment: dict[str, str]) -> None:
-    """Leave a process behind that has left our session, has lost its parent, and has this environment."""
+def leave_process(environment: dict[str, str]) -> None:
+    """Leave a process behind that is in another session, has no parent, and has this environment."""
     if os.fork():
         return
     os.setsid()
-    hidden = os.fork()
-    if hidden:
-        sys.stderr.write(f"hidden {hidden}\n")
+    pid = os.fork()
+    if pid:
+        sys.stderr.write(f"hidden {pid}\n")
         sys.stderr.flush()
         os._exit(0)
     for descriptor in range(3):
@@ -85,58 +85,58 @@ def hide(environment: dict[str, str]) -> None:
     os.execve("/bin/sleep", ["sleep", "500"], environment)
 
 
-def frame() -> None:
-    """The same, in the name of the opponent: with its environment."""
+def leave_process_of_opponent() -> None:
+    """Leave a process behind that has the environment of the opponent."""
     wanted = f"MATCHED_PROGRAM={os.environ['MATCHED_PROGRAM'].removesuffix('1')}2".encode()
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
-        for place in Path("/proc").glob("[0-9]*/environ"):
+        for path in Path("/proc").glob("[0-9]*/environ"):
             try:
-                words = place.read_bytes().split(b"\0")
+                words = path.read_bytes().split(b"\0")
             except OSError:
                 continue
             if wanted in words:
-                hide(dict(word.decode().split("=", 1) for word in words if b"=" in word))
+                leave_process(dict(word.decode().split("=", 1) for word in words if b"=" in word))
                 return
         time.sleep(0.01)
 
 
 def kill_parent() -> None:
-    """End the process that has started us, and play on."""
+    """Kill the parent process, and continue to play."""
     os.kill(os.getppid(), signal.SIGKILL)
 
 
 def stop_parent(times: int | None) -> None:
-    """Stop the process that has started us so often (None: for ever), from another process."""
-    keeper = os.getppid()
+    """Stop the parent process so many times (None for ever), from another process."""
+    supervisor = os.getppid()
     if os.fork():
         return
     os.setsid()
     while times is None or times > 0:
-        os.kill(keeper, signal.SIGSTOP)
+        os.kill(supervisor, signal.SIGSTOP)
         time.sleep(0.001)
         times = None if times is None else times - 1
     os._exit(0)
 
 
-def guess(host: str, port: int, own_code: str) -> None:
-    """Try codes that are near to our own, and those that well-known seeds would give."""
-    near = [own_code[:-1] + chr(ord(own_code[-1]) ^ flip) for flip in (1, 2)]
-    for code in [*near, str(uuid.UUID(int=random.Random(1).getrandbits(128), version=4))]:
+def guess_codes(host: str, port: int, own_code: str) -> None:
+    """Try codes that are similar to the own one, and those that common seeds would give."""
+    similar = [own_code[:-1] + chr(ord(own_code[-1]) ^ flip) for flip in (1, 2)]
+    for code in [*similar, str(uuid.UUID(int=random.Random(1).getrandbits(128), version=4))]:
         with socket.create_connection((host, port), timeout=10) as sock:
             sock.sendall(f'<protocol><joinPrepared reservationCode="{code}"/>'.encode())
             sock.recv(4096)
 
 
-def make_noise() -> None:
-    """Write more than anybody wants to keep, with what a terminal would obey."""
+def write_endlessly() -> None:
+    """Write more than the output limit, with escape sequences for terminals."""
     for _ in range(12):
         sys.stderr.write("\x1b[2J" + "x" * 1024 * 1024 + "\n")
         sys.stderr.flush()
 
 
 def parent_of(process: Path) -> int:
-    """The process that has started another one; -1 where that has ended."""
+    """Return the parent of a process; -1 if the process has ended."""
     try:
         return int((process / "stat").read_text().rpartition(")")[2].split()[1])
     except OSError:
@@ -147,20 +147,20 @@ def grandparent_of(process: Path) -> int:
     return parent_of(Path("/proc", str(parent_of(process))))
 
 
-kept: list[socket.socket] = []
-BEFORE: dict[str, Callable[[str, int, str], None]] = {
-    "sockets": lambda host, port, _code: sockets(host, port),
-    "steal": steal,
-    "hide": lambda _host, _port, _code: hide({}),
-    "frame": lambda _host, _port, _code: frame(),
+open_sockets: list[socket.socket] = []
+ACTIONS: dict[str, Callable[[str, int, str], None]] = {
+    "sockets": lambda host, port, _code: open_connections(host, port),
+    "steal": steal_seat,
+    "hide": lambda _host, _port, _code: leave_process({}),
+    "frame": lambda _host, _port, _code: leave_process_of_opponent(),
     "kill-parent": lambda _host, _port, _code: kill_parent(),
-    "guess": guess,
-    "noise": lambda _host, _port, _code: make_noise(),
+    "guess": guess_codes,
+    "noise": lambda _host, _port, _code: write_endlessly(),
     "absent": lambda _host, _port, _code: sys.exit(0),
     "stop-parent": lambda _host, _port, _code: stop_parent(1),
     "stop-parent-for-ever": lambda _host, _port, _code: stop_parent(None),
 }
-"""What is done before the program takes its own seat."""
+"""What is done before the program takes its own seat, by attack."""
 
 
 async def main() -> int:
@@ -179,14 +179,14 @@ async def main() -> int:
         nonlocal has_tried
         if not has_tried:
             has_tried = True
-            data = BYTES.get(given.attack, b"")
+            data = PAYLOADS.get(given.attack, b"")
             if given.attack == "stop-parent-for-ever":
                 await trio.sleep_forever()
             await player.send_bytes(data.replace(b"ROOM", str(player.room_id).encode()))
         await responder(player, state)
 
-    if given.attack in BEFORE:
-        BEFORE[given.attack](given.host, given.port, given.code)
+    if given.attack in ACTIONS:
+        ACTIONS[given.attack](given.host, given.port, given.code)
     async with Player.connect(given.host, given.port, dialect=edition.dialect) as player:
         await player.join_prepared(given.code)
         await player.play_with(play)

@@ -19,11 +19,11 @@ from spielleiter.match.checking.check import (
     is_fit,
     is_undecided,
 )
+from spielleiter.match.checking.errors import InconclusiveError, UnexpectedBehaviourError
 from spielleiter.match.checking.scripted_server import ScriptedServer
-from spielleiter.match.checking.surprise import SpoiltError, SurpriseError
-from spielleiter.match.checking.trials import FirstGame, Trials
+from spielleiter.match.checking.steps import CheckSteps, FirstGameSteps
 from spielleiter.match.errors import SetupError
-from spielleiter.match.programs.processes import MARK, find_processes
+from spielleiter.match.programs.processes import TAG_VARIABLE, find_processes
 from spielleiter.match.setup import ProgramTimeouts
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.messages import JoinPreparedRequest
@@ -35,28 +35,26 @@ from tests.patience import PATIENCE, with_longer_limits
 
 PLAY = f"{PYTHON} -m spielleiter play --seed 1"
 STEPS = 22
+BASIC_STEPS = 6
 
 
 @pytest.fixture(autouse=True)
-def _time_to_die(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process that has closed its connection is waited for, however busy this machine is."""
-    monkeypatch.setattr("spielleiter.match.checking.scripted_server._LAST_BREATH", PATIENCE)
-
-
-BASICS = 6
+def _long_exit_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for a process that has closed its connection, however busy this machine is."""
+    monkeypatch.setattr("spielleiter.match.checking.scripted_server._EXIT_TIMEOUT", PATIENCE)
 
 
 async def check(
     folder: Path, command: str, game_type: str = DEFAULT_GAME_TYPE, edition: str | None = None, **times: float
 ) -> tuple[StepResult, ...]:
-    """Every step; told one by one, in order, and with nothing left alive."""
-    told: list[StepResult] = []
+    """Run the check; assert that every step was reported in order and that no process is left."""
+    reported: list[StepResult] = []
     limits = {"soft_timeout": PATIENCE, "hard_timeout": PATIENCE, "pause": 0.1, **times}
     patience = ProgramTimeouts(PATIENCE, PATIENCE, PATIENCE)
     setup = CheckSetup(command, game_type, patience=patience, edition=edition, **limits)
     with trio.fail_after(PATIENCE):
-        results = await check_program(setup, folder, told.append)
-    assert results == tuple(told)
+        results = await check_program(setup, folder, reported.append)
+    assert results == tuple(reported)
     assert [result.number for result in results] == list(range(1, STEPS + 1))
     assert [process for process in find_processes("") if str(folder) in str(process)] == []
     return results
@@ -70,7 +68,7 @@ def assert_all_passed(results: tuple[StepResult, ...], edition: str, folder: Pat
     assert [(result.title, result.came) for result in results if result.status is not Status.PASSED] == []
     assert all(result.came and result.expected for result in results)
     folders = {result.folder for result in results}
-    assert len(folders) == STEPS - BASICS + 1  # the first steps share one
+    assert len(folders) == STEPS - BASIC_STEPS + 1  # the first steps share a folder
     assert all((folder / name / "wire.log.gz").exists() for name in folders)
     written = gzip.decompress((folder / results[0].folder / "wire.log.gz").read_bytes())
     assert EDITIONS[edition].dialect.encode(JoinPreparedRequest("")).split(b"=")[0] in written
@@ -78,7 +76,7 @@ def assert_all_passed(results: tuple[StepResult, ...], edition: str, folder: Pat
 
 @pytest.mark.slow
 async def test_a_built_in_player_is_fit(tmp_path: Path) -> None:
-    """With a process of its own for every step, as for a user."""
+    """Every step starts `spielleiter play` as a process of its own, as for a user."""
     assert_all_passed(await check(tmp_path, "builtin:greedy"), next(iter(EDITIONS)), tmp_path)
 
 
@@ -94,10 +92,10 @@ async def test_built_in_strategies_are_fit_in_every_edition(strategy: str, editi
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("players")
-async def test_a_program_that_joins_any_game_fails_only_where_it_takes_its_seat(
+async def test_a_program_that_joins_any_game_fails_only_the_step_of_taking_its_seat(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Trials, "real_game", Spoiler(0))  # what a match does with it is tested there
+    monkeypatch.setattr(CheckSteps, "real_game", FakeStep(0))  # the tests of the referee cover that step
     results = await check(tmp_path, f"{LIGHT} first -h {{host}} -p {{port}}")
     assert failed(results) == ["takes its seat"]
     assert results[1].came.startswith("join came instead of joinPrepared: it takes any free seat and not the one")
@@ -105,7 +103,7 @@ async def test_a_program_that_joins_any_game_fails_only_where_it_takes_its_seat(
 
 
 @pytest.mark.slow
-async def test_a_program_of_another_season_is_told_which_one_is_offered(tmp_path: Path) -> None:
+async def test_a_program_for_another_season_is_told_which_one_is_checked(tmp_path: Path) -> None:
     results = await check(tmp_path, f"{PLAY} -s first -h {{host}} -p {{port}} --game swc_2021_blokus")
     assert failed(results) == ["takes its seat"]
     assert results[1].came.startswith(
@@ -145,8 +143,8 @@ async def test_a_bad_program_fails_at_the_right_step(
 
 
 @pytest.mark.slow
-async def test_a_program_that_connects_nowhere_is_told_what_it_was_given(tmp_path: Path) -> None:
-    """Most often it does not read its options, and has connected to the port that is the default."""
+async def test_a_program_that_does_not_connect_is_reminded_of_its_options(tmp_path: Path) -> None:
+    """Usually such a program ignores its options, and has connected to the default port."""
     setup = CheckSetup("sleep 500 {port}", DEFAULT_GAME_TYPE, PATIENCE, PATIENCE, 0.1, ProgramTimeouts(start=0.1))
     first, *_ = await check_program(setup, tmp_path, lambda _result: None)
     assert first.expected == "the process starts and connects in 0.1 s, to the host and port it was given (-h, -p)"
@@ -154,7 +152,7 @@ async def test_a_program_that_connects_nowhere_is_told_what_it_was_given(tmp_pat
 
 
 @pytest.mark.slow
-async def test_the_programs_own_words_stand_beside_what_went_wrong(tmp_path: Path) -> None:
+async def test_a_failed_step_shows_the_end_of_standard_error(tmp_path: Path) -> None:
     first, *_ = await check(tmp_path, "sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11; do echo line $i >&2; done; exit 3' bot")
     lines = [line[11:] for line in first.stderr.splitlines()]
     assert lines == [f"line {number}" for number in range(2, 12)]
@@ -162,7 +160,7 @@ async def test_the_programs_own_words_stand_beside_what_went_wrong(tmp_path: Pat
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("players")
-async def test_a_program_that_does_not_end_itself_fails_wherever_a_game_ends(tmp_path: Path) -> None:
+async def test_a_program_that_does_not_end_fails_every_step_in_which_a_game_ends(tmp_path: Path) -> None:
     script = f'{LIGHT} first "$@"; exec sleep 500'
     command = f"sh -c {shlex.quote(script)} bot"
 
@@ -179,7 +177,7 @@ async def test_a_program_that_does_not_end_itself_fails_wherever_a_game_ends(tmp
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("players")
-async def test_what_the_official_server_never_does_is_only_a_warning(tmp_path: Path) -> None:
+async def test_failing_what_the_official_server_never_does_is_only_a_warning(tmp_path: Path) -> None:
     """Some packages for players end at the first element that they do not know."""
     results = await check(tmp_path, f"{LIGHT} first --ends-at unknownElement")
     assert [result.title for result in results if result.status is not Status.PASSED] == ["unknown elements"]
@@ -199,7 +197,7 @@ async def test_a_game_may_end_after_a_few_moves(plies: int, monkeypatch: pytest.
     results = await check(tmp_path, f"{LIGHT} first")
     assert [(result.title, result.came) for result in results if result.status is not Status.PASSED] == []
     came = {result.title: result.came for result in results}
-    moves = count_text(plies // 2, "move")  # of the second player
+    moves = count_text(plies // 2, "move")  # those of the second player
     assert came["fragmented packets"].startswith(f"{moves}, ")
     assert came["fragmented packets"].endswith("; then the game was over")
     assert came["a whole game by the script"].startswith(f"{moves}, ")
@@ -207,10 +205,10 @@ async def test_a_game_may_end_after_a_few_moves(plies: int, monkeypatch: pytest.
     assert is_cut_short == (plies == 1)
 
 
-class Spoiler:
-    """Lets this machine spoil what it is asked about, so many times, and then something else happen."""
+class FakeStep:
+    """A step that is inconclusive so many times, and then has a result or raises an error."""
 
-    def __init__(self, times: int, then: str | SurpriseError = "as it should be") -> None:
+    def __init__(self, times: int, then: str | UnexpectedBehaviourError = "as expected") -> None:
         self.times = times
         self.then = then
         self.calls = 0
@@ -218,15 +216,15 @@ class Spoiler:
     async def __call__(self, *_: object) -> str:
         self.calls += 1
         if self.calls <= self.times:
-            raise SpoiltError(f"late, {self.calls}")
-        if isinstance(self.then, SurpriseError):
+            raise InconclusiveError(f"late, {self.calls}")
+        if isinstance(self.then, UnexpectedBehaviourError):
             raise self.then
         return self.then
 
 
 @pytest.fixture
-def instant(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every step is passed at once; no program is started."""
+def fake_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make every step pass at once, without starting a program."""
 
     class NoScriptedServer:
         async def __aenter__(self) -> None:
@@ -235,51 +233,51 @@ def instant(monkeypatch: pytest.MonkeyPatch) -> None:
         async def __aexit__(self, *_: object) -> None:
             pass
 
-    monkeypatch.setattr(Trials, "scripted_server", lambda _trials: NoScriptedServer())
+    monkeypatch.setattr(CheckSteps, "scripted_server", lambda _steps: NoScriptedServer())
     for name in ("fragmented", "coalesced", "unknown", "pause", "whole_game", "early_end", "real_game"):
-        monkeypatch.setattr(Trials, name, Spoiler(0))
-    for name in ("start", "take_seat", "ask", "judge_time", "read", "play"):
-        monkeypatch.setattr(FirstGame, name, Spoiler(0))
+        monkeypatch.setattr(CheckSteps, name, FakeStep(0))
+    for name in ("start", "take_seat", "ask", "judge_time", "parse", "play"):
+        monkeypatch.setattr(FirstGameSteps, name, FakeStep(0))
 
 
-@pytest.mark.usefixtures("instant")
+@pytest.mark.usefixtures("fake_steps")
 @pytest.mark.parametrize("times", range(ATTEMPTS + 1))
-@pytest.mark.parametrize(("owner", "name", "number"), [(Trials, "pause", 10), (FirstGame, "judge_time", 4)])
-async def test_a_step_that_the_machine_spoils_is_tried_again(
+@pytest.mark.parametrize(("owner", "name", "number"), [(CheckSteps, "pause", 10), (FirstGameSteps, "judge_time", 4)])
+async def test_a_step_that_the_machine_disturbs_is_repeated(
     owner: type, name: str, number: int, times: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    spoiler = Spoiler(times)
-    monkeypatch.setattr(owner, name, spoiler)
+    step = FakeStep(times)
+    monkeypatch.setattr(owner, name, step)
     results = await check(tmp_path, "bot")
-    assert spoiler.calls == min(times + 1, ATTEMPTS)
+    assert step.calls == min(times + 1, ATTEMPTS)
     if times < ATTEMPTS:
         assert {result.status for result in results} == {Status.PASSED}
         assert is_fit(results)
         return
     assert (results[number - 1].status, results[number - 1].came) == (Status.UNDECIDED, f"late, {ATTEMPTS}")
-    assert results[number - 1].folder == f"step{1 if number <= BASICS else number:02d}-attempt{ATTEMPTS}"
-    others = Status.NOT_TRIED if number <= BASICS else Status.PASSED
+    assert results[number - 1].folder == f"step{1 if number <= BASIC_STEPS else number:02d}-attempt{ATTEMPTS}"
+    others = Status.NOT_TRIED if number <= BASIC_STEPS else Status.PASSED
     assert {result.status for result in results[number:]} == {others}
     assert not is_fit(results)
     assert is_undecided(results)
 
 
-@pytest.mark.usefixtures("instant")
-async def test_what_is_wrong_at_the_second_attempt_is_told_where_the_first_one_was_cut_off(
+@pytest.mark.usefixtures("fake_steps")
+async def test_a_failure_in_the_second_attempt_is_reported_for_the_first_undecided_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def start(_game: FirstGame, _scripted_server: ScriptedServer) -> str:
+    async def start(_game: FirstGameSteps, _scripted_server: ScriptedServer) -> str:
         return await starting()
 
-    starting = Spoiler(0, "connected")
-    monkeypatch.setattr(FirstGame, "start", start)
-    spoiler = Spoiler(1)
+    starting = FakeStep(0, "connected")
+    monkeypatch.setattr(FirstGameSteps, "start", start)
+    step = FakeStep(1)
 
     async def ask(*_: object) -> str:
-        starting.then = SurpriseError("nobody came")
-        return await spoiler()
+        starting.then = UnexpectedBehaviourError("nobody came")
+        return await step()
 
-    monkeypatch.setattr(FirstGame, "ask", ask)
+    monkeypatch.setattr(FirstGameSteps, "ask", ask)
     results = await check(tmp_path, "bot")
     statuses = [result.status for result in results]
     assert statuses[:3] == [Status.PASSED, Status.PASSED, Status.FAILED]
@@ -295,7 +293,7 @@ async def test_what_is_wrong_at_the_second_attempt_is_told_where_the_first_one_w
         ((Status.FAILED, Status.UNDECIDED), False),
     ],
 )
-def test_what_has_failed_is_decided(statuses: tuple[Status, ...], undecided: bool) -> None:
+def test_a_failure_is_not_undecided(statuses: tuple[Status, ...], undecided: bool) -> None:
     results = [StepResult(number, "step", "", status) for number, status in enumerate(statuses, 1)]
     assert is_undecided(results) == undecided
 
@@ -310,7 +308,7 @@ def test_what_has_failed_is_decided(statuses: tuple[Status, ...], undecided: boo
         ((Status.PASSED, Status.UNDECIDED), False),
     ],
 )
-def test_warnings_leave_a_program_fit(statuses: tuple[Status, ...], fit: bool) -> None:
+def test_warnings_do_not_make_a_program_unfit(statuses: tuple[Status, ...], fit: bool) -> None:
     results = [StepResult(number, "step", "", status) for number, status in enumerate(statuses, 1)]
     assert is_fit(results) == fit
 
@@ -320,5 +318,5 @@ async def test_a_command_that_is_none_is_refused(tmp_path: Path) -> None:
         await check(tmp_path, "builtin:clever")
 
 
-def test_the_mark_is_no_setting_of_a_server() -> None:
-    assert not MARK.startswith("SPIELLEITER_")
+def test_the_tag_variable_is_not_a_setting_of_the_server() -> None:
+    assert not TAG_VARIABLE.startswith("SPIELLEITER_")

@@ -1,10 +1,10 @@
-"""Who is charged with what: over its own connections only, and never after the game was called off."""
+"""Programs are blamed only for what happens on their own connections, and before the game was cancelled."""
 
 from __future__ import annotations
 
 import pytest
 
-from spielleiter.match.games.evidence import MOST_REMARKS, Evidence
+from spielleiter.match.games.evidence import MAX_REMARKS, Evidence
 from spielleiter.match.games.verdict import ProgramFacts
 from spielleiter.server import events
 from spielleiter.server.errors import Fault
@@ -15,20 +15,20 @@ NONSENSE = events.ProtocolBroken("seat", "malformed", "not XML")
 BUG = events.InternalError("seat", "Traceback\nValueError: oh\n")
 
 
-def evidence() -> Evidence:
-    """Program 1 has taken seat 0 over the connection `seat`."""
-    found = Evidence((1, 0), ("new", "old"), limits=(2.0, 2.0))
-    found.hear(events.PlayerJoined("room", "seat", 0, "old"), 1)
-    return found
+def new_evidence() -> Evidence:
+    """Return the evidence of a game in which program 1 has taken seat 0 on the connection `seat`."""
+    evidence = Evidence((1, 0), ("new", "old"), limits=(2.0, 2.0))
+    evidence.handle_event(events.PlayerJoined("room", "seat", 0, "old"), 1)
+    return evidence
 
 
-def known(found: Evidence) -> ProgramFacts:
-    assert found.facts.programs[0] == ProgramFacts()
-    return found.facts.programs[1]
+def facts_of_program_1(evidence: Evidence) -> ProgramFacts:
+    assert evidence.facts.programs[0] == ProgramFacts()
+    return evidence.facts.programs[1]
 
 
 @pytest.mark.parametrize(
-    ("event", "refusal", "nonsense"),
+    ("event", "refusal", "protocol_error"),
     [
         (REFUSED, "no such room", None),
         (FORBIDDEN, "who are you", None),
@@ -36,23 +36,26 @@ def known(found: Evidence) -> ProgramFacts:
         (BUG, None, "the server could not deal with what it sent: ValueError: oh"),
     ],
 )
-def test_a_program_answers_for_what_comes_over_its_seats_connection(
-    event: events.ServerEvent, refusal: str | None, nonsense: str | None
+def test_a_program_is_blamed_for_what_it_sends_on_its_seats_connection(
+    event: events.ServerEvent, refusal: str | None, protocol_error: str | None
 ) -> None:
-    found = evidence()
-    found.hear(event, 1)
-    assert (known(found).refusal, known(found).nonsense) == (refusal, nonsense)
-    assert found.facts.machine_problem is None
+    evidence = new_evidence()
+    evidence.handle_event(event, 1)
+    assert (facts_of_program_1(evidence).refusal, facts_of_program_1(evidence).protocol_error) == (
+        refusal,
+        protocol_error,
+    )
+    assert evidence.facts.machine_problem is None
 
 
 @pytest.mark.parametrize("event", [REFUSED, FORBIDDEN, NONSENSE, BUG])
-def test_what_comes_over_another_of_its_connections_is_remarked_only(event: events.ServerEvent) -> None:
-    found = evidence()
+def test_faults_on_other_connections_of_a_program_are_only_remarks(event: events.ServerEvent) -> None:
+    evidence = new_evidence()
     values = {name: getattr(event, name) for name in event.__struct_fields__}
-    found.hear(type(event)(**{**values, "connection": "another"}), 1)
-    assert (known(found).refusal, known(found).nonsense) == (None, None)
-    assert found.remarks[0] == ()
-    assert found.remarks[1]
+    evidence.handle_event(type(event)(**{**values, "connection": "another"}), 1)
+    assert (facts_of_program_1(evidence).refusal, facts_of_program_1(evidence).protocol_error) == (None, None)
+    assert evidence.remarks[0] == ()
+    assert evidence.remarks[1]
 
 
 @pytest.mark.parametrize(
@@ -66,50 +69,54 @@ def test_what_comes_over_another_of_its_connections_is_remarked_only(event: even
         events.TimeVerdict("room", 0, "old", 3, 3, 2.5, 2.0, False, "kernel", 0.0),
     ],
 )
-def test_nothing_is_held_against_anybody_once_the_game_was_called_off(event: events.ServerEvent) -> None:
-    found = evidence()
-    found.call_off()
-    found.hear(event, 1)
-    assert known(found) == ProgramFacts(has_joined=True)
+def test_no_program_is_blamed_after_the_game_was_cancelled(event: events.ServerEvent) -> None:
+    evidence = new_evidence()
+    evidence.mark_cancelled()
+    evidence.handle_event(event, 1)
+    assert facts_of_program_1(evidence) == ProgramFacts(has_joined=True)
 
 
-def test_who_was_refused_and_played_on_is_not_charged_with_it_later() -> None:
-    found = evidence()
-    found.hear(REFUSED, 1)
-    found.hear(events.MovePlayed("room", 0, "old", 0, 1, "move", 0.1, ()), None)
-    assert known(found).refusal is None
+def test_a_refusal_without_consequence_is_forgotten() -> None:
+    evidence = new_evidence()
+    evidence.handle_event(REFUSED, 1)
+    evidence.handle_event(events.MovePlayed("room", 0, "old", 0, 1, "move", 0.1, ()), None)
+    assert facts_of_program_1(evidence).refusal is None
 
 
 def test_a_move_out_of_turn_is_a_bad_message() -> None:
-    found = evidence()
-    found.hear(events.MoveRefused("room", 0, "old", 3, 3, Fault.NOT_YOUR_TURN, "not on turn"), None)
-    found.hear(events.RequestRefused("seat", Fault.NOT_YOUR_TURN, "not on turn"), 1)
-    assert known(found).bad_message == "it sent a move when it was not on turn"
-    assert known(found).refusal is None
+    evidence = new_evidence()
+    evidence.handle_event(events.MoveRefused("room", 0, "old", 3, 3, Fault.NOT_YOUR_TURN, "not on turn"), None)
+    evidence.handle_event(events.RequestRefused("seat", Fault.NOT_YOUR_TURN, "not on turn"), 1)
+    assert facts_of_program_1(evidence).bad_message == "it sent a move when it was not on turn"
+    assert facts_of_program_1(evidence).refusal is None
 
 
-def test_a_bug_at_nobodys_connection_is_the_servers() -> None:
-    found = evidence()
-    found.hear(BUG, None)
-    found.hear(events.InternalError("", "KeyError"), None)
-    assert found.facts.machine_problem == "a bug of the server: ValueError: oh"
-    assert known(found) == ProgramFacts(has_joined=True)
+def test_an_internal_error_without_a_connection_is_blamed_on_the_server() -> None:
+    evidence = new_evidence()
+    evidence.handle_event(BUG, None)
+    evidence.handle_event(events.InternalError("", "KeyError"), None)
+    assert evidence.facts.machine_problem == "a bug of the server: ValueError: oh"
+    assert facts_of_program_1(evidence) == ProgramFacts(has_joined=True)
 
 
 @pytest.mark.parametrize(("lag", "lost", "waiting"), [(0.3, 0.1, 0.3), (0.0, 0.4, 0.4)])
-def test_a_late_server_counts_as_waiting(lag: float, lost: float, waiting: float) -> None:
-    found = evidence()
-    found.seconds_waiting = lambda program, think_time: lost if (program, think_time) == (1, 2.5) else 9.0
-    found.hear(events.TimeVerdict("room", 0, "old", 3, 3, 2.5, 2.0, False, "kernel", lag), None)
-    assert (known(found).too_slow, known(found).limit, known(found).seconds_waiting) == (2.5, 2.0, waiting)
+def test_event_loop_lag_counts_as_waiting_time(lag: float, lost: float, waiting: float) -> None:
+    evidence = new_evidence()
+    evidence.seconds_waiting = lambda program, think_time: lost if (program, think_time) == (1, 2.5) else 9.0
+    evidence.handle_event(events.TimeVerdict("room", 0, "old", 3, 3, 2.5, 2.0, False, "kernel", lag), None)
+    assert (
+        facts_of_program_1(evidence).exceeded_think_time,
+        facts_of_program_1(evidence).limit,
+        facts_of_program_1(evidence).seconds_waiting,
+    ) == (2.5, 2.0, waiting)
 
 
-def test_remarks_are_few_and_each_stands_once() -> None:
-    found = evidence()
-    for number in range(3 * MOST_REMARKS):
-        found.remark(0, f"a remark\nof  number {number}")
-        found.remark(0, f"a remark of number {number}")
-    first, *_, last = found.remarks[0]
-    assert first == "a remark of number 0"
+def test_remarks_are_limited_and_unique() -> None:
+    evidence = new_evidence()
+    for number in range(3 * MAX_REMARKS):
+        evidence.add_remark(0, f"a add_remark\nof  number {number}")
+        evidence.add_remark(0, f"a add_remark of number {number}")
+    first, *_, last = evidence.remarks[0]
+    assert first == "a add_remark of number 0"
     assert last == "and more of that kind"
-    assert len(found.remarks[0]) == MOST_REMARKS + 1
+    assert len(evidence.remarks[0]) == MAX_REMARKS + 1

@@ -11,7 +11,7 @@ import trio
 from spielleiter.client.player import Player
 from spielleiter.client.strategies import make_responder
 from spielleiter.game.api import State
-from spielleiter.match.games.external_server import ends_by_any_options, open_external_room
+from spielleiter.match.games.external_server import is_over_by_any_options, open_external_room
 from spielleiter.match.plan import PlannedGame
 from spielleiter.match.records.wire_log import WIRE_LOG, WireLog
 from spielleiter.match.setup import Entrant, MatchSetup
@@ -27,21 +27,21 @@ SETUP = MatchSetup(
 GAME = PlannedGame(1, 1, 7, (1, 0))
 
 
-def test_a_game_is_over_if_it_is_so_by_any_options() -> None:
-    """A game at a server that ends games by another option than the usual one is not called off."""
+def test_a_game_is_over_if_any_options_say_so() -> None:
+    """A game that the server ends by another option than the default is over by the rules, and was not cancelled."""
     game = choose_editions({}, {})["swc_2021_blokus"].game
     state: State = game.with_options({"gameEnd": "noMovesLeft"}).new_state(random.Random(1))
-    has_ended = ends_by_any_options(game)
-    seen = []
+    is_over = is_over_by_any_options(game)
+    answers = []
     while state.outcome() is None:
-        seen.append(has_ended(state))
+        answers.append(is_over(state))
         state = state.play(next(iter(state.generate_legal_moves())))
-    assert has_ended(game.resume(state))
-    assert not any(seen[: len(seen) // 2])
+    assert is_over(game.resume(state))
+    assert not any(answers[: len(answers) // 2])
 
 
 @pytest.mark.slow
-async def test_a_server_that_runs_already_is_seen_as_an_observer_sees_it(tmp_path: Path) -> None:
+async def test_a_game_at_another_server_is_observed(tmp_path: Path) -> None:
     with background_server() as server:
         setup = dataclasses.replace(SETUP, server=("127.0.0.1", server.port), password="examplepassword")
         wire_log = WireLog(tmp_path / WIRE_LOG)
@@ -65,7 +65,7 @@ async def test_a_server_that_runs_already_is_seen_as_an_observer_sees_it(tmp_pat
     assert b'class="result"' in log
 
 
-async def test_a_game_can_be_called_off_there(tmp_path: Path) -> None:
+async def test_a_game_at_another_server_can_be_cancelled(tmp_path: Path) -> None:
     with background_server() as server:
         setup = dataclasses.replace(SETUP, server=("127.0.0.1", server.port), password="examplepassword")
         async with open_external_room(setup, GAME, WireLog(tmp_path / WIRE_LOG)) as room:

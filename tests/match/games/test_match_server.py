@@ -1,4 +1,4 @@
-"""The match's own server is closed: each program finds its own seat on its own port, and nothing else."""
+"""At the match's own server, each program can take its own seat on its own port, and do nothing else."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from spielleiter.client.errors import ClientError
 from spielleiter.client.player import Player
 from spielleiter.client.strategies import make_responder
 from spielleiter.match.games.match_server import (
-    MOST_CALLS,
-    MOST_CONNECTIONS,
+    MAX_CONNECTIONS,
+    MAX_CONNECTIONS_PER_GAME,
     InternalRoom,
+    match_server_config,
     open_match_server,
-    own_config,
 )
 from spielleiter.match.plan import Opening, PlannedGame
 from spielleiter.match.records.game_files import GameLogs
@@ -37,8 +37,8 @@ SETUP = MatchSetup(
 GAME = PlannedGame(1, 1, 7, (1, 0))
 
 
-class Heard:
-    """A listener that remembers, and can be waited for."""
+class RecordingListener:
+    """A listener that records events; tests can wait for them."""
 
     def __init__(self) -> None:
         self.all: list[tuple[events.ServerEvent, int | None]] = []
@@ -49,13 +49,13 @@ class Heard:
         self._more.set()
         self._more = trio.Event()
 
-    def told(self, kind: type[events.ServerEvent]) -> list[int | None]:
-        """At whose connections it happened."""
+    def programs_of(self, kind: type[events.ServerEvent]) -> list[int | None]:
+        """Return the programs on whose connections such events have happened."""
         return [program for event, program in self.all if isinstance(event, kind)]
 
-    async def until(self, kind: type[events.ServerEvent], count: int = 1) -> None:
+    async def wait_for(self, kind: type[events.ServerEvent], count: int = 1) -> None:
         with trio.fail_after(PATIENCE):
-            while len(self.told(kind)) < count:
+            while len(self.programs_of(kind)) < count:
                 await self._more.wait()
 
 
@@ -66,18 +66,18 @@ def server_log(folder: Path) -> str:
 @asynccontextmanager
 async def open_room(
     folder: Path, planned: PlannedGame = GAME, setup: MatchSetup = SETUP
-) -> AsyncIterator[tuple[InternalRoom, Heard]]:
-    heard = Heard()
+) -> AsyncIterator[tuple[InternalRoom, RecordingListener]]:
+    listener = RecordingListener()
     traces = GameLogs(folder)
-    async with open_match_server(setup) as match_server, match_server.open_room(planned, traces, heard) as room:
-        yield room, heard
+    async with open_match_server(setup) as match_server, match_server.open_room(planned, traces, listener) as room:
+        yield room, listener
     traces.save()
 
 
 async def play(
-    room: InternalRoom, heard: Heard, strategies: tuple[str, str] = ("illegal", "first")
+    room: InternalRoom, listener: RecordingListener, strategies: tuple[str, str] = ("illegal", "first")
 ) -> events.GameEnded:
-    """A game in which program 1 sits on seat 0."""
+    """Play a game in which program 1 sits on seat 0; return the event of its end."""
 
     async def take_part(program: int) -> None:
         async with Player.connect(*room.addresses[program], dialect=room.dialect) as player:
@@ -88,52 +88,52 @@ async def play(
         async with trio.open_nursery() as nursery:
             nursery.start_soon(take_part, 0)
             nursery.start_soon(take_part, 1)
-    (ended,) = (event for event, _ in heard.all if isinstance(event, events.GameEnded))
+    (ended,) = (event for event, _ in listener.all if isinstance(event, events.GameEnded))
     return ended
 
 
-async def test_it_is_known_whose_connection_it_is(tmp_path: Path) -> None:
-    async with open_room(tmp_path) as (room, heard):
-        await play(room, heard, ("garbage", "first"))
-        assert set(heard.told(events.ConnectionOpened)) == {0, 1}
-        assert heard.told(events.ProtocolBroken) == [0]
-        assert heard.told(events.GameEnded) == [None]
+async def test_events_name_the_program_of_their_connection(tmp_path: Path) -> None:
+    async with open_room(tmp_path) as (room, listener):
+        await play(room, listener, ("garbage", "first"))
+        assert set(listener.programs_of(events.ConnectionOpened)) == {0, 1}
+        assert listener.programs_of(events.ProtocolBroken) == [0]
+        assert listener.programs_of(events.GameEnded) == [None]
 
 
-async def test_games_at_the_same_time_hear_of_themselves_alone(tmp_path: Path) -> None:
-    first, second = Heard(), Heard()
+async def test_concurrent_games_receive_only_their_own_events(tmp_path: Path) -> None:
+    first, second = RecordingListener(), RecordingListener()
     traces = GameLogs(tmp_path)
     async with (
         open_match_server(SETUP) as match_server,
         match_server.open_room(GAME, traces, first) as one,
         match_server.open_room(dataclasses.replace(GAME, game=2, seats=(0, 1)), GameLogs(tmp_path), second) as two,
     ):
-        assert one.room.state == two.room.state  # both games of a pair have the same start
+        assert one.room.state == two.room.state  # both games of a pair have the same starting position
         ended = await play(one, first)
-        assert not second.told(events.ConnectionOpened)
+        assert not second.programs_of(events.ConnectionOpened)
         assert ended.room == one.room.id
         assert two.room.player_count == 0
     rooms = {getattr(event, "room", one.room.id) for event, _ in first.all}
     assert rooms == {one.room.id}
     traces.save()
     assert two.room.id not in server_log(tmp_path)
-    assert two.room.phase is Phase.OVER  # nothing of a game outlives it
+    assert two.room.phase is Phase.OVER  # leaving the room ends its game
 
 
-async def test_a_code_is_good_on_its_own_port_only(tmp_path: Path) -> None:
-    async with open_room(tmp_path) as (room, heard):
-        async with Player.connect(*room.addresses[0], dialect=room.dialect) as thief:
+async def test_a_reservation_code_is_valid_on_its_own_port_only(tmp_path: Path) -> None:
+    async with open_room(tmp_path) as (room, listener):
+        async with Player.connect(*room.addresses[0], dialect=room.dialect) as foreign:
             with pytest.raises(ClientError):
                 with trio.fail_after(PATIENCE):
-                    await thief.join_prepared(room.reservations[1])
-        await play(room, heard)
-        refused = [event for event, program in heard.all if program == 0]
+                    await foreign.join_prepared(room.reservations[1])
+        await play(room, listener)
+        refused = [event for event, program in listener.all if program == 0]
         assert [each.fault.value for each in refused if isinstance(each, events.RequestRefused)][:1] == [
             "forbidden_here"
         ]
 
 
-async def test_codes_differ_though_the_plan_is_the_same(tmp_path: Path) -> None:
+async def test_codes_differ_although_the_plan_is_the_same(tmp_path: Path) -> None:
     async with open_room(tmp_path) as (first, _):
         pass
     async with open_room(tmp_path) as (second, _):
@@ -149,9 +149,9 @@ async def test_a_game_begins_as_planned(tmp_path: Path, replay: bytes) -> None:
         assert room.room.state.turn == 1
 
 
-async def test_what_was_said_is_written_down(tmp_path: Path) -> None:
-    async with open_room(tmp_path) as (room, heard):
-        await play(room, heard)
+async def test_events_and_bytes_are_logged(tmp_path: Path) -> None:
+    async with open_room(tmp_path) as (room, listener):
+        await play(room, listener)
     log = gzip.decompress((tmp_path / WIRE_LOG).read_bytes())
     for text in (
         b"program 1 > ",
@@ -166,42 +166,42 @@ async def test_what_was_said_is_written_down(tmp_path: Path) -> None:
     assert '"event": "game_ended"' in server_log(tmp_path)
 
 
-async def test_a_program_has_few_connections_at_a_time(tmp_path: Path) -> None:
-    async with open_room(tmp_path) as (room, heard):
-        streams = [await trio.open_tcp_stream(*room.addresses[0]) for _ in range(MOST_CONNECTIONS + 3)]
-        await heard.until(events.ConnectionRefused, 3)
-        assert heard.told(events.ConnectionRefused) == [0, 0, 0]
-        assert heard.told(events.ConnectionOpened) == [0] * MOST_CONNECTIONS
+async def test_the_number_of_open_connections_is_limited(tmp_path: Path) -> None:
+    async with open_room(tmp_path) as (room, listener):
+        streams = [await trio.open_tcp_stream(*room.addresses[0]) for _ in range(MAX_CONNECTIONS + 3)]
+        await listener.wait_for(events.ConnectionRefused, 3)
+        assert listener.programs_of(events.ConnectionRefused) == [0, 0, 0]
+        assert listener.programs_of(events.ConnectionOpened) == [0] * MAX_CONNECTIONS
         for stream in streams:
             await stream.aclose()
-        await play(room, heard)  # the opponent has not noticed, and the program may still play
+        await play(room, listener)  # neither the opponent nor the program itself is affected
 
 
-async def test_a_program_connects_so_often_and_no_more(tmp_path: Path) -> None:
-    async with open_room(tmp_path) as (room, heard):
-        for number in range(1, MOST_CALLS + 1):
+async def test_the_number_of_connections_in_a_game_is_limited(tmp_path: Path) -> None:
+    async with open_room(tmp_path) as (room, listener):
+        for number in range(1, MAX_CONNECTIONS_PER_GAME + 1):
             stream = await trio.open_tcp_stream(*room.addresses[0])
-            await heard.until(events.ConnectionOpened, number)
+            await listener.wait_for(events.ConnectionOpened, number)
             await stream.aclose()
-            await heard.until(events.ConnectionClosed, number)
-        await heard.until(events.ConnectionRefused)
+            await listener.wait_for(events.ConnectionClosed, number)
+        await listener.wait_for(events.ConnectionRefused)
         with pytest.raises(OSError, match="all attempts to connect"):
             await trio.open_tcp_stream(*room.addresses[0])
 
 
 def test_the_server_has_the_options_that_were_given() -> None:
     setup = dataclasses.replace(SETUP, server_options={"soft_timeout": 0.5})
-    assert own_config(setup).soft_timeout == 0.5
-    assert own_config(setup).seed is None
-    assert own_config(setup).password != own_config(setup).password
+    assert match_server_config(setup).soft_timeout == 0.5
+    assert match_server_config(setup).seed is None
+    assert match_server_config(setup).password != match_server_config(setup).password
     with pytest.raises(TypeError):
-        own_config(dataclasses.replace(SETUP, server_options={"unknown": 1}))
+        match_server_config(dataclasses.replace(SETUP, server_options={"unknown": 1}))
 
 
-async def test_a_connection_that_comes_to_nothing_harms_nobody(tmp_path: Path) -> None:
-    async with open_room(tmp_path) as (room, heard):
+async def test_a_connection_that_is_closed_at_once_has_no_effect(tmp_path: Path) -> None:
+    async with open_room(tmp_path) as (room, listener):
         stream = await trio.open_tcp_stream(*room.addresses[1])
-        await heard.until(events.ConnectionOpened)
-        assert heard.told(events.ConnectionOpened) == [1]
+        await listener.wait_for(events.ConnectionOpened)
+        assert listener.programs_of(events.ConnectionOpened) == [1]
         await stream.aclose()
-        await play(room, heard)
+        await play(room, listener)

@@ -26,14 +26,14 @@ from spielleiter.server.record.replay import load_starting_states
 from tests.cli.background import background_server
 from tests.interpreter import PYTHON
 from tests.match.players import LIGHT
-from tests.match.refereed import NO_LIMITS, REST, play, setup_of, shell
+from tests.match.refereed import IDLE, NO_LIMITS, play, setup_of, shell
 from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.usefixtures("players")
 
 
 @pytest.mark.slow
-async def test_a_built_in_program_plays_in_a_folder_that_holds_modules_of_the_same_names(tmp_path: Path) -> None:
+async def test_built_in_programs_ignore_modules_in_their_folder(tmp_path: Path) -> None:
     for name in ("game", "match", "client", "spielleiter"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit(1)\n")
     record = await play(tmp_path, "builtin:illegal", "builtin:first", cwd=str(tmp_path))
@@ -41,9 +41,9 @@ async def test_a_built_in_program_plays_in_a_folder_that_holds_modules_of_the_sa
 
 
 @pytest.mark.slow
-async def test_a_whole_game_leaves_a_folder(tmp_path: Path) -> None:
+async def test_a_whole_game_has_a_folder_with_its_files(tmp_path: Path) -> None:
     (tmp_path / "games" / "0002").mkdir(parents=True)
-    (tmp_path / "games" / "0002" / "of a run that was cut off").touch()
+    (tmp_path / "games" / "0002" / "left by an interrupted run").touch()
     builtin = f"{PYTHON} -m spielleiter play --game {DEFAULT_GAME_TYPE} --seed 1"
     record = await play(tmp_path, f"{builtin} -s greedy", f"{builtin} -s first", game=2)
     assert (record.verdict, record.offender, record.reason, record.winner) == (Verdict.REGULAR, None, "", 0)
@@ -81,7 +81,7 @@ async def test_a_whole_game_leaves_a_folder(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("is_own", [True, False])
-async def test_each_way_to_misbehave_has_its_verdict(
+async def test_each_kind_of_misbehaviour_has_its_verdict(
     strategy: str,
     limits: dict[str, float],
     verdict: str,
@@ -91,17 +91,17 @@ async def test_each_way_to_misbehave_has_its_verdict(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(Usage, "seconds_lost", lambda *_: 0.0)  # however busy this machine is
-    # only the one that misbehaves is held to the limits
+    # only the program that misbehaves has time limits
     good = Entrant("new", f"{LIGHT} first", can_timeout=False)
     bad = Entrant("old", f"{LIGHT} {strategy} --delay 0.5")
     more: dict[str, Any] = {"entrants": (good, bad)}
     if is_own:
-        record = await play(tmp_path, REST, REST, server_options={**NO_LIMITS, **limits}, **more)
+        record = await play(tmp_path, IDLE, IDLE, server_options={**NO_LIMITS, **limits}, **more)
     else:
         with background_server(**{**NO_LIMITS, **limits}) as server:
-            place = ("127.0.0.1", server.port)
-            record = await play(tmp_path, REST, REST, server=place, password="examplepassword", **more)
-        if strategy == "garbage":  # an observer does not see bytes that mean nothing, only that the program left
+            address = ("127.0.0.1", server.port)
+            record = await play(tmp_path, IDLE, IDLE, server=address, password="examplepassword", **more)
+        if strategy == "garbage":  # an observer does not see invalid bytes, only that the program has left
             verdict = Verdict.CRASH
     assert (record.verdict, record.offender, record.winner) == (verdict, 1, 0)
     assert record.is_counted
@@ -111,67 +111,67 @@ async def test_each_way_to_misbehave_has_its_verdict(
 
 
 @pytest.mark.slow
-async def test_a_whole_game_at_a_server_that_runs_already(tmp_path: Path) -> None:
+async def test_a_whole_game_at_another_server(tmp_path: Path) -> None:
     with background_server(**NO_LIMITS) as server:
-        place = ("127.0.0.1", server.port)
-        record = await play(tmp_path, "builtin:first", "builtin:first", server=place, password="examplepassword")
+        address = ("127.0.0.1", server.port)
+        record = await play(tmp_path, "builtin:first", "builtin:first", server=address, password="examplepassword")
     assert record.verdict == Verdict.REGULAR
     assert len(record.think_times[0]) + len(record.think_times[1]) == record.plies > 20
     assert (tmp_path / record.folder / REPLAY).exists()
 
 
 @pytest.mark.slow
-async def test_a_game_that_somebody_else_calls_off_counts_for_nobody(tmp_path: Path) -> None:
-    """Several editions name a winner then, who has done nothing for it."""
+async def test_a_game_that_somebody_else_cancels_does_not_count(tmp_path: Path) -> None:
+    """Several editions name a winner of a cancelled game."""
     with background_server(**NO_LIMITS) as server:
-        place = ("127.0.0.1", server.port)
-        async with AdminClient.connect(*place, "examplepassword") as admin:
+        address = ("127.0.0.1", server.port)
+        async with AdminClient.connect(*address, "examplepassword") as admin:
 
-            async def call_off() -> None:
+            async def cancel() -> None:
                 rooms: list[dict[str, Any]] = []
                 while not rooms or not rooms[0]["turn"]:
                     rooms = (await admin.status())["rooms"]
                 await admin.cancel(rooms[0]["roomId"])
 
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(call_off)
+                nursery.start_soon(cancel)
                 programs = f"{LIGHT} first", f"{LIGHT} silent"
-                record = await play(tmp_path, *programs, server=place, password="examplepassword")
+                record = await play(tmp_path, *programs, server=address, password="examplepassword")
     assert (record.verdict, record.winner, record.is_counted) == (Verdict.CANCELLED, None, False)
     assert record.reason.startswith("the game was called off")
 
 
 @pytest.mark.slow
-async def test_a_server_that_is_not_there_is_the_machines_fault(tmp_path: Path) -> None:
-    record = await play(tmp_path, REST, REST, server=("127.0.0.1", 1))
+async def test_a_missing_server_is_not_blamed_on_a_program(tmp_path: Path) -> None:
+    record = await play(tmp_path, IDLE, IDLE, server=("127.0.0.1", 1))
     assert (record.verdict, record.is_counted, record.offender) == (Verdict.SERVER_FAILED, False, None)
     assert "cannot connect to 127.0.0.1:1" in record.reason
 
 
 async def test_a_program_has_its_own_directory_environment_and_memory(tmp_path: Path) -> None:
-    place = tmp_path / "there"
-    place.mkdir()
+    folder = tmp_path / "there"
+    folder.mkdir()
     script = 'echo "$(pwd) $A $(ulimit -d)" >&2; exit 3'
-    new = Entrant("new", shell(script), cwd=str(place), environment={"A": "b"}, memory=77)
+    new = Entrant("new", shell(script), cwd=str(folder), environment={"A": "b"}, memory=77)
     with trio.fail_after(PATIENCE):
         setup = dataclasses.replace(
             setup_of("builtin:first", "builtin:first"), entrants=(new, Entrant("old", "builtin:first"))
         )
         record = await play_game(setup, setup.plan()[0], tmp_path)
-    assert f"{place} b {77 * 1024}" in (tmp_path / record.folder / "program1.stderr.log").read_text()
+    assert f"{folder} b {77 * 1024}" in (tmp_path / record.folder / "program1.stderr.log").read_text()
     assert record.offender == 0
     assert "; it was allowed 77 MiB of data and had up to " in record.reason
 
 
 @pytest.mark.slow
-async def test_a_loss_on_time_by_waiting_for_a_processor_is_nobodys(
+async def test_a_timeout_caused_by_waiting_for_a_processor_is_blamed_on_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Usage, "seconds_lost", lambda _after, _before, seconds, _cores: seconds - 0.1)
     record = await play(
         tmp_path,
-        REST,
-        REST,
+        IDLE,
+        IDLE,
         entrants=(
             Entrant("new", f"{LIGHT} slow --delay 0.5"),
             Entrant("old", f"{LIGHT} first", can_timeout=False),
@@ -183,7 +183,7 @@ async def test_a_loss_on_time_by_waiting_for_a_processor_is_nobodys(
 
 
 @pytest.mark.slow
-async def test_what_a_program_sends_is_its_own_affair_even_if_it_finds_a_bug(
+async def test_a_program_is_blamed_for_what_it_sends_even_if_that_triggers_a_bug(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
@@ -196,25 +196,25 @@ async def test_what_a_program_sends_is_its_own_affair_even_if_it_finds_a_bug(
     assert '"internal_error"' in gzip.decompress((tmp_path / record.folder / SERVER_LOG).read_bytes()).decode()
 
 
-async def test_a_folder_that_cannot_be_is_the_machines_fault(tmp_path: Path) -> None:
+async def test_a_folder_that_cannot_be_created_is_a_machine_error(tmp_path: Path) -> None:
     (tmp_path / "games").touch()
     with pytest.raises(MachineError, match=r"games/0001: Not a directory"):
-        await play(tmp_path, REST, REST)
+        await play(tmp_path, IDLE, IDLE)
 
 
-async def test_a_disk_that_is_full_in_the_end_of_a_game_is_the_machines_fault(
+async def test_a_full_disk_at_the_end_of_a_game_is_a_machine_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> str:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(spielleiter.match.games.referee, "write_replay", fail)
-    monkeypatch.setattr(spielleiter.match.games.referee._Referee, "_play", _see_something)
+    monkeypatch.setattr(spielleiter.match.games.referee._Referee, "_play", _begin)
     with pytest.raises(MachineError, match=r"games/0001: No space left on device"):
-        await play(tmp_path, REST, REST)
+        await play(tmp_path, IDLE, IDLE)
 
 
-async def _see_something(referee: Any, _house: Any) -> None:
+async def _begin(referee: Any, _room: Any) -> None:
     referee._facts.has_begun = True
 
 

@@ -1,4 +1,4 @@
-"""Programs that never get as far as a game, or that take their seat in another way."""
+"""Programs that never begin a game, or that take their seats in another way than by joinPrepared."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spielleiter.match.setup import ProgramTimeouts
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.interpreter import PYTHON
 from tests.match.players import LIGHT
-from tests.match.refereed import ENDLESS, REST, play, shell
+from tests.match.refereed import IDLE, NO_TIMEOUTS, play, shell
 from tests.patience import PATIENCE, with_longer_limits
 
 pytestmark = pytest.mark.usefixtures("players")
@@ -47,16 +47,16 @@ async def test_a_program_that_does_not_start_loses(command: str, verdict: str, r
     assert (record.points, record.causes, record.plies, record.replay) == ((None, None), ("", ""), 0, None)
 
 
-async def test_where_neither_starts_nobody_wins(tmp_path: Path) -> None:
+async def test_nobody_wins_if_neither_program_starts(tmp_path: Path) -> None:
     record = await play(tmp_path, "/nowhere/bot", "/nowhere/too")
     assert (record.verdict, record.offender, record.winner, record.is_counted) == (Verdict.NO_START, 0, None, False)
     assert "old fails, too: does not start, /nowhere/too: there is no such program" in record.reason
 
 
-NONSENSE = f"""{PYTHON} -c "
+BAD_STARTER = f"""{PYTHON} -c "
 import socket, sys
 s = socket.create_connection((sys.argv[2], int(sys.argv[4])))
-s.sendall(WHAT)
+s.sendall(SENT)
 while s.recv(1000): pass
 s.close()
 THEN" """.strip()
@@ -64,7 +64,7 @@ THEN" """.strip()
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("what", "then", "verdict", "reason"),
+    ("sent", "then", "verdict", "reason"),
     [
         ("b'GET / HTTP/1.1'", "", Verdict.NONSENSE, "The stream has to begin with <protocol>"),
         ("b'<protocol>'", "", Verdict.NEVER_JOINS, "it connected and then did not take its seat"),
@@ -77,12 +77,12 @@ THEN" """.strip()
     ],
 )
 async def test_a_program_that_does_not_take_its_seat_loses(
-    what: str, then: str, verdict: str, reason: str, tmp_path: Path
+    sent: str, then: str, verdict: str, reason: str, tmp_path: Path
 ) -> None:
-    command = NONSENSE.replace("WHAT", what).replace("THEN", then)
+    command = BAD_STARTER.replace("SENT", sent).replace("THEN", then)
 
     async def attempt(limit: float) -> None:
-        record = await play(tmp_path, command, "builtin:first", timeouts=dataclasses.replace(ENDLESS, start=limit))
+        record = await play(tmp_path, command, "builtin:first", patience=dataclasses.replace(NO_TIMEOUTS, start=limit))
         assert (record.verdict, record.offender, record.winner) == (verdict, 0, None)
         assert record.reason.startswith(reason)
 
@@ -90,26 +90,26 @@ async def test_a_program_that_does_not_take_its_seat_loses(
 
 
 @pytest.mark.slow
-async def test_whoever_does_not_even_connect_is_not_waited_for_for_ever(tmp_path: Path) -> None:
+async def test_waiting_for_a_program_to_connect_has_a_time_limit(tmp_path: Path) -> None:
     command = shell("trap : TERM INT HUP; setsid sleep 500 & sleep 500 & wait; sleep 500")
 
     async def attempt(limit: float) -> None:
-        record = await play(tmp_path, "builtin:first", command, timeouts=dataclasses.replace(ENDLESS, start=limit))
+        record = await play(tmp_path, "builtin:first", command, patience=dataclasses.replace(NO_TIMEOUTS, start=limit))
         assert (record.verdict, record.offender, record.reason) == (Verdict.NEVER_JOINS, 1, "it did not connect")
 
     await with_longer_limits(attempt, 2)
 
 
 @pytest.mark.slow
-async def test_what_neither_program_could_have_played_is_told_of_both(tmp_path: Path) -> None:
+async def test_if_neither_program_can_play_the_faults_of_both_are_recorded(tmp_path: Path) -> None:
     record = await play(tmp_path, shell("exit 3"), shell("exit 0"))
     assert (record.verdict, record.offender, record.is_counted) == (Verdict.NO_START, 0, False)
     assert record.remarks == ((), (f"{FAILED_AS_WELL}does not start, ended with exit code 0 and had not connected",))
 
 
 @pytest.mark.slow
-async def test_who_has_taken_its_seat_is_not_blamed_for_an_opponent_that_never_comes(tmp_path: Path) -> None:
-    record = await play(tmp_path, "builtin:first", REST)
+async def test_a_program_with_a_seat_is_not_blamed_for_a_missing_opponent(tmp_path: Path) -> None:
+    record = await play(tmp_path, "builtin:first", IDLE)
     assert (record.verdict, record.offender, record.winner) == (Verdict.NO_START, 1, None)
     assert record.reason.startswith("ended with exit code 1 and had not connected")
     assert not record.is_counted
@@ -125,7 +125,7 @@ sys.exit(3)" {{host}} {{port}}"""
 
 
 @pytest.mark.slow
-async def test_who_takes_its_seat_and_ends_before_the_game_has_lost_by_that(tmp_path: Path) -> None:
+async def test_a_program_that_takes_its_seat_and_ends_before_the_game_loses(tmp_path: Path) -> None:
     waiting = shell("trap : TERM; sleep 500 & wait")
     record = await play(tmp_path, LEAVER, waiting)
     assert (record.verdict, record.offender, record.winner) == (Verdict.CRASH, 0, 1)
@@ -142,7 +142,7 @@ async def test_a_plain_join_takes_the_programs_own_seat(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_a_program_of_another_season_hears_at_once_what_is_played(tmp_path: Path) -> None:
+async def test_a_program_for_another_season_is_told_at_once_what_is_played(tmp_path: Path) -> None:
     other = f"{LIGHT} first --edition hase-und-igel-2018 -h {{host}} -p {{port}}"
     record = await play(tmp_path, f"{LIGHT} first", other, timeouts=ProgramTimeouts(start=PATIENCE))
     assert (record.verdict, record.offender, record.is_counted) == (Verdict.NEVER_JOINS, 1, False)

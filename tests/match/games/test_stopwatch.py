@@ -13,7 +13,7 @@ BOT, LATER = 77, 78
 
 
 @pytest.fixture
-def waited(monkeypatch: pytest.MonkeyPatch) -> dict[int, int]:
+def wait_times(monkeypatch: pytest.MonkeyPatch) -> dict[int, int]:
     """Nanoseconds that each process has waited for a processor so far."""
     so_far = {os.getpid(): 5 * SECOND, BOT: 7 * SECOND}
 
@@ -24,16 +24,16 @@ def waited(monkeypatch: pytest.MonkeyPatch) -> dict[int, int]:
     return so_far
 
 
-async def test_waiting_counts_from_the_beginning(waited: dict[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_waiting_time_counts_from_the_start(wait_times: dict[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr("trio.current_time", lambda: now)
-    watch = Stopwatch([BOT])
+    stopwatch = Stopwatch([BOT])
     now += 10
-    assert (watch.seconds, watch.seconds_lost()) == (10.0, 0.0)
-    waited[BOT] += 2 * SECOND
-    waited[os.getpid()] += SECOND
-    assert watch.seconds_lost() == pytest.approx(3.0)
-    waited[LATER] = 4 * SECOND
-    assert watch.seconds_lost([LATER]) == pytest.approx(5.0)
-    waited[BOT] += 50 * SECOND  # never more than there was
-    assert watch.seconds_lost() == pytest.approx(10.0)
+    assert (stopwatch.seconds, stopwatch.seconds_lost()) == (10.0, 0.0)
+    wait_times[BOT] += 2 * SECOND
+    wait_times[os.getpid()] += SECOND
+    assert stopwatch.seconds_lost() == pytest.approx(3.0)
+    wait_times[LATER] = 4 * SECOND
+    assert stopwatch.seconds_lost([LATER]) == pytest.approx(5.0)
+    wait_times[BOT] += 50 * SECOND  # never more than the elapsed time
+    assert stopwatch.seconds_lost() == pytest.approx(10.0)

@@ -26,7 +26,7 @@ def answers_to(*messages: Any) -> list[Any]:
     return answers
 
 
-def test_answers_come_in_order_and_a_failure_costs_one_move() -> None:
+def test_answers_are_in_order_and_a_failure_affects_one_move_only() -> None:
     answers = answers_to(
         ("new", 1, "first", 1),
         ("new", 2, "first", 1),

@@ -18,33 +18,33 @@ PLAYED = (Cause.REGULAR, Cause.REGULAR)
 
 
 def facts(first: dict[str, Any] | None = None, second: dict[str, Any] | None = None, **more: Any) -> GameFacts:
-    """Facts of a game with program 1 on seat 0: mistaking programs for seats shows."""
+    """Return the facts of a game with program 1 on seat 0, so that confusing programs and seats makes a test fail."""
     programs = ProgramFacts(**first or {}), ProgramFacts(**second or {})
     return GameFacts((1, 0), ("new", "old"), programs, **more)
 
 
-def begun(first: dict[str, Any] | None = None, second: dict[str, Any] | None = None, **more: Any) -> GameFacts:
+def started(first: dict[str, Any] | None = None, second: dict[str, Any] | None = None, **more: Any) -> GameFacts:
     joined = {"has_connected": True, "has_joined": True}
     return facts({**joined, **(first or {})}, {**joined, **(second or {})}, has_begun=True, **more)
 
 
 @pytest.mark.parametrize(("winners", "winner"), [((0,), 1), ((1,), 0), ((0, 1), None)])
-def test_a_game_that_was_played_belongs_to_the_seats_program(winners: tuple[int, ...], winner: int | None) -> None:
-    assert judge(begun(result=result(*PLAYED, winners=winners))) == Judgement(Verdict.REGULAR, winner=winner)
+def test_the_winner_is_the_program_on_the_winning_seat(winners: tuple[int, ...], winner: int | None) -> None:
+    assert judge(started(result=result(*PLAYED, winners=winners))) == Judgement(Verdict.REGULAR, winner=winner)
 
 
-SLOW = {"too_slow": 2.5, "limit": 2.0}
+SLOW = {"exceeded_think_time": 2.5, "limit": 2.0}
 
 
 @pytest.mark.parametrize(
     ("cause", "known", "verdict", "reason"),
     [
-        (Cause.RULE_VIOLATION, {}, Verdict.ILLEGAL_MOVE, "said the server"),
+        (Cause.RULE_VIOLATION, {}, Verdict.ILLEGAL_MOVE, "the server's reason"),
         (Cause.RULE_VIOLATION, {"bad_message": "no such shape"}, Verdict.BAD_MESSAGE, "no such shape"),
-        (Cause.PROCESS_VIOLATION, {}, Verdict.BAD_MESSAGE, "said the server"),
+        (Cause.PROCESS_VIOLATION, {}, Verdict.BAD_MESSAGE, "the server's reason"),
         (Cause.PROCESS_VIOLATION, {"bad_message": "not on turn"}, Verdict.BAD_MESSAGE, "not on turn"),
         (Cause.LEFT, {"bad_message": "not on turn", "returncode": 1}, Verdict.BAD_MESSAGE, "not on turn"),
-        (Cause.SOFT_TIMEOUT, {}, Verdict.TIMEOUT, "said the server"),
+        (Cause.SOFT_TIMEOUT, {}, Verdict.TIMEOUT, "the server's reason"),
         (Cause.SOFT_TIMEOUT, SLOW, Verdict.TIMEOUT, "2.500 s, allowed are 2 s"),
         (
             Cause.SOFT_TIMEOUT,
@@ -54,12 +54,12 @@ SLOW = {"too_slow": 2.5, "limit": 2.0}
         ),
         (
             Cause.SOFT_TIMEOUT,
-            {"too_slow": 2.01, "limit": 2.0, "seconds_waiting": 0.1},
+            {"exceeded_think_time": 2.01, "limit": 2.0, "seconds_waiting": 0.1},
             Verdict.TIMEOUT,
             "2.010 s, allowed are 2 s; 0.100 s of it waiting for a processor",
         ),
-        (Cause.HARD_TIMEOUT, {}, Verdict.HANGS, "said the server"),
-        (Cause.LEFT, {"nonsense": "not well-formed"}, Verdict.BAD_MESSAGE, "not well-formed"),
+        (Cause.HARD_TIMEOUT, {}, Verdict.HANGS, "the server's reason"),
+        (Cause.LEFT, {"protocol_error": "not well-formed"}, Verdict.BAD_MESSAGE, "not well-formed"),
         (Cause.LEFT, {"refusal": "not your turn"}, Verdict.BAD_MESSAGE, "not your turn"),
         (Cause.LEFT, {}, Verdict.LEAVES, "it ended its connection, its process runs on"),
         (Cause.LEFT, {"returncode": 0}, Verdict.DIES, "ended with exit code 0"),
@@ -79,23 +79,23 @@ def test_a_fault_costs_the_offender_the_game(
     seat = 1 - offender
     causes = [Cause.REGULAR, Cause.REGULAR]
     causes[seat] = cause
-    reasons = ("said the server", "") if seat == 0 else ("", "said the server")
+    reasons = ("the server's reason", "") if seat == 0 else ("", "the server's reason")
     programs = [known, {}] if offender == 0 else [{}, known]
-    told = result(*causes, winners=(1 - seat,), reasons=reasons)
-    assert judge(begun(*programs, result=told)) == Judgement(verdict, offender, reason, 1 - offender)
+    final = result(*causes, winners=(1 - seat,), reasons=reasons)
+    assert judge(started(*programs, result=final)) == Judgement(verdict, offender, reason, 1 - offender)
 
 
-def test_the_server_may_say_who_wins_a_game_lost_on_time() -> None:
-    told = result(Cause.SOFT_TIMEOUT, Cause.REGULAR, winners=(0,))
-    assert judge(begun(result=told)).winner == 1
-    told = result(Cause.SOFT_TIMEOUT, Cause.REGULAR, winners=())
-    assert judge(begun(result=told)).winner == 0
+def test_the_server_decides_who_wins_after_a_timeout() -> None:
+    final = result(Cause.SOFT_TIMEOUT, Cause.REGULAR, winners=(0,))
+    assert judge(started(result=final)).winner == 1
+    final = result(Cause.SOFT_TIMEOUT, Cause.REGULAR, winners=())
+    assert judge(started(result=final)).winner == 0
 
 
 @pytest.mark.parametrize("cause", [Cause.SOFT_TIMEOUT, Cause.HARD_TIMEOUT])
-def test_a_loss_on_time_on_an_overloaded_machine_is_called_that(cause: Cause) -> None:
-    told = result(Cause.REGULAR, cause, winners=(0,))
-    judged = judge(begun({**SLOW, "seconds_waiting": 0.6}, result=told))
+def test_a_timeout_on_an_overloaded_machine_has_its_own_verdict(cause: Cause) -> None:
+    final = result(Cause.REGULAR, cause, winners=(0,))
+    judged = judge(started({**SLOW, "seconds_waiting": 0.6}, result=final))
     reason = "new: 2.500 s, allowed are 2 s; 0.600 s of it waiting for a processor"
     assert judged == Judgement(Verdict.OVERLOAD, None, reason, is_counted=False)
 
@@ -107,13 +107,13 @@ def test_a_loss_on_time_on_an_overloaded_machine_is_called_that(cause: Cause) ->
         (("sleep (7)", "java (8)"), "2 processes outlived it: sleep (7), java (8)"),
     ],
 )
-def test_leftovers_change_no_result(leftovers: tuple[str, ...], reason: str) -> None:
-    judged = judge(begun({}, {"leftovers": leftovers}, result=result(*PLAYED, winners=(0,))))
+def test_leftovers_do_not_change_the_result(leftovers: tuple[str, ...], reason: str) -> None:
+    judged = judge(started({}, {"leftovers": leftovers}, result=result(*PLAYED, winners=(0,))))
     assert judged == Judgement(Verdict.LEFTOVERS, 1, reason, 1)
 
 
-def test_a_program_that_does_not_end_changes_no_result() -> None:
-    judged = judge(begun({}, {"overstay": 5.0}, result=result(*PLAYED, winners=(0,))))
+def test_a_program_that_does_not_end_keeps_its_result() -> None:
+    judged = judge(started({}, {"missed_exit_timeout": 5.0}, result=result(*PLAYED, winners=(0,))))
     assert judged == Judgement(Verdict.NEVER_ENDS, 1, "it still ran 5 s after the end of the game", 1)
 
 
@@ -124,7 +124,7 @@ JOINED = {"has_connected": True, "has_joined": True}
     ("known", "is_start_over", "verdict", "reason"),
     [
         ({"not_started": "no such program"}, False, Verdict.NO_START, "no such program"),
-        ({"nonsense": "GET /"}, False, Verdict.NONSENSE, "GET /"),
+        ({"protocol_error": "GET /"}, False, Verdict.NONSENSE, "GET /"),
         ({"returncode": 3}, False, Verdict.NO_START, "ended with exit code 3 and had not connected"),
         (
             {"returncode": -9, "has_connected": True, "last_words": "oh"},
@@ -152,7 +152,7 @@ JOINED = {"has_connected": True, "has_joined": True}
     ],
 )
 @pytest.mark.parametrize("offender", [0, 1])
-def test_who_spoils_the_start_has_lost(
+def test_a_program_that_prevents_the_start_is_at_fault(
     offender: int, known: dict[str, Any], is_start_over: bool, verdict: str, reason: str
 ) -> None:
     programs = [known, JOINED] if offender == 0 else [JOINED, known]
@@ -160,71 +160,75 @@ def test_who_spoils_the_start_has_lost(
     assert [has_failed_to_start(game, program) for program in (0, 1)] == [offender == 0, offender == 1]
     if known.get("has_joined"):
         assert judge(game) == Judgement(verdict, offender, reason, 1 - offender)
-    else:  # nothing was played
+    else:  # no game was played
         assert judge(game) == Judgement(verdict, offender, reason, is_counted=False)
 
 
-def test_a_result_of_a_game_that_never_began_means_nothing() -> None:
-    told = result(Cause.LEFT, Cause.REGULAR, winners=(1,))
-    judged = judge(facts({"not_started": "no such program"}, JOINED, result=told))
+def test_the_result_of_a_game_that_never_began_is_ignored() -> None:
+    final = result(Cause.LEFT, Cause.REGULAR, winners=(1,))
+    judged = judge(facts({"not_started": "no such program"}, JOINED, result=final))
     assert judged == Judgement(Verdict.NO_START, 0, "no such program", is_counted=False)
 
 
-def test_a_game_that_both_spoil_is_nobodys() -> None:
+def test_a_game_that_neither_program_could_play_does_not_count() -> None:
     judged = judge(facts({"not_started": "no such program"}, {"returncode": 0}))
     reason = "no such program; old fails, too: does not start, ended with exit code 0 and had not connected"
     also = (1, "does not start, ended with exit code 0 and had not connected")
     assert judged == Judgement(Verdict.NO_START, 0, reason, is_counted=False, also=also)
 
 
-def test_nobody_has_failed_while_there_is_time() -> None:
+def test_no_program_has_failed_before_the_time_to_start_is_over() -> None:
     game = facts({"refusal": "try again"}, {"has_connected": True})
     assert not has_failed_to_start(game, 0)
     assert not has_failed_to_start(game, 1)
 
 
-def test_who_is_on_turn_when_the_time_is_over_hangs() -> None:
+def test_the_program_to_move_hangs_when_the_time_is_over() -> None:
     reason = "it was on turn when the time for the game was over"
     cancelled = result(*PLAYED, winners=())
-    led = result(*PLAYED, winners=(0,))
-    for told in (cancelled, led, None):
-        judged = judge(begun(result=told, is_game_over=True, on_turn=1))
+    leading = result(*PLAYED, winners=(0,))
+    for final in (cancelled, leading, None):
+        judged = judge(started(result=final, is_game_over=True, on_turn=1))
         assert judged == Judgement(Verdict.HANGS, 1, reason, 0)
 
 
 @pytest.mark.parametrize(
     ("game", "verdict", "reason"),
     [
-        (begun(machine_problem="the cable"), Verdict.SERVER_FAILED, "the cable"),
-        (begun(), Verdict.SERVER_FAILED, "the server gave no result"),
-        (begun(result=result(*PLAYED, winners=())), Verdict.CANCELLED, "the game was called off"),
-        (begun(result=result(*PLAYED, winners=(1,)), is_cut_short=True), Verdict.CANCELLED, "the game was called off"),
+        (started(machine_problem="the cable"), Verdict.SERVER_FAILED, "the cable"),
+        (started(), Verdict.SERVER_FAILED, "the server gave no result"),
+        (started(result=result(*PLAYED, winners=())), Verdict.CANCELLED, "the game was called off"),
+        (
+            started(result=result(*PLAYED, winners=(1,)), is_cut_short=True),
+            Verdict.CANCELLED,
+            "the game was called off",
+        ),
         (facts(JOINED, {}), Verdict.CANCELLED, "the game was called off before it began"),
     ],
 )
-def test_what_is_nobodys_fault_is_not_counted(game: GameFacts, verdict: str, reason: str) -> None:
+def test_a_game_without_a_fault_or_a_result_is_not_counted(game: GameFacts, verdict: str, reason: str) -> None:
     assert verdict in UNCOUNTED_VERDICTS
     assert judge(game) == Judgement(verdict, None, reason, is_counted=False)
 
 
-STOPPED = {"has_stopped_keeper": True, "returncode": -9}
+STOPPED = {"has_stopped_supervisor": True, "returncode": -9}
 
 
-def test_whoever_stops_its_keeper_again_and_again_has_lost_whatever_the_result_is() -> None:
-    judged = judge(begun(STOPPED, result=result(*PLAYED, winners=(1,))))
+def test_a_program_that_keeps_stopping_its_supervisor_loses_whatever_the_result_is() -> None:
+    judged = judge(started(STOPPED, result=result(*PLAYED, winners=(1,))))
     assert (judged.verdict, judged.offender, judged.winner, judged.is_counted) == (Verdict.TAMPERS, 0, 1, True)
     assert "stopped the process that watches over it" in judged.reason
-    assert judge(begun(None, STOPPED)).winner == 0
+    assert judge(started(None, STOPPED)).winner == 0
 
 
-def test_if_both_do_so_the_game_counts_for_nobody() -> None:
-    judged = judge(begun(STOPPED, STOPPED, result=result(*PLAYED, winners=(1,))))
+def test_if_both_programs_keep_stopping_their_supervisors_the_game_does_not_count() -> None:
+    judged = judge(started(STOPPED, STOPPED, result=result(*PLAYED, winners=(1,))))
     assert (judged.verdict, judged.winner, judged.is_counted) == (Verdict.TAMPERS, None, False)
     assert judged.also is not None
 
 
 @pytest.mark.parametrize(("has_joined", "winner"), [(True, 1), (False, None)])
-def test_whoever_stops_its_keeper_before_the_game_has_begun_is_named(has_joined: bool, winner: int | None) -> None:
+def test_a_program_that_stops_its_supervisor_before_the_game_is_named(has_joined: bool, winner: int | None) -> None:
     judged = judge(facts({**STOPPED, "has_joined": has_joined}, {"has_joined": True}))
     assert (judged.verdict, judged.offender, judged.winner) == (Verdict.TAMPERS, 0, winner)
     assert judged.is_counted is has_joined

@@ -25,7 +25,7 @@ EVERYWHERE = ("win32", "linux", "darwin")
         (" ", []),
     ],
 )  # fmt: skip
-def test_paths_of_windows_are_kept_on_every_platform(platform: str, text: str, words: list[str]) -> None:
+def test_windows_paths_are_kept_on_every_platform(platform: str, text: str, words: list[str]) -> None:
     assert split_command(text, platform) == words
 
 
@@ -39,17 +39,19 @@ def test_paths_of_windows_are_kept_on_every_platform(platform: str, text: str, w
         (r'bot "say \"hi\""', ["bot", 'say "hi"'], ["bot", 'say "hi"']),
     ],
 )
-def test_a_backslash_escapes_elsewhere_only(text: str, on_windows: list[str], elsewhere: list[str]) -> None:
+def test_a_backslash_is_an_escape_character_on_other_platforms_only(
+    text: str, on_windows: list[str], elsewhere: list[str]
+) -> None:
     assert split_command(text, "win32") == on_windows
     assert split_command(text, "linux") == elsewhere
 
 
 @pytest.mark.parametrize("platform", EVERYWHERE)
-def test_an_open_quotation_is_refused(platform: str) -> None:
+def test_a_quotation_that_is_not_closed_is_refused(platform: str) -> None:
     with pytest.raises(ValueError, match=r"(?i)no closing quotation"):
         split_command('bot "oh', platform)
 
 
 @given(st.lists(st.text(st.sampled_from('ab\\" \t'))))
-def test_what_windows_makes_of_words_is_read_as_those_words(words: list[str]) -> None:
+def test_split_windows_is_the_inverse_of_list2cmdline(words: list[str]) -> None:
     assert split_windows(subprocess.list2cmdline(words)) == words

@@ -1,5 +1,8 @@
-"""Outputs that real runtimes wrote: Java 17, Python 3.11, Rust 1.95 and 1.60, Go 1.19, GCC 12, clang, Ruby 3.1 and 3.4,
-Node.js 20 and .NET 8."""
+"""The outputs in this file are those of real runtimes.
+
+They were written by Java 17, Python 3.11, Rust 1.95 and 1.60, Go 1.19, GCC 12, clang, Ruby 3.1 and 3.4, Node.js 20 and
+.NET 8.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.match.programs.last_words import LONGEST, find_exception, last_words, read_tail
+from spielleiter.match.programs.last_words import MAX_LENGTH, find_exception, last_words, read_tail
 
 JAVA = """\
 Exception in thread "main" java.lang.IllegalStateException: no legal move
@@ -27,7 +30,7 @@ Caused by: java.lang.NumberFormatException: For input string: "x1"
 	at java.base/java.lang.Integer.parseInt(Integer.java:668)
 	... 1 more
 """
-JAVA_TOLD = (
+JAVA_CAUSE_MESSAGE = (
     "java.lang.RuntimeException: cannot read the state; "
     'caused by java.lang.NumberFormatException: For input string: "x1"'
 )
@@ -85,7 +88,9 @@ thread 'main' (21404) panicked at src/main.rs:1:128:
 index out of bounds: the len is 0 but the index is 1
 note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace
 """
-RUST_TOLD = "thread 'main' (21404) panicked at src/main.rs:1:128: index out of bounds: the len is 0 but the index is 1"
+RUST_MESSAGE = (
+    "thread 'main' (21404) panicked at src/main.rs:1:128: index out of bounds: the len is 0 but the index is 1"
+)
 RUST_BACKTRACE = """\
 thread 'main' (21404) panicked at src/main.rs:1:73:
 no legal move
@@ -164,20 +169,20 @@ Unhandled exception. System.InvalidOperationException: no legal move
 
 
 @pytest.mark.parametrize(
-    ("output", "told"),
+    ("output", "message"),
     [
         (JAVA, "java.lang.IllegalStateException: no legal move"),
         (JAVA_LINES, "java.lang.IllegalStateException: no move for"),
         (
             JAVA_CAUSE,
-            JAVA_TOLD,
+            JAVA_CAUSE_MESSAGE,
         ),
         (JAVA_CAUGHT, 'java.lang.NumberFormatException: For input string: "x1"'),
         (JAVA_STACK, "java.lang.StackOverflowError"),
         (JAVA_CLASS, "Error: Could not find or load main class Nope"),
         (PYTHON, "ValueError: no legal move"),
         (PYTHON_GROUP, "ValueError: lost"),
-        (RUST, RUST_TOLD),
+        (RUST, RUST_MESSAGE),
         (RUST_BACKTRACE, "thread 'main' (21404) panicked at src/main.rs:1:73: no legal move"),
         (RUST_OLD, "thread 'main' panicked at 'no legal move', src/main.rs:2:5"),
         (GO, "panic: runtime error: index out of range [1] with length 0"),
@@ -195,7 +200,7 @@ Unhandled exception. System.InvalidOperationException: no legal move
         (NODE, "TypeError: no legal move"),
         (NODE_EVENT, "Error: connect ECONNREFUSED 127.0.0.1:1"),
         (DOTNET, "System.InvalidOperationException: no legal move"),
-        # what tells of no exception
+        # outputs without an exception
         (PYTHON_SYNTAX, None),
         ("thinking\ngoodbye\n", None),
         ("panic: so I said\n", None),
@@ -203,11 +208,11 @@ Unhandled exception. System.InvalidOperationException: no legal move
         ("", None),
     ],
 )  # fmt: skip
-def test_the_exception_is_found(output: str, told: str | None) -> None:
-    assert find_exception(output.split("\n")) == told
+def test_the_exception_is_found(output: str, message: str | None) -> None:
+    assert find_exception(output.split("\n")) == message
 
 
-def test_an_exception_long_before_the_end_is_not_why_a_program_ended() -> None:
+def test_an_exception_long_before_the_end_is_not_the_reason() -> None:
     assert find_exception([*JAVA.split("\n"), *["thinking"] * 20]) == "java.lang.IllegalStateException: no legal move"
     assert find_exception([*JAVA.split("\n"), *["thinking"] * 21]) is None
 
@@ -218,7 +223,7 @@ def output_file(folder: Path, name: str, text: str) -> Path:
     return file
 
 
-def test_the_last_words_are_the_exception_wherever_it_was_written_or_else_a_last_line(tmp_path: Path) -> None:
+def test_last_words_are_an_exception_in_either_output_or_else_the_last_line(tmp_path: Path) -> None:
     error = output_file(tmp_path, "error", "Picked up JAVA_TOOL_OPTIONS: -Xmx1g\n")
     out = output_file(tmp_path, "out", JAVA)
     plain = output_file(tmp_path, "plain", "one\n two \n\n")
@@ -229,18 +234,18 @@ def test_the_last_words_are_the_exception_wherever_it_was_written_or_else_a_last
     assert last_words(empty, tmp_path / "missing") == ""
 
 
-def test_a_stack_that_overflowed_in_java_is_told_whole(tmp_path: Path) -> None:
+def test_a_stack_overflow_in_java_is_found_above_its_stack_trace(tmp_path: Path) -> None:
     file = output_file(tmp_path, "error", JAVA_STACK)
     assert last_words(file) == "java.lang.StackOverflowError"
 
 
 def test_last_words_are_one_short_line(tmp_path: Path) -> None:
     file = output_file(tmp_path, "error", "Traceback (most recent call last):\nValueError: " + "long\t" * 100)
-    assert len(last_words(file)) == LONGEST
+    assert len(last_words(file)) == MAX_LENGTH
     assert "\t" not in last_words(file)
 
 
-def test_of_a_long_file_whole_lines_of_the_end_are_read(tmp_path: Path) -> None:
+def test_only_complete_lines_at_the_end_of_a_long_file_are_read(tmp_path: Path) -> None:
     file = output_file(tmp_path, "error", "one\ntwo\nthree")
     assert read_tail(file, 20) == ["three", ""]
     assert read_tail(file) == ["one", "two", "three", ""]

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 import pytest
 import trio
 
-from spielleiter.match.programs.machine_delay import INTERVAL, WaitingMeter
+from spielleiter.match.programs.machine_delay import INTERVAL, SchedulingDelayMeter
 from spielleiter.match.programs.processes import Usage
 
 
-class Waits:
-    """A program whose only thread waits for a processor for `share` of all time."""
+class WaitingProgram:
+    """A program whose only thread waits for a processor for `share` of the time."""
 
     def __init__(self, pid: int, share: float) -> None:
         self.pids = (pid,)
@@ -19,43 +19,44 @@ class Waits:
 
 @pytest.fixture
 def usages(monkeypatch: pytest.MonkeyPatch) -> dict[int, float]:
+    """The share of the time that each process waits for a processor, by process id."""
     shares: dict[int, float] = {}
 
-    def look(pids: Iterable[int]) -> Usage:
+    def sample(pids: Iterable[int]) -> Usage:
         return Usage({pid: (0, int(shares[pid] * trio.current_time() * 1e9)) for pid in pids})
 
-    monkeypatch.setattr(Usage, "of", look)
+    monkeypatch.setattr(Usage, "of", sample)
     return shares
 
 
-async def test_waiting_counts_from_the_request_on(usages: dict[int, float], autojump_clock: object) -> None:
+async def test_waiting_time_counts_from_the_request(usages: dict[int, float], autojump_clock: object) -> None:
     usages.update({7: 0.5, 8: 0.0})
-    meter = WaitingMeter(cores=1)
+    meter = SchedulingDelayMeter(cores=1)
     assert meter.seconds_waiting(0, 1.0) == 0.0
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(meter.run, [Waits(7, 0.5), Waits(8, 0.0)])
+        nursery.start_soon(meter.run, [WaitingProgram(7, 0.5), WaitingProgram(8, 0.0)])
         await trio.sleep(5)
-        meter.mark()
+        meter.start_request()
         await trio.sleep(2)
         assert 1.0 <= meter.seconds_waiting(0, 2.0) <= 1.0 + INTERVAL
         assert meter.seconds_waiting(1, 2.0) == 0.0
         nursery.cancel_scope.cancel()
 
 
-async def test_a_loop_that_is_late_keeps_everybody_waiting(
+async def test_a_late_event_loop_counts_as_waiting_time_of_every_program(
     usages: dict[int, float], monkeypatch: pytest.MonkeyPatch, autojump_clock: object
 ) -> None:
     usages.update({7: 0.0})
-    meter = WaitingMeter(cores=1)
+    meter = SchedulingDelayMeter(cores=1)
     sleep_until = trio.sleep_until
 
     async def oversleep(deadline: float) -> None:
         await sleep_until(deadline + 0.5)
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(meter.run, [Waits(7, 0.0), None])
+        nursery.start_soon(meter.run, [WaitingProgram(7, 0.0), None])
         await trio.sleep(1)
-        meter.mark()
+        meter.start_request()
         assert meter.seconds_waiting(0, 1.0) == 0.0
         monkeypatch.setattr(trio, "sleep_until", oversleep)
         await trio.sleep(2)

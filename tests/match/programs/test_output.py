@@ -2,11 +2,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import spielleiter.match.programs.output
-from spielleiter.match.programs.output import Output
+from spielleiter.match.programs.output import OUTPUT_LIMIT, Output
 
 
-def test_each_line_has_its_time_and_is_not_torn(tmp_path: Path) -> None:
+def test_each_line_has_one_time_even_if_it_arrives_in_pieces(tmp_path: Path) -> None:
     output = Output(tmp_path / "out")
     output.open()
     output.write(b"one\ntw", 1.5)
@@ -15,36 +14,32 @@ def test_each_line_has_its_time_and_is_not_torn(tmp_path: Path) -> None:
     assert (tmp_path / "out").read_bytes() == b"    1.500  one\n    1.500  two\n    2.000  three\n"
 
 
-def test_what_is_too_much_is_not_kept_and_the_file_says_so(tmp_path: Path) -> None:
+def test_output_beyond_the_limit_is_cut_and_the_file_says_so(tmp_path: Path) -> None:
     output = Output(tmp_path / "out")
     output.open()
     for _ in range(20):
-        output.write(b"x" * (spielleiter.match.programs.output.OUTPUT_LIMIT // 10), 0.0)
+        output.write(b"x" * (OUTPUT_LIMIT // 10), 0.0)
     output.close()
     text = (tmp_path / "out").read_bytes()
-    assert (
-        spielleiter.match.programs.output.OUTPUT_LIMIT
-        <= len(text)
-        < 1.2 * spielleiter.match.programs.output.OUTPUT_LIMIT
-    )
+    assert OUTPUT_LIMIT <= len(text) < 1.2 * OUTPUT_LIMIT
     assert text.endswith(b"\n(the rest was not kept)\n")
 
 
-def test_the_next_file_begins_with_a_line_of_its_own(tmp_path: Path) -> None:
+def test_the_next_file_begins_with_a_new_line(tmp_path: Path) -> None:
     output = Output(tmp_path / "one")
     output.open()
     output.write(b"begun", 0.0)
-    output.turn_to(tmp_path / "two")
+    output.redirect_to(tmp_path / "two")
     output.write(b"next\n", 1.0)
     output.close()
     assert (tmp_path / "one").read_bytes() == b"    0.000  begun"
     assert (tmp_path / "two").read_bytes() == b"    1.000  next\n"
 
 
-def test_nobody_writes_after_the_end(tmp_path: Path) -> None:
+def test_nothing_is_written_after_close(tmp_path: Path) -> None:
     output = Output(tmp_path / "one")
     output.open()
     output.close()
-    output.turn_to(tmp_path / "two")
+    output.redirect_to(tmp_path / "two")
     output.write(b"late", 0.0)
     assert not (tmp_path / "two").exists()

@@ -9,34 +9,34 @@ import pytest
 
 import spielleiter.match.programs.processes
 from spielleiter.match.programs.processes import (
-    MARK,
+    TAG_VARIABLE,
     ProcessInfo,
     Usage,
-    children_of,
+    descendants_of,
     find_processes,
     kill_processes,
-    living,
+    still_running,
 )
 from tests.patience import PATIENCE
 
 
-def start(mark: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(["sleep", "500"], env={"A": "1", MARK: mark, "B": "2"})
+def start(tag: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(["sleep", "500"], env={"A": "1", TAG_VARIABLE: tag, "B": "2"})
 
 
-def test_processes_are_found_by_the_beginning_of_their_mark(tmp_path: Path) -> None:
-    mark = str(tmp_path)
-    with start(f"{mark}/1") as first, start(f"{mark}/2") as second, start(f"other{mark}") as third:
-        assert find_processes(f"{mark}/") == tuple(ProcessInfo(pid, "sleep") for pid in sorted([first.pid, second.pid]))
-        assert find_processes(f"{mark}/2") == (ProcessInfo(second.pid, "sleep"),)
-        kill_processes(find_processes(mark))
+def test_processes_are_found_by_the_beginning_of_their_tag(tmp_path: Path) -> None:
+    tag = str(tmp_path)
+    with start(f"{tag}/1") as first, start(f"{tag}/2") as second, start(f"other{tag}") as third:
+        assert find_processes(f"{tag}/") == tuple(ProcessInfo(pid, "sleep") for pid in sorted([first.pid, second.pid]))
+        assert find_processes(f"{tag}/2") == (ProcessInfo(second.pid, "sleep"),)
+        kill_processes(find_processes(tag))
         assert first.wait(PATIENCE) == second.wait(PATIENCE) == -9
         assert third.poll() is None
         third.kill()
-    assert find_processes(mark) == ()
+    assert find_processes(tag) == ()
 
 
-def test_what_has_ended_is_not_found_before_its_parent_asks(tmp_path: Path) -> None:
+def test_ended_processes_are_not_found_even_if_nobody_has_waited_for_them(tmp_path: Path) -> None:
     process = start(str(tmp_path))
     try:
         kill_processes(find_processes(str(tmp_path)))
@@ -48,7 +48,7 @@ def test_what_has_ended_is_not_found_before_its_parent_asks(tmp_path: Path) -> N
     kill_processes([ProcessInfo(process.pid, "sleep")])
 
 
-def test_usage_is_that_of_the_processes_threads() -> None:
+def test_usage_covers_the_threads_of_a_process() -> None:
     before = Usage.of([os.getpid()])
     assert os.getpid() in before.threads
     after = Usage.of([os.getpid()])
@@ -58,76 +58,85 @@ def test_usage_is_that_of_the_processes_threads() -> None:
 @pytest.mark.parametrize(
     ("threads", "cores", "lost"),
     [
-        ({1: (2_000_000_000, 3_000_000_000)}, 2, 2.0),  # it waited all the time that it did not run
+        ({1: (2_000_000_000, 3_000_000_000)}, 2, 2.0),  # it was waiting whenever it was not running
         ({1: (2_000_000_000, 1_500_000_000)}, 2, 0.5),
         (
             {1: (3_000_000_000, 2_000_000_000), 2: (1_000_000_000, 1_500_000_000)},
             1,
             0.0,
-        ),  # its threads were in each other's way
-        ({1: (1_500_000_000, 1_100_000_000), 2: (500_000_000, 2_000_000_000)}, 1, 2.0),  # the one that waited most
+        ),  # its own threads competed with each other
+        (
+            {1: (1_500_000_000, 1_100_000_000), 2: (500_000_000, 2_000_000_000)},
+            1,
+            2.0,
+        ),  # the thread that waited most counts
         ({1: (1_000_000_000, 900_000_000)}, 1, 0.0),
         ({}, 1, 0.0),
     ],
 )
-def test_time_is_lost_by_waiting_for_others_only(threads: dict[int, tuple[int, int]], cores: int, lost: float) -> None:
+def test_only_waiting_for_other_programs_counts_as_lost_time(
+    threads: dict[int, tuple[int, int]], cores: int, lost: float
+) -> None:
     before = Usage({1: (1_000_000_000, 1_000_000_000)})
     assert Usage(threads).seconds_lost(before, 3.0, cores) == pytest.approx(lost)
 
 
-def test_where_there_is_no_proc_nothing_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_found_without_proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spielleiter.match.programs.processes, "_PROC", tmp_path / "proc")
     assert find_processes("") == ()
     assert Usage.of([os.getpid()]) == Usage({})
 
 
-def test_strange_entries_are_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unexpected_entries_of_proc_are_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spielleiter.match.programs.processes, "_PROC", tmp_path)
     for name in ("7", "8", "9", "self"):
         (tmp_path / name).mkdir()
-    (tmp_path / "7" / "environ").write_bytes(f"A=1\0{MARK}=x/1\0".encode())
-    (tmp_path / "8" / "environ").write_bytes(f"{MARK}=x/2".encode())
+    (tmp_path / "7" / "environ").write_bytes(f"A=1\0{TAG_VARIABLE}=x/1\0".encode())
+    (tmp_path / "8" / "environ").write_bytes(f"{TAG_VARIABLE}=x/2".encode())
     (tmp_path / "8" / "cmdline").write_bytes(b"/opt/my bot\0--fast\0")
-    (tmp_path / "self" / "environ").write_bytes(f"{MARK}=x/3".encode())
+    (tmp_path / "self" / "environ").write_bytes(f"{TAG_VARIABLE}=x/3".encode())
     assert find_processes("x/") == (ProcessInfo(7, "?"), ProcessInfo(8, "my bot"))
     (tmp_path / "7" / "task" / "70").mkdir(parents=True)
     (tmp_path / "7" / "task" / "70" / "schedstat").write_text("oh")
     assert Usage.of([7, 8]) == Usage({})
 
 
-def test_this_very_python_is_found_where_it_is_marked(tmp_path: Path) -> None:
-    mark = str(tmp_path)
-    script = f"from spielleiter.match.programs.processes import *; print([p.name for p in find_processes({mark!r})])"
+def test_the_searching_process_finds_itself_by_its_tag(tmp_path: Path) -> None:
+    tag = str(tmp_path)
+    script = f"from spielleiter.match.programs.processes import *; print([p.name for p in find_processes({tag!r})])"
     done = subprocess.run(
-        [sys.executable, "-c", script],
-        env={**os.environ, MARK: mark},
+        [sys.executable, "-P", "-c", script],
+        env={**os.environ, TAG_VARIABLE: tag},
         capture_output=True,
         text=True,
         check=True,
-        cwd=Path(__file__).parents[3],
     )
     assert done.stdout == f"{[Path(sys.executable).name]}\n"
 
 
-def test_descent_is_followed_through_all_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_descendants_are_found_through_all_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spielleiter.match.programs.processes, "_PROC", tmp_path)
     for thread, children in (("7/task/7", "8 "), ("7/task/71", "9 10 "), ("9/task/9", "11 "), ("8/task/8", "")):
         (tmp_path / thread).mkdir(parents=True)
         (tmp_path / thread / "children").write_text(children)
-    assert sorted(children_of(7) or ()) == [8, 9, 10, 11]
-    assert children_of(8) == ()
-    assert children_of(10) == ()
+    assert sorted(descendants_of(7) or ()) == [8, 9, 10, 11]
+    assert descendants_of(8) == ()
+    assert descendants_of(10) == ()
 
 
-def test_a_system_that_does_not_tell_children_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_descendants_are_unknown_if_the_system_does_not_report_children(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(spielleiter.match.programs.processes, "_PROC", tmp_path)
     (tmp_path / "7" / "task" / "7").mkdir(parents=True)
-    assert children_of(7) is None
+    assert descendants_of(7) is None
 
 
-def test_a_process_whose_first_thread_has_ended_lives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_whose_first_thread_has_ended_is_still_running(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(spielleiter.match.programs.processes, "_PROC", tmp_path)
     for pid, threads in ((7, 1), (8, 2)):
         (tmp_path / str(pid)).mkdir()
         (tmp_path / str(pid) / "stat").write_text(f"{pid} (my bot) Z 1 {'0 ' * 15}{threads} 0 0\n")
-    assert [process.pid for process in living([7, 8])] == [8]
+    assert [process.pid for process in still_running([7, 8])] == [8]

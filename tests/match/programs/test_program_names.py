@@ -30,7 +30,7 @@ from spielleiter.match.programs.program_names import NAME_LENGTH, distinct_names
         ("..", ".."),
     ],
 )
-def test_a_program_is_called_after_its_file(text: str, name: str) -> None:
+def test_a_program_is_named_after_its_file(text: str, name: str) -> None:
     assert name_of(Command.parse(text)) == name
 
 
@@ -51,7 +51,7 @@ def test_a_path_with_blanks_needs_no_quotes(tmp_path: Path) -> None:
         ("builtin:first", "builtin:first", ("first (1)", "first (2)")),
     ],
 )
-def test_programs_that_would_be_called_alike_are_told_apart(first: str, second: str, names: tuple[str, str]) -> None:
+def test_equal_names_are_told_apart(first: str, second: str, names: tuple[str, str]) -> None:
     assert names_of(Command.parse(first), Command.parse(second)) == names
 
 
@@ -60,7 +60,7 @@ def test_given_names_are_told_apart() -> None:
     assert distinct_names("a", "a") == ("a (1)", "a (2)")
 
 
-def test_a_name_that_was_given_needs_no_number() -> None:
+def test_a_given_name_gets_a_number_only_if_the_other_one_is_equal() -> None:
     command = Command.parse("builtin:first")
     assert names_of(command, command, ("Jörg", None)) == ("Jörg", "first")
     assert names_of(command, command, (None, "first")) == ("first (1)", "first (2)")

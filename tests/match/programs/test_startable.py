@@ -21,7 +21,7 @@ def make(path: Path, content: bytes | str = SH, mode: int = 0o755) -> Path:
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current folder, with programs that can be started and some that cannot."""
+    """The current folder, with some programs that can be started and some that cannot."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     make(tmp_path / "bot")
@@ -40,12 +40,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def why_not(text: str) -> str:
+def problem_of(text: str) -> str:
     try:
         require_startable(Command.parse(text))
     except SetupError as error:
-        whose, _, problem = str(error).partition(f"program {text!r}: ")
-        return whose + problem
+        return str(error).removeprefix(f"program {text!r}: ")
     return ""
 
 
@@ -70,8 +69,8 @@ def why_not(text: str) -> str:
         "ls bot.py",
     ],
 )
-def test_what_the_system_would_start_is_let_through(text: str) -> None:
-    assert why_not(text) == ""
+def test_a_command_that_the_system_would_start_is_accepted(text: str) -> None:
+    assert problem_of(text) == ""
 
 
 @pytest.mark.parametrize(
@@ -103,36 +102,36 @@ def test_what_the_system_would_start_is_let_through(text: str) -> None:
         ),
         (
             "./bare.py",
-            "./bare.py is a text whose first line does not say what runs it (#!); begin the command with python3",
+            "./bare.py is a text file without a first line (#!) that names its interpreter; begin the command with",
         ),
         (f"{PYTHON} bar.py", "there is no file bar.py (did you mean 'bare.py'?)"),
         ("sh ~/bar.sh", "there is no file {home}/bar.sh"),
     ],
 )
-def test_what_cannot_be_started_is_refused_with_what_helps(text: str, problem: str, folder: Path) -> None:
+def test_a_command_that_cannot_be_started_is_refused_with_advice(text: str, problem: str, folder: Path) -> None:
     if os.geteuid() == 0 and "may not be executed" in problem:
-        assert not os.access("locked", os.X_OK)  # not even root may, where nobody may
-    assert why_not(text).startswith(problem.format(home=folder))
+        assert not os.access("locked", os.X_OK)  # root may not execute a file either that nobody may execute
+    assert problem_of(text).startswith(problem.format(home=folder))
 
 
 def test_a_jar_needs_java_and_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "bot.jar").touch()
     monkeypatch.setenv("PATH", str(folder))
-    assert why_not("bot.jar") == "there is no command java; install Java, or give the path of its program"
+    assert problem_of("bot.jar") == "there is no command java; install Java, or give the path of its program"
     make(folder / "java")
-    assert why_not("bot.jar") == ""
-    assert why_not("java -Xmx1g -jar bot2.jar") == "there is no file bot2.jar (did you mean 'bot.jar'?)"
+    assert problem_of("bot.jar") == ""
+    assert problem_of("java -Xmx1g -jar bot2.jar") == "there is no file bot2.jar (did you mean 'bot.jar'?)"
 
 
-def test_a_program_that_may_not_be_read_is_let_through(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_may_not_be_read_is_accepted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise PermissionError
 
     monkeypatch.setattr("builtins.open", refuse)
-    assert why_not("./bot") == ""
+    assert problem_of("./bot") == ""
 
 
-def test_relative_paths_begin_where_the_program_is_started(
+def test_relative_paths_start_from_the_directory_of_the_program(
     folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path_factory.mktemp("other"))

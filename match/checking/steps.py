@@ -1,7 +1,8 @@
-"""What the steps of a check do with a program.
+"""What the steps of a check do with the program.
 
-Invariants: each trial starts the program anew and leaves nothing of it. A trial gives what came, in words, or raises
-SurpriseError for what the program did wrong and SpoiltError for what this machine spoilt.
+Invariants: each step of `CheckSteps` starts the program anew and leaves no process behind. A step returns a description
+of what happened. It raises UnexpectedBehaviourError if the program did something wrong, and InconclusiveError if this
+machine was too busy.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from spielleiter.game.api import Seat
-from spielleiter.match.checking.early_endings import EarlyEnd, result_by_rules, result_of
-from spielleiter.match.checking.packet_variants import in_fragments, with_unknown_elements
+from spielleiter.match.checking.early_endings import EarlyEnding, result_by_rules, result_of
+from spielleiter.match.checking.errors import InconclusiveError, PlainJoinError, UnexpectedBehaviourError
+from spielleiter.match.checking.packet_variants import split_into_fragments, with_unknown_elements
 from spielleiter.match.checking.scripted_server import Answer, GameOver, ScriptedServer, open_scripted_server
-from spielleiter.match.checking.surprise import SpoiltError, SurpriseError
 from spielleiter.match.games.referee import play_game
 from spielleiter.match.plan import plan_games
 from spielleiter.match.programs.program import Command
@@ -27,15 +28,11 @@ from spielleiter.server.core.policy import Edition
 from spielleiter.server.text.counting import count_text
 
 OPPONENT: Final = "builtin:random"
-_MOVES: Final = 3  # in steps that need no whole game
+_MOVE_COUNT: Final = 3  # in steps that do not need a whole game
 
 
-class LooseSeatError(SurpriseError):
-    """The program has a seat, but did not ask for the one that it was given a reservation for."""
-
-
-class Trials:
-    """The trials of one program; all times are seconds."""
+class CheckSteps:
+    """The steps for one program; all times are seconds."""
 
     def __init__(
         self,
@@ -48,110 +45,113 @@ class Trials:
         patience: ProgramTimeouts,
     ) -> None:
         self.folder = folder
-        """Where what is tried now keeps its files."""
+        """The folder for the files of the current step."""
         self.soft_timeout = soft_timeout
         self.hard_timeout = hard_timeout
         self.patience = patience
         self._edition = edition
         self._command = command
-        self._parent = folder
+        self._check_folder = folder
         self._run_id = secrets.token_hex(8)
         self._label = ""
 
     def begin(self, step: int, attempt: int) -> None:
-        """What follows is for this step; each attempt has a folder of its own."""
+        """Start an attempt at a step: it gets a folder of its own."""
         self._label = f"step{step:02d}" + (f"-attempt{attempt}" if attempt > 1 else "")
-        self.folder = self._parent / self._label
+        self.folder = self._check_folder / self._label
 
     @property
-    def kept_in(self) -> str:
-        """`folder`, relative to that of all trials."""
-        return self.folder.relative_to(self._parent).as_posix()
+    def relative_folder(self) -> str:
+        """`folder`, relative to the folder of the check."""
+        return self.folder.relative_to(self._check_folder).as_posix()
 
     def scripted_server(self, seat: Seat = 0) -> AbstractAsyncContextManager[ScriptedServer]:
-        """The program before a scripted server."""
+        """Start the program against a scripted server."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        mark = f"{self._run_id}/{self._label}"
-        return open_scripted_server(self._edition, self._command, seat, self.folder, mark, self.patience.start)
+        tag = f"{self._run_id}/{self._label}"
+        return open_scripted_server(self._edition, self._command, seat, self.folder, tag, self.patience.start)
 
-    # -- trials -------------------------------------------------------------------------------------------------------
+    # -- steps --------------------------------------------------------------------------------------------------------
 
     async def fragmented(self) -> str:
-        return await self._moves(cut=in_fragments)
+        return await self._make_moves(split=split_into_fragments)
 
     async def coalesced(self) -> str:
-        return await self._moves(is_coalesced=True)
+        return await self._make_moves(is_coalesced=True)
 
     async def unknown(self) -> str:
-        return await self._moves(spoil=with_unknown_elements)
+        return await self._make_moves(change=with_unknown_elements)
 
-    async def _moves(self, **how: Any) -> str:
-        """A few moves as second player, fewer if the game is over sooner; the packets are treated somehow."""
+    async def _make_moves(self, **options: Any) -> str:
+        """Have the program make a few moves as second player, fewer if the game is over sooner.
+
+        `options` are those of `ScriptedServer.ask`.
+        """
         async with self.scripted_server(seat=1) as scripted_server:
             await self._join(scripted_server)
             with suppress(GameOver):
-                for _ in range(_MOVES):
-                    await self._move(scripted_server, **how)
-            what = f"{count_text(scripted_server.answers, 'move')}, the slowest after {scripted_server.longest:.3f} s"
-            return what if scripted_server.state.outcome() is None else f"{what}; then the game was over"
+                for _ in range(_MOVE_COUNT):
+                    await self._make_move(scripted_server, **options)
+            moves = f"{count_text(scripted_server.answers, 'move')}, the slowest after {scripted_server.longest:.3f} s"
+            return moves if scripted_server.state.outcome() is None else f"{moves}; then the game was over"
         raise AssertionError("a scripted server suppresses no exception")
 
     async def pause(self, seconds: float) -> str:
-        """A move, a pause of so many seconds, and another move."""
+        """Have the program make a move, pause for so many seconds, and have it make another move."""
         async with self.scripted_server() as scripted_server:
             await self._join(scripted_server)
             try:
-                await self._move(scripted_server)
+                await self._make_move(scripted_server)
             except GameOver:
                 return "the first move ended the game, which left nothing to pause"
-            await scripted_server.show()
+            await scripted_server.send_position()
             await scripted_server.expect_silence(seconds)
             answers = scripted_server.answers
             with suppress(GameOver):
-                await self._move(scripted_server)
+                await self._make_move(scripted_server)
             return "silence, and " + (
                 "a legal move after it" if scripted_server.answers > answers else "then the game was over"
             )
         raise AssertionError("a scripted server suppresses no exception")
 
     async def whole_game(self) -> str:
-        """A game to its end against random moves."""
+        """Play a game to its end against random moves."""
         async with self.scripted_server(seat=1) as scripted_server:
             await self._join(scripted_server)
             with suppress(GameOver):
                 while True:
-                    await self._move(scripted_server)
-            await scripted_server.show()
+                    await self._make_move(scripted_server)
+            await scripted_server.send_position()
             await scripted_server.finish(result_by_rules(self._edition, scripted_server))
             how = await scripted_server.expect_exit(self.patience.exit)
             moves = count_text(scripted_server.answers, "move")
             return f"{moves}, the slowest after {scripted_server.longest:.3f} s; {how}"
         raise AssertionError("a scripted server suppresses no exception")
 
-    async def early_end(self, end: EarlyEnd) -> str:
-        """A game that ends so, after one move if it has begun."""
+    async def early_end(self, ending: EarlyEnding) -> str:
+        """Play a game that ends early, after one move if it has begun at all."""
         async with self.scripted_server() as scripted_server:
             await scripted_server.wait_for_connection()
             await scripted_server.take_seat()
-            if not end.has_begun:
-                await scripted_server.finish(result_of(self._edition, scripted_server, end))
+            if not ending.has_begun:
+                await scripted_server.finish(result_of(self._edition, scripted_server, ending))
                 return await scripted_server.expect_exit(self.patience.exit)
             await scripted_server.begin()
             with suppress(GameOver):
-                await self._move(scripted_server)
-            await scripted_server.show()
+                await self._make_move(scripted_server)
+            await scripted_server.send_position()
             if scripted_server.state.outcome() is not None:
                 await scripted_server.finish(result_by_rules(self._edition, scripted_server))
                 how = await scripted_server.expect_exit(self.patience.exit)
                 return f"the game was over by the rules before it could end so; {how}"
-            if end.own is Cause.RULE_VIOLATION:
-                await scripted_server.tell_violation()
-            await scripted_server.finish(result_of(self._edition, scripted_server, end))
+            if ending.own is Cause.RULE_VIOLATION:
+                await scripted_server.send_violation()
+            await scripted_server.finish(result_of(self._edition, scripted_server, ending))
             return await scripted_server.expect_exit(self.patience.exit)
         raise AssertionError("a scripted server suppresses no exception")
 
     async def real_game(self, game: int) -> str:
-        """A game as in a match: as first player if `game` is 1, as second if it is 2."""
+        """Play a game as in a match: as first player if `game` is 1, as second player if it is 2."""
         own, other = distinct_names(name_of(self._command), "random")
         setup = MatchSetup(
             entrants=(Entrant(own, self._command.text), Entrant(other, OPPONENT)),
@@ -168,33 +168,33 @@ class Trials:
         self.folder = self.folder / record.folder
         points = ":".join(str(point) for point in record.points)
         if record.verdict in UNCOUNTED_VERDICTS:
-            raise SpoiltError(f"{record.verdict}: {record.reason}")
+            raise InconclusiveError(f"{record.verdict}: {record.reason}")
         if record.verdict != Verdict.REGULAR:
-            raise SurpriseError(f"{record.verdict}: {record.reason}")
+            raise UnexpectedBehaviourError(f"{record.verdict}: {record.reason}")
         if record.reason:
-            raise SurpriseError(record.reason)
+            raise UnexpectedBehaviourError(record.reason)
         slowest = max(record.think_times[0], default=0.0)
         return f"{points} after {count_text(record.plies, 'move')}, the slowest after {slowest:.3f} s"
 
-    # -- what they share ----------------------------------------------------------------------------------------------
+    # -- parts of steps -----------------------------------------------------------------------------------------------
 
     async def _join(self, scripted_server: ScriptedServer) -> None:
         await scripted_server.wait_for_connection()
         await scripted_server.take_seat()
         await scripted_server.begin()
 
-    async def _move(self, scripted_server: ScriptedServer, **how: Any) -> None:
-        answer = await scripted_server.ask(self.hard_timeout, limit=self.soft_timeout, **how)
+    async def _make_move(self, scripted_server: ScriptedServer, **options: Any) -> None:
+        answer = await scripted_server.ask(self.hard_timeout, limit=self.soft_timeout, **options)
         data = move_data(answer)
         answer.require_within(self.soft_timeout)
         scripted_server.play(data.move)
 
 
-class FirstGame:
-    """The first game of a check, whose parts are steps of their own: to be called in this order."""
+class FirstGameSteps:
+    """The first game of a check, whose parts are steps of their own; call them in this order."""
 
-    def __init__(self, trials: Trials) -> None:
-        self._trials = trials
+    def __init__(self, steps: CheckSteps) -> None:
+        self._steps = steps
         self._answer: Answer | None = None
 
     async def start(self, scripted_server: ScriptedServer) -> str:
@@ -202,45 +202,47 @@ class FirstGame:
         return "connected"
 
     async def take_seat(self, scripted_server: ScriptedServer) -> str:
-        """Raises LooseSeatError for a seat that was taken by a plain join; the game can go on then."""
+        """Raises PlainJoinError if the seat was taken by a plain join; the game can continue then."""
         how = await scripted_server.take_seat()
         await scripted_server.begin()
         if how != "joinPrepared":
-            raise LooseSeatError(
-                f"{how} came instead of joinPrepared: it takes any free seat and not the one whose code it was given "
-                "by -r, so that it would not get its seat in the contest"
+            raise PlainJoinError(
+                f"{how} came instead of joinPrepared: it takes any free seat instead of the one that is reserved by "
+                "the code after -r, so it would not get its seat in the contest"
             )
         return how
 
     async def ask(self, scripted_server: ScriptedServer) -> str:
         try:
-            self._answer = await scripted_server.ask(self._trials.hard_timeout, limit=self._trials.soft_timeout)
+            self._answer = await scripted_server.ask(self._steps.hard_timeout, limit=self._steps.soft_timeout)
         except GameOver:
-            raise SurpriseError("the opponent's first move ended the game before a move was asked for") from None
+            raise UnexpectedBehaviourError(
+                "the opponent's first move ended the game before a move was asked for"
+            ) from None
         return f"an answer after {self._answer.seconds:.3f} s"
 
     async def judge_time(self, _scripted_server: ScriptedServer) -> str:
-        answer = self._given
-        answer.require_within(self._trials.soft_timeout)
+        answer = self._received_answer
+        answer.require_within(self._steps.soft_timeout)
         return f"{answer.seconds:.3f} s"
 
-    async def read(self, _scripted_server: ScriptedServer) -> str:
-        return str(move_data(self._given).move)
+    async def parse(self, _scripted_server: ScriptedServer) -> str:
+        return str(move_data(self._received_answer).move)
 
     async def play(self, scripted_server: ScriptedServer) -> str:
-        move = move_data(self._given).move
-        with suppress(GameOver):  # a legal move all the same
+        move = move_data(self._received_answer).move
+        with suppress(GameOver):  # a legal move as well
             scripted_server.play(move)
         return str(move)
 
     @property
-    def _given(self) -> Answer:
+    def _received_answer(self) -> Answer:
         assert self._answer is not None
         return self._answer
 
 
 def move_data(answer: Answer) -> MoveData:
-    """The move that came. Raises SurpriseError if none can be read."""
+    """Return the move in an answer. Raises UnexpectedBehaviourError if there is none, or it cannot be parsed."""
     if not isinstance(answer.data, MoveData):
-        raise SurpriseError(answer.problem)
+        raise UnexpectedBehaviourError(answer.problem)
     return answer.data

@@ -1,0 +1,38 @@
+"""The ways a step of a check can fail: by the program's fault or because this machine was too busy.
+
+Invariants: the text of an error is one sentence for people. A delay by this machine has a type of its own, and is told
+from a slow program by the same rule as in a match.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from spielleiter.match.errors import MatchError
+from spielleiter.match.games.verdict import is_machines_fault
+
+_MIN_MENTIONED: Final = 0.001  # seconds of waiting for a processor
+
+
+class UnexpectedBehaviourError(MatchError):
+    """The program did something else than was expected; the text says what it did."""
+
+
+class InconclusiveError(UnexpectedBehaviourError):
+    """The program took too long only because this machine was busy; the text says how long."""
+
+
+class PlainJoinError(UnexpectedBehaviourError):
+    """The program has a seat, but did not ask for the one that it was given a reservation for."""
+
+
+def too_slow(text: str, seconds: float, seconds_lost: float, limit: float) -> UnexpectedBehaviourError:
+    """Return the error for something that took longer than `limit`: InconclusiveError if this machine was too busy.
+
+    All times are seconds; `seconds_lost` are those of `seconds` that were spent waiting for a processor.
+    """
+    if seconds_lost >= _MIN_MENTIONED:
+        text += f"; {seconds_lost:.3f} s of it waiting for a processor"
+    return (
+        InconclusiveError(text) if is_machines_fault(seconds, seconds_lost, limit) else UnexpectedBehaviourError(text)
+    )

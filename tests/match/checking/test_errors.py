@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import pytest
+
+from spielleiter.match.checking.errors import InconclusiveError, UnexpectedBehaviourError, too_slow
+
+
+@pytest.mark.parametrize(
+    ("seconds", "lost", "kind", "text"),
+    [
+        (3.0, 0.0, UnexpectedBehaviourError, "late"),
+        (
+            3.0,
+            0.9,
+            UnexpectedBehaviourError,
+            "late; 0.900 s of it waiting for a processor",
+        ),  # late even without waiting
+        (3.0, 1.0, InconclusiveError, "late; 1.000 s of it waiting for a processor"),
+        (
+            2.1,
+            0.2,
+            UnexpectedBehaviourError,
+            "late; 0.200 s of it waiting for a processor",
+        ),  # a small share of the time
+    ],
+)
+def test_a_delay_is_inconclusive_if_the_program_would_have_been_in_time_otherwise(
+    seconds: float, lost: float, kind: type[UnexpectedBehaviourError], text: str
+) -> None:
+    error = too_slow("late", seconds, lost, limit=2.0)
+    assert type(error) is kind
+    assert str(error) == text

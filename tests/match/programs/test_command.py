@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from spielleiter.match.errors import SetupError
+from spielleiter.match.programs.program import Command
+
+VALUES = {"host": "::1", "port": "7", "reservation": "code", "seed": "5", "game": "chess"}
+OPTIONS = ["-h", "::1", "-p", "7", "-r", "code"]
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [
+        ("/bin/bot", ["/bin/bot", *OPTIONS]),
+        ("/bin/bot --level 'very high'", ["/bin/bot", "--level", "very high", *OPTIONS]),
+        ("bot.jar", ["java", "-jar", "bot.jar", *OPTIONS]),
+        ("Bot.JAR -x", ["java", "-jar", "Bot.JAR", "-x", *OPTIONS]),
+        ("bot --at {host}:{port} --code={reservation}", ["bot", "--at", "::1:7", "--code=code"]),
+        ("bot --seed {seed} --play {game}", ["bot", "--seed", "5", "--play", "chess", *OPTIONS]),
+        ("sh -c 'exec ${BOT} {port}'", ["sh", "-c", "exec ${BOT} 7"]),
+        (
+            "builtin:random",
+            [
+                sys.executable,
+                "-P",
+                "-m",
+                "spielleiter",
+                "play",
+                "--strategy",
+                "random",
+                "--game",
+                "chess",
+                "--seed",
+                "5",
+                *OPTIONS,
+            ],
+        ),
+    ],
+)
+def test_placeholders_of_a_command_line_are_replaced(text: str, arguments: list[str]) -> None:
+    assert Command.parse(text).arguments(VALUES) == arguments
+
+
+def test_a_path_with_blanks_is_one_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my bot").touch()
+    (tmp_path / "bot").touch()
+    assert Command.parse(str(tmp_path / "my bot")).arguments(VALUES)[0] == str(tmp_path / "my bot")
+    assert Command.parse("my bot").arguments(VALUES)[0] == "./my bot"
+    assert Command.parse("bot --fast").arguments(VALUES)[:2] == ["./bot", "--fast"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "expected a command line"),
+        ("bot 'oh", "no closing quotation"),
+        ("bot {code}", "there is no placeholder {code}, expected {host}"),
+        ("builtin:clever", "there is no such strategy, expected first, random"),
+    ],
+)
+def test_an_invalid_command_line_is_refused(text: str, problem: str) -> None:
+    with pytest.raises(SetupError, match=problem):
+        Command.parse(text)
+
+
+def test_a_command_line_is_parsed_for_the_directory_of_the_program(tmp_path: Path) -> None:
+    (tmp_path / "my bot").touch()
+    assert Command.parse("my bot", str(tmp_path)).words[0] == "./my bot"
+    assert Command.parse("my bot").words[0] == "my"
+
+
+def test_paths_of_windows_are_kept(tmp_path: Path) -> None:
+    for platform in ("win32", "linux"):
+        assert Command.parse(r"C:\bots\bot.exe -x", platform=platform).words[:2] == (r"C:\bots\bot.exe", "-x")
+        assert Command.parse(r"C:\bots\bot.jar", platform=platform).words[:3] == ("java", "-jar", r"C:\bots\bot.jar")
+    (tmp_path / "bot.exe").touch()
+    assert Command.parse("bot.exe", str(tmp_path), "win32").words[0] == str(tmp_path / "bot.exe")
+    assert Command.parse("./bot.exe", str(tmp_path), "win32").words[0] == str(tmp_path / "bot.exe")
+    assert Command.parse("./bot.exe", str(tmp_path), "linux").words[0] == "./bot.exe"

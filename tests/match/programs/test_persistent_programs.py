@@ -1,0 +1,174 @@
+"""Programs that play several games are started once; those that cannot are started anew, without blame."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+import spielleiter.match.programs.program
+from spielleiter.match.games.match_server import open_match_server
+from spielleiter.match.games.referee import play_game
+from spielleiter.match.programs.persistent_programs import PersistentPrograms, open_persistent_programs
+from spielleiter.match.programs.process_spec import ProcessSpec
+from spielleiter.match.programs.processes import find_processes
+from spielleiter.match.programs.program import Program
+from spielleiter.match.records.game_record import GameRecord, Verdict
+from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
+from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
+from tests.interpreter import PYTHON
+from tests.patience import PATIENCE
+
+PLAYER = f"{PYTHON} -m spielleiter play -s first"
+VALUES = {"host": "127.0.0.1", "port": "4711", "reservation": "code", "seed": "7", "more": "not sent"}
+
+
+class ShellProgram:
+    """A shell script that runs as a program, and what it has written."""
+
+    def __init__(self, folder: Path, script: str) -> None:
+        self.folder = folder
+        self._script = script
+        self.starts = 0
+
+    def make(self, stdin: int) -> Program:
+        self.starts += 1
+        command = ["sh", "-c", self._script]
+        return Program(command, f"{self.folder}/1/1", *self.files("first"), stdin=stdin)
+
+    def files(self, name: str) -> tuple[Path, Path]:
+        return self.folder / f"{name}.out", self.folder / f"{name}.err"
+
+    def written(self, name: str) -> str:
+        path = self.files(name)[0]
+        return path.read_text() if path.exists() else ""
+
+    async def wait_until_written(self, program: Program) -> bool:
+        """Wait for output, which stands for a connection in these tests."""
+        while not self.written("second") and not program.exited.is_set():  # noqa: ASYNC110 - writing to a file wakes no task
+            await trio.sleep(0.005)
+        return bool(self.written("second"))
+
+    async def reuse(self, persistent_programs: PersistentPrograms) -> Program | None:
+        def prepare(program: Program) -> None:
+            program.redirect_outputs(*self.files("second"))
+
+        return await persistent_programs.reuse(0, VALUES, prepare, self.wait_until_written)
+
+
+async def test_a_program_receives_its_next_game_in_one_line(tmp_path: Path) -> None:
+    script = ShellProgram(tmp_path, "while read line; do echo $line; done; exit 3")
+    with trio.fail_after(PATIENCE):
+        async with open_persistent_programs(set(), PATIENCE) as persistent_programs:
+            program = await persistent_programs.start(0, script.make)
+            assert persistent_programs.retain(0)
+            await persistent_programs.end_game()
+            assert await script.reuse(persistent_programs) is program
+            assert persistent_programs.retain(0)
+    assert script.written("second")[11:] == "127.0.0.1 4711 code 7\n"
+    assert program.returncode == 3  # its input has ended, and it had time to end
+
+
+async def test_a_program_that_has_ended_is_started_anew_and_may_be_retained_again(tmp_path: Path) -> None:
+    script = ShellProgram(tmp_path, "exit 0")
+    excluded: set[int] = set()
+    with trio.fail_after(PATIENCE):
+        async with open_persistent_programs(excluded, PATIENCE) as persistent_programs:
+            program = await persistent_programs.start(0, script.make)
+            await program.gone.wait()
+            assert persistent_programs.retain(0)
+            assert await script.reuse(persistent_programs) is None
+            assert not excluded
+
+
+async def test_a_program_that_does_not_connect_is_ended_and_not_asked_again(tmp_path: Path) -> None:
+    script = ShellProgram(tmp_path, "sleep 1000")
+    excluded: set[int] = set()
+    with trio.fail_after(PATIENCE):
+        async with open_persistent_programs(excluded, 0.05) as persistent_programs:
+            program = await persistent_programs.start(0, script.make)
+            assert persistent_programs.retain(0)
+            assert await script.reuse(persistent_programs) is None
+            assert program.gone.is_set()
+            assert excluded == {0}
+            await persistent_programs.start(0, script.make)
+            assert not persistent_programs.retain(0)
+            await persistent_programs.end_game()
+    assert not find_processes(str(tmp_path))
+
+
+async def test_a_program_that_is_not_retained_ends_with_its_game(tmp_path: Path) -> None:
+    script = ShellProgram(tmp_path, "while read line; do echo $line; done")
+    with trio.fail_after(PATIENCE):
+        async with open_persistent_programs(set(), PATIENCE) as persistent_programs:
+            program = await persistent_programs.start(0, script.make)
+            await persistent_programs.end_game()
+            assert program.gone.is_set()
+            assert await script.reuse(persistent_programs) is None
+
+
+async def play_three(folder: Path, first: str, second: str, patience: ProgramTimeouts) -> list[GameRecord]:
+    setup = MatchSetup(
+        entrants=(Entrant("new", first), Entrant("old", second)),
+        game_type=DEFAULT_GAME_TYPE,
+        games=3,
+        seed=1,
+        run_id=str(folder),
+        timeouts=patience,
+        server_options={"soft_timeout": PATIENCE, "hard_timeout": PATIENCE},
+    )
+    with trio.fail_after(PATIENCE):
+        async with (
+            open_match_server(setup) as match_server,
+            open_persistent_programs(set(), patience.exit) as persistent_programs,
+        ):
+            return [
+                await play_game(
+                    setup, planned, folder, match_server=match_server, persistent_programs=persistent_programs
+                )
+                for planned in setup.plan()
+            ]
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The command line of each process that was started."""
+    starts: list[str] = []
+    start_process = spielleiter.match.programs.program.start_process
+
+    def record_start(spec: ProcessSpec) -> Any:
+        starts.append(" ".join(spec.arguments))
+        return start_process(spec)
+
+    monkeypatch.setattr(spielleiter.match.programs.program, "start_process", record_start)
+    return starts
+
+
+@pytest.mark.slow
+async def test_a_persistent_player_plays_all_games_in_one_process(tmp_path: Path, started: list[str]) -> None:
+    records = await play_three(tmp_path, f"{PLAYER} --stay", PLAYER, ProgramTimeouts(PATIENCE, PATIENCE, PATIENCE))
+    assert [record.verdict for record in records] == [Verdict.REGULAR] * 3
+    assert all(record.plies > 20 and min(record.cpu_seconds) > 0 for record in records)
+    assert len([line for line in started if "--stay" in line]) == 1
+    assert len(started) == 4
+    for record in records:
+        output = (tmp_path / record.folder / "program1.stdout.log").read_text()
+        assert output.count("as player") <= 1  # each game has its own outputs
+    assert "room " in (tmp_path / records[2].folder / "program1.stderr.log").read_text()
+
+
+@pytest.mark.slow
+async def test_a_program_that_hangs_after_a_game_is_started_anew_without_blame(
+    tmp_path: Path, started: list[str]
+) -> None:
+    script = f'{PLAYER} "$@"; exec sleep 1000'
+    hanging = f"sh -c {shlex.quote(script)} bot"
+    records = await play_three(tmp_path, hanging, "builtin:first", ProgramTimeouts(PATIENCE, 0.5, PATIENCE))
+    assert records[0].verdict == Verdict.REGULAR
+    assert records[1].causes == records[2].causes == ("REGULAR", "REGULAR")
+    # from the second game on, it is treated as with --restart always
+    assert {record.verdict for record in records[1:]} == {Verdict.NEVER_ENDS}
+    assert len(started) == 3

@@ -1,0 +1,43 @@
+"""Supervised processes for tests."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import trio
+
+from spielleiter.match.programs.fork_server_client import start_supervised_process
+from spielleiter.match.programs.process_spec import ProcessSpec
+from spielleiter.match.programs.supervised_process import SupervisedProcess
+from tests.patience import PATIENCE
+
+
+def start(script: str, **options: object) -> SupervisedProcess:
+    """Start a shell script; `options` are those of `ProcessSpec`."""
+    process = start_supervised_process(ProcessSpec(["sh", "-c", script], None, dict(os.environ), **options))  # type: ignore[arg-type]
+    assert process is not None
+    return process
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Wait until another process makes `condition` true."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
+def parent_of(pid: int) -> int:
+    """Return the parent of a process."""
+    return int(Path("/proc", str(pid), "stat").read_text().rpartition(")")[2].split()[1])
+
+
+async def finish(process: SupervisedProcess) -> None:
+    """End a process and close its outputs."""
+    with trio.fail_after(PATIENCE):
+        await process.end()
+    process.stdout.close()
+    process.stderr.close()

@@ -1,0 +1,176 @@
+"""No command imports a module from the current folder, not even in its child processes.
+
+Pupils start the commands in folders with files of any name: `client.py`, `game.py`, `random.py`.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from spielleiter.match.programs.fork_server_client import FORK_SERVER_COMMAND
+from tests.cli.background import background_server
+from tests.patience import PATIENCE
+
+PROJECT: Final = Path(__file__).parents[1]
+PACKAGES: Final = ("bench", "cli", "client", "game", "match", "protocol", "server")
+NAMES: Final = (
+    *PACKAGES, "spielleiter", "supervision", "trio", "click", "json", "random", "socket", "struct", "subprocess",
+)  # fmt: skip
+MODULE: Final = """\
+with open(__file__ + ".imported", "w") as file:
+    file.write("yes")
+raise ImportError("imported " + __file__)
+"""
+CONSOLE_SCRIPT: Final = [str(Path(sys.executable).with_name("spielleiter"))]
+MODULE_COMMAND: Final = [sys.executable, "-P", "-m", "spielleiter"]
+PATIENT: Final = ("--no-timeout", "--start-timeout", str(PATIENCE), "--exit-timeout", str(PATIENCE))
+TOURNAMENT: Final = """\
+games = 2
+
+[[program]]
+name = "a"
+command = "builtin:first"
+
+[[program]]
+name = "b"
+command = "builtin:illegal"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """A folder of modules that must not be imported."""
+    place = tmp_path / "pupil"
+    place.mkdir()
+    for name in NAMES:
+        (place / f"{name}.py").write_text(MODULE)
+    yield place
+    assert imported(place) == []
+
+
+def imported(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.glob("*.imported"))
+
+
+def environment() -> dict[str, str]:
+    """The environment of a user: nothing in it changes the import path."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+
+
+def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in `folder`."""
+    return subprocess.run(
+        command, cwd=folder, env=environment(), capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+
+
+def test_a_module_in_the_folder_would_be_imported_otherwise(tmp_path: Path) -> None:
+    (tmp_path / "random.py").write_text(MODULE)
+    assert run(tmp_path, sys.executable, "-c", "import random").returncode == 1
+    assert imported(tmp_path) == ["random.py.imported"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", [CONSOLE_SCRIPT, MODULE_COMMAND], ids=["console script", "module"])
+@pytest.mark.parametrize("arguments", [["--version"], ["match", "--help"], ["bench", "--help"]])
+def test_starting_the_command(command: list[str], arguments: list[str], folder: Path) -> None:
+    assert run(folder, *command, *arguments).returncode == 0
+
+
+@pytest.mark.slow
+def test_match(folder: Path) -> None:
+    """One built-in player plays in a worker process, the other one in a supervised process."""
+    players = ["--player1", "builtin:first", "--player2", "builtin:illegal"]
+    done = run(folder, *CONSOLE_SCRIPT, "match", *players, "-n", "2", *PATIENT, "--out", str(folder / "out"))
+    records = (folder / "out" / "games.jsonl").read_text()
+    assert records.count('"illegal move"') == 2, done.stderr
+
+
+@pytest.mark.slow
+def test_match_with_persistent_programs(folder: Path) -> None:
+    play = shlex.join([*MODULE_COMMAND, "play", "-s", "first", "--stay"])
+    players = ["--player1", play, "--player2", "builtin:illegal", "--restart", "never"]
+    done = run(folder, *CONSOLE_SCRIPT, "match", *players, "-n", "2", *PATIENT, "--out", str(folder / "out"))
+    records = (folder / "out" / "games.jsonl").read_text()
+    assert records.count('"illegal move"') == 2, done.stderr
+
+
+@pytest.mark.slow
+def test_tournament(folder: Path) -> None:
+    (folder / "t.toml").write_text(TOURNAMENT)
+    done = run(folder, *CONSOLE_SCRIPT, "tournament", "t.toml", "--out", "out")
+    (records,) = (folder / "out" / "matches").glob("*/games.jsonl")
+    assert records.read_text().count('"illegal move"') == 2, done.stderr
+
+
+@pytest.mark.slow
+def test_check(folder: Path) -> None:
+    done = run(folder, *CONSOLE_SCRIPT, "check", "builtin:illegal", *PATIENT[1:])
+    assert "keeps the rules" in done.stdout, done.stderr
+    assert "a move that can be read" in done.stdout
+
+
+@contextmanager
+def lending(folder: Path, command: str) -> Iterator[str]:
+    """HOST:PORT of `spielleiter lend`, started in `folder`."""
+    with subprocess.Popen(
+        [*CONSOLE_SCRIPT, "lend", command, "--port", "0"],
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stdout is not None
+            yield f"127.0.0.1:{process.stdout.readline().split()[-1]}"
+        finally:
+            process.terminate()
+
+
+@pytest.mark.slow
+def test_lend_and_borrow(folder: Path) -> None:
+    """The program that is lent starts and is refused its seat, since nothing is reserved for it."""
+    with background_server() as server, lending(folder, "builtin:first") as address:
+        done = run(folder, *CONSOLE_SCRIPT, "borrow", address, "-p", str(server.port), "-r", "no-such-code")
+    assert done.returncode == 1
+    assert "no-such-code" in done.stderr or "refused" in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", ["floor", "start"])
+def test_bench(part: str, folder: Path) -> None:
+    done = run(folder, *CONSOLE_SCRIPT, "bench", "--quick", "--only", part)
+    assert "Error" not in done.stderr
+    assert done.stdout
+
+
+def python_commands() -> list[tuple[str, list[ast.expr]]]:
+    """Every command line of this Python in the package: a list or tuple that begins with `sys.executable`."""
+    found = []
+    for package in PACKAGES:
+        for path in sorted((PROJECT / package).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if not isinstance(node, ast.List | ast.Tuple) or not node.elts:
+                    continue
+                if ast.unparse(node.elts[0]) == "sys.executable":
+                    found.append((f"{path.relative_to(PROJECT)}:{node.lineno}", node.elts[1:]))
+    return found
+
+
+def test_every_python_that_the_package_starts_ignores_the_current_folder() -> None:
+    commands = python_commands()
+    assert len(commands) >= 5
+    for place, words in commands:
+        assert isinstance(words[0], ast.Constant), place
+        assert words[0].value in {"-P", "-I"}, place
+    assert FORK_SERVER_COMMAND[1] == "-I"
