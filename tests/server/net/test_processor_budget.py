@@ -6,7 +6,7 @@ import pytest
 import trio
 
 from spielleiter.server.net.fair_queue import FairQueue
-from spielleiter.server.net.processor_budget import BURST, FORGIVEN_AFTER, UNSUSPECTED, ProcessorBudget
+from spielleiter.server.net.processor_budget import BURST, REFUSAL_MEMORY, SUSPECT_AFTER, ProcessorBudget
 
 SHARE = 0.1
 
@@ -42,8 +42,8 @@ async def test_a_refused_player_waits_for_a_while(autojump_clock: object) -> Non
     case.budget.plays = True
     case.budget.note_refusal(5.0)
     assert case.budget.has_to_wait(5.0)
-    assert case.budget.has_to_wait(5.0 + FORGIVEN_AFTER - 0.1)
-    assert not case.budget.has_to_wait(5.0 + FORGIVEN_AFTER)
+    assert case.budget.has_to_wait(5.0 + REFUSAL_MEMORY - 0.1)
+    assert not case.budget.has_to_wait(5.0 + REFUSAL_MEMORY)
 
 
 @pytest.mark.parametrize("plays", [False, True])
@@ -123,7 +123,7 @@ async def test_suspects_let_newcomers_go_first(reason: str, autojump_clock: obje
     if reason == "was refused something":
         suspect.budget.note_refusal(0.0)
     else:
-        await suspect.work(UNSUSPECTED + 0.001)
+        await suspect.work(SUSPECT_AFTER + 0.001)
     order: list[str] = []
 
     async def wait(budget: ProcessorBudget, name: str) -> None:
