@@ -34,7 +34,7 @@ class KernelWire:
         self._has_changed = trio.Event()
         self._is_busy = False
         self.taken = bytearray()
-        """What the server has sent."""
+        """The bytes that the server has sent."""
 
     # -- controls of the test ---------------------------------------------------------------------------------------
 

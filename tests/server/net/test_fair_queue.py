@@ -61,7 +61,7 @@ async def test_many_answers_admit_more_tasks_nearly_in_order() -> None:
             for _ in range(5 * ANSWERS_PER_ADMISSION):
                 fair_queue.note_answer(trio.current_time())
             await trio.lowlevel.checkpoint()
-            assert fair_queue.allowance <= most, "as many as the answers since the last turn admit"
+            assert fair_queue.allowance <= most, "no more than the answers since the last turn admit"
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(play)

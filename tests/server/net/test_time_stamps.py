@@ -18,7 +18,7 @@ from spielleiter.server.net.time_stamps import (
 )
 
 WALL = 1_790_000_000.0
-"""Seconds since the epoch when the machine started; a float still tells microseconds apart there."""
+"""Seconds since the epoch when the machine started; a float still has a resolution of microseconds there."""
 
 
 class Machine:
