@@ -44,6 +44,11 @@ _CLOSING: Final = {
 }
 """The bytes that end our stream, by the phase in which it ends."""
 _MOST_IGNORED: Final = 32
+
+# bound here for every packet: up to Python 3.11, looking up a member in its enum takes several times as long
+_READING: Final = InputPhase.READING
+_DRAINING: Final = InputPhase.DRAINING
+_OPEN: Final = OutputPhase.OPEN
 _BUG: Final = "This packet could not be read because of a bug in the program that reads it"
 
 
@@ -123,7 +128,7 @@ class Connection:
         """
         if not data:
             self._advance_input(InputTrigger.END_OF_INPUT)
-        elif self._input_phase is InputPhase.READING:
+        elif self._input_phase is _READING:
             self._reader.receive(data)
 
     def next_event(self) -> Event | None:
@@ -135,7 +140,7 @@ class Connection:
         could not be read.
         """
         phase = self._input_phase
-        if phase is InputPhase.READING or phase is InputPhase.DRAINING:
+        if phase is _READING or phase is _DRAINING:
             try:
                 message = self._next_message()
             except RemoteProtocolError:
@@ -149,8 +154,9 @@ class Connection:
             if self._reader.is_ended:
                 self._advance_input(InputTrigger.END_TAG)
                 return StreamEnd()
-            if phase is InputPhase.DRAINING:
-                self._advance_input(InputTrigger.EXHAUSTED)
+            if phase is _READING:
+                return None
+            self._advance_input(InputTrigger.EXHAUSTED)
         return ConnectionClosed() if self._input_phase is InputPhase.CLOSED else None
 
     def _advance_input(self, trigger: InputTrigger) -> None:
@@ -189,7 +195,7 @@ class Connection:
         Raises LocalProtocolError after `close`.
         """
         phase = self._output_phase
-        if phase is OutputPhase.OPEN:
+        if phase is _OPEN:
             return packet
         if phase is OutputPhase.CLOSED:
             raise LocalProtocolError("a packet was sent after the end of the stream")

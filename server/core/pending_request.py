@@ -37,6 +37,12 @@ class RequestPhase(enum.Enum):
     CLOSED = "closed"  # answered, expired or cancelled
 
 
+# bound here for every move: up to Python 3.11, looking up a member in its enum takes several times as long
+_QUEUED: Final = RequestPhase.QUEUED
+_DELIVERED: Final = RequestPhase.DELIVERED
+_CLOSED: Final = RequestPhase.CLOSED
+
+
 class PendingRequest:
     """The request that the player of `player_slot` has to answer.
 
@@ -50,7 +56,7 @@ class PendingRequest:
         self._player_slot = player_slot
         self._on_expired = on_expired
         self._timer: Timer | None = None
-        self._phase = RequestPhase.QUEUED
+        self._phase: RequestPhase = _QUEUED
 
     @property
     def seat(self) -> int:
@@ -58,7 +64,7 @@ class PendingRequest:
 
     def start_delivery_timeout(self) -> None:
         """Limit the time until the clock starts, unless the kernel has taken the queued request already."""
-        if self._phase is RequestPhase.QUEUED:
+        if self._phase is _QUEUED:
             self._timer = self._host.call_after(self._host.delivery_timeout, self.start_clock)
 
     def start_clock(self, now: float) -> None:
@@ -66,9 +72,9 @@ class PendingRequest:
 
         Only the first call counts.
         """
-        if self._phase is not RequestPhase.QUEUED:
+        if self._phase is not _QUEUED:
             return
-        self._phase = RequestPhase.DELIVERED
+        self._phase = _DELIVERED
         clock = self._player_slot.clock
         clock.start(now)
         self._check_input()
@@ -83,14 +89,14 @@ class PendingRequest:
 
         It is 0 if the answer came before the request was delivered.
         """
-        was_delivered = self._phase is RequestPhase.DELIVERED
+        was_delivered = self._phase is _DELIVERED
         self.cancel()
         clock = self._player_slot.clock
         return clock.stop(arrival.instant) if was_delivered else clock.record_instant_answer()
 
     def cancel(self) -> None:
         """Close the request without an answer. The caller has to take care of the clock."""
-        self._phase = RequestPhase.CLOSED
+        self._phase = _CLOSED
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

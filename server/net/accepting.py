@@ -15,9 +15,9 @@ from typing import Any, Final, NamedTuple
 import trio
 
 ACCEPT_PAUSE: Final = 0.1  # seconds until the next attempt if nothing can be accepted
-EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+EXHAUSTION_ERRORS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 """Temporary errors of the whole process or machine: no descriptor or no memory is left."""
-GONE: Final = frozenset(
+CONNECTION_ERRORS: Final = frozenset(
     getattr(errno, name)
     for name in (
         "ECONNABORTED", "ECONNRESET", "EPROTO", "EPERM", "ETIMEDOUT", "ENETDOWN", "ENETUNREACH", "EHOSTDOWN",
@@ -50,10 +50,10 @@ async def accept(listening: socket.socket, on_exhausted: Callable[[OSError], Non
             has_waited = True
             await trio.lowlevel.wait_readable(listening)
         except OSError as error:
-            if error.errno in GONE:
+            if error.errno in CONNECTION_ERRORS:
                 await trio.lowlevel.checkpoint()
                 continue
-            if error.errno not in EXHAUSTED:
+            if error.errno not in EXHAUSTION_ERRORS:
                 raise
             if not is_exhausted:
                 is_exhausted = True

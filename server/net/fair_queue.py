@@ -21,13 +21,13 @@ import trio
 
 from spielleiter.server.core.token_bucket import TokenBucket
 
-ANSWERS_EACH: Final = 2  # answers to players for each admission beyond the first in a turn
+ANSWERS_PER_ADMISSION: Final = 2  # answers to players for each admission beyond the first in a turn
 BURST: Final = 0.05  # seconds of processor time that may be used before the share applies
-SUSPECTS_PART: Final = 0.2  # of `share`, for all suspects together
-PLAYED_FOR: Final = 1.0  # seconds after an answer to a player in which another one is expected
+SUSPECTS_SHARE: Final = 0.2  # of `share`, for all suspects together
+RECENT_PLAY: Final = 1.0  # seconds after an answer to a player in which another one is expected
 SMOOTHING: Final = 1 / 16  # the weight of the last packet in the expected cost of the next one
-COMPARED_AFTER: Final = 0.005  # seconds of measured use after which the overhead is measured again
-MOST_OVERHEAD: Final = 8.0
+OVERHEAD_INTERVAL: Final = 0.005  # seconds of measured use after which the overhead is measured again
+MAX_OVERHEAD: Final = 8.0
 OVERHEAD_SMOOTHING: Final = 1 / 8  # the weight of the last measurement
 
 
@@ -64,7 +64,7 @@ class FairQueue:
         self._queue: dict[_Ticket, None] = {}
         self._suspects = trio.Lock()
         """Held by the suspect that waits in the main queue; the lock admits the others in the order of arrival."""
-        self._suspects_budget = TokenBucket(SUSPECTS_PART * share, BURST)
+        self._suspects_budget = TokenBucket(SUSPECTS_SHARE * share, BURST)
         self._answers = 0
         self._answering = 0.0
         self._answered_at = -inf
@@ -90,10 +90,10 @@ class FairQueue:
 
     def _measure_overhead(self, used: float) -> None:
         self._measured += used
-        if self._measured < COMPARED_AFTER:
+        if self._measured < OVERHEAD_INTERVAL:
             return
         now = self._processor_time()
-        overhead = min(MOST_OVERHEAD, max(1.0, (now - self._used_before) / self._measured))
+        overhead = min(MAX_OVERHEAD, max(1.0, (now - self._used_before) / self._measured))
         self.overhead += OVERHEAD_SMOOTHING * (overhead - self.overhead)
         self._used_before, self._measured = now, 0.0
 
@@ -142,13 +142,13 @@ class FairQueue:
     def _debt(self, budget: TokenBucket) -> float:
         """Return the seconds until `budget` has no debt; 0 while nobody plays."""
         now = trio.current_time()
-        return budget.take(0.0, now) if now < self._answered_at + PLAYED_FOR else 0.0
+        return budget.take(0.0, now) if now < self._answered_at + RECENT_PLAY else 0.0
 
     def _start_turn(self) -> None:
         """Admit tasks in addition to the calling one, and wake up the task that starts the turn after this."""
-        most = self._answers // ANSWERS_EACH
+        most = self._answers // ANSWERS_PER_ADMISSION
         if self._expected > 0.0:
-            most = min(most, int(self._answering / ANSWERS_EACH / self._expected))
+            most = min(most, int(self._answering / ANSWERS_PER_ADMISSION / self._expected))
         self.allowance = max(1, most)
         self._reset_answers()
         for _ in range(min(self.allowance - 1, len(self._queue))):

@@ -23,7 +23,7 @@ from spielleiter.server.net.outbox import Outbox
 from spielleiter.server.net.packet_limits import limits_of
 from spielleiter.server.net.password_guard import PasswordGuard
 from spielleiter.server.net.processor_budget import ProcessorBudget
-from spielleiter.server.net.session_phase import Phase, SessionState, Trigger
+from spielleiter.server.net.session_phase import SERVING, SILENT, SessionState, Trigger
 
 BUG = "bug"
 """The reason of a connection that ended because of a bug of this server."""
@@ -102,7 +102,7 @@ class PacketHandler:
 
     def _note_packet(self) -> None:
         self._member.packets_received += 1
-        if self._state.phase is not Phase.SERVING:
+        if self._state.phase is not SERVING:
             self._state.advance(Trigger.PACKET)
 
     def _dispatch(self, message: Message, arrival: Arrival, now: float) -> None:
@@ -148,7 +148,7 @@ class PacketHandler:
 
     def refuse_slow_packet(self) -> None:
         """End the stream of a peer whose packet was not complete in time."""
-        if self._state.phase is Phase.SERVING:
+        if self._state.phase is SERVING:
             refusal, text = "packet_timeout", f"A packet was begun and not ended in {self._config.packet_timeout:g} s"
         else:
             refusal, text = "first_packet", f"No packet came within {self._config.first_packet_timeout:g} s"
@@ -201,6 +201,6 @@ class PacketHandler:
     ) -> None:
         """End both sides of the stream, since nothing more will arrive. The first reason for an end is kept."""
         if not self._outbox.is_ended:
-            self.was_silent = self._state.phase is Phase.SILENT
+            self.was_silent = self._state.phase is SILENT
             self.end(reason, departure, with_end_tag=with_end_tag)
         self._state.advance(Trigger.INPUT_ENDED)

@@ -5,11 +5,11 @@ address before: each further attempt in the same window is delayed by one second
 that is still waiting counts as a failure. If all addresses together were wrong too often, each wrong answer is delayed
 as long as any may be.
 
-The number of delayed answers is bounded, which bounds how many passwords can be tried. While `EACH_AT_ONCE` answers to
-one address are waiting, no further password from there is checked; other addresses are not affected. While `AT_ONCE`
-answers to all addresses are waiting, only passwords from addresses without a failure in the window are checked, and a
-wrong one is answered without a delay. `NEWCOMERS_RATE` bounds these for all addresses together. The memory used is
-bounded. `now` is always an argument, in seconds.
+The number of delayed answers is bounded, which bounds how many passwords can be tried. While
+`MAX_WAITING_PER_ADDRESS` answers to one address are waiting, no further password from there is checked; other addresses
+are not affected. While `MAX_WAITING` answers to all addresses are waiting, only passwords from addresses without a
+failure in the window are checked, and a wrong one is answered without a delay. `NEWCOMERS_RATE` bounds these for all
+addresses together. The memory used is bounded. `now` is always an argument, in seconds.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from typing import Final
 
 from spielleiter.server.core.token_bucket import TokenBucket
 
-ADDRESSES: Final = 4096
+MAX_ADDRESSES: Final = 4096
 """The most addresses that are remembered; the one whose last failure is oldest is forgotten first."""
-EVERYBODY: Final = 20
+ALL_ADDRESSES_FACTOR: Final = 20
 """The failures allowed for all addresses together, as a multiple of those allowed for one."""
-AT_ONCE: Final = 256
+MAX_WAITING: Final = 256
 """The number of waiting answers at which only passwords from addresses without a failure are checked."""
-EACH_AT_ONCE: Final = 64
+MAX_WAITING_PER_ADDRESS: Final = 64
 """The number of waiting answers to one address at which no further password from there is checked."""
 NEWCOMERS_RATE: Final = 10.0
-"""The passwords per second, from all addresses together, that are checked while `AT_ONCE` answers are waiting."""
+"""The passwords per second, from all addresses together, that are checked while `MAX_WAITING` answers are waiting."""
 NEWCOMERS_BURST: Final = 1024.0
 
 
@@ -44,7 +44,7 @@ class PasswordGuard:
         self._window = window
         self._longest_delay = longest_delay
         self._failures: OrderedDict[str, deque[float]] = OrderedDict()
-        self._all_failures: deque[float] = deque(maxlen=attempts * EVERYBODY)
+        self._all_failures: deque[float] = deque(maxlen=attempts * ALL_ADDRESSES_FACTOR)
         self._waiting: Counter[str] = Counter()
         """The number of waiting answers by address. Each counts as a failure, so many at once are delayed in turn."""
         self._newcomers = TokenBucket(NEWCOMERS_RATE, NEWCOMERS_BURST)
@@ -52,11 +52,11 @@ class PasswordGuard:
     @property
     def is_crowded(self) -> bool:
         """Whether so many answers are waiting that no further one may."""
-        return self._waiting.total() >= AT_ONCE
+        return self._waiting.total() >= MAX_WAITING
 
     def admit(self, address: str, now: float) -> bool:
         """Return whether the next password from `address` is checked; a True counts against the newcomers' rate."""
-        if self._waiting[address] >= EACH_AT_ONCE:
+        if self._waiting[address] >= MAX_WAITING_PER_ADDRESS:
             return False
         if not self.is_crowded:
             return True
@@ -70,7 +70,7 @@ class PasswordGuard:
         failures = self._failures.setdefault(address, deque(maxlen=self._attempts + int(self._longest_delay) + 1))
         failures.append(now)
         self._failures.move_to_end(address)
-        if len(self._failures) > ADDRESSES:
+        if len(self._failures) > MAX_ADDRESSES:
             self._failures.popitem(last=False)
         self._all_failures.append(now)
 
@@ -79,7 +79,7 @@ class PasswordGuard:
         if self.is_crowded:
             return 0.0
         self._drop_expired(self._all_failures, now)
-        if len(self._all_failures) + self._waiting.total() >= self._attempts * EVERYBODY:
+        if len(self._all_failures) + self._waiting.total() >= self._attempts * ALL_ADDRESSES_FACTOR:
             return self._longest_delay
         over = self._recent(address, now) + self._waiting[address] - self._attempts + 1
         return min(self._longest_delay, max(0.0, float(over)))

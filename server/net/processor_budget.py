@@ -19,8 +19,8 @@ from spielleiter.server.core.token_bucket import TokenBucket
 from spielleiter.server.net.fair_queue import FairQueue
 
 BURST: Final = 0.1  # seconds of processor time that a connection may use at once after a time of silence
-UNSUSPECTED: Final = 0.02  # seconds of these after which a connection waits as a suspect
-FORGIVEN_AFTER: Final = 10.0  # seconds after its last refusal until a player is answered at once again
+SUSPECT_AFTER: Final = 0.02  # seconds of these after which a connection waits as a suspect
+REFUSAL_MEMORY: Final = 10.0  # seconds after its last refusal until a player is answered at once again
 
 
 class ProcessorBudget:
@@ -65,7 +65,7 @@ class ProcessorBudget:
 
     def _is_player_at(self, now: float) -> bool:
         """Return whether it plays and was refused nothing lately."""
-        return self.plays and now >= self._refused_at + FORGIVEN_AFTER
+        return self.plays and now >= self._refused_at + REFUSAL_MEMORY
 
     def __enter__(self) -> None:
         """Start measuring."""
@@ -103,7 +103,7 @@ class ProcessorBudget:
         return True
 
     def _is_suspect(self, now: float) -> bool:
-        return now < self._refused_at + FORGIVEN_AFTER or self._budget.left(now) < BURST - UNSUSPECTED
+        return now < self._refused_at + REFUSAL_MEMORY or self._budget.left(now) < BURST - SUSPECT_AFTER
 
     def _debt(self, now: float) -> float:
         """Return the seconds until the budget has no debt; an administrator never has to wait for that."""

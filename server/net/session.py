@@ -30,7 +30,7 @@ from spielleiter.server.net.packet_handler import PacketHandler
 from spielleiter.server.net.packet_limits import stranger_limits
 from spielleiter.server.net.password_guard import PasswordGuard
 from spielleiter.server.net.processor_budget import ProcessorBudget
-from spielleiter.server.net.session_phase import Phase, SessionState, Trigger
+from spielleiter.server.net.session_phase import SERVING, SILENT, Phase, SessionState, Trigger
 from spielleiter.server.net.wire import Wire
 
 DISCARDED_AT_ONCE = 32 * 1024
@@ -168,7 +168,7 @@ class Session:
                     handler.refuse_slow_packet()
                     return
                 data, arrival = received
-                if data and self._state.phase is Phase.SILENT:
+                if data and self._state.phase is SILENT:
                     self._state.advance(Trigger.DATA)
                 try:
                     await self._handle_packets(data, arrival)
@@ -251,7 +251,7 @@ class Session:
     def _set_deadline(self, *, has_handled: bool) -> None:
         """Set the deadline for the packet that has begun; between two packets a peer may be silent for ever."""
         if not self._connection.has_partial_packet:
-            if self._state.phase is Phase.SERVING:
+            if self._state.phase is SERVING:
                 self._packet_deadline = inf
         elif has_handled or self._packet_deadline == inf:
             self._packet_deadline = trio.current_time() + self._config.packet_timeout

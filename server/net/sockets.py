@@ -21,9 +21,9 @@ KEEPALIVE_INTERVAL: Final = 10  # seconds between two probes
 KEEPALIVE_COUNT: Final = 6  # unanswered probes after which the connection is broken
 ANY_IPV6: Final = "::"
 ANY_IPV4: Final = "0.0.0.0"  # noqa: S104 - only if the operator asks for it
-PORT_TRIES: Final = 10
+PORT_ATTEMPTS: Final = 10
 """Attempts to find a port that is free on every address; one fails only if another program takes it in between."""
-NOT_HERE: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
+ADDRESS_UNAVAILABLE: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
 
 
 def listen(host: str, port: int, option: str = "--port") -> list[socket.socket]:
@@ -37,7 +37,7 @@ def listen(host: str, port: int, option: str = "--port") -> list[socket.socket]:
 
     An address that this machine does not have (often that of IPv6 in a container) is skipped if there is another one.
     """
-    attempts_left = PORT_TRIES if port == 0 else 1
+    attempts_left = PORT_ATTEMPTS if port == 0 else 1
     while True:
         attempts_left -= 1
         try:
@@ -64,7 +64,7 @@ def _listen(host: str, port: int) -> list[socket.socket]:
             try:
                 sockets.append(_listening_socket(family, (address[0], shared_port, *address[2:])))
             except OSError as error:
-                if error.errno not in NOT_HERE:
+                if error.errno not in ADDRESS_UNAVAILABLE:
                     raise
                 missing = error
         if missing is not None and not sockets:

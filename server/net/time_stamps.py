@@ -17,10 +17,10 @@ from typing import Final
 from spielleiter.server.core.clock import Arrival, StampSource
 
 MAX_AGE: Final = 60.0  # seconds; an older stamp means a wrong clock, not a slow server
-STEP: Final = 0.005  # seconds; a larger difference between the clocks is a step
+MIN_STEP: Final = 0.005  # seconds; a larger difference between the clocks is a step
 DRIFT: Final = 0.0005  # seconds per second by which a clock may be slewed (the kernel's own limit)
-LONGEST_DRIFT: Final = 10.0  # seconds since the last comparison that count for the drift at most
-SHARP: Final = 0.0005  # seconds; a comparison that took longer was interrupted and is repeated
+LONGEST_DRIFT_TIME: Final = 10.0  # seconds since the last comparison that count for the drift at most
+LONGEST_COMPARISON: Final = 0.0005  # seconds; a comparison that took longer was interrupted and is repeated
 ATTEMPTS: Final = 4
 
 
@@ -47,8 +47,8 @@ class StampReader:
         Bytes that arrive from now on are stamped with the present wall clock.
         """
         self._empty_since = at
-        offset, compared_at, is_sharp = self._compare()
-        if is_sharp:
+        offset, compared_at, is_uninterrupted = self._compare()
+        if is_uninterrupted:
             self._offset, self._compared_at = offset, compared_at
 
     def arrival(self, stamp: float | None, *, read_at: float, has_emptied: bool) -> Arrival:
@@ -58,11 +58,11 @@ class StampReader:
         right before the read. `has_emptied` says that the read has left nothing in the socket.
         """
         now = self._now()  # taken first: the delay of an interruption counts in favour of the sender
-        offset, compared_at, is_sharp = self._compare()
+        offset, compared_at, is_uninterrupted = self._compare()
         arrival = Arrival(now)
         if stamp is not None:
             old_offset = self._offset
-            step = offset - old_offset if is_sharp else 0.0  # an interrupted comparison cannot show a step
+            step = offset - old_offset if is_uninterrupted else 0.0  # an interrupted comparison cannot show a step
             if abs(step) <= self._tolerance(compared_at):
                 candidates = [now - (old_offset + step + compared_at - stamp)]
             else:
@@ -70,7 +70,7 @@ class StampReader:
             arrival = self._choose(candidates, now)
         if has_emptied:
             self._empty_since = read_at
-            if is_sharp:
+            if is_uninterrupted:
                 self._offset, self._compared_at = offset, compared_at
         return arrival
 
@@ -80,7 +80,7 @@ class StampReader:
         A single candidate before the last check is the stamp of bytes that were not complete then; the instant of that
         check is used for it.
         """
-        earliest, latest = self._empty_since - SHARP, now + SHARP
+        earliest, latest = self._empty_since - LONGEST_COMPARISON, now + LONGEST_COMPARISON
         possible = [each for each in candidates if max(earliest, now - MAX_AGE) <= each <= latest]
         if possible:
             return Arrival(min(now, max(self._empty_since, min(possible))), StampSource.KERNEL)
@@ -89,7 +89,7 @@ class StampReader:
         return Arrival(now)
 
     def _tolerance(self, compared_at: float) -> float:
-        return STEP + DRIFT * min(LONGEST_DRIFT, compared_at - self._compared_at)
+        return MIN_STEP + DRIFT * min(LONGEST_DRIFT_TIME, compared_at - self._compared_at)
 
     def _compare(self) -> tuple[float, float, bool]:
         """Return wall minus monotonic time, the monotonic instant, and whether nothing interrupted the comparison."""
@@ -99,6 +99,6 @@ class StampReader:
             wall = self._wall()
             after = self._monotonic()
             attempts -= 1
-            is_sharp = after - before <= SHARP
-            if is_sharp or not attempts:
-                return wall - after, after, is_sharp
+            is_uninterrupted = after - before <= LONGEST_COMPARISON
+            if is_uninterrupted or not attempts:
+                return wall - after, after, is_uninterrupted

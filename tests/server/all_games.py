@@ -15,7 +15,7 @@ from spielleiter.server.editions import choose_editions
 from tests.server.harness import Caller, ServerHarness
 
 GAME_TYPES = tuple(choose_editions({}, {}))
-"""Every game there is."""
+"""The gameTypes of all games."""
 
 
 @asynccontextmanager

@@ -37,7 +37,7 @@ START = b"<protocol>"
 END = b"\n</protocol>"
 GOODBYE = LATEST["close"] + END
 PATIENT: dict[str, Any] = {"soft_timeout": 1000.0, "hard_timeout": 1000.0}
-"""Settings under which nobody thinks for too long."""
+"""Settings with time limits that no player exceeds."""
 NOWHERE = "00000000-0000-0000-0000-000000000000"
 
 FIRST_ROUND = 4  # moves
@@ -76,7 +76,7 @@ class Caller:
         """Its name in the server's log."""
         self.near = near
         self.is_ended = False
-        """The server's stream to it is over."""
+        """Whether the server has ended its stream."""
         self.reservation = ""
         self._heard = bytearray()
 

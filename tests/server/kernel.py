@@ -34,9 +34,9 @@ class KernelWire:
         self._has_changed = trio.Event()
         self._is_busy = False
         self.taken = bytearray()
-        """What the server has sent."""
+        """The bytes that the server has sent."""
 
-    # -- what the test does with it ---------------------------------------------------------------------------------
+    # -- controls of the test ---------------------------------------------------------------------------------------
 
     def arrive(self, data: bytes, stamp: float | None = None) -> None:
         """Make bytes readable; they are stamped now, or were at `stamp` (by the wall clock of that time)."""

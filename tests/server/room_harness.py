@@ -194,7 +194,7 @@ class FakePeer:
                 self.last_message = event
                 self._heard.append(in_short(event))
 
-    # -- what the test does with it ---------------------------------------------------------------------------------
+    # -- controls of the test ---------------------------------------------------------------------------------------
 
     def says(self, message: Message, *, after: float = 0.0) -> RequestError | None:
         """Send it `after` some seconds; return the error, if any, for which the session would end the stream."""

@@ -32,7 +32,7 @@ USUAL: dict[str, Any] = {
     "hard_timeout": PATIENCE,
     "grace": 0.0,
 }
-"""Settings unless a test wants others; however slow this machine is, nobody thinks for too long."""
+"""Default settings, with time limits that no player exceeds, however slow this machine is."""
 
 
 @dataclass

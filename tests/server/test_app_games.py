@@ -261,7 +261,7 @@ async def test_a_replay_that_cannot_be_written_is_reported_without_other_effects
     assert files_in(tmp_path) == [tmp_path / ".lock", tmp_path / "results.jsonl"]
 
 
-# -- chance -----------------------------------------------------------------------------------------------------------
+# -- random sources ---------------------------------------------------------------------------------------------------
 
 
 async def heard_with(seed: int) -> list[bytes]:

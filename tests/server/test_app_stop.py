@@ -102,7 +102,7 @@ async def test_the_server_ends_one_second_after_the_end_of_streams_that_never_cl
     assert CLOSING_TIME <= took < CLOSING_TIME + 2.0  # on a busy machine it may take a moment more
 
 
-# -- the grace, in virtual time ---------------------------------------------------------------------------------------
+# -- the grace period, in virtual time --------------------------------------------------------------------------------
 
 
 async def stop(harness: ServerHarness) -> trio.Event:

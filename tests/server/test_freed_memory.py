@@ -48,7 +48,7 @@ TRANSIENT = (
     MoveClock,
     BlokusState,
 )
-"""What lives as long as a connection or a game."""
+"""Classes whose instances live as long as a connection or a game."""
 
 BAD_BYTES = (
     b"GET / HTTP/1.0\r\n\r\n",

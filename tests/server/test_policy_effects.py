@@ -31,7 +31,7 @@ SKIP = SkipMove(None)  # never a colour's first move
 
 
 def harness_with(**changes: Any) -> RoomHarness:
-    """Return a harness of edition r3 with this policy."""
+    """Return a harness of edition r3 with these changes of its policy."""
     harness = RoomHarness()
     harness.edition = dataclasses.replace(harness.edition, policy=harness.edition.policy.evolve(**changes))
     harness.lobby.default_edition = harness.edition

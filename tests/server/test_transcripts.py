@@ -25,7 +25,7 @@ from tests.shared import SHARED, needs_shared
 HERE = Path(__file__).parent / "recordings"
 
 BOARDS = 60
-"""So many boards are tried for a case of Hase und Igel whose board the recording does not show."""
+"""The number of boards tried for a case of Hase und Igel whose board the recording does not show."""
 
 DEFECTS = {
     # a second forced step while a request is pending requests another move, and both answers are played
@@ -47,7 +47,7 @@ DEFECTS = {
     # a forced step before the start starts half a game
     "hase-und-igel-2018/step_forced_before_start": "0.002 A",
 }
-"""Where ours goes another way because the release is wrong; see docs/compatibility.md."""
+"""Differences because the release is wrong; see docs/compatibility.md."""
 
 CHOICES = {
     # bytes and requests that cannot be understood are answered with a reason; the release is silent
@@ -85,10 +85,10 @@ CHOICES = {
     # the release prints the memory address of a request
     "blokus-2027/illegal_xml_moverequest_as_move": "0.035 a",
 }
-"""Where ours goes another way because documents or users want it so; see docs/compatibility.md."""
+"""Differences that documents or users require; see docs/compatibility.md."""
 
 PARTINGS = DEFECTS | CHOICES
-"""Case → instant and connection at which ours goes another way."""
+"""Case → instant and connection of the first difference."""
 
 
 def recordings(folder: str) -> list[Path]:
@@ -162,11 +162,11 @@ RELEASES = {
     "blokus-2027": EDITIONS["blokus-2027"],
     "hase-und-igel-2018": _with_conduct("hase-und-igel-2018", ends_players_streams=False),
 }
-"""The edition to hold against the recordings of each folder."""
+"""The edition to compare with the recordings of each folder."""
 
 _R1 = EDITIONS["blokus-2021-r1"]
-PLAYED_ON = {_R1.name: dataclasses.replace(_R1, game=_R1.game.with_options({"gameEnd": "noMovesLeft"}))}
-"""Release 21.1.0 played on when a colour had placed all its pieces."""
+WITHOUT_COLOR_FINISH = {_R1.name: dataclasses.replace(_R1, game=_R1.game.with_options({"gameEnd": "noMovesLeft"}))}
+"""Release 21.1.0 with the option for its games, which continue after a colour has placed all its pieces."""
 
 
 def assert_parts(found: list[str], parting: str | None) -> None:
@@ -196,6 +196,6 @@ WHOLE_GAMES = [
 @pytest.mark.parametrize(("folder", "name"), WHOLE_GAMES)
 async def test_a_recorded_game_of_the_release(folder: str, name: str, autojump_clock: object) -> None:
     assert SHARED is not None
-    edition = RELEASES.get(folder) or PLAYED_ON["blokus-2021-r1"]
+    edition = RELEASES.get(folder) or WITHOUT_COLOR_FINISH["blokus-2021-r1"]
     found = await differences(edition, SHARED / "transcripts" / folder / f"{name}.txt.gz")
     assert_parts(found, PARTINGS.get(f"{folder}/{name}"))

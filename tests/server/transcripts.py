@@ -81,7 +81,7 @@ class _Client:
     received: bytearray = field(default_factory=bytearray)
     is_ended: bool = False
     is_gone: bool = False
-    """It has closed the connection; what was on its way to it then is not in the recording."""
+    """Whether it has closed the connection; the recording does not contain what was sent to it after that."""
 
     async def read(self) -> None:
         try:

@@ -1,171 +1,17 @@
-"""A dedicated port lets one player play, and refuses everything else without an effect on the room."""
+"""A sender that exceeds the rate limits of a dedicated port is delayed, at its own expense."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import pytest
 import trio
-from trio.testing import memory_stream_pair, wait_all_tasks_blocked
+from trio.testing import memory_stream_pair
 
 from spielleiter.protocol.messages import Slot
 from spielleiter.server import events
 from spielleiter.server.core.dedicated_port import DedicatedPort
-from spielleiter.server.core.room import Phase, Room
 from spielleiter.server.core.token_bucket import TokenBucket
-from spielleiter.server.errors import Fault
-from tests.server.answers import text_of
-from tests.server.harness import GAME_TYPE, NOWHERE, PATIENT, Caller, ServerHarness, legal_move, open_harness
+from tests.server.dedicated import open_room
+from tests.server.harness import legal_move, open_harness
 from tests.server.wires import StreamWire
-
-
-@dataclass
-class DedicatedRoom:
-    harness: ServerHarness
-    room: Room
-    calls: int = 0
-
-    async def call(self, seat: int) -> Caller:
-        """Connect a caller to the port of `seat`."""
-        near, far = memory_stream_pair()
-        self.calls += 1
-        caller = Caller(f"call {self.calls}", near)
-        port = DedicatedPort(self.room, seat)
-        self.harness.nursery.start_soon(caller.listen)
-        self.harness.nursery.start_soon(self._serve, StreamWire(far), caller.label, port)
-        await wait_all_tasks_blocked()
-        return caller
-
-    async def begin(self) -> Caller:
-        """Let both players join; return the side to move."""
-        callers = [await self.call(0), await self.call(1)]
-        for caller in callers:
-            await caller.says("<protocol><join/>")
-        return callers[self.room.state.seat_on_turn]
-
-    async def _serve(self, wire: StreamWire, label: str, port: DedicatedPort) -> None:
-        await self.harness.server.serve_wire(wire, "host:1", label=label, dedicated_port=port)
-
-    def faults(self, label: str) -> list[Fault]:
-        return [each.fault for each in self.harness.happened(events.RequestRefused, label)]
-
-
-def open_room(harness: ServerHarness) -> DedicatedRoom:
-    edition = harness.server.editions[harness.server.lobby.default_edition.game_type]
-    slots = (Slot("Eins"), Slot("Zwei"))
-    return DedicatedRoom(harness, harness.server.lobby.open_prepared(edition, slots))
-
-
-@pytest.mark.parametrize(
-    "request_of",
-    [
-        lambda room: f'<joinPrepared reservationCode="{room.player_slots[1].reservation}"/>',
-        lambda _: "<join/>",
-        lambda _: f'<join gameType="{GAME_TYPE}"/>',
-    ],
-)
-async def test_its_player_takes_the_seat_with_or_without_the_code(request_of: object, autojump_clock: object) -> None:
-    assert callable(request_of)
-    async with open_harness(**PATIENT) as harness:
-        dedicated = open_room(harness)
-        caller = await dedicated.call(1)
-        await caller.says(f"<protocol>{request_of(dedicated.room)}")
-        assert dedicated.room.player_slots[1].peer is not None
-        assert dedicated.room.player_slots[0].peer is None
-        assert list(harness.server.lobby.reservations) == [dedicated.room.player_slots[0].reservation]
-        other = await dedicated.call(0)
-        await other.says("<protocol><join/>")
-        assert dedicated.room.phase is Phase.RUNNING
-        await (other, caller)[dedicated.room.state.seat_on_turn].says(legal_move(dedicated.room))
-        assert dedicated.room.ply == 1
-        plain = [each.connection for each in harness.happened(events.SeatTakenPlainly)]
-        assert plain == [other.label] if "joinPrepared" in request_of(dedicated.room) else [caller.label, other.label]
-
-
-@pytest.mark.parametrize(
-    "attempt",
-    [
-        '<authenticate password="examplepassword"/>',
-        '<authenticate passphrase="examplepassword"/>',
-        f'<prepare gameType="{GAME_TYPE}"><slot displayName="a"/><slot displayName="b"/></prepare>',
-        '<observe roomId="{room}"/>',
-        '<pause roomId="{room}" pause="true"/>',
-        '<step roomId="{room}"/>',
-        '<cancel roomId="{room}"/>',
-        '<timeout roomId="{room}" slot="0" activate="false"/>',
-        "<status/>",
-        '<joinRoom roomId="{room}"/>',
-        '<joinPrepared reservationCode="{other}"/>',
-    ],
-)
-async def test_a_dedicated_port_offers_neither_administration_nor_the_other_seat(
-    attempt: str, autojump_clock: object
-) -> None:
-    edition = (
-        "hase-und-igel-2018" if attempt.startswith("<timeout") else "blokus-2021-r3"
-    )  # the other editions have no such packet
-    async with open_harness(edition, start_piece=None) as harness:
-        dedicated = open_room(harness)
-        before = [
-            (player_slot.peer, player_slot.reservation, player_slot.clock.next_limits)
-            for player_slot in dedicated.room.player_slots
-        ]
-        caller = await dedicated.call(1)
-        codes = [player_slot.reservation for player_slot in dedicated.room.player_slots]
-        await caller.says("<protocol>" + attempt.replace("{room}", dedicated.room.id).replace("{other}", str(codes[0])))
-        assert dedicated.faults(caller.label) == [Fault.FORBIDDEN_HERE]
-        assert [
-            (player_slot.peer, player_slot.reservation, player_slot.clock.next_limits)
-            for player_slot in dedicated.room.player_slots
-        ] == before
-        assert (dedicated.room.phase, dedicated.room.is_paused, len(dedicated.room.observers)) == (Phase.OPEN, False, 0)
-        assert not harness.server.lobby.admins
-        assert len(harness.server.lobby.rooms) == 1
-        heard = await caller.hears()
-        assert b"<errorpacket" in heard or b"<error " in heard
-
-
-async def test_a_player_of_another_game_is_told_which_game_is_played(autojump_clock: object) -> None:
-    async with open_harness() as harness:
-        dedicated = open_room(harness)
-        caller = await dedicated.call(0)
-        await caller.says('<protocol><join gameType="swc_2018_hase_und_igel"/>')
-        assert dedicated.faults(caller.label) == [Fault.OTHER_GAME]
-        assert f"{GAME_TYPE} is played here, not swc_2018_hase_und_igel" in text_of(await caller.hears())
-
-
-@pytest.mark.parametrize(
-    ("attempt", "fault"),
-    [
-        (f'<joinPrepared reservationCode="{NOWHERE}"/>', Fault.UNKNOWN_RESERVATION),
-        ("<joinPrepared/>", Fault.UNKNOWN_RESERVATION),
-        (f'<joinRoom roomId="{NOWHERE}"/>', Fault.UNKNOWN_ROOM),
-    ],
-)
-async def test_mistakes_are_refused_as_on_the_main_port(attempt: str, fault: Fault, autojump_clock: object) -> None:
-    async with open_harness() as harness:
-        dedicated = open_room(harness)
-        caller = await dedicated.call(0)
-        await caller.says(f"<protocol>{attempt}")
-        assert dedicated.faults(caller.label) == [fault]
-
-
-async def test_a_seat_can_be_taken_once(autojump_clock: object) -> None:
-    async with open_harness() as harness:
-        dedicated = open_room(harness)
-        first, second = await dedicated.call(0), await dedicated.call(0)
-        await first.says("<protocol><join/>")
-        await second.says("<protocol><join/>")
-        assert dedicated.faults(second.label) == [Fault.ROOM_FULL]
-        assert dedicated.faults(first.label) == []
-
-
-def test_a_bucket_admits_a_burst_and_then_a_steady_rate() -> None:
-    allowance = TokenBucket(10, 5)
-    assert [allowance.take(1, 100.0) for _ in range(5)] == [0.0] * 5
-    assert allowance.take(1, 100.0) == pytest.approx(0.1)
-    assert allowance.take(1, 100.2) == 0.0
-    assert [allowance.take(1, 200.0) for _ in range(6)] == [0.0] * 5 + [pytest.approx(0.1)]
 
 
 async def test_a_sender_that_exceeds_the_rate_is_delayed(autojump_clock: object) -> None:

@@ -28,7 +28,13 @@ from spielleiter.protocol.messages import (
     UnknownPacket,
     UnreadableData,
 )
-from spielleiter.server.core.error_packets import LONGEST_ERROR, LONGEST_TEXT, encoded_error, shortened, shortened_text
+from spielleiter.server.core.error_packets import (
+    MAX_ERROR_BYTES,
+    MAX_TEXT_BYTES,
+    encoded_error,
+    shortened,
+    shortened_text,
+)
 
 DIALECT = BLOKUS_2021_R3
 MOVE = SetMove(Color.BLUE, Shape.MONO, Rotation.NONE, False, 0, 0)
@@ -67,8 +73,8 @@ def test_usual_packets_are_repeated_unchanged(message: Message) -> None:
 @pytest.mark.parametrize("message", HUGE)
 def test_no_error_is_long(message: Message) -> None:
     packet = encoded_error(DIALECT, '"' * 60_000, message)
-    assert len(packet) <= LONGEST_ERROR + LONGEST_TEXT
-    assert len(encoded_error(DIALECT, "because", message)) <= LONGEST_ERROR
+    assert len(packet) <= MAX_ERROR_BYTES + MAX_TEXT_BYTES
+    assert len(encoded_error(DIALECT, "because", message)) <= MAX_ERROR_BYTES
     assert b"originalRequest" in packet
 
 
@@ -78,7 +84,7 @@ def test_a_long_text_is_cut_at_its_end(text: str) -> None:
     for long in (text, text * 20):
         cut = shortened_text(long)
         assert cut == long or (cut.endswith("…") and long.startswith(cut[:-1]))
-        assert len(cut.encode("utf-8", "replace")) <= LONGEST_TEXT + len("…".encode())
+        assert len(cut.encode("utf-8", "replace")) <= MAX_TEXT_BYTES + len("…".encode())
 
 
 def test_without_a_packet_an_error_is_only_the_explanation() -> None:

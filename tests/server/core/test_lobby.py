@@ -6,21 +6,12 @@ import pytest
 
 from spielleiter.protocol.messages import (
     AuthenticateRequest,
-    CancelRequest,
     JoinPreparedRequest,
     JoinRequest,
     JoinRoomRequest,
     Left,
     Message,
-    ObserveRequest,
-    PauseRequest,
-    PlayerScore,
-    PrepareRequest,
-    Result,
-    ScoreForPlayerRequest,
     Slot,
-    StepRequest,
-    TestModeRequest,
 )
 from spielleiter.server import events
 from spielleiter.server.errors import Fault, RequestError
@@ -165,61 +156,9 @@ def test_a_server_without_its_own_password_refuses_administrators_with_the_reaso
     assert not fake_peer.member.is_admin
 
 
-@pytest.mark.parametrize(
-    "request_",
-    [
-        PrepareRequest(GAME_TYPE, (Slot("a"), Slot("b"))),
-        ObserveRequest("x"),
-        PauseRequest("x", True),
-        StepRequest("x"),
-        CancelRequest("x"),
-        TestModeRequest(True),
-        ScoreForPlayerRequest("a"),
-    ],
-    ids=lambda request: type(request).__name__,
-)
-def test_commands_are_for_administrators_only(harness: RoomHarness, request_: Message) -> None:
-    assert fault_of(harness.fake_peer("one").says(request_)) is Fault.UNAUTHENTICATED
-    assert harness.lobby.rooms == {}
-
-
-@pytest.mark.parametrize(
-    "request_", [ObserveRequest("x"), PauseRequest("x", True), StepRequest(None), CancelRequest(None)]
-)
-def test_commands_for_an_unknown_room_are_refused(harness: RoomHarness, request_: Message) -> None:
-    assert fault_of(harness.fake_peer("admin", is_admin=True).says(request_)) is Fault.UNKNOWN_ROOM
-
-
 def test_packets_that_only_a_server_sends_are_refused_by_name(harness: RoomHarness) -> None:
     error = harness.fake_peer("one").says(Left("x"))
     assert str(error).endswith("Unhandled Packet of type: class sc.protocol.RemovedFromGame")
-
-
-@pytest.mark.parametrize(
-    ("slots", "said"),
-    [
-        ((), "2 slots, this request has 0"),
-        ((Slot("a"),), "2 slots, this request has 1"),
-        ((Slot("a"), Slot("b"), Slot("c")), "2 slots, this request has 3"),
-        ((Slot("a"), Slot(None)), "Slot 2 of this request has no displayName"),
-    ],
-)
-def test_a_game_that_cannot_be_prepared_leaves_no_room(
-    harness: RoomHarness, slots: tuple[Slot, ...], said: str
-) -> None:
-    error = harness.fake_peer("admin", is_admin=True).says(PrepareRequest(GAME_TYPE, slots))
-    assert fault_of(error) is Fault.BAD_SLOTS
-    assert said in str(error)
-    assert (harness.lobby.rooms, harness.lobby.reservations, harness.pending_timers) == ({}, {}, 0)
-
-
-def test_the_release_opens_the_second_seat_of_a_single_slot_game_to_anyone() -> None:
-    harness = RoomHarness("blokus-2021-21.4.0")
-    admin, one, two = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one"), harness.fake_peer("two")
-    room_id, codes = harness.prepare(admin, Slot("Eins"))
-    one.says(JoinPreparedRequest(codes[0]))
-    two.says(JoinRequest(GAME_TYPE))
-    assert two.member.rooms.keys() == {room_id}
 
 
 def test_a_prepared_game_expires_if_nobody_joins(harness: RoomHarness) -> None:
@@ -272,37 +211,3 @@ def test_the_seats_of_a_connection_are_limited_except_for_administrators(kind: t
     assert fault_of(greedy.says(requests[kind])) is Fault.SEATS_PER_CONNECTION
     assert set(harness.lobby.rooms) == rooms
     assert set(harness.lobby.reservations) == {code}
-
-
-def test_the_number_of_observers_is_limited() -> None:
-    harness = RoomHarness(observers_per_room=1)
-    room, admin, *_ = harness.game()
-    assert admin.says(ObserveRequest(room.id)) is None
-    assert fault_of(harness.fake_peer("late", is_admin=True).says(ObserveRequest(room.id))) is Fault.OBSERVERS_PER_ROOM
-
-
-# -- test mode --------------------------------------------------------------------------------------------------------
-
-
-def test_scores_are_kept_in_test_mode(harness: RoomHarness) -> None:
-    admin = harness.fake_peer("admin", is_admin=True)
-    assert admin.says(TestModeRequest(True)) is None
-    assert admin.hears() == ["testing"]
-    harness.lobby.scores.add(_result(harness))
-    assert admin.says(ScoreForPlayerRequest("Eins")) is None
-    score = admin.last_message
-    assert isinstance(score, PlayerScore)
-    assert (score.display_name, score.number_of_tests) == ("Eins", 1)
-
-
-def _result(harness: RoomHarness) -> Result:
-    room, _, _, two = harness.game()
-    two.leaves()
-    result = room.record[-1]
-    assert isinstance(result, Result)
-    return result
-
-
-def test_the_score_of_an_unknown_player_is_refused(harness: RoomHarness) -> None:
-    error = harness.fake_peer("admin", is_admin=True).says(ScoreForPlayerRequest("Niemand"))
-    assert fault_of(error) is Fault.UNKNOWN_PLAYER

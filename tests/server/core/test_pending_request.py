@@ -35,7 +35,7 @@ class Sink:
 
 
 @dataclass
-class Case:
+class RequestCase:
     limits: TimeLimits
     harness: RoomHarness = field(default_factory=RoomHarness)
     expired: list[tuple[float, float, float]] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Case:
 
 
 def test_input_is_checked_when_the_clock_starts_and_at_each_limit() -> None:
-    case = Case(TimeLimits(2.0, 10.0))
+    case = RequestCase(TimeLimits(2.0, 10.0))
     case.pending.start_clock(0.0)
     case.harness.advance(20.0)
     assert case.sink.checks == [0.0, 2.0 + SOFT_CHECK_DELAY, 10.0]
@@ -62,7 +62,7 @@ def test_input_is_checked_when_the_clock_starts_and_at_each_limit() -> None:
     [(TimeLimits(3.0, 3.0), [0.0, 3.0]), (TimeLimits(2.97, 3.0), [0.0, 3.0]), (TimeLimits(None, 3.0), [0.0, 3.0])],
 )
 def test_limits_that_are_close_together_need_only_one_check(limits: TimeLimits, checks: list[float]) -> None:
-    case = Case(limits)
+    case = RequestCase(limits)
     case.pending.start_clock(0.0)
     case.harness.advance(20.0)
     assert case.sink.checks == checks
@@ -70,7 +70,7 @@ def test_limits_that_are_close_together_need_only_one_check(limits: TimeLimits, 
 
 
 def test_without_a_hard_limit_the_soft_limit_only_checks_the_input() -> None:
-    case = Case(TimeLimits(2.0, None))
+    case = RequestCase(TimeLimits(2.0, None))
     case.pending.start_clock(0.0)
     case.harness.advance(20.0)
     assert case.sink.checks == [0.0, 2.0 + SOFT_CHECK_DELAY]
@@ -79,14 +79,14 @@ def test_without_a_hard_limit_the_soft_limit_only_checks_the_input() -> None:
 
 
 def test_without_limits_there_is_no_timer() -> None:
-    case = Case(UNLIMITED)
+    case = RequestCase(UNLIMITED)
     case.pending.start_clock(0.0)
     assert case.harness.pending_timers == 0
     assert case.pending.stop_clock(Arrival(3600.0)) == 3600.0
 
 
 def test_a_verdict_waits_for_unread_input_for_a_bounded_time() -> None:
-    case = Case(TimeLimits(2.0, 10.0))
+    case = RequestCase(TimeLimits(2.0, 10.0))
     case.pending.start_clock(0.0)
     case.sink.has_unread = True
     case.harness.advance(10.0 + LONGEST_RECHECK - RECHECK_INTERVAL)
@@ -98,7 +98,7 @@ def test_a_verdict_waits_for_unread_input_for_a_bounded_time() -> None:
 
 
 def test_late_checks_count_as_lateness_of_the_server() -> None:
-    case = Case(TimeLimits(None, 10.0))
+    case = RequestCase(TimeLimits(None, 10.0))
     case.sink.has_unread = True
     due: list[Callable[[float], None]] = []
     with pytest.MonkeyPatch.context() as patch:
@@ -113,14 +113,14 @@ def test_late_checks_count_as_lateness_of_the_server() -> None:
 
 
 def test_the_clock_starts_at_the_delivery_or_after_the_delivery_timeout() -> None:
-    case = Case(TimeLimits(2.0, 10.0))
+    case = RequestCase(TimeLimits(2.0, 10.0))
     case.pending.start_delivery_timeout()
     case.harness.advance(0.5)
     case.pending.start_clock(0.5)
     case.pending.start_clock(0.7)  # only the first counts
     case.harness.advance(1.0)
     assert case.pending.stop_clock(Arrival(1.75)) == 1.25
-    case = Case(TimeLimits(2.0, 10.0))
+    case = RequestCase(TimeLimits(2.0, 10.0))
     case.pending.start_delivery_timeout()
     case.harness.advance(1.5)
     assert case.clock.is_running
@@ -128,7 +128,7 @@ def test_the_clock_starts_at_the_delivery_or_after_the_delivery_timeout() -> Non
 
 
 def test_a_request_that_is_sent_at_once_needs_no_delivery_timer() -> None:
-    case = Case(UNLIMITED)
+    case = RequestCase(UNLIMITED)
     case.pending.start_clock(0.0)
     case.pending.start_delivery_timeout()
     assert case.harness.pending_timers == 0
@@ -136,7 +136,7 @@ def test_a_request_that_is_sent_at_once_needs_no_delivery_timer() -> None:
 
 @pytest.mark.parametrize("is_sent", [False, True])
 def test_a_cancelled_request_does_nothing(is_sent: bool) -> None:
-    case = Case(TimeLimits(2.0, 10.0))
+    case = RequestCase(TimeLimits(2.0, 10.0))
     if is_sent:
         case.pending.start_clock(0.0)
     case.pending.start_delivery_timeout()

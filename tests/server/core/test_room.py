@@ -33,7 +33,7 @@ def play(room: Room, fake_peers: list[FakePeer], plies: int) -> None:
         fake_peer.hears()
 
 
-# -- the order of things ----------------------------------------------------------------------------------------------
+# -- the order of packets ---------------------------------------------------------------------------------------------
 
 
 def test_a_start_sends_welcomes_then_the_position_then_the_first_request(harness: RoomHarness) -> None:

@@ -35,7 +35,7 @@ def illegal_move(room: Room) -> SetMove:
     return SetMove(Color(room.state.turn % 4), shape, Rotation.NONE, False, 7, 7)
 
 
-# -- what players do wrong --------------------------------------------------------------------------------------------
+# -- faults of players ------------------------------------------------------------------------------------------------
 
 
 def test_an_illegal_move_is_reported_to_player_and_observers_and_loses(harness: RoomHarness) -> None:

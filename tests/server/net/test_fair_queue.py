@@ -11,12 +11,12 @@ from trio.testing import wait_all_tasks_blocked
 from spielleiter.protocol.messages import MoveData, RoomMessage
 from spielleiter.server import events
 from spielleiter.server.net.fair_queue import (
-    ANSWERS_EACH,
+    ANSWERS_PER_ADMISSION,
     BURST,
-    COMPARED_AFTER,
-    MOST_OVERHEAD,
-    PLAYED_FOR,
-    SUSPECTS_PART,
+    MAX_OVERHEAD,
+    OVERHEAD_INTERVAL,
+    RECENT_PLAY,
+    SUSPECTS_SHARE,
     FairQueue,
 )
 from tests.patience import PATIENCE
@@ -58,10 +58,10 @@ async def test_many_answers_admit_more_tasks_nearly_in_order() -> None:
 
     async def play() -> None:
         while True:
-            for _ in range(5 * ANSWERS_EACH):
+            for _ in range(5 * ANSWERS_PER_ADMISSION):
                 fair_queue.note_answer(trio.current_time())
             await trio.lowlevel.checkpoint()
-            assert fair_queue.allowance <= most, "as many as the answers since the last turn admit"
+            assert fair_queue.allowance <= most, "no more than the answers since the last turn admit"
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(play)
@@ -135,7 +135,7 @@ async def test_admitted_tasks_use_no_more_than_their_share_while_others_play(aut
 async def test_admitted_tasks_are_not_limited_while_nobody_plays(autojump_clock: object) -> None:
     fair_queue = FairQueue(share=0.25)
     fair_queue.note_answer(trio.current_time())
-    await trio.sleep(PLAYED_FOR)
+    await trio.sleep(RECENT_PLAY)
     before = trio.current_time()
     for _ in range(400):
         await fair_queue.wait_for_turn()
@@ -190,28 +190,28 @@ async def test_suspects_use_only_a_part_of_the_share_while_others_play(autojump_
             nursery.start_soon(lambda: wait(is_suspect=True))
             nursery.start_soon(lambda: wait(is_suspect=False))
     assert used[True] + used[False] == pytest.approx(100.0 * 0.25, rel=0.05)
-    assert used[True] == pytest.approx(100.0 * 0.25 * SUSPECTS_PART, rel=0.1)
+    assert used[True] == pytest.approx(100.0 * 0.25 * SUSPECTS_SHARE, rel=0.1)
 
 
-@pytest.mark.parametrize(("overhead", "counted"), [(0.5, 1.0), (1.0, 1.0), (3.0, 3.0), (1000.0, MOST_OVERHEAD)])
+@pytest.mark.parametrize(("overhead", "counted"), [(0.5, 1.0), (1.0, 1.0), (3.0, 3.0), (1000.0, MAX_OVERHEAD)])
 async def test_unmeasured_cost_is_added_in_proportion(overhead: float, counted: float, autojump_clock: object) -> None:
     used = before = 0.0
     fair_queue = FairQueue(0.25, lambda: used)
     for number in range(2400):
         if number == 400:
             before = trio.current_time()
-        used += overhead * COMPARED_AFTER
+        used += overhead * OVERHEAD_INTERVAL
         fair_queue.note_answer(trio.current_time())
         await fair_queue.wait_for_turn()
-        fair_queue.charge(COMPARED_AFTER, trio.current_time())
-    assert trio.current_time() - before == pytest.approx(2000 * COMPARED_AFTER * counted / 0.25, rel=0.01)
+        fair_queue.charge(OVERHEAD_INTERVAL, trio.current_time())
+    assert trio.current_time() - before == pytest.approx(2000 * OVERHEAD_INTERVAL * counted / 0.25, rel=0.01)
 
 
 class Busy(FairQueue):
     """Notes many answers in every turn."""
 
     async def _pause(self) -> None:
-        for _ in range(50 * ANSWERS_EACH):
+        for _ in range(50 * ANSWERS_PER_ADMISSION):
             self.note_answer(trio.current_time(), 0.001)
         await trio.lowlevel.checkpoint()
 

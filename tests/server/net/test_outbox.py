@@ -22,7 +22,7 @@ MAX_BYTES = 1000
 
 
 @dataclass
-class Case:
+class OutboxCase:
     """An outbox, its wire, and the calls of its callbacks."""
 
     wire: ThrottledWire
@@ -56,8 +56,8 @@ class Case:
 
 
 @asynccontextmanager
-async def running(capacity: float = float("inf")) -> AsyncIterator[Case]:
-    case = Case(ThrottledWire(capacity))
+async def running(capacity: float = float("inf")) -> AsyncIterator[OutboxCase]:
+    case = OutboxCase(ThrottledWire(capacity))
     async with trio.open_nursery() as nursery:
         nursery.start_soon(case.run)
         yield case
@@ -97,7 +97,7 @@ def test_the_stream_is_complete_and_in_order_whatever_is_taken_at_a_time(
     sizes: list[int], capacity: int, chance: random.Random
 ) -> None:
     async def main() -> None:
-        case = Case(ThrottledWire(capacity))
+        case = OutboxCase(ThrottledWire(capacity))
         expected = b""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(case.run)
@@ -216,14 +216,14 @@ async def test_a_stream_can_end_without_an_end_tag(autojump_clock: MockClock) ->
 
 
 async def test_unread_input_is_reported_by_the_wire(autojump_clock: MockClock) -> None:
-    case = Case(ThrottledWire())
+    case = OutboxCase(ThrottledWire())
     assert not case.outbox.has_unread_input()
     case.wire.unread = 1
     assert case.outbox.has_unread_input()
 
 
 async def test_input_that_was_read_and_not_handled_counts_as_unread(autojump_clock: MockClock) -> None:
-    case = Case(ThrottledWire())
+    case = OutboxCase(ThrottledWire())
     case.outbox.holds_input = True
     assert case.outbox.has_unread_input()
 

@@ -8,10 +8,10 @@ from contextlib import ExitStack
 import pytest
 
 from spielleiter.server.net.password_guard import (
-    ADDRESSES,
-    AT_ONCE,
-    EACH_AT_ONCE,
-    EVERYBODY,
+    ALL_ADDRESSES_FACTOR,
+    MAX_ADDRESSES,
+    MAX_WAITING,
+    MAX_WAITING_PER_ADDRESS,
     NEWCOMERS_BURST,
     NEWCOMERS_RATE,
     PasswordGuard,
@@ -39,11 +39,11 @@ def test_failures_before_the_window_do_not_count() -> None:
 
 
 def test_the_number_of_remembered_addresses_is_bounded() -> None:
-    guard = PasswordGuard(attempts=ADDRESSES, window=1e9, longest_delay=30.0)
-    for number in range(ADDRESSES + 1):
+    guard = PasswordGuard(attempts=MAX_ADDRESSES, window=1e9, longest_delay=30.0)
+    for number in range(MAX_ADDRESSES + 1):
         guard.note_failure(str(number), float(number))
     assert "0" not in guard._failures
-    assert len(guard._failures) == ADDRESSES
+    assert len(guard._failures) == MAX_ADDRESSES
 
 
 def test_waiting_answers_count_as_failures() -> None:
@@ -59,7 +59,7 @@ def test_waiting_answers_count_as_failures() -> None:
 
 def test_after_many_failures_of_all_addresses_each_wrong_answer_has_the_longest_delay() -> None:
     guard = PasswordGuard(attempts=2, window=60.0, longest_delay=30.0)
-    for number in range(2 * EVERYBODY):
+    for number in range(2 * ALL_ADDRESSES_FACTOR):
         assert guard.delay(str(number), 0.0) == 0.0
         guard.note_failure(str(number), 0.0)
     assert guard.delay("another", 59.9) == 30.0
@@ -70,20 +70,20 @@ def test_waiting_answers_to_all_addresses_count_together() -> None:
     guard = PasswordGuard(attempts=2, window=60.0, longest_delay=30.0)
     crowded = [guard.is_crowded]
     with ExitStack() as stack:
-        for number in range(AT_ONCE):
+        for number in range(MAX_WAITING):
             stack.enter_context(guard.waiting(str(number)))
             crowded.append(guard.is_crowded)
-            if number == AT_ONCE - 2:
+            if number == MAX_WAITING - 2:
                 assert guard.delay("another", 0.0) == 30.0
         assert guard.delay("another", 0.0) == 0.0
-    assert crowded == [False] * AT_ONCE + [True]
+    assert crowded == [False] * MAX_WAITING + [True]
     assert (guard.is_crowded, guard.delay("another", 0.0)) == (False, 0.0)
 
 
 def test_too_many_waiting_answers_to_one_address_do_not_affect_others() -> None:
     guard = PasswordGuard(attempts=2, window=60.0, longest_delay=30.0)
     with ExitStack() as stack:
-        for _ in range(EACH_AT_ONCE):
+        for _ in range(MAX_WAITING_PER_ADDRESS):
             assert guard.admit("a", 0.0)
             stack.enter_context(guard.waiting("a"))
         assert [guard.admit(address, 0.0) for address in "ab"] == [False, True]
@@ -95,7 +95,7 @@ def test_while_too_many_answers_wait_newcomers_are_admitted_at_a_bounded_rate() 
     guard.note_failure("was wrong", 0.0)
     burst, rate = int(NEWCOMERS_BURST), int(NEWCOMERS_RATE)
     with ExitStack() as stack:
-        for number in range(AT_ONCE):
+        for number in range(MAX_WAITING):
             stack.enter_context(guard.waiting(str(number)))
         assert not guard.admit("was wrong", 59.9)
         assert guard.admit("right", 0.0)
@@ -110,7 +110,7 @@ def guesses(guard: PasswordGuard, addresses: int, connections: int, seconds: flo
 
     A connection that is refused without a check tries again five seconds later.
     """
-    looked_at = 0
+    checked = 0
     callers = [(0.0, number, str(number % addresses)) for number in range(addresses * connections)]
     waits: dict[int, ExitStack] = {}
     while callers[0][0] < seconds:
@@ -121,7 +121,7 @@ def guesses(guard: PasswordGuard, addresses: int, connections: int, seconds: flo
         if not guard.admit(address, now):
             heapq.heapreplace(callers, (now + 5.0, number, address))
             continue
-        looked_at += 1
+        checked += 1
         delay = guard.delay(address, now)
         if delay:
             waits[number] = ExitStack()
@@ -129,13 +129,13 @@ def guesses(guard: PasswordGuard, addresses: int, connections: int, seconds: flo
         else:
             guard.note_failure(address, now)
         heapq.heapreplace(callers, (now + delay + 0.001, number, address))
-    return looked_at
+    return checked
 
 
 def test_many_addresses_together_guess_no_more_often_than_documented() -> None:
     guard = PasswordGuard(attempts=5, window=60.0, longest_delay=30.0)
-    free, at_once = 5 * EVERYBODY, AT_ONCE * 2  # the latter every 30 s
-    newcomers = 400 - free - AT_ONCE
+    free, at_once = 5 * ALL_ADDRESSES_FACTOR, MAX_WAITING * 2  # the latter every 30 s
+    newcomers = 400 - free - MAX_WAITING
     assert guesses(guard, addresses=400, connections=1, seconds=60.0) == free + at_once + newcomers
 
 

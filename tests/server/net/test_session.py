@@ -179,7 +179,7 @@ async def test_an_administrator_stays_after_its_own_game(autojump_clock: object)
         assert await admin.hears() == LATEST["testing"]
 
 
-# -- our own bugs -----------------------------------------------------------------------------------------------------
+# -- bugs of this server ----------------------------------------------------------------------------------------------
 
 INTERNAL_ERROR = answered("The server failed to answer this request; this is not your fault")
 
@@ -249,7 +249,7 @@ async def test_a_bug_in_a_timer_affects_nobody_else(autojump_clock: object, monk
         assert len(harness.happened(events.TimeVerdict)) == 2
 
 
-# -- stopping, and what is left ---------------------------------------------------------------------------------------
+# -- stopping ---------------------------------------------------------------------------------------------------------
 
 
 async def test_a_session_that_is_ended_waits_for_its_peer(autojump_clock: object) -> None:

@@ -126,7 +126,7 @@ async def test_the_release_ends_a_connection_that_it_cannot_understand_without_a
             assert len(refusals(harness, caller)) == 1
 
 
-# -- time-outs --------------------------------------------------------------------------------------------------------
+# -- timeouts ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("data", ["", "<protocol>", "<protocol><!-- hello -->\n", "<protocol><join"])
@@ -200,7 +200,7 @@ async def test_the_release_ends_a_slow_connection_without_a_reply(autojump_clock
         assert [kind for kind, _ in refusals(harness, caller)] == ["first_packet"]
 
 
-# -- the loop is late -------------------------------------------------------------------------------------------------
+# -- a late event loop ------------------------------------------------------------------------------------------------
 
 
 class LateWire(ThrottledWire):

@@ -206,7 +206,7 @@ async def test_a_game_that_cannot_be_prepared(slots: str, said: str, autojump_cl
         assert (harness.server.lobby.rooms, harness.server.lobby.reservations) == ({}, {})
 
 
-# -- what players do wrong --------------------------------------------------------------------------------------------
+# -- faults of players ------------------------------------------------------------------------------------------------
 
 
 async def test_a_move_out_of_turn(autojump_clock: object) -> None:

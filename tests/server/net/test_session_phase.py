@@ -12,7 +12,7 @@ from tests.server.harness import Caller, ServerHarness, open_harness
 
 
 @given(st.lists(st.sampled_from(Trigger)))
-def test_a_phase_never_follows_a_later_one(triggers: list[Trigger]) -> None:
+def test_phases_only_move_forward(triggers: list[Trigger]) -> None:
     order = list(Phase)
     state = SessionState()
     for trigger in triggers:

@@ -7,10 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spielleiter.server.core.clock import Arrival, StampSource
-from spielleiter.server.net.time_stamps import ATTEMPTS, DRIFT, LONGEST_DRIFT, MAX_AGE, SHARP, STEP, StampReader
+from spielleiter.server.net.time_stamps import (
+    ATTEMPTS,
+    DRIFT,
+    LONGEST_COMPARISON,
+    LONGEST_DRIFT_TIME,
+    MAX_AGE,
+    MIN_STEP,
+    StampReader,
+)
 
 WALL = 1_790_000_000.0
-"""Seconds since the epoch when the machine started; a float still tells microseconds apart there."""
+"""Seconds since the epoch when the machine started; a float still has a resolution of microseconds there."""
 
 
 class Machine:
@@ -50,7 +58,11 @@ def reader_of_empty_socket(machine: Machine) -> StampReader:
 
 
 @given(
-    st.floats(0, 3000), st.floats(0, LONGEST_DRIFT), st.floats(0, MAX_AGE * 0.99), st.floats(-0.9, 0.9), st.booleans()
+    st.floats(0, 3000),
+    st.floats(0, LONGEST_DRIFT_TIME),
+    st.floats(0, MAX_AGE * 0.99),
+    st.floats(-0.9, 0.9),
+    st.booleans(),
 )
 def test_a_stamp_gives_the_arrival_however_late_the_read_is(
     pause: float, thinking: float, lateness: float, drift: float, is_first: bool
@@ -188,7 +200,7 @@ def test_an_interrupted_comparison_is_repeated() -> None:
     readings = machine.readings
     read(stamps, machine, None)
     assert machine.readings == readings + 2
-    machine.tick = SHARP * 2
+    machine.tick = LONGEST_COMPARISON * 2
     readings = machine.readings
     read(stamps, machine, None)
     assert machine.readings == readings + 2 * ATTEMPTS
@@ -206,7 +218,7 @@ def test_comparisons_that_are_always_interrupted_neither_find_nor_hide_a_step() 
     stamp = machine.wall()
     arrived = machine.now()
     machine.wall_offset += 5.0
-    machine.tick = SHARP * 2 + STEP
+    machine.tick = LONGEST_COMPARISON * 2 + MIN_STEP
     seen = read(stamps, machine, stamp, has_emptied=False)  # not comparable: the last uninterrupted comparison counts
     assert seen.source is StampSource.KERNEL
     assert seen.instant == pytest.approx(arrived, abs=ATTEMPTS * 2 * machine.tick + 1e-6)
