@@ -32,11 +32,11 @@ def main() -> None:
         sys.exit(done.returncode)  # the command has said why
 
     summary = json.loads((options.out / "summary.json").read_text(encoding="utf-8"))
-    if summary["elo"] is None:
-        print("There are too few games to tell which program is better.")
+    elo = summary["elo"]
+    if elo is None or elo["value"] is None:
+        print("There is no finite Elo difference: too few games, or one program has won all of them.")
     else:
-        elo = summary["elo"]
-        print(f"Elo difference {elo['value']}, 95 % interval from {elo['low']} to {elo['high']}")
+        print(f"Elo difference {elo['value']:.0f}, 95 % interval from {elo['low']} to {elo['high']}")
 
 
 if __name__ == "__main__":

@@ -106,7 +106,7 @@ def test_run_match_plays_my_player_against_a_built_in_one(tmp_path: Path) -> Non
     player = f"{PYTHON} '{ROOT / 'examples' / 'my_player.py'}'"
     output = run(tmp_path, "run_match.py", player, "builtin:illegal", "--games", "2", "--out", "reports")
     assert "my_player: +2 =0 -0" in output
-    assert output.splitlines()[-1].startswith("Elo difference ")
+    assert output.splitlines()[-1].startswith("There is no finite Elo difference: ")
     assert (tmp_path / "reports" / "report.html").exists()
 
 

@@ -135,14 +135,18 @@ def test_an_installed_wheel_adds_one_package_to_site_packages_which_runs_and_is_
     (site / "dependencies.pth").write_text(f"{dependencies}\n", encoding="utf-8")
     user = tmp_path / "user"
     user.mkdir()
-    for command in ([python.with_name("spielleiter")], [python, "-P", "-m", "spielleiter"]):
-        done = subprocess.run(
-            [*command, "--version"], cwd=user, capture_output=True, text=True, timeout=PATIENCE, check=True
+
+    def run_as_user(*command: str | Path) -> subprocess.CompletedProcess[str]:
+        environment = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "MYPYPATH"}}
+        return subprocess.run(
+            command, cwd=user, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
         )
+
+    for command in ([python.with_name("spielleiter")], [python, "-P", "-m", "spielleiter"]):
+        done = run_as_user(*command, "--version")
         assert done.stdout.startswith("spielleiter "), done
-    where = "import spielleiter.cli; print(spielleiter.cli.__file__)"
-    done = subprocess.run([python, "-c", where], cwd=user, capture_output=True, text=True, timeout=PATIENCE, check=True)
-    assert Path(done.stdout.strip()).is_relative_to(site)
+    done = run_as_user(python, "-c", "import spielleiter.cli; print(spielleiter.cli.__file__)")
+    assert Path(done.stdout.strip()).is_relative_to(site), done
 
     script = (
         "from spielleiter.client import play_game\n"
@@ -155,10 +159,7 @@ def test_an_installed_wheel_adds_one_package_to_site_packages_which_runs_and_is_
     )
     (user / "script.py").write_text(script, encoding="utf-8")
     mypy = [sys.executable, "-m", "mypy", "--strict", "--no-color-output", "--cache-dir", str(tmp_path / "cache")]
-    checked = subprocess.run(
-        [*mypy, "--python-executable", str(python), "script.py"],
-        cwd=user, capture_output=True, text=True, timeout=PATIENCE, check=False,
-    )  # fmt: skip
+    checked = run_as_user(*mypy, "--python-executable", python, "script.py")
     errors = re.findall(r"^script\.py:(\d+): error: .*\[([a-z-]+)\]$", checked.stdout, re.MULTILINE)
     assert errors == [("10", "assignment"), ("11", "arg-type")], checked.stdout
     assert "Found 2 errors in 1 file" in checked.stdout
