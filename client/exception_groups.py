@@ -10,8 +10,7 @@ from __future__ import annotations
 def unwrapped(error: BaseException) -> BaseException:
     """The error itself where groups hold only this one; a group of several errors is returned as a group.
 
-    A KeyboardInterrupt among several errors counts as the only one: Ctrl-C ends the program, even if something else
-    has failed too.
+    A KeyboardInterrupt among several errors counts as the only one, since Ctrl-C ends the program in any case.
     """
     if isinstance(error, BaseExceptionGroup) and error.subgroup(KeyboardInterrupt):
         return KeyboardInterrupt()
