@@ -1,4 +1,4 @@
-"""What is kept of a game says the same everywhere: record, replay, and what the server itself keeps."""
+"""The files of a game agree: its record, its replay, and the results and replays of the server."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PLAYERS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("players", PLAYERS.values(), ids=PLAYERS)
 @pytest.mark.parametrize("edition", EDITIONS.values(), ids=EDITIONS)
-async def test_record_replay_and_the_servers_own_agree(
+async def test_record_replay_and_the_servers_results_agree(
     edition: Edition, players: tuple[str, str], tmp_path: Path
 ) -> None:
     kept = tmp_path / "kept"

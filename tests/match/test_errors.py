@@ -9,6 +9,6 @@ KINDS = [errors.SetupError, errors.JournalError, errors.MachineError, errors.Not
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_whoever_catches_the_base_catches_all(kind: type[errors.MatchError]) -> None:
+def test_all_errors_derive_from_the_base_class(kind: type[errors.MatchError]) -> None:
     assert issubclass(kind, errors.MatchError)
     assert not any(issubclass(kind, other) for other in KINDS if other is not kind)

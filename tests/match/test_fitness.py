@@ -19,14 +19,14 @@ def overloaded(number: int) -> GameRecord:
 
 
 @pytest.mark.parametrize("offender", [0, 1])
-def test_who_never_takes_its_seat_is_unfit_after_a_pair(offender: int) -> None:
+def test_a_program_that_never_takes_its_seat_is_unfit_after_a_pair(offender: int) -> None:
     records = [absent(number, offender) for number in range(1, ABSENCES + 1)]
     assert unfit_programs(records[:-1]) == ()
     assert unfit_programs(records) == (offender,)
 
 
 @pytest.mark.parametrize("verdict", [Verdict.CRASH, Verdict.ILLEGAL_MOVE, Verdict.HANGS, Verdict.BAD_MESSAGE])
-def test_who_fails_in_its_first_games_is_unfit(verdict: str) -> None:
+def test_a_program_that_fails_in_its_first_games_is_unfit(verdict: str) -> None:
     records = [fault(number, 1, verdict) for number in range(1, FAILURES + 1)]
     assert unfit_programs(records[:-1]) == ()
     assert unfit_programs([records[0], overloaded(9), *records[1:]]) == (1,)
@@ -37,12 +37,12 @@ def test_who_fails_in_its_first_games_is_unfit(verdict: str) -> None:
     [game(1), fault(1, 0, Verdict.CRASH), game(1, offender=1, verdict=Verdict.NEVER_ENDS)],
     ids=["a regular game", "the opponent's fault", "a fault after the game"],
 )
-def test_who_has_played_a_game_is_fit(played: GameRecord) -> None:
+def test_a_program_that_has_played_a_game_is_fit(played: GameRecord) -> None:
     failed = [fault(number, 1, Verdict.CRASH) for number in range(2, 9)]
     assert unfit_programs([played, *failed]) == ()
 
 
-def test_a_game_that_the_opponent_did_not_come_to_says_nothing() -> None:
+def test_a_game_without_the_opponent_is_no_evidence() -> None:
     records = [absent(1, 0), *(fault(number, 1, Verdict.CRASH) for number in (2, 3))]
     assert unfit_programs(records) == ()
     assert unfit_programs([*records, fault(4, 1, Verdict.CRASH)]) == (1,)
@@ -54,7 +54,7 @@ def test_both_are_unfit_if_neither_could_have_played() -> None:
     assert unfit_programs(records) == (0, 1)
 
 
-def test_it_is_said_what_was_tried_and_what_was_written(tmp_path: Path) -> None:
+def test_the_command_and_the_end_of_the_output_are_shown(tmp_path: Path) -> None:
     record = fault(1, 1, Verdict.CRASH, reason="ended with exit code 3")
     place = tmp_path / record.folder
     place.mkdir(parents=True)
@@ -71,8 +71,8 @@ def test_it_is_said_what_was_tried_and_what_was_written(tmp_path: Path) -> None:
     ]
 
 
-def test_it_is_said_that_what_was_written_was_not_kept(tmp_path: Path) -> None:
+def test_it_is_mentioned_that_the_output_was_not_kept(tmp_path: Path) -> None:
     record = fault(3, 1, Verdict.CRASH, folder="")
     assert list(why_unfit([record], 1, "./bot", tmp_path))[2:] == [
-        "  what it wrote was not kept; --keep failed keeps it",
+        "  its output was not kept; --keep failed keeps it",
     ]

@@ -34,7 +34,7 @@ def test_a_folder_holds_openings_in_the_order_of_their_names(replay: bytes, tmp_
         (".", None, 0, "holds no replay"),
     ],
 )
-def test_what_nothing_can_start_from_is_refused(
+def test_replays_without_a_usable_position_are_refused(
     name: str, content: bytes | str | None, turn: int, problem: str, replay: bytes, tmp_path: Path
 ) -> None:
     if content is not None:
@@ -43,7 +43,7 @@ def test_what_nothing_can_start_from_is_refused(
         load_openings(tmp_path / name, turn, DEFAULT_GAME_TYPE, {})
 
 
-def test_a_rule_that_is_none_is_refused(replay: bytes, tmp_path: Path) -> None:
+def test_an_invalid_game_option_is_refused(replay: bytes, tmp_path: Path) -> None:
     (tmp_path / "one.xml").write_bytes(replay)
     with pytest.raises(SetupError, match="TRIANGLE"):
         load_openings(tmp_path / "one.xml", 0, DEFAULT_GAME_TYPE, {"startPiece": "TRIANGLE"})
@@ -63,7 +63,7 @@ def test_a_list_names_replays_and_turns(replay: bytes, tmp_path: Path) -> None:
     )
 
 
-def test_a_replay_is_none_whatever_it_is_called(replay: bytes, tmp_path: Path) -> None:
+def test_an_invalid_replay_is_refused_whatever_its_name(replay: bytes, tmp_path: Path) -> None:
     for name, content in (("game", replay), ("packed", gzip.compress(replay))):
         (tmp_path / name).write_bytes(content)
         assert [each.name for each in load_openings(tmp_path / name, 0, DEFAULT_GAME_TYPE, {})] == [name]
@@ -79,7 +79,9 @@ def test_a_replay_is_none_whatever_it_is_called(replay: bytes, tmp_path: Path) -
         (b"\xff\xfe\x00", "neither a replay nor a list of replays in UTF-8"),
     ],
 )
-def test_what_is_wrong_in_a_list_is_told(content: bytes, problem: str, replay: bytes, tmp_path: Path) -> None:
+def test_errors_in_a_list_are_reported_with_their_line(
+    content: bytes, problem: str, replay: bytes, tmp_path: Path
+) -> None:
     (tmp_path / "one.xml").write_bytes(replay)
     (tmp_path / "book.txt").write_bytes(content)
     with pytest.raises(SetupError, match=problem):

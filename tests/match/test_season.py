@@ -12,5 +12,5 @@ def test_game_and_edition_are_named(name: str) -> None:
     assert season_text(game_type, name) == f"{game_type} ({name})"
 
 
-def test_the_usual_edition_is_named_as_well() -> None:
+def test_the_default_edition_is_named_as_well() -> None:
     assert season_text("swc_2021_blokus") == "swc_2021_blokus (blokus-2021-r3)"

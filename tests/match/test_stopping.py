@@ -21,13 +21,13 @@ def won_by(winner: int | None, games: int) -> list[GameRecord]:
 
 
 def first_stop(setup: MatchSetup, winner: int | None) -> int | None:
-    """After how many games, all won by one program, the match is decided; None: not after 200."""
+    """The number of games, all won by one program, after which the match is decided; None: not after 200."""
     is_decided = stop_rule(setup)
     games = won_by(winner, 200)
     return next((count for count in range(201) if is_decided(games[:count])), None)
 
 
-def test_without_a_test_nothing_is_decided() -> None:
+def test_a_match_without_a_test_is_never_decided() -> None:
     assert first_stop(PLAIN, 0) is None
 
 
@@ -39,29 +39,29 @@ def test_the_sequential_test_stops_after_a_pair(winner: int) -> None:
     assert stop % 2 == 0
 
 
-def test_draws_are_evidence_against_the_greater_difference_only() -> None:
+def test_draws_are_evidence_against_the_larger_difference_only() -> None:
     assert first_stop(dataclasses.replace(PLAIN, sprt="elo0=0 elo1=200"), None) is not None
     assert first_stop(dataclasses.replace(PLAIN, significance=0.05), None) is None
 
 
 @pytest.mark.parametrize("winner", [0, 1])
-def test_significance_stops_for_either_side_after_enough_games(winner: int) -> None:
+def test_significance_stops_for_either_program_after_enough_games(winner: int) -> None:
     early = first_stop(dataclasses.replace(PLAIN, significance=0.05), winner)
     assert early is not None
     assert early < 20
     assert first_stop(dataclasses.replace(PLAIN, significance=0.05, min_games=20), winner) == 20
 
 
-def test_a_test_that_is_none_is_told() -> None:
+def test_an_invalid_test_is_refused() -> None:
     with pytest.raises(SetupError, match="SPRT"):
         sprt_of(dataclasses.replace(PLAIN, sprt="elo0=5"))
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_games_that_are_given_one_by_one_say_what_all_of_them_say(seed: int) -> None:
+def test_games_counted_one_by_one_give_the_same_result_as_all_at_once(seed: int) -> None:
     rng = random.Random(seed)
     records = whole_match(40, seed)
-    rng.shuffle(records)  # games at a time end in any order
+    rng.shuffle(records)  # concurrent games end in any order
     records = [
         dataclasses.replace(record, is_counted=False, winner=None) if rng.random() < 0.1 else record
         for record in records
@@ -73,7 +73,7 @@ def test_games_that_are_given_one_by_one_say_what_all_of_them_say(seed: int) -> 
         assert so_far.games == count_results(records[:count]).games
 
 
-def test_each_game_is_looked_at_once_however_long_the_match() -> None:
+def test_each_record_is_counted_only_once() -> None:
     looks = 0
 
     class Looked(GameRecord):

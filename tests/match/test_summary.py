@@ -1,4 +1,4 @@
-"""The summary: every number recomputed in another way."""
+"""The summary: every number is recomputed in another way."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_each_fault_is_counted_once_and_to_its_program(verdict: str, offender: i
     assert dict(summary.verdicts) == {"regular": 1, verdict: 2}
 
 
-def test_games_that_the_server_failed_in_are_nobodys() -> None:
+def test_games_in_which_the_server_failed_do_not_count() -> None:
     failed = game(2, None, is_counted=False, verdict=Verdict.SERVER_FAILED, points=(None, None))
     summary = summarise([game(1), failed])
     assert (summary.results.games, summary.uncounted, sum(summary.pairs)) == (1, 1, 0)
@@ -75,7 +75,7 @@ def test_games_that_the_server_failed_in_are_nobodys() -> None:
     assert [side.draws for side in summary.programs] == [0, 0]
 
 
-def test_think_times_are_those_of_all_answers() -> None:
+def test_think_times_are_computed_over_all_answers() -> None:
     records = whole_match(5)
     for program, side in enumerate(summarise(records).programs):
         times = sorted(time for record in records for time in record.think_times[program])
@@ -116,7 +116,7 @@ def test_results_by_start_and_seat() -> None:
     )
 
 
-def test_whatever_went_wrong_is_listed() -> None:
+def test_all_incidents_are_listed() -> None:
     overload = game(3, None, verdict=Verdict.OVERLOAD, reason="2.1 s, 0.9 s of it waiting", is_counted=False)
     summary = summarise([game(1), fault(2, 1, Verdict.CRASH, reason="signal 11"), overload])
     assert summary.incidents == (
@@ -131,7 +131,7 @@ def voided(number: int, program: int) -> GameRecord:
     return game(number, None, verdict=Verdict.OVERLOAD, causes=causes, is_counted=False)
 
 
-def test_games_that_an_overloaded_machine_voids_are_counted_for_who_was_slow() -> None:
+def test_games_that_an_overloaded_machine_voids_are_counted_for_the_slow_program() -> None:
     timeout = fault(9, 1, Verdict.TIMEOUT, causes=("REGULAR", "SOFT_TIMEOUT"))
     few = summarise([game(1), voided(2, 1), voided(3, 1), voided(4, 0), timeout])
     assert [program.overloads for program in few.programs] == [1, 2]
@@ -141,7 +141,7 @@ def test_games_that_an_overloaded_machine_voids_are_counted_for_who_was_slow() -
     assert summarise([voided(n, 1) if n < 4 else game(n) for n in range(1, 201)]).often_overloaded == ()
 
 
-def test_what_outlives_a_game_spoils_nothing_in_it() -> None:
+def test_leftover_processes_do_not_change_results() -> None:
     records = [game(number, verdict=Verdict.LEFTOVERS, offender=1, points=(9, 4)) for number in (1, 2, 3, 4)]
     summary = summarise(records)
     assert summary.results == Tally(4, 0, 0)
@@ -151,7 +151,7 @@ def test_what_outlives_a_game_spoils_nothing_in_it() -> None:
 
 
 @pytest.mark.parametrize(("pairs", "decision"), [(2, None), (40, "H1")])
-def test_the_sequential_test_is_told(pairs: int, decision: str | None) -> None:
+def test_the_state_of_the_sequential_test_is_in_the_summary(pairs: int, decision: str | None) -> None:
     state = summarise([game(number, 0) for number in range(1, 2 * pairs + 1)], sprt=Sprt(0, 50, 0.1, 0.2)).sprt
     assert state is not None
     assert (state.elo0, state.elo1, state.alpha, state.beta) == (0, 50, 0.1, 0.2)
@@ -168,7 +168,7 @@ def test_a_match_without_games_has_a_summary() -> None:
     assert summarise([]).names == ("player1", "player2")
 
 
-def test_json_knows_no_infinity() -> None:
+def test_json_has_no_infinity() -> None:
     value = json.loads(json.dumps(summarise([game(number) for number in range(1, 13)]).to_json(), allow_nan=False))
     assert value["elo"]["value"] is None
     assert value["elo"]["low"] == pytest.approx(elo_of_score((1 + 2.570582**2 / 5) ** -0.5), abs=1e-3)

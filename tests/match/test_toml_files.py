@@ -11,7 +11,7 @@ from spielleiter.match.toml_files import PROGRAM_KEYS, read_entrant
 BOT = {"name": "new", "command": "./new"}
 
 
-def test_a_program_says_everything() -> None:
+def test_a_program_can_have_all_keys() -> None:
     value = {
         **BOT,
         "timeout": False,
@@ -26,7 +26,7 @@ def test_a_program_says_everything() -> None:
     assert read_entrant(value) == Entrant("new", "./new", False, "there", {"A": "b=c"}, 1.5, 2.5, 1.5, 64)
 
 
-def test_a_command_is_enough_where_no_name_is_needed() -> None:
+def test_a_command_is_enough_if_no_name_is_needed() -> None:
     assert read_entrant({"command": "./new"}, has_name=False) == Entrant("", "./new")
     with pytest.raises(SetupError, match="name is missing"):
         read_entrant({"command": "./new"})
@@ -47,7 +47,7 @@ def test_a_command_is_enough_where_no_name_is_needed() -> None:
         ({"cwd": 1}, "cwd 1: expected a text"),
     ],
 )
-def test_what_is_wrong_with_a_program_is_told(change: dict[str, Any], problem: str) -> None:
+def test_errors_in_a_program_name_the_key(change: dict[str, Any], problem: str) -> None:
     with pytest.raises(SetupError) as told:
         read_entrant({**BOT, **change})
     assert problem in str(told.value)

@@ -19,7 +19,7 @@ class Words(BufferedFile[str]):
         return " ".join(self._buffer).encode()
 
 
-def test_what_is_held_is_written_in_order_and_once(tmp_path: Path) -> None:
+def test_buffered_items_are_written_once_and_in_order(tmp_path: Path) -> None:
     with Words(tmp_path / "words", 10) as words:
         words.write("a")
         words.flush()
@@ -29,14 +29,14 @@ def test_what_is_held_is_written_in_order_and_once(tmp_path: Path) -> None:
     assert words._remaining == 0
 
 
-def test_what_is_discarded_is_not_written(tmp_path: Path) -> None:
+def test_discarded_items_are_not_written(tmp_path: Path) -> None:
     words = Words(tmp_path / "words", 10)
     words.write("a")
     words.discard()
     assert not (tmp_path / "words").exists()
 
 
-def test_a_file_that_cannot_be_written_is_told_and_forgotten(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_raises_and_drops_its_buffer(tmp_path: Path) -> None:
     words = Words(tmp_path / "nowhere" / "words", 10)
     words.write("a")
     with pytest.raises(FileNotFoundError):

@@ -23,7 +23,7 @@ def files_in(folder: Path) -> set[str]:
     return {path.name for path in folder.rglob("*") if path.is_file()}
 
 
-def test_what_went_wrong_is_kept_and_not_only_what_somebody_is_to_blame_for() -> None:
+def test_every_game_that_is_not_regular_counts_as_failed() -> None:
     assert KeepPolicy.FAILED.keeps(fault(1, 0, Verdict.CRASH))
     assert KeepPolicy.FAILED.keeps(game(verdict=Verdict.OVERLOAD, is_counted=False))
     assert not KeepPolicy.FAILED.keeps(game())
@@ -31,7 +31,7 @@ def test_what_went_wrong_is_kept_and_not_only_what_somebody_is_to_blame_for() ->
     assert not KeepPolicy.NONE.keeps(fault(1, 0, Verdict.CRASH))
 
 
-def test_a_replay_that_was_kept_can_be_begun_from(tmp_path: Path, replay: bytes) -> None:
+def test_a_kept_replay_can_be_started_from(tmp_path: Path, replay: bytes) -> None:
     name = write_replay(tmp_path, replay)
     assert (tmp_path / name).stat().st_size < len(replay) / 4
     editions = choose_editions({}, {})
@@ -40,7 +40,7 @@ def test_a_replay_that_was_kept_can_be_begun_from(tmp_path: Path, replay: bytes)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("keep", KeepPolicy)
-async def test_a_game_without_fault_leaves_what_was_asked_for(keep: KeepPolicy, tmp_path: Path) -> None:
+async def test_a_regular_game_keeps_its_folder_according_to_the_policy(keep: KeepPolicy, tmp_path: Path) -> None:
     setup = MatchSetup(
         entrants=(Entrant("new", "builtin:first"), Entrant("old", "builtin:first")),
         game_type=DEFAULT_GAME_TYPE,

@@ -50,7 +50,7 @@ def test_the_log_is_bounded_and_says_so(tmp_path: Path) -> None:
     assert text.endswith("\n(the rest was not kept)\n")
 
 
-def test_many_events_are_not_held_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_buffered_events_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spielleiter.match.records.game_log, "BUFFERED", 2)
     with GameLog(tmp_path / "log") as log:
         log.add(EVENTS[0])

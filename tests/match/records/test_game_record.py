@@ -63,7 +63,7 @@ def test_a_record_survives_json(name: str, **changes: Any) -> None:
     assert GameRecord.from_json(json.loads(json.dumps(record.to_json()))) == record
 
 
-def test_whole_numbers_are_seconds_too() -> None:
+def test_integers_are_accepted_for_seconds() -> None:
     value = {**RECORD.to_json(), "wall_seconds": 3, "cpu_seconds": [1, 2], "think_times": [[1], []]}
     record = GameRecord.from_json(value)
     assert (record.wall_seconds, record.cpu_seconds, record.think_times) == (3.0, (1.0, 2.0), ((1.0,), ()))
@@ -72,13 +72,13 @@ def test_whole_numbers_are_seconds_too() -> None:
 HAS_DEFAULT = {
     field.name: field.default for field in dataclasses.fields(GameRecord) if field.default is not dataclasses.MISSING
 }
-"""Keys that journals of earlier versions do not have."""
+"""Keys that are missing in journals of earlier versions."""
 
 
 @pytest.mark.parametrize(
     "key", [field.name for field in dataclasses.fields(GameRecord) if field.name not in HAS_DEFAULT]
 )
-def test_every_key_is_needed(key: str) -> None:
+def test_every_key_is_required(key: str) -> None:
     value = RECORD.to_json()
     del value[key]
     with pytest.raises(RecordError, match=key):
@@ -93,7 +93,7 @@ def test_a_journal_of_an_earlier_version_can_be_read(key: str) -> None:
 
 
 @pytest.mark.parametrize("key", [field.name for field in dataclasses.fields(GameRecord)])
-def test_no_field_takes_an_object(key: str) -> None:
+def test_no_field_accepts_an_object(key: str) -> None:
     with pytest.raises(RecordError):
         GameRecord.from_json({**RECORD.to_json(), key: {}})
 
@@ -112,24 +112,24 @@ def test_no_field_takes_an_object(key: str) -> None:
         {"names": ["one", 2]},
     ],
 )
-def test_values_of_other_kinds_are_refused(change: dict[str, Any]) -> None:
+def test_values_of_other_types_are_refused(change: dict[str, Any]) -> None:
     with pytest.raises(RecordError, match="not the record of a game"):
         GameRecord.from_json({**RECORD.to_json(), **change})
 
 
 @pytest.mark.parametrize("value", [None, 3, [], "record"])
-def test_what_is_no_object_is_no_record(value: Any) -> None:
+def test_a_record_must_be_an_object(value: Any) -> None:
     with pytest.raises(RecordError):
         GameRecord.from_json(value)
 
 
-def test_a_draw_is_a_counted_game_without_winner() -> None:
+def test_a_draw_is_a_counted_game_without_a_winner() -> None:
     assert not RECORD.is_draw
     assert dataclasses.replace(RECORD, winner=None).is_draw
     assert not dataclasses.replace(RECORD, winner=None, is_counted=False).is_draw
 
 
-def test_each_fault_is_in_one_column() -> None:
+def test_each_fault_belongs_to_one_column() -> None:
     columns = [CRASH_VERDICTS, TIMEOUT_VERDICTS, ILLEGAL_VERDICTS, BAD_MESSAGE_VERDICTS, LEFTOVER_VERDICTS]
     assert sum(len(column) for column in columns) == len(frozenset().union(*columns))
     costless = UNCOUNTED_VERDICTS | {Verdict.REGULAR}

@@ -11,13 +11,13 @@ from spielleiter.match.records.wire_log import LoggedWire, WireLog
 from tests.server.wires import StreamWire
 
 
-async def test_pieces_stand_in_order_behind_who_and_how_many(tmp_path: Path) -> None:
+async def test_chunks_are_logged_in_order_after_their_name_and_length(tmp_path: Path) -> None:
     near, far = memory_stream_pair()
     with WireLog(tmp_path / "log") as log:
         wire = LoggedWire(StreamWire(far), log, "program 1")
         await near.send_all(b"<protocol>")
         assert (await wire.receive())[0] == b"<protocol>"
-        assert wire.try_send(b"<no/>") == 0  # which is then not in the log
+        assert wire.try_send(b"<no/>") == 0  # so it is not in the log
         assert await wire.send_some(memoryview(b"<joined/>")) == 9
         assert not wire.has_unread_input()
         await wire.send_eof()
@@ -36,11 +36,11 @@ async def test_the_log_is_bounded_and_says_so(tmp_path: Path, monkeypatch: pytes
         for _ in range(50):
             log.write("program 1 >", b"x" * 30)
     text = gzip.decompress((tmp_path / "log").read_bytes())
-    assert text.count(b"x") == 60  # the lines before the pieces count as well
+    assert text.count(b"x") == 60  # the lines before the chunks count as well
     assert text.endswith(b"\n--- the rest was not kept\n")
 
 
-async def test_nothing_is_written_before_it_is_closed_unless_there_is_much(
+async def test_the_log_is_written_when_it_is_closed_or_its_buffer_is_full(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spielleiter.match.records.wire_log, "BUFFERED", 100)
@@ -55,7 +55,7 @@ async def test_nothing_is_written_before_it_is_closed_unless_there_is_much(
     assert [text.count(letter) for letter in (b"x", b"y", b"z")] == [49, 1, 10]
 
 
-async def test_what_is_discarded_leaves_no_file_and_takes_no_more(tmp_path: Path) -> None:
+async def test_a_discarded_log_leaves_no_file_and_accepts_no_more(tmp_path: Path) -> None:
     log = WireLog(tmp_path / "log")
     log.write("program 1 <", b"a")
     log.discard()
@@ -75,7 +75,7 @@ async def test_what_is_discarded_leaves_no_file_and_takes_no_more(tmp_path: Path
     ],
     ids=["same", "more", "short", "other between", "part of a packet", "three"],
 )
-async def test_what_both_programs_are_sent_is_written_once(
+async def test_a_position_sent_to_both_programs_is_written_once(
     pieces: list[bytes | memoryview], written: list[bytes], tmp_path: Path
 ) -> None:
     with WireLog(tmp_path / "log") as log:
@@ -85,9 +85,7 @@ async def test_what_both_programs_are_sent_is_written_once(
     assert [entry.partition(b" <")[2] for entry in text.split(b"\n---")[1:]] == written
 
 
-async def test_pieces_that_are_not_written_again_are_bounded_as_well(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_chunks_with_a_shared_prefix_are_bounded_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spielleiter.match.records.wire_log, "WIRE_LIMIT", 10_000)
     monkeypatch.setattr(spielleiter.match.records.wire_log, "BUFFERED", 1000)
     log = WireLog(tmp_path / "log")

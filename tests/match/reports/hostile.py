@@ -14,7 +14,7 @@ HOSTILE_REASON = "</td></svg><img src=x onerror=alert(1)>\r\n| a | b |\n# headin
 
 
 def hostile_match() -> tuple[Summary, list[GameRecord]]:
-    """Four games; start, folder and replay are hostile, too."""
+    """Four games; their start, folder and replay are hostile as well."""
     strange = {"names": HOSTILE_NAMES, "start": "--><b>'\"|", "folder": "javascript:x\"'/#?", "replay": "<r>&.xml"}
     records = [
         game(1, 0, **strange),

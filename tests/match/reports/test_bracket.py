@@ -1,4 +1,4 @@
-"""The plots of a tournament, read as SVG."""
+"""The plots of a tournament, parsed as SVG."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ def test_every_rating_has_its_interval() -> None:
         assert float(line.get("x1", "")) < float(circle.get("cx", "")) < float(line.get("x2", ""))
 
 
-def test_long_names_are_cut() -> None:
+def test_long_names_are_shortened() -> None:
     assert shorten("short", 100) == "short"
     assert shorten("x" * 50, 70) == "x" * 9 + "…"
     assert shorten("x" * 50, 0) == "xx…"
 
 
-def test_wide_names_are_cut_to_the_same_space() -> None:
+def test_wide_names_are_shortened_to_the_same_width() -> None:
     assert shorten("日本語の名前" * 5, 70) == "日本語の…"

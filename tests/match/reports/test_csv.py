@@ -1,4 +1,4 @@
-"""games.csv, read again by the csv module."""
+"""games.csv, parsed with the csv module."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_every_game_is_a_line() -> None:
         assert row["offender"] == ""
 
 
-def test_what_is_not_known_is_empty() -> None:
+def test_missing_values_are_empty() -> None:
     records = [
         fault(1, 1, Verdict.NO_START, think_times=((), ()), start=None, replay=None),
         game(2, None, verdict=Verdict.SERVER_FAILED, is_counted=False, points=(None, None)),

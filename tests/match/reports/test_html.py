@@ -1,4 +1,4 @@
-"""report.html, read again by an HTML parser."""
+"""report.html, parsed with an HTML parser."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_tables_plots_and_games_are_there() -> None:
     assert any(text.startswith("SPRT: LLR") for text in words(root, ".//p"))
 
 
-def test_it_stands_alone() -> None:
+def test_the_page_fetches_nothing() -> None:
     records = whole_match(2)
     text = render_html(summarise(records), records)
     root = parse(text)
@@ -58,7 +58,7 @@ def test_it_stands_alone() -> None:
     assert policy.get("content") == "default-src 'none'; style-src 'unsafe-inline'"
 
 
-def test_nothing_breaks_out() -> None:
+def test_hostile_texts_are_escaped() -> None:
     summary, records = hostile_match()
     root = parse(render_html(summary, records))
     tags = {each.tag for each in root.iter() if isinstance(each.tag, str)}
@@ -72,7 +72,7 @@ def test_nothing_breaks_out() -> None:
     assert r"\r\n| a | b |\n# heading\n\x08" in words(root, ".//li")[0]
 
 
-def test_whatever_is_wide_is_moved_sideways_by_itself() -> None:
+def test_wide_parts_scroll_separately() -> None:
     records = whole_match(2)
     text = render_html(summarise(records), records)
     root = parse(text)
@@ -87,7 +87,7 @@ def test_a_match_without_games_has_a_page_without_plots() -> None:
     assert words(root, ".//summary") == ["All 0 games"]
 
 
-def test_games_broken_off_have_no_point_in_the_plot_but_a_line() -> None:
+def test_games_not_played_to_their_end_are_in_the_table_but_not_in_the_plot() -> None:
     records = [
         game(1, start=None),
         fault(2, 1, Verdict.HANGS, reason="silence", think_times=((), ()), replay=None),
@@ -115,7 +115,7 @@ def test_a_game_whose_folder_was_not_kept_has_no_links() -> None:
     assert not root.findall(".//details//a")
 
 
-def test_long_names_are_cut_in_plots_only() -> None:
+def test_long_names_are_shortened_in_plots_only() -> None:
     name = "a program with a very long name indeed"
     record = game(1, names=(name, "random"), start="an opening with a long name.xml", think_times=((11.0,), ()))
     root = parse(render_html(summarise([record]), [record]))

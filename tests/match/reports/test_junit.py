@@ -1,4 +1,4 @@
-"""junit.xml, read again by an XML parser."""
+"""junit.xml, parsed with an XML parser."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def suites(text: str) -> etree._Element:
     return assert_is_xunit(text.encode("utf-8"))
 
 
-def test_a_game_is_a_test() -> None:
+def test_each_game_is_a_test_case() -> None:
     records = whole_match(3)
     root = suites(render_junit(summarise(records, sprt=Sprt(0, 50)), records))
     assert root.tag == "testsuites"
@@ -66,7 +66,7 @@ def test_faults_fail_and_failed_servers_are_errors() -> None:
     assert texts[4].startswith("result: random")
 
 
-def test_nothing_breaks_out() -> None:
+def test_hostile_texts_are_escaped() -> None:
     summary, records = hostile_match()
     root = suites(render_junit(summary, records))
     assert {each.tag for each in root.iter()} == {
@@ -77,7 +77,7 @@ def test_nothing_breaks_out() -> None:
     assert r"\r\n| a | b |\n# heading\n\x08" in (failure.text or "")
 
 
-def test_what_a_program_said_stands_where_its_game_failed() -> None:
+def test_the_output_of_a_program_is_in_its_failed_test_case() -> None:
     records = [game(1), fault(2, 1, Verdict.CRASH, reason="ended by signal 11")]
     said = {2: "random:\n\x1b[31mpanic\n\tat main\x00"}
     cases = suites(render_junit(summarise(records), records, said)).findall(".//testcase")
@@ -86,7 +86,7 @@ def test_what_a_program_said_stands_where_its_game_failed() -> None:
     assert cases[1][2].text == "random:\n\\x1b[31mpanic\n\tat main\\x00"
 
 
-def test_a_match_without_games_is_a_suite_without_tests() -> None:
+def test_a_match_without_games_is_an_empty_suite() -> None:
     root = suites(render_junit(summarise([], names=("a", "b")), []))
     assert root.get("tests") == "0"
     assert root[0].get("timestamp") is None

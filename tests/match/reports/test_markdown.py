@@ -1,4 +1,4 @@
-"""summary.md, taken apart line by line."""
+"""summary.md, parsed line by line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.match.sample_records import fault, game, whole_match
 
 
 def cells(line: str) -> list[str]:
-    """The cells of a table's line, as GitHub divides it: at each bar without a backslash."""
+    """The cells of a table's line, divided as GitHub does: at each bar without a backslash."""
     assert line.startswith("| ")
     assert line.endswith(" |")
     return [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
@@ -24,7 +24,7 @@ def rows(text: str) -> dict[str, list[str]]:
     return {cells(line)[0]: cells(line)[1:] for line in lines}
 
 
-def test_the_numbers_stand_in_tables() -> None:
+def test_the_numbers_are_in_tables() -> None:
     records = whole_match(20)
     summary = summarise(records, planned=40, sprt=Sprt(0, 50))
     text = render_markdown(summary)
@@ -49,7 +49,7 @@ def test_every_table_is_well_formed() -> None:
                 width = None
 
 
-def test_nothing_breaks_out() -> None:
+def test_hostile_texts_are_escaped() -> None:
     text = render_markdown(hostile_match()[0])
     assert "<" not in text
     assert "\n# " not in text

@@ -1,4 +1,4 @@
-"""The reports' numbers, recomputed from games.jsonl by code that shares nothing with ours."""
+"""The numbers in reports, recomputed from games.jsonl by independent code."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def write(folder: Path, records: list[GameRecord], sprt: Sprt | None) -> None:
 
 @pytest.mark.parametrize("sprt", [None, Sprt(0, 50), Sprt(100, 300, 0.01, 0.1)])
 @pytest.mark.parametrize("pairs", [1, 2, 7, 40])
-def test_matches_that_were_played_to_their_end(tmp_path: Path, pairs: int, sprt: Sprt | None) -> None:
+def test_regular_matches(tmp_path: Path, pairs: int, sprt: Sprt | None) -> None:
     write(tmp_path, whole_match(pairs, seed=pairs), sprt)
     check_folder(tmp_path)
 

@@ -1,4 +1,4 @@
-"""All reports together: written whole, and just as docs/match.md says."""
+"""All reports: they are written atomically and have the format of docs/match.md."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SIMPLE = {"text": (str,), "integer": (int,), "number": (int, float), "boolean": 
 
 
 def check(value: Any, kind: str, place: str) -> None:
-    """Assert that a value is of a type as the documentation writes it."""
+    """Assert that a value has a type of the documentation."""
     if match := re.fullmatch(r"(\d+|list) of (.+)", kind):
         assert isinstance(value, list), place
         assert match[1] == "list" or len(value) == int(match[1]), place
@@ -157,7 +157,7 @@ def test_every_verdict_is_documented_with_its_column() -> None:
         assert [name for name, count in counts.items() if count] == ([] if column == "–" else [column])
 
 
-def test_what_programs_said_stands_in_the_tests_that_failed(tmp_path: Path) -> None:
+def test_the_output_of_programs_is_in_failed_test_cases(tmp_path: Path) -> None:
     records = [
         game(1),
         fault(2, 1, Verdict.CRASH),
@@ -180,7 +180,7 @@ def test_what_programs_said_stands_in_the_tests_that_failed(tmp_path: Path) -> N
     assert {r"said by 1\x00 in game 3", r"said by 2\x00 in game 3"} < set(said[2])
 
 
-def test_a_second_writing_replaces_the_first(tmp_path: Path) -> None:
+def test_existing_reports_are_replaced(tmp_path: Path) -> None:
     write_reports(tmp_path, *hostile_match())
     write_reports(tmp_path, summarise([game(1)]), [game(1)])
     assert json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))["played"] == 1

@@ -1,4 +1,4 @@
-"""Plots, read again as XML."""
+"""Plots, parsed as XML."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def number(element: etree._Element, name: str) -> float:
         (0, 1e-3, (0, 2e-4, 4e-4, 6e-4, 8e-4, 1e-3)),
     ],
 )
-def test_ticks_are_round_and_enclose(low: float, high: float, expected: tuple[float, ...]) -> None:
+def test_ticks_are_round_numbers_that_enclose_the_values(low: float, high: float, expected: tuple[float, ...]) -> None:
     assert ticks(low, high) == expected
 
 
@@ -78,7 +78,7 @@ def test_ticks_of_any_numbers(one: float, other: float) -> None:
 
 @given(st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=20))
 @settings(max_examples=30)
-def test_dots_stay_in_the_field_in_their_order(points: list[tuple[float, float]]) -> None:
+def test_dots_are_inside_the_plot_and_in_order(points: list[tuple[float, float]]) -> None:
     root = parse(scatter([Dot(x, y, "p0", "") for x, y in points], "x", "y"))
     circles = list(root.iter(f"{SVG}circle"))
     places = [(number(circle, "cx"), number(circle, "cy")) for circle in circles]
@@ -90,7 +90,7 @@ def test_dots_stay_in_the_field_in_their_order(points: list[tuple[float, float]]
             assert y <= other_y or place[1] <= top
 
 
-def test_the_band_lies_around_its_line() -> None:
+def test_the_band_surrounds_its_line() -> None:
     root = parse(scatter([Dot(1, 5, "p0", "a"), Dot(2, -5, "p1", "b")], "game", "points", Band(1, -1, 3)))
     [band] = [each for each in root.iter(f"{SVG}rect") if each.get("class") == "band"]
     [mean] = [each for each in root.iter(f"{SVG}line") if each.get("class") == "mean"]
@@ -109,7 +109,7 @@ def test_bars_of_a_histogram_are_as_high_as_their_numbers() -> None:
     assert [each.text for each in root.iter(f"{SVG}title")] == ["a: 4", "a: 1", "b: 2"]
 
 
-def test_parts_of_a_bar_lie_end_to_end() -> None:
+def test_parts_of_a_bar_are_placed_end_to_end() -> None:
     bars = [Bar("one", (("p0", 2.0), ("draw", 1.0), ("p1", 3.0)), "t"), Bar("two", (("p0", 1.0),), "u")]
     root = parse(stacked_bars(bars, "games"))
     rectangles = list(root.iter(f"{SVG}rect"))
@@ -121,7 +121,7 @@ def test_parts_of_a_bar_lie_end_to_end() -> None:
     assert number(rectangles[3], "y") > number(rectangles[0], "y")
 
 
-def test_words_are_escaped_and_numbers_short() -> None:
+def test_texts_are_escaped_and_numbers_are_short() -> None:
     word = "<&\"'>"
     texts = [
         scatter([Dot(1 / 3, 2 / 3, "p0", word)], word, word),
@@ -133,8 +133,8 @@ def test_words_are_escaped_and_numbers_short() -> None:
         assert not re.search(r'"-?\d+\.\d{3,}"', text)
 
 
-def test_a_course_is_cut_off_at_its_limits() -> None:
-    """Infinite ends of an interval lie on the edge of the plot, and a bound where its value is."""
+def test_a_line_chart_is_cut_off_at_its_limits() -> None:
+    """Infinite bounds of an interval are drawn at the edge of the plot, and test bounds at their values."""
     steps = [CurvePoint(2, math.inf, -math.inf, math.inf, "a & b"), CurvePoint(4, 10, -20, 40, "later")]
     root = parse(line_chart(steps, "games", "Elo", (-20, 40), (-20,)))
     band, line = root.find(f"{SVG}polygon"), root.find(f"{SVG}polyline")

@@ -1,4 +1,4 @@
-"""A tournament's reports, whether it has ended or not."""
+"""The reports of a tournament, whether it has ended or not."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def make_tournament(kind: Kind, kind_options: KindOptions = USUAL, **more: objec
     return Tournament(entrants, kind, games=4, game_type="swc_2027_blokus", kind_options=kind_options, **more)  # type: ignore[arg-type]
 
 
-def first_wins(_bout: ScheduledMatch) -> list[GameRecord]:
+def first_wins(_match: ScheduledMatch) -> list[GameRecord]:
     return [game(number, 0) for number in range(1, 5)]
 
 
@@ -99,7 +99,7 @@ def test_a_knock_out_shows_how_each_match_was_decided() -> None:
 
 @pytest.mark.parametrize("kind", [Kind.KNOCK_OUT, Kind.SWISS, Kind.ROUND_ROBIN])
 @pytest.mark.parametrize("stop", [0, 1, 2, 3])
-def test_a_tournament_that_goes_on_has_reports(kind: Kind, stop: int) -> None:
+def test_an_unfinished_tournament_has_reports(kind: Kind, stop: int) -> None:
     progress = play_tournament(make_tournament(kind, LISTED if kind.has_rounds else KindOptions()), stop=stop)
     etree.HTML(render_report(progress))
     assert len(rows(render_table(progress), "Ratings")) == len(NAMES)
@@ -110,7 +110,7 @@ def test_a_tournament_that_goes_on_has_reports(kind: Kind, stop: int) -> None:
         assert "| still in | " in render_table(progress)
 
 
-def test_the_matches_of_a_round_robin_stand_on_the_page_alone_unless_there_is_a_test() -> None:
+def test_the_matches_of_a_round_robin_are_only_on_the_page_unless_there_is_a_test() -> None:
     progress = play_tournament(make_tournament(Kind.ROUND_ROBIN))
     assert "## Matches" not in render_table(progress)
     assert "<caption>Matches</caption>" in render_report(progress)
@@ -128,7 +128,7 @@ def test_matches_link_to_their_reports() -> None:
     ]
 
 
-def test_names_stay_text() -> None:
+def test_names_are_escaped() -> None:
     progress = play_tournament(make_tournament(Kind.KNOCK_OUT, CUP))
     page, table = render_report(progress), render_table(progress)
     assert "<b>" not in page
@@ -137,9 +137,9 @@ def test_names_stay_text() -> None:
     assert "\x1b" not in page + table
 
 
-def test_who_cannot_play_gains_nothing() -> None:
+def test_programs_that_cannot_play_get_no_points() -> None:
     def neither(match: ScheduledMatch) -> list[GameRecord]:
-        # games at a time: both are found out by the same game
+        # concurrent games: both are found absent by the same game
         return [
             fault(1, 0, Verdict.CRASH),
             fault(2, 1, Verdict.CRASH),
@@ -151,7 +151,7 @@ def test_who_cannot_play_gains_nothing() -> None:
     assert {row[-1] for row in rows(text, "Matches")} == {"drawn |", "– |"}
 
 
-def test_reports_are_written_whole(tmp_path: Path) -> None:
+def test_reports_are_written_atomically(tmp_path: Path) -> None:
     progress = play_tournament(make_tournament(Kind.KNOCK_OUT))
     write_tournament(tmp_path, progress)
     assert sorted(file.name for file in tmp_path.iterdir()) == sorted(TOURNAMENT_REPORTS)

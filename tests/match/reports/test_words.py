@@ -1,4 +1,4 @@
-"""The words for numbers and results."""
+"""Texts for numbers and results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statistics: published values, tables, and what must hold for any result."""
+"""Counting and Elo: published values, statistical tables, and properties of all results."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_results_are_counted_from_program_0() -> None:
     assert count_results(records).score == 0.625
 
 
-def test_no_games_have_no_score() -> None:
+def test_without_games_there_is_no_score() -> None:
     assert count_results([]) == Tally(0, 0, 0)
     assert count_results([]).score is None
 
@@ -50,7 +50,7 @@ def test_pairs_are_counted_by_half_points(winners: tuple[int | None, int | None]
     assert counts == tuple(int(kind == index) for kind in range(5))
 
 
-def test_half_a_pair_is_no_pair() -> None:
+def test_an_incomplete_pair_is_not_counted() -> None:
     records = [game(4), game(1), game(5), game(6, is_counted=False), game(3), game(2)]
     assert [tuple(sorted(one.game for one in pair)) for pair in complete_pairs(records)] == [(1, 2), (3, 4)]
     assert sum(count_pairs(records)) == 2
@@ -65,15 +65,15 @@ def test_logistic_elo(score: float, elo: float) -> None:
     assert score_of_elo(elo) == pytest.approx(score, abs=1e-4)
 
 
-def test_elo_is_infinite_at_the_ends() -> None:
+def test_elo_is_infinite_for_scores_of_0_and_1() -> None:
     assert [elo_of_score(score) for score in (-0.1, 0, 1, 1.1)] == [-math.inf, -math.inf, math.inf, math.inf]
 
 
-def test_equal_programs_have_no_elo_below_zero() -> None:
+def test_the_elo_of_equal_programs_is_not_minus_zero() -> None:
     assert math.copysign(1, elo_of_score(0.5)) == 1
 
 
-def test_mean_and_variance_are_those_that_fishtest_publishes() -> None:
+def test_mean_and_variance_agree_with_fishtest() -> None:
     """From the raw statistics of a test with 256 games: expected value 0.43750, variance 0.05762, Elo -43.6578."""
     mean, spread = mean_and_variance((13, 37, 50, 25, 3))
     assert mean == 0.4375
@@ -100,7 +100,7 @@ def test_points_are_estimated_from_pairs() -> None:
     assert other.value == pytest.approx(63.5)
 
 
-def test_games_broken_off_have_no_points() -> None:
+def test_points_of_games_that_were_not_played_to_their_end_are_ignored() -> None:
     records = [
         *[game(number, points=(10, 0)) for number in (1, 2, 3, 4)],
         game(5, points=(90, 0)),
@@ -130,12 +130,12 @@ def test_games_broken_off_have_no_points() -> None:
         (10, 0.995, 3.169),
     ],
 )
-def test_student_quantiles_are_those_of_the_tables(freedom: int, half: float, quantile_: float) -> None:
+def test_student_quantiles_agree_with_published_tables(freedom: int, half: float, quantile_: float) -> None:
     assert student_quantile(half, freedom) == pytest.approx(quantile_, abs=5e-4)
 
 
-def test_student_becomes_normal() -> None:
-    # the expansion takes over from the exact series without a step
+def test_student_quantiles_approach_those_of_the_normal_distribution() -> None:
+    # the expansion continues the exact series without a jump
     steps = [student_quantile(0.975, freedom) for freedom in (99, 100, 101, 102)]
     assert steps[1] - steps[2] == pytest.approx(steps[0] - steps[1], rel=0.05)
     assert student_quantile(0.975, 1000) == pytest.approx(1.962339, abs=1e-6)
@@ -148,5 +148,5 @@ def test_student_becomes_normal() -> None:
 @pytest.mark.parametrize(
     ("probability", "value"), [(0.0, 1), (0.2, 1), (0.21, 2), (0.5, 3), (0.6, 3), (0.95, 5), (1.0, 5)]
 )
-def test_quantiles_are_values_that_occurred(probability: float, value: float) -> None:
+def test_quantiles_are_observed_values(probability: float, value: float) -> None:
     assert quantile([5, 3, 1, 4, 2], probability) == value

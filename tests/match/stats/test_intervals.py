@@ -1,4 +1,4 @@
-"""Intervals: published values, what must hold for any result; simulate_error_rates.py has their coverage."""
+"""Intervals: published values and properties of all results; simulate_error_rates.py measures their coverage."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COUNTS = st.tuples(*[st.integers(0, 40)] * 5).filter(any)
         ((7895, 8757, 5485, 200, 568, 9999), -21.04, 2.95, -19.01, 2.65, 0.0, 0.470),
     ],
 )
-def test_fastchess_publishes_the_same(
+def test_estimates_agree_with_fastchess(
     pairs: tuple[int, ...],
     elo: float,
     error: float,
@@ -53,7 +53,7 @@ def test_fastchess_publishes_the_same(
     assert expected.value == pytest.approx(score, abs=0.0005)
 
 
-def test_nothing_is_said_without_a_pair() -> None:
+def test_without_a_pair_there_is_no_estimate() -> None:
     nothing = (0, 0, 0, 0, 0)
     assert estimate_score(nothing) is None
     assert estimate_elo(nothing) is None
@@ -64,7 +64,7 @@ def test_nothing_is_said_without_a_pair() -> None:
 @pytest.mark.slow
 @given(COUNTS)
 @settings(max_examples=60)
-def test_the_other_program_sees_it_mirrored(counts: PairCounts) -> None:
+def test_estimates_are_mirrored_for_the_other_program(counts: PairCounts) -> None:
     mirrored = mirror(counts)
     own, other = estimate_elo(counts), estimate_elo(mirrored)
     assert own is not None
@@ -80,7 +80,7 @@ def test_the_other_program_sees_it_mirrored(counts: PairCounts) -> None:
 @pytest.mark.slow
 @given(COUNTS)
 @settings(max_examples=40)
-def test_more_of_the_same_makes_surer(counts: PairCounts) -> None:
+def test_intervals_shrink_with_more_pairs_of_the_same_results(counts: PairCounts) -> None:
     few = estimate_score(counts)
     many = estimate_score((counts[0] * 4, counts[1] * 4, counts[2] * 4, counts[3] * 4, counts[4] * 4))
     assert few is not None
@@ -91,9 +91,7 @@ def test_more_of_the_same_makes_surer(counts: PairCounts) -> None:
 
 @pytest.mark.parametrize(("index", "atom"), [(0, 0.0), (1, 0.25), (2, 0.5), (3, 0.75), (4, 1.0)])
 @pytest.mark.parametrize(("pairs", "quantile"), [(6, 2.5706), (21, 2.0860), (1000, 1.9623)])
-def test_pairs_that_all_ended_alike_still_have_an_interval(
-    index: int, atom: float, pairs: int, quantile: float
-) -> None:
+def test_pairs_with_equal_results_still_have_an_interval(index: int, atom: float, pairs: int, quantile: float) -> None:
     """The likelihood at an end falls by N ln(1 + t² / (N - 1)), with t from a table."""
     threshold = pairs * math.log(1 + quantile**2 / (pairs - 1))
     kinds = [0, 0, 0, 0, 0]
@@ -109,7 +107,7 @@ def test_pairs_that_all_ended_alike_still_have_an_interval(
     assert estimate_normalized_elo(counts) is None
 
 
-def test_one_pair_says_nothing_about_the_score() -> None:
+def test_one_pair_does_not_limit_the_score() -> None:
     estimate = estimate_elo((0, 0, 0, 1, 0))
     assert estimate is not None
     assert (estimate.low, estimate.high) == (-math.inf, math.inf)
@@ -118,7 +116,7 @@ def test_one_pair_says_nothing_about_the_score() -> None:
 @pytest.mark.slow
 @given(COUNTS)
 @settings(max_examples=60)
-def test_the_interval_leaves_out_0_exactly_where_a_program_is_better(counts: PairCounts) -> None:
+def test_the_interval_excludes_0_if_and_only_if_a_program_is_better(counts: PairCounts) -> None:
     estimate = estimate_elo(counts)
     assert estimate is not None
     better = better_program(counts)
@@ -138,16 +136,16 @@ def test_five_pairs_are_too_few(pairs: int) -> None:
     [
         ((0, 0, 0, 0, 6), 0),
         ((6, 0, 0, 0, 0), 1),
-        # the normal test called each of these better
+        # a normal test would call each of these better
         ((0, 0, 1, 1, 1), None),
         ((0, 1, 0, 4, 0), None),
         ((0, 0, 50, 5, 0), None),
-        # always one and a half points: with one pair of three lost among them nobody would be better
+        # always one and a half points; with one pair of three lost among them, no program would be better
         ((0, 0, 0, 6, 0), None),
         ((0, 0, 0, 12, 0), 0),
-        # whoever moves first wins, and the rest says little
+        # the first mover wins, and the other pairs are little evidence
         ((0, 0, 96, 0, 4), None),
     ],
 )
-def test_who_is_better(counts: PairCounts, better: int | None) -> None:
+def test_the_better_program(counts: PairCounts, better: int | None) -> None:
     assert better_program(counts) == better

@@ -8,7 +8,7 @@ from spielleiter.match.summary import summarise
 from tests.match.sample_records import game, whole_match
 
 
-def test_a_point_is_what_a_summary_of_these_games_says() -> None:
+def test_a_point_equals_the_summary_of_its_games() -> None:
     records, test = whole_match(30), Sprt(0, 50, model="normalized")
     points = progression_of(records, test)
     assert [point.games for point in points] == list(range(2, 61, 2))
@@ -27,5 +27,5 @@ def test_the_last_point_is_after_the_last_game(games: int) -> None:
     assert all(point.log_likelihood_ratio is None for point in points)
 
 
-def test_without_a_pair_there_is_no_course() -> None:
+def test_without_a_pair_there_is_no_progression() -> None:
     assert progression_of([]) == progression_of([game(1)]) == ()

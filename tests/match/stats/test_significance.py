@@ -1,4 +1,4 @@
-"""The tests of significance: values by hand, by another method, and what always holds."""
+"""The tests of significance: values computed by hand and by another method, and general properties."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def counts_of(differences: list[int]) -> PairCounts:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_chance_is_that_of_all_signs(seed: int) -> None:
-    """Held against the definition: every combination of signs, one by one."""
+def test_the_p_value_agrees_with_its_definition_over_all_signs(seed: int) -> None:
+    """Compared with the definition: every combination of signs is enumerated."""
     rng = random.Random(seed)
     differences = [rng.randint(-2, 2) for _ in range(rng.randint(1, 9))]
     sums = [
@@ -40,23 +40,23 @@ def test_the_chance_is_that_of_all_signs(seed: int) -> None:
 
 
 @pytest.mark.parametrize(("pairs", "superiority"), [(1, 0.75), (2, 0.875), (10, 0.9995)])
-def test_one_pair_won_proves_little(pairs: int, superiority: float) -> None:
+def test_few_won_pairs_are_little_evidence(pairs: int, superiority: float) -> None:
     assert likelihood_of_superiority((0, 0, 0, 0, pairs)) == pytest.approx(superiority, abs=5e-5)
     assert likelihood_of_superiority((pairs, 0, 0, 0, 0)) == pytest.approx(1 - superiority, abs=5e-5)
 
 
-def test_pairs_that_are_all_split_decide_nothing() -> None:
+def test_even_pairs_decide_nothing() -> None:
     assert likelihood_of_superiority((0, 0, 7, 0, 0)) == 0.5
     assert likelihood_of_superiority((0, 0, 0, 0, 0)) is None
     assert one_sided_p_value((0, 0, 7, 0, 0)) == 1
 
 
-def test_fewer_pairs_than_the_fewest_cannot_be_enough() -> None:
+def test_fewer_than_the_minimum_of_pairs_are_never_enough() -> None:
     assert one_sided_p_value((0, 0, 0, 0, MIN_PAIRS)) <= RISK < one_sided_p_value((0, 0, 0, 0, MIN_PAIRS - 1))
 
 
 @pytest.mark.parametrize("shape", [(1, 0), (0, 1), (1, 1)])
-def test_the_normal_distribution_takes_over_without_a_step(shape: tuple[int, int]) -> None:
+def test_the_normal_approximation_continues_the_exact_values(shape: tuple[int, int]) -> None:
     small, great = shape
     sides = []
     for pairs in (1990, 2010):
@@ -79,8 +79,8 @@ def test_evidence_grows_from_1() -> None:
     assert log_evidence((9, 0, 0, 0, 0)) == pytest.approx(log_evidence((0, 0, 0, 0, 9)))
 
 
-def test_no_pair_gains_in_the_mean() -> None:
-    """What Ville's inequality needs: the capital after a pair, over both of its signs, is the capital before."""
+def test_no_pair_has_an_expected_gain() -> None:
+    """The condition of Ville's inequality: the mean capital after a pair, over both signs, is the capital before."""
     rng = random.Random(5)
     for _ in range(50):
         counts = [rng.randint(0, 9) for _ in range(5)]
@@ -94,7 +94,7 @@ def test_no_pair_gains_in_the_mean() -> None:
             assert sum(ways) / 2 == pytest.approx(before)
 
 
-def test_evidence_decides_for_either_side() -> None:
+def test_evidence_decides_for_either_program() -> None:
     assert better_program_by_evidence((0, 0, 0, 0, 7), 0.05) is None
     assert better_program_by_evidence((0, 0, 0, 0, 8), 0.05) == 0
     assert better_program_by_evidence((8, 0, 0, 0, 0), 0.05) == 1

@@ -25,11 +25,13 @@ COUNTS = st.tuples(*[st.integers(0, 300)] * 5)
         # fastchess' own tests of its logistic pentanomial model
         (Sprt(0.5, 2.5), (223, 9863, 21279, 10037, 246), -3.07, 0.005),
         (Sprt(0, 2), (871, 26175, 55983, 26678, 821), -4.98, 0.005),
-        # the raw statistics of a test on a Fishtest, "Logistic (exact)"; its Elo bound is printed with three decimals
+        # the raw statistics of a test on Fishtest, "Logistic (exact)"; its Elo bound is printed with three decimals
         (Sprt(0, 2.716), (13, 37, 50, 25, 3), -0.53772, 0.0001),
     ],
 )
-def test_others_publish_the_same_ratio(sprt: Sprt, counts: PairCounts, ratio: float, digits: float) -> None:
+def test_logistic_ratios_agree_with_published_values(
+    sprt: Sprt, counts: PairCounts, ratio: float, digits: float
+) -> None:
     assert sprt.log_likelihood_ratio(counts) == pytest.approx(ratio, abs=digits)
 
 
@@ -42,7 +44,9 @@ def test_others_publish_the_same_ratio(sprt: Sprt, counts: PairCounts, ratio: fl
         (0, 5, (0, 0, 0, 0, 5550), 111.82),
     ],
 )
-def test_others_publish_the_same_normalized_ratio(elo0: float, elo1: float, counts: PairCounts, ratio: float) -> None:
+def test_normalized_ratios_agree_with_published_values(
+    elo0: float, elo1: float, counts: PairCounts, ratio: float
+) -> None:
     found = Sprt(elo0, elo1, model="normalized").log_likelihood_ratio(counts)
     assert found == pytest.approx(ratio, rel=2e-3)
 
@@ -58,8 +62,8 @@ def test_normalized_ratios_are_finite_for_every_hypothesis(elo: float, counts: P
 
 
 @pytest.mark.parametrize("counts", [(2400, 0, 10000, 0, 2600), (7400, 0, 0, 0, 7580), (0, 4900, 400, 5100, 0)])
-def test_the_normalized_ratio_is_that_of_the_effect(counts: PairCounts) -> None:
-    """For small effects it is N (t1 - t0) (t - (t0 + t1) / 2), whether pairs are even often or never."""
+def test_the_normalized_ratio_agrees_with_the_formula_for_small_effects(counts: PairCounts) -> None:
+    """For small effects it is N (t1 - t0) (t - (t0 + t1) / 2), however many pairs are even."""
     pairs = sum(counts)
     mean = sum(count * kind / 4 for kind, count in enumerate(counts)) / pairs
     effect = (mean - 0.5) / math.sqrt(sum(count * (kind / 4 - mean) ** 2 for kind, count in enumerate(counts)) / pairs)
@@ -84,8 +88,8 @@ def test_nothing_is_decided_without_a_pair() -> None:
 
 
 @pytest.mark.parametrize("pairs", [1, 60])
-def test_kinds_that_did_not_occur_count_next_to_nothing(pairs: int) -> None:
-    """With nothing but pairs won, the likeliest distribution of mean s wins with s: the ratio is a power of s1/s0."""
+def test_results_that_did_not_occur_have_almost_no_weight(pairs: int) -> None:
+    """If all pairs were won, the maximum-likelihood distribution with mean s wins with probability s."""
     ratio = pairs * math.log(score_of_elo(50) / score_of_elo(0))
     assert Sprt(0, 50).log_likelihood_ratio((0, 0, 0, 0, pairs)) == pytest.approx(ratio, abs=1e-3)
 
@@ -100,8 +104,8 @@ def test_the_other_program_tests_the_mirrored_hypotheses(counts: PairCounts, elo
 
 @given(COUNTS.filter(lambda counts: min(counts) > 0), st.floats(-50, 50))
 @settings(max_examples=40)
-def test_the_likeliest_distribution_beats_every_other_of_that_mean(counts: PairCounts, elo: float) -> None:
-    """The ratio of H1 to the unrestrained maximum is at least that of any other distribution with H1's mean."""
+def test_no_other_distribution_with_that_mean_is_more_likely(counts: PairCounts, elo: float) -> None:
+    """The likelihood under H1 is at least that of any other distribution with the mean of H1."""
     pairs, score = sum(counts), score_of_elo(elo)
     own = sum(count * index / 4 for index, count in enumerate(counts)) / pairs
     if abs(own - score) < 1e-3:
@@ -109,7 +113,7 @@ def test_the_likeliest_distribution_beats_every_other_of_that_mean(counts: PairC
     own_elo = 400 * math.log10(own / (1 - own))
     ratio = Sprt(min(elo, own_elo), max(elo, own_elo)).log_likelihood_ratio(counts)
     lost = ratio if elo < own_elo else -ratio
-    # at its own mean the sample itself is the likeliest; another with the mean wanted: mixed with one of the ends
+    # another distribution with the wanted mean: the sample mixed with one of the extreme results
     end = 4 if score > own else 0
     share = (score - own) / (end / 4 - own)
     mixed = [count / pairs * (1 - share) + share * (index == end) for index, count in enumerate(counts)]
@@ -124,7 +128,7 @@ def test_the_likeliest_distribution_beats_every_other_of_that_mean(counts: PairC
         ((0, 0, 0, 0, 2), None),
         ((0, 0, 0, 0, 60), Decision.H1),
         ((60, 0, 0, 0, 0), Decision.H0),
-        # whoever moves first wins: nobody is better
+        # the first mover wins: neither program is better
         ((0, 0, 10, 0, 0), None),
         ((0, 0, 60, 0, 0), Decision.H0),
         ((5, 5, 30, 5, 5), None),
@@ -140,7 +144,7 @@ def test_decisions(counts: PairCounts, decision: Decision | None) -> None:
     ("truth", "wrong", "risk"), [(0.0, Decision.H1, 0.05), (50.0, Decision.H0, 0.05)], ids=["alpha", "beta"]
 )
 def test_error_rates_over_simulated_matches(truth: float, wrong: Decision, risk: float) -> None:
-    """At the edge of either hypothesis, asked after every pair."""
+    """At the edge of either hypothesis, evaluated after every pair."""
     rng = random.Random(2021)
     sprt = Sprt(0, 50, alpha=0.05, beta=0.05)
     shift = score_of_elo(truth) - 0.5
@@ -156,7 +160,7 @@ def test_error_rates_over_simulated_matches(truth: float, wrong: Decision, risk:
         lengths.append(sum(counts))
     deviation = math.sqrt(risk * (1 - risk) / runs)
     assert errors / runs <= risk + 3 * deviation
-    # a test that never errs has gone on for too long: Wald's risks are nearly used up
+    # a test without errors would be too long: the error rates are close to Wald's risks
     assert errors / runs >= risk / 3
     # Wald's expected length, (1 - 2 risk) ln((1 - risk) / risk) / drift, with the drift of the normal approximation
     difference = score_of_elo(50) - 0.5
@@ -200,6 +204,6 @@ def test_parameters_are_read(text: str, values: tuple[object, ...]) -> None:
         ("elo0=nan elo1=5", "finite"),
     ],
 )
-def test_parameters_that_make_no_test_are_named(text: str, why: str) -> None:
+def test_invalid_parameters_are_named(text: str, why: str) -> None:
     with pytest.raises(SprtError, match=why):
         Sprt.parse(text)

@@ -50,21 +50,21 @@ def test_a_knock_out_match_has_a_winner(parts: list[list[GameRecord]], winner: i
     assert outcome.match_points == ((1, 0) if winner == 2 else (0, 1))
 
 
-def test_elsewhere_a_match_may_be_drawn() -> None:
+def test_in_other_kinds_an_encounter_may_be_drawn() -> None:
     outcome = outcome_of(ENCOUNTER, [[game(1, 0, points=(90, 10)), game(2, 1)]])
     assert outcome == Outcome(ENCOUNTER, (1, 1), None, Reason.DRAWN)
     assert (outcome.loser, outcome.match_points) == (None, (0.5, 0.5))
 
 
-def test_nobody_gains_where_neither_can_play() -> None:
+def test_neither_gets_points_if_neither_can_play() -> None:
     both = [*absent(0), *absent(1)]
-    crossed = [both[0], both[2], both[1]]  # program 0 is the first one to be found out
+    crossed = [both[0], both[2], both[1]]  # program 0 is the first one that is found absent
     assert outcome_of(ENCOUNTER, [crossed]).winner == 5
     never = [fault(number, number % 2, Verdict.CRASH) for number in range(1, 6)]
     assert outcome_of(ENCOUNTER, [never]).reason is Reason.SCORE
 
 
-def test_a_match_that_neither_can_play_is_nobodys_gain() -> None:
+def test_an_encounter_that_neither_can_play_has_no_winner() -> None:
     remarks = ((), (f"{FAILED_AS_WELL}does not start",))
     neither = [dataclasses.replace(record, remarks=remarks) for record in absent(0)]
     outcome = outcome_of(ENCOUNTER, [neither])
@@ -73,8 +73,8 @@ def test_a_match_that_neither_can_play_is_nobodys_gain() -> None:
     assert (cup.winner, cup.reason) == (5, Reason.SEEDING)
 
 
-def test_a_program_that_was_found_unable_stays_so() -> None:
-    """Games that were being played when a match was ended by that come into the records, too."""
+def test_a_program_that_cannot_play_is_absent_whatever_comes_later() -> None:
+    """Games that were running when this ended the match are in the records as well."""
     failed = [fault(number, 0, Verdict.CRASH) for number in (1, 2, 3)]
     assert absent_programs(failed[:2]) == ()
     assert absent_programs(failed) == (0,)
@@ -82,6 +82,6 @@ def test_a_program_that_was_found_unable_stays_so() -> None:
     assert absent_programs([game(4, 0), *failed]) == ()
 
 
-def test_points_are_those_of_games_that_were_played_out() -> None:
+def test_points_are_summed_over_games_that_were_played_to_their_end() -> None:
     records = [game(1, 0, points=(30, 20)), fault(2, 0, Verdict.CRASH), game(3, 1, points=(None, 7))]
     assert point_difference(records) == 10

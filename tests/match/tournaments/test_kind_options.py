@@ -8,13 +8,13 @@ from spielleiter.match.errors import SetupError
 from spielleiter.match.tournaments.kind_options import KindOptions, read_kind_options
 
 
-def test_nothing_need_be_said() -> None:
+def test_all_options_have_defaults() -> None:
     assert read_kind_options({}, "swiss") == KindOptions()
     assert KindOptions().rounds_of(9) == 4
     assert KindOptions(rounds=2).rounds_of(9) == 2
 
 
-def test_everything_can_be_said() -> None:
+def test_all_options_can_be_read() -> None:
     value = {"rounds": 4, "seeding": "listed", "book": "book.txt", "order": "random", "opening_turn": 8}
     assert read_kind_options(value, "swiss") == KindOptions(
         rounds=4, seeding="listed", book="book.txt", order="random", opening_turn=8
@@ -41,7 +41,7 @@ def test_everything_can_be_said() -> None:
         ({"book": "b", "order": "alphabetical"}, "swiss", "order 'alphabetical': expected sequential or random"),
     ],
 )
-def test_what_is_wrong_is_told(value: dict[str, Any], kind: str, problem: str) -> None:
+def test_invalid_options_are_refused(value: dict[str, Any], kind: str, problem: str) -> None:
     with pytest.raises(SetupError, match=problem):
         read_kind_options(value, kind)
 
@@ -53,13 +53,13 @@ def test_what_is_wrong_is_told(value: dict[str, Any], kind: str, problem: str) -
         (KindOptions(rounds=4), "swiss", "rounds = 4: expected 1 to 3, since 3 programs would have to meet again"),
     ],
 )
-def test_what_the_programs_are_too_few_for_is_refused(kind_options: KindOptions, kind: str, problem: str) -> None:
+def test_options_that_need_more_programs_are_refused(kind_options: KindOptions, kind: str, problem: str) -> None:
     kind_options.check(kind, 5)
     with pytest.raises(SetupError, match=problem):
         kind_options.check(kind, 3)
 
 
-def test_the_seeding_is_drawn_or_that_of_the_file() -> None:
+def test_the_seeding_is_drawn_or_listed() -> None:
     assert KindOptions(seeding="listed").seeded(5, 7) == [0, 1, 2, 3, 4]
     drawn = KindOptions().seeded(20, 7)
     assert drawn == KindOptions().seeded(20, 7) != KindOptions().seeded(20, 8)

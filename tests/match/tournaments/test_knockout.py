@@ -11,7 +11,7 @@ from spielleiter.match.tournaments.knockout import THIRD_PLACE, bracket, knock_o
 def play(
     count: int, *, has_third_place: bool = False, stop: int | None = None
 ) -> tuple[list[Round], dict[int, Outcome]]:
-    """A knock-out among so many programs in which the higher one wins, to its end or for `stop` rounds."""
+    """A knock-out of `count` programs in which the higher number wins, to its end or for `stop` rounds."""
     seeding = list(reversed(range(count)))
     progress = knock_out(seeding, has_third_place=has_third_place)
     rounds = [next(progress)]
@@ -27,7 +27,7 @@ def play(
     return rounds, {encounter.number: outcome for encounter, outcome in outcomes.items()}
 
 
-def test_a_bracket_keeps_the_best_apart() -> None:
+def test_a_bracket_keeps_the_highest_seeds_apart() -> None:
     assert bracket(1) == [0]
     assert bracket(2) == [0, 1]
     assert bracket(4) == [0, 3, 1, 2]
@@ -44,7 +44,7 @@ def test_eight_programs_play_three_rounds() -> None:
     assert [each.number for round_ in rounds for each in round_.encounters] == list(range(1, 8))
 
 
-def test_who_is_seeded_highest_has_no_opponent_at_first() -> None:
+def test_the_highest_seeds_have_byes_in_the_first_round() -> None:
     rounds, outcomes = play(5)
     assert [each.pairing for each in rounds[0].encounters] == [(0, 1)]
     assert rounds[0].byes == (4, 3, 2)
@@ -74,7 +74,7 @@ def test_three_programs_have_no_match_for_the_third_place() -> None:
     assert [each.title for each in rounds] == ["semi-final", "final"]
 
 
-def test_places_before_the_end() -> None:
+def test_standings_before_the_end() -> None:
     rounds, outcomes = play(4, stop=1)
     assert [(place.text, place.until) for place in standings([3, 2, 1, 0], rounds, outcomes)] == [
         ("1–2", "still in"),
@@ -86,7 +86,7 @@ def test_places_before_the_end() -> None:
 
 @pytest.mark.parametrize("has_third_place", [False, True])
 @given(count=st.integers(2, 70))
-def test_everybody_but_the_champion_loses_once(count: int, has_third_place: bool) -> None:
+def test_every_program_except_the_champion_loses_once(count: int, has_third_place: bool) -> None:
     rounds, outcomes = play(count, has_third_place=has_third_place)
     own = [each for each in rounds if each.title != THIRD_PLACE]
     losers = [outcomes[encounter.number].loser for each in own for encounter in each.encounters]

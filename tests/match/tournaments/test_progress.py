@@ -24,11 +24,11 @@ def make_tournament(kind: Kind, kind_options: KindOptions = LISTED, **more: obje
     return Tournament(entrants, kind, games=4, game_type="swc_2027_blokus", kind_options=kind_options, **more)  # type: ignore[arg-type]
 
 
-def first_wins(_bout: ScheduledMatch) -> list[GameRecord]:
+def first_wins(_match: ScheduledMatch) -> list[GameRecord]:
     return [game(number, 0) for number in range(1, 5)]
 
 
-def all_even(_bout: ScheduledMatch) -> list[GameRecord]:
+def all_even(_match: ScheduledMatch) -> list[GameRecord]:
     return [game(number, number % 2) for number in (1, 2)]
 
 
@@ -41,7 +41,7 @@ def play(
     return progress
 
 
-def test_everybody_meets_everybody_in_one_round() -> None:
+def test_a_round_robin_has_one_round_with_all_pairings() -> None:
     progress = play(make_tournament(Kind.ROUND_ROBIN))
     assert [each.encounter.pairing for each in progress.played] == progress.tournament.pairings()
     assert [match.folder for each in progress.played for match, _ in each.matches][:2] == [
@@ -51,12 +51,12 @@ def test_everybody_meets_everybody_in_one_round() -> None:
     assert len(progress.rounds) == 1
 
 
-def test_several_programs_are_tested_against_the_others() -> None:
+def test_in_a_gauntlet_several_programs_can_be_tested() -> None:
     progress = play(make_tournament(Kind.GAUNTLET, KindOptions(tested=2)))
     assert [each.encounter.pairing for each in progress.played] == [(0, 2), (0, 3), (0, 4), (1, 2), (1, 3), (1, 4)]
 
 
-def test_a_knock_out_goes_on_with_the_winners() -> None:
+def test_winners_of_a_knock_out_meet_in_the_next_round() -> None:
     progress = play(make_tournament(Kind.KNOCK_OUT))
     assert [each.encounter.pairing for each in progress.played] == [(3, 4), (0, 3), (1, 2), (0, 1)]
     assert [each.encounter.title for each in progress.played] == ["quarter-final", "semi-final", "semi-final", "final"]
@@ -64,7 +64,7 @@ def test_a_knock_out_goes_on_with_the_winners() -> None:
     assert (last.winner, last.reason, last.score) == (0, Reason.SCORE, (4, 0))
 
 
-def test_pairs_of_games_decide_an_even_match() -> None:
+def test_play_offs_decide_an_even_match() -> None:
     def records_of(match: ScheduledMatch) -> list[GameRecord]:
         return [game(1, 1), game(2, None)] if match.play_off == 2 else all_even(match)
 
@@ -101,7 +101,7 @@ def test_the_points_decide_before_the_seeding() -> None:
     assert [(outcome.winner, outcome.reason) for outcome in progress.outcomes.values()][-1] == (4, Reason.POINTS)
 
 
-def test_nobody_waits_for_play_offs_of_programs_that_cannot_play() -> None:
+def test_programs_that_cannot_play_have_no_play_offs() -> None:
     def records_of(match: ScheduledMatch) -> list[GameRecord]:
         return [fault(number, program, Verdict.NO_START, is_counted=False) for number in (1, 2) for program in (0,)]
 
@@ -119,7 +119,7 @@ def test_a_swiss_tournament_pairs_by_points() -> None:
     assert [round_.byes for round_ in progress.rounds] == [(4,), (3,)]
 
 
-def test_who_meets_again_has_other_starts() -> None:
+def test_repeated_pairings_have_other_starts() -> None:
     openings = tuple(Opening(f"{number}.xml", f"/{number}.xml") for number in range(5))
     tournament = make_tournament(Kind.KNOCK_OUT, openings=openings)
     setups = [
@@ -133,13 +133,13 @@ def test_who_meets_again_has_other_starts() -> None:
     assert len({setup.plan()[0].seed for setup in setups}) == 4
 
 
-def test_games_of_several_bouts_keep_their_pairs_apart() -> None:
+def test_pairs_of_games_are_numbered_over_all_matches_of_a_pairing() -> None:
     progress = play(make_tournament(Kind.KNOCK_OUT, KindOptions(seeding="listed", play_offs=1)), all_even)
     assert [record.pair for record in progress.games_by_pairing[3, 4]] == [1, 1, 2, 2]
 
 
 @pytest.mark.parametrize("kind", [Kind.KNOCK_OUT, Kind.SWISS])
-def test_a_tournament_that_goes_on_pairs_as_one_that_was_not_interrupted(kind: Kind) -> None:
+def test_a_resumed_tournament_is_paired_like_an_uninterrupted_one(kind: Kind) -> None:
     def records_of(match: ScheduledMatch) -> list[GameRecord]:
         winner = sum(match.encounter.pairing) % 3
         return [game(number, winner if winner < 2 else number % 2) for number in range(1, 5)]
@@ -161,7 +161,7 @@ def test_a_tournament_that_goes_on_pairs_as_one_that_was_not_interrupted(kind: K
     assert all(first != second for first, second in pairwise(matches))
 
 
-def test_records_say_whether_a_match_is_over() -> None:
+def test_records_show_whether_a_match_is_over() -> None:
     setup = make_tournament(Kind.KNOCK_OUT).match_of((0, 1), "run")
     assert not is_over(setup, [])
     assert not is_over(setup, first_wins_of(3))
@@ -170,7 +170,7 @@ def test_records_say_whether_a_match_is_over() -> None:
     assert is_over(setup, failed)
 
 
-def test_a_match_that_the_sequential_test_decided_is_over_whatever_came_after() -> None:
+def test_a_match_that_the_sequential_test_decided_is_over_whatever_comes_later() -> None:
     tournament = make_tournament(Kind.KNOCK_OUT, sprt="elo0=0 elo1=200")
     setup = tournament.match_of((0, 1), "run")
     assert setup.games == 4

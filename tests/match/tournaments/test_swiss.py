@@ -13,7 +13,7 @@ from spielleiter.match.tournaments.swiss import SwissStanding, default_rounds, m
 
 
 def play(count: int, number: int, seed: int | None = None) -> tuple[list[Round], dict[int, Outcome]]:
-    """So many rounds in which the higher program wins, or with a seed anybody does, and a third of matches is drawn."""
+    """`number` rounds in which the higher number wins; with a `seed`, results are random, and a third are draws."""
     progress = swiss(range(count), number)
     rng = random.Random(seed)
     rounds = [next(progress)]
@@ -36,7 +36,7 @@ def test_programs_with_equal_points_meet() -> None:
     rounds, outcomes = play(6, 3)
     assert pairings(rounds) == [
         [(0, 3), (1, 4), (2, 5)],
-        # 3, 4 and 5 have a point each: two of them meet, the third one meets the best of the others
+        # 3, 4 and 5 have a point each: two of them meet, and the third one meets the best of the others
         [(3, 4), (0, 5), (1, 2)],
         [(4, 5), (2, 3), (0, 1)],
     ]
@@ -51,7 +51,7 @@ def test_programs_with_equal_points_meet() -> None:
     ]
 
 
-def test_the_odd_one_has_a_bye_which_is_a_point() -> None:
+def test_a_program_without_an_opponent_has_a_bye_and_a_point() -> None:
     rounds, outcomes = play(5, 3)
     assert [each.byes for each in rounds] == [(4,), (1,), (0,)]
     lines = {line.program: line for line in standings(range(5), rounds, outcomes)}
@@ -64,7 +64,7 @@ def test_the_odd_one_has_a_bye_which_is_a_point() -> None:
         assert line.buchholz == sum(own) + line.points
 
 
-def test_games_that_were_won_come_after_the_opponents_points() -> None:
+def test_ties_are_broken_by_the_opponents_points_and_then_by_games() -> None:
     encounter, other = Encounter(1, 1, (0, 1)), Encounter(2, 1, (2, 3))
     rounds = [Round(1, "round 1", (encounter, other))]
     outcomes = {
@@ -72,12 +72,12 @@ def test_games_that_were_won_come_after_the_opponents_points() -> None:
         2: Outcome(other, (0, 4), 3, Reason.SCORE),
     }
     assert [line.program for line in standings(range(4), rounds, outcomes)] == [3, 0, 1, 2]
-    outcomes[2] = Outcome(other, (1, 3), 3, Reason.SCORE)  # alike in everything: the seeding decides
+    outcomes[2] = Outcome(other, (1, 3), 3, Reason.SCORE)  # equal in everything, so the seeding decides
     assert [line.program for line in standings(range(4), rounds, outcomes)] == [0, 3, 1, 2]
     assert [line.program for line in standings([3, 2, 1, 0], rounds, outcomes)] == [3, 0, 2, 1]
 
 
-def test_neither_gains_by_a_match_that_nobody_can_play() -> None:
+def test_an_encounter_that_neither_can_play_gives_no_points() -> None:
     encounter = Encounter(1, 1, (0, 1))
     outcomes = {1: Outcome(encounter, (0, 0), None, Reason.ABSENCE)}
     lines = standings(range(2), [Round(1, "round 1", (encounter,))], outcomes)
@@ -85,7 +85,7 @@ def test_neither_gains_by_a_match_that_nobody_can_play() -> None:
 
 
 @given(count=st.integers(2, 24), seed=st.integers(0, 1000), data=st.data())
-def test_nobody_meets_twice_or_rests_twice(count: int, seed: int, data: st.DataObject) -> None:
+def test_no_pairing_and_no_bye_is_repeated(count: int, seed: int, data: st.DataObject) -> None:
     number = data.draw(st.integers(1, default_rounds(count)))
     rounds, _ = play(count, number, seed)
     met = [pairing for round_ in pairings(rounds) for pairing in round_]
@@ -98,7 +98,7 @@ def test_nobody_meets_twice_or_rests_twice(count: int, seed: int, data: st.DataO
 
 
 @pytest.mark.parametrize("count", [4, 5, 8, 12])
-def test_with_as_many_rounds_as_opponents_hardly_anybody_meets_twice(count: int) -> None:
+def test_with_the_highest_number_of_rounds_few_pairings_are_repeated(count: int) -> None:
     rounds, _ = play(count, most_rounds(count), seed=1)
     met = [pairing for round_ in pairings(rounds) for pairing in round_]
     assert len(met) == most_rounds(count) * (count // 2)
@@ -109,18 +109,16 @@ def test_the_same_outcomes_give_the_same_rounds() -> None:
     assert play(9, 4, seed=3) == play(9, 4, seed=3)
 
 
-def test_who_has_met_everybody_meets_somebody_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_has_met_all_others_meets_one_again(monkeypatch: pytest.MonkeyPatch) -> None:
     order = [SwissStanding(program, opponents=[1 - program]) for program in (0, 1)]
     assert pair_round(order) == ([(0, 1)], None)
     order = [SwissStanding(0), SwissStanding(1, opponents=[3]), SwissStanding(2), SwissStanding(3, opponents=[1])]
     assert pair_round(order) == ([(0, 3), (1, 2)], None)
-    monkeypatch.setattr(
-        spielleiter.match.tournaments.swiss, "MAX_STEPS", 2
-    )  # what cannot be found soon is not looked for
+    monkeypatch.setattr(spielleiter.match.tournaments.swiss, "MAX_STEPS", 2)  # the search ends after MAX_STEPS
     assert pair_round(order) == ([(0, 2), (1, 3)], None)
 
 
-def test_there_are_as_many_rounds_as_in_a_knock_out() -> None:
+def test_the_default_number_of_rounds_is_that_of_a_knock_out() -> None:
     counts = (2, 3, 4, 5, 8, 9, 16, 17)
     assert [default_rounds(count) for count in counts] == [1, 2, 2, 3, 3, 4, 4, 5]
     assert [most_rounds(count) for count in counts] == [1, 3, 3, 5, 7, 9, 15, 17]

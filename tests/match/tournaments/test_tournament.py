@@ -12,7 +12,7 @@ from spielleiter.match.tournaments.tournament import Kind, Tournament, read_tour
 ENTRANTS = tuple(Entrant(name, f"./{name}") for name in ("a", "b", "c d/e"))
 
 
-def test_everybody_meets_everybody_once() -> None:
+def test_in_a_round_robin_every_program_meets_every_other_one() -> None:
     assert Tournament(ENTRANTS).pairings() == [(0, 1), (0, 2), (1, 2)]
 
 
@@ -20,7 +20,7 @@ def test_in_a_gauntlet_the_first_one_meets_the_others() -> None:
     assert Tournament(ENTRANTS, Kind.GAUNTLET).pairings() == [(0, 1), (0, 2)]
 
 
-def test_each_match_has_a_folder_of_its_own_and_the_same_starts() -> None:
+def test_each_match_has_its_own_folder_and_the_same_starts() -> None:
     tournament = Tournament(ENTRANTS, games=4, game_type="chess", seed=7)
     folders = [tournament.folder_of(number, pairing) for number, pairing in enumerate(tournament.pairings(), 1)]
     assert folders == ["matches/001_a_b", "matches/002_a_c_d_e", "matches/003_b_c_d_e"]
@@ -33,7 +33,7 @@ def test_each_match_has_a_folder_of_its_own_and_the_same_starts() -> None:
     ("entrants", "problem"),
     [(ENTRANTS[:1], "at least 2 programs, found 1"), ((*ENTRANTS, ENTRANTS[0]), "called 'a'")],
 )
-def test_what_is_no_tournament_is_refused(entrants: tuple[Entrant, ...], problem: str) -> None:
+def test_an_invalid_tournament_is_refused(entrants: tuple[Entrant, ...], problem: str) -> None:
     with pytest.raises(SetupError, match=problem):
         Tournament(entrants)
 
@@ -65,7 +65,7 @@ def read(folder: Path, text: str) -> Tournament:
     return read_tournament(folder / "t.toml", "chess")
 
 
-def test_a_file_says_everything(tmp_path: Path) -> None:
+def test_a_file_can_have_all_keys(tmp_path: Path) -> None:
     assert read(tmp_path, FILE) == Tournament(
         entrants=(Entrant("new", "./new --fast", can_timeout=False), Entrant("greedy", "builtin:greedy")),
         kind=Kind.GAUNTLET,
@@ -78,7 +78,7 @@ def test_a_file_says_everything(tmp_path: Path) -> None:
     )
 
 
-def test_programs_are_enough(tmp_path: Path) -> None:
+def test_a_file_needs_only_programs(tmp_path: Path) -> None:
     text = FILE[FILE.index("[[program]]") :]
     assert read(tmp_path, text) == Tournament(
         (Entrant("new", "./new --fast", can_timeout=False), Entrant("greedy", "builtin:greedy")), game_type="chess"
@@ -122,23 +122,23 @@ def test_programs_are_started_where_the_file_says(tmp_path: Path) -> None:
         (('"builtin:greedy"', r'"java -jar C:\bots\new.jar"'), r"command .*: expected one line .* in single quotes"),
     ],
 )
-def test_what_is_wrong_in_a_file_is_told(change: tuple[str, str], problem: str, tmp_path: Path) -> None:
+def test_errors_in_a_file_name_the_key(change: tuple[str, str], problem: str, tmp_path: Path) -> None:
     assert change[0] in FILE
     with pytest.raises(SetupError, match=problem):
         read(tmp_path, FILE.replace(*change))
 
 
-def test_a_program_can_be_given_no_time_to_end(tmp_path: Path) -> None:
+def test_the_exit_timeout_can_be_zero(tmp_path: Path) -> None:
     assert read(tmp_path, FILE.replace("exit_timeout = 2.5", "exit_timeout = 0")).timeouts.exit == 0
 
 
 @pytest.mark.parametrize("text", ["program = 3", 'program = ["a", "b"]'])
-def test_programs_are_tables(text: str, tmp_path: Path) -> None:
+def test_programs_must_be_tables(text: str, tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="program"):
         read(tmp_path, text)
 
 
-def test_a_file_as_windows_writes_it_can_be_read(tmp_path: Path) -> None:
+def test_a_file_with_a_byte_order_mark_and_crlf_can_be_read(tmp_path: Path) -> None:
     text = FILE.replace('"builtin:greedy"', r"'C:\bots\new.exe'").replace("\n", "\r\n")
     (tmp_path / "t.toml").write_bytes(codecs.BOM_UTF8 + text.encode())
     commands = [entrant.command for entrant in read_tournament(tmp_path / "t.toml", "chess").entrants]
@@ -146,12 +146,12 @@ def test_a_file_as_windows_writes_it_can_be_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
-def test_a_file_in_another_encoding_is_told(encoding: str, tmp_path: Path) -> None:
+def test_a_file_in_another_encoding_is_refused(encoding: str, tmp_path: Path) -> None:
     (tmp_path / "t.toml").write_bytes("# für alle\n".encode(encoding))
     with pytest.raises(SetupError, match="is not in UTF-8; save it in that encoding"):
         read_tournament(tmp_path / "t.toml", "chess")
 
 
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="cannot be read"):
         read_tournament(tmp_path / "t.toml", "chess")
