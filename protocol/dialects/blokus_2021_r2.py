@@ -11,6 +11,7 @@ from typing import Final
 
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.dialects import blokus_position, lobby, room
+from spielleiter.protocol.dialects.attribute_packets import empty_writer
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from spielleiter.protocol.dialects.blokus_texts_2021_r1 import TEXTS
 from spielleiter.protocol.messages import CloseConnection, ErrorMessage, ErrorPacket, JoinedGameRoom, Memento, Paused
@@ -34,7 +35,7 @@ BLOKUS_2021_R2: Final[Dialect] = BLOKUS_2021_R3.evolve(
         "paused": None,
     },
     writers={
-        CloseConnection: lobby.close_writer(lobby.CLOSE_RESPONSE),
+        CloseConnection: empty_writer(lobby.CLOSE_RESPONSE),
         ErrorPacket: None,
         JoinedGameRoom: lobby.write_joined_game_room_existing,
     },

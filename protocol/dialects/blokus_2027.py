@@ -14,6 +14,7 @@ from spielleiter.game.blokus.rulesets import RULES_2027
 from spielleiter.game.blokus.state import BlokusState
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.dialects import blokus, blokus_position, lobby, room, verdict
+from spielleiter.protocol.dialects.attribute_packets import empty_writer
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from spielleiter.protocol.dialects.blokus_plain_move import plain_set_move
 from spielleiter.protocol.dialects.blokus_texts import MISTAKE_TEXTS, MISTAKES_WITHOUT_MOVE, describe_move
@@ -125,7 +126,7 @@ BLOKUS_2027: Final[Dialect] = BLOKUS_2021_R3.evolve(
         "sc.shared.GameResult": verdict.read_result,
     },
     writers={
-        CloseConnection: lobby.close_writer("close"),
+        CloseConnection: empty_writer("close"),
         JoinedGameRoom: lobby.write_joined_game_room_count,
         PlayerScore: None,
         PrepareRequest: _write_prepare,
@@ -135,7 +136,7 @@ BLOKUS_2027: Final[Dialect] = BLOKUS_2021_R3.evolve(
     },
     data_writers={
         MoveData: blokus.move_writer(PACKAGE),
-        MoveRequest: room.move_request_writer("moveRequest"),
+        MoveRequest: empty_writer("moveRequest"),
         Result: verdict.write_result,
         Memento: blokus_position.MementoWriter(
             _attributes,

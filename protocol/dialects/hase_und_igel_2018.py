@@ -14,6 +14,7 @@ from spielleiter.game.hase_und_igel.player import Player, PlayerColor
 from spielleiter.game.hase_und_igel.state import HaseUndIgelState
 from spielleiter.protocol.dialect import Dialect, Reading
 from spielleiter.protocol.dialects import hase_und_igel, lobby, player_score, room
+from spielleiter.protocol.dialects.attribute_packets import empty_writer
 from spielleiter.protocol.dialects.fragment import fragment
 from spielleiter.protocol.dialects.hase_und_igel_texts import TEXTS
 from spielleiter.protocol.errors import LocalProtocolError
@@ -173,7 +174,7 @@ HASE_UND_IGEL_2018: Final = Dialect(
     writers={
         **{kind: writer for kind, writer in lobby.WRITERS.items() if kind is not JoinRoomRequest},
         AuthenticateRequest: _write_authenticate,
-        CloseConnection: lobby.close_writer(lobby.CLOSE_RESPONSE),
+        CloseConnection: empty_writer(lobby.CLOSE_RESPONSE),
         ErrorPacket: _write_error_packet,
         JoinedGameRoom: lobby.write_joined_game_room_existing,
         PlayerScore: _write_player_score,

@@ -8,9 +8,19 @@ the same packets. Sources: the seed documents, and release 21.4.0.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from spielleiter.protocol.dialect import Dialect, Reader, Reading, Writer
+from spielleiter.protocol.dialects.attribute_packets import (
+    attribute_reader,
+    attribute_writer,
+    empty_reader,
+    empty_writer,
+    flag_reader,
+    flag_writer,
+    room_flag_reader,
+    room_flag_writer,
+)
 from spielleiter.protocol.dialects.player_score import read_player_score, write_player_score
 from spielleiter.protocol.messages import (
     AuthenticateRequest,
@@ -50,28 +60,6 @@ from spielleiter.protocol.reading import (
     read_text,
 )
 from spielleiter.protocol.writer import Body, attribute, boolean, element, escape_text, leaf, typed_element
-
-# -- one attribute, no children ---------------------------------------------------------------------------------------
-
-
-def attribute_reader(message: type[Any], name: str) -> Reader:
-    """Return a reader of packets whose only content is the attribute `name`, which may be missing."""
-
-    def read(packet: Element, reading: Reading) -> Message:
-        reading.skip_children(packet)
-        return message(packet.get(name))  # type: ignore[no-any-return]
-
-    return read
-
-
-def attribute_writer(tag: str, name: str, field: str) -> Writer:
-    """Return a writer of the packet `tag` whose attribute `name` has the value of the message's `field`."""
-
-    def write(message: Message, _dialect: Dialect, _indent: str) -> Body:
-        return Body(tag, attribute(name, getattr(message, field)))
-
-    return write
-
 
 # -- requests ---------------------------------------------------------------------------------------------------------
 
@@ -129,41 +117,6 @@ def _slot(slot: Slot) -> str:
     )
 
 
-def read_pause(packet: Element, reading: Reading) -> PauseRequest:
-    reading.skip_children(packet)
-    return PauseRequest(packet.get("roomId"), read_boolean(packet, "pause", default=False))
-
-
-def write_pause(message: PauseRequest, _dialect: Dialect, _indent: str) -> Body:
-    return Body("pause", attribute("roomId", message.room_id) + f' pause="{boolean(value=message.is_paused)}"')
-
-
-def read_step(packet: Element, reading: Reading) -> StepRequest:
-    reading.skip_children(packet)
-    return StepRequest(packet.get("roomId"), read_boolean(packet, "forced", default=False))
-
-
-def write_step(message: StepRequest, _dialect: Dialect, _indent: str) -> Body:
-    return Body("step", attribute("roomId", message.room_id) + f' forced="{boolean(value=message.is_forced)}"')
-
-
-def read_test_mode(packet: Element, reading: Reading) -> TestModeRequest:
-    reading.skip_children(packet)
-    return TestModeRequest(read_boolean(packet, "testMode", default=False))
-
-
-def read_testing(packet: Element, reading: Reading) -> Testing:
-    reading.skip_children(packet)
-    return Testing(read_boolean(packet, "testMode", default=False))
-
-
-def test_mode_writer(tag: str) -> Writer:
-    def write(message: TestModeRequest | Testing, _dialect: Dialect, _indent: str) -> Body:
-        return Body(tag, f' testMode="{boolean(value=message.is_enabled)}"')
-
-    return write
-
-
 def read_status(packet: Element, reading: Reading) -> StatusRequest | Status:
     """Read a status packet. Without a report it is the request, with a report it is the answer."""
     reading.skip_children(packet)
@@ -178,18 +131,6 @@ def write_status_request(_message: StatusRequest, _dialect: Dialect, _indent: st
 def write_status(message: Status, _dialect: Dialect, _indent: str) -> Body:
     """Write a status. Quotes are not escaped: the text of an element may contain them, and JSON has many."""
     return Body("status", "", escape_text(message.report).replace("&quot;", '"'))
-
-
-def read_close(packet: Element, reading: Reading) -> CloseConnection:
-    reading.skip_children(packet)
-    return CloseConnection()
-
-
-def close_writer(tag: str) -> Writer:
-    def write(_message: CloseConnection, _dialect: Dialect, _indent: str) -> Body:
-        return Body(tag)
-
-    return write
 
 
 # -- events -----------------------------------------------------------------------------------------------------------
@@ -301,16 +242,16 @@ _READERS: Final[dict[str, Reader]] = {
     "left": attribute_reader(Left, "roomId"),
     "observe": attribute_reader(ObserveRequest, "roomId"),
     "observed": attribute_reader(Observed, "roomId"),
-    "pause": read_pause,
+    "pause": room_flag_reader(PauseRequest, "pause"),
     "playerScore": read_player_score,
     "prepare": read_prepare,
     "prepared": read_prepared,
     "room": read_room,
     "scoreForPlayer": attribute_reader(ScoreForPlayerRequest, "displayName"),
     "status": read_status,
-    "step": read_step,
-    "testMode": read_test_mode,
-    "testing": read_testing,
+    "step": room_flag_reader(StepRequest, "forced"),
+    "testMode": flag_reader(TestModeRequest, "testMode"),
+    "testing": flag_reader(Testing, "testMode"),
 }
 
 _CLASS_NAMES: Final = {
@@ -340,6 +281,8 @@ _CLASS_NAMES: Final = {
 CLOSE: Final = "sc.protocol.CloseConnection"
 CLOSE_RESPONSE: Final = "sc.protocol.responses.CloseConnection"
 
+read_close: Final = empty_reader(CloseConnection)
+
 READERS: Final[Mapping[str, Reader]] = {
     **_READERS,
     **{class_name: _READERS[tag] for class_name, tag in _CLASS_NAMES.items()},
@@ -351,7 +294,7 @@ READERS: Final[Mapping[str, Reader]] = {
 WRITERS: Final[Mapping[type, Writer]] = {
     AuthenticateRequest: write_authenticate,
     CancelRequest: attribute_writer("cancel", "roomId", "room_id"),
-    CloseConnection: close_writer(CLOSE),
+    CloseConnection: empty_writer(CLOSE),
     ErrorPacket: write_error_packet,
     JoinRequest: attribute_writer("join", "gameType", "game_type"),
     JoinPreparedRequest: attribute_writer("joinPrepared", "reservationCode", "reservation_code"),
@@ -361,7 +304,7 @@ WRITERS: Final[Mapping[type, Writer]] = {
     Left: attribute_writer("left", "roomId", "room_id"),
     ObserveRequest: attribute_writer("observe", "roomId", "room_id"),
     Observed: attribute_writer("observed", "roomId", "room_id"),
-    PauseRequest: write_pause,
+    PauseRequest: room_flag_writer("pause", "pause", "is_paused"),
     PlayerScore: write_player_score,
     PrepareRequest: write_prepare,
     Prepared: write_prepared,
@@ -369,8 +312,8 @@ WRITERS: Final[Mapping[type, Writer]] = {
     ScoreForPlayerRequest: attribute_writer("scoreForPlayer", "displayName", "display_name"),
     Status: write_status,
     StatusRequest: write_status_request,
-    StepRequest: write_step,
-    TestModeRequest: test_mode_writer("testMode"),
-    Testing: test_mode_writer("testing"),
+    StepRequest: room_flag_writer("step", "forced", "is_forced"),
+    TestModeRequest: flag_writer("testMode", "testMode", "is_enabled"),
+    Testing: flag_writer("testing", "testMode", "is_enabled"),
     UnknownPacket: write_unknown_packet,
 }

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from spielleiter.protocol.dialect import DataReader, Dialect, Reading, Writer
+from spielleiter.protocol.dialects.attribute_packets import empty_reader, empty_writer, flag_reader, flag_writer
 from spielleiter.protocol.dialects.fragment import fragment, read_fragment
 from spielleiter.protocol.messages import (
     Cause,
@@ -28,12 +29,11 @@ from spielleiter.protocol.reading import (
     UnreadableError,
     allowed,
     quote,
-    read_boolean,
     read_enum,
     read_integer_text,
     read_text,
 )
-from spielleiter.protocol.writer import Body, attribute, boolean, element, leaf, typed_element
+from spielleiter.protocol.writer import Body, attribute, element, leaf, typed_element
 
 CAUSES: Final = {cause.value: cause for cause in Cause}
 
@@ -45,27 +45,6 @@ def read_welcome(data: Element, reading: Reading) -> WelcomeMessage:
 
 def write_welcome(message: WelcomeMessage, dialect: Dialect, _indent: str) -> Body:
     return Body("welcomeMessage", attribute("color", dialect.welcome_names[message.seat]))
-
-
-def read_move_request(data: Element, reading: Reading) -> MoveRequest:
-    reading.skip_children(data)
-    return MoveRequest()
-
-
-def move_request_writer(class_name: str) -> Writer:
-    def write(_message: MoveRequest, _dialect: Dialect, _indent: str) -> Body:
-        return Body(class_name)
-
-    return write
-
-
-def read_paused(data: Element, reading: Reading) -> Paused:
-    reading.skip_children(data)
-    return Paused(read_boolean(data, "paused", default=False))
-
-
-def write_paused(message: Paused, _dialect: Dialect, _indent: str) -> Body:
-    return Body("paused", f' paused="{boolean(value=message.is_paused)}"')
 
 
 def error_reader(tag: str) -> DataReader:
@@ -177,6 +156,8 @@ def seat_named(name: str, names: tuple[str, str], where: str) -> int:
 MOVE_REQUEST: Final = "sc.framework.plugins.protocol.MoveRequest"
 
 read_error: Final = error_reader("originalMessage")
+read_move_request: Final = empty_reader(MoveRequest)
+read_paused: Final = flag_reader(Paused, "paused")
 
 DATA_READERS: Final[Mapping[str, DataReader]] = {
     "error": read_error,
@@ -192,8 +173,8 @@ DATA_READERS: Final[Mapping[str, DataReader]] = {
 
 DATA_WRITERS: Final[Mapping[type[RoomData], Writer]] = {
     ErrorMessage: error_writer("originalMessage"),
-    MoveRequest: move_request_writer(MOVE_REQUEST),
-    Paused: write_paused,
+    MoveRequest: empty_writer(MOVE_REQUEST),
+    Paused: flag_writer("paused", "paused", "is_paused"),
     Result: write_result,
     UnreadableData: write_unreadable,
     WelcomeMessage: write_welcome,

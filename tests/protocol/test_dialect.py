@@ -12,8 +12,9 @@ from spielleiter.game.blokus.polyomino import Shape
 from spielleiter.game.blokus.rulesets import RULES_2021
 from spielleiter.game.blokus.state import BlokusState
 from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.dialects.attribute_packets import attribute_reader, attribute_writer, empty_writer
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
-from spielleiter.protocol.dialects.lobby import attribute_reader, attribute_writer, close_writer, read_close
+from spielleiter.protocol.dialects.lobby import read_close
 from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
 from spielleiter.protocol.messages import (
     CancelRequest,
@@ -68,7 +69,7 @@ def test_evolving_merges_tables_and_replaces_values() -> None:
     other = BLOKUS_2021_R3.evolve(
         name="other",
         readers={"enter": attribute_reader(JoinRequest, "game"), "join": None},
-        writers={CloseConnection: close_writer("bye"), Left: None},
+        writers={CloseConnection: empty_writer("bye"), Left: None},
     )
     assert other.name == "other"
     assert other.data_readers == BLOKUS_2021_R3.data_readers

@@ -9,8 +9,9 @@ from lxml import etree
 
 from spielleiter.game.blokus.move import SkipMove
 from spielleiter.game.blokus.polyomino import Color
+from spielleiter.protocol.dialects.attribute_packets import empty_writer
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
-from spielleiter.protocol.dialects.room import CAUSES, move_request_writer
+from spielleiter.protocol.dialects.room import CAUSES
 from spielleiter.protocol.messages import (
     Aggregation,
     Cause,
@@ -132,7 +133,7 @@ def test_an_error_with_something_unreadable_is_read() -> None:
 
 def test_the_names_of_seats_are_the_dialects() -> None:
     older = BLOKUS_2021_R3.evolve(
-        welcome_names=("one", "two"), team_names=("RED", "BLUE"), data_writers={MoveRequest: move_request_writer("ask")}
+        welcome_names=("one", "two"), team_names=("RED", "BLUE"), data_writers={MoveRequest: empty_writer("ask")}
     )
     assert b'color="two"' in older.encode(RoomMessage("r", WelcomeMessage(1)))
     assert b'<color class="team">BLUE</color>' in older.encode(RoomMessage("r", Result((), (), (1,))))
