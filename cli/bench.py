@@ -139,9 +139,9 @@ def bench(json_file: str | None, *, quick: bool, **chosen: Any) -> None:
 
 def _require_machine() -> None:
     """Raises Failure where the bench cannot run; before anything is imported that exists on Linux alone."""
-    from spielleiter.bench.machine import why_not_here
+    from spielleiter.bench.machine import missing_requirement
 
-    if problem := why_not_here():
+    if problem := missing_requirement():
         raise Failure(problem)
 
 
