@@ -1,1 +1,1 @@
-"""Figures of server, rules and protocol beside the bare wire, and the loads they are taken under."""
+"""Benchmarks of the server, the rules, the protocol and matches, compared with the bare wire where that is possible."""

@@ -1,6 +1,6 @@
-"""What was measured, as values: a figure is a unit and what each round gave, a record is what it was measured of.
+"""The results of a run as values: a `Figure` has a unit and a value for each round, a `Record` has labels and figures.
 
-Law: nothing is thrown away before the report: whoever reads a median finds the rounds it is the middle of.
+Invariants: nothing is discarded before the report. With each median there are the values of the rounds.
 """
 
 from __future__ import annotations
@@ -34,45 +34,54 @@ class Figure:
         return max(self.rounds)
 
     def to_json(self) -> dict[str, Any]:
-        """With the words of the report."""
-        known = [value if math.isfinite(value) else None for value in (self.median, self.least, self.most)]
-        told: dict[str, Any] = {"unit": self.unit, **dict(zip(("median", "min", "max"), known, strict=True))}
-        return {**told, "rounds": [value if math.isfinite(value) else None for value in self.rounds]}
+        """Return the figure as a JSON object. A value that is not finite becomes null."""
+
+        def finite(value: float) -> float | None:
+            return value if math.isfinite(value) else None
+
+        return {
+            "unit": self.unit,
+            "median": finite(self.median),
+            "min": finite(self.least),
+            "max": finite(self.most),
+            "rounds": [finite(value) for value in self.rounds],
+        }
 
 
-def ratio_of(above: Figure | None, below: Figure | None) -> float | None:
-    """The median of the ratios, round by round; None if either was not measured."""
-    if above is None or below is None:
+def ratio_of(numerator: Figure | None, denominator: Figure | None) -> float | None:
+    """Return the median of the ratios of each round; None if either figure was not measured."""
+    if numerator is None or denominator is None:
         return None
-    return statistics.median(one / other for one, other in zip(above.rounds, below.rounds, strict=True))
+    return statistics.median(one / other for one, other in zip(numerator.rounds, denominator.rounds, strict=True))
 
 
 @dataclass
 class Record:
-    """What was measured (by labels), and its figures by name."""
+    """The figures of one measurement by name. `labels` say what was measured."""
 
     labels: dict[str, Label]
     figures: dict[str, Figure] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
+        """Return the record as a JSON object: the labels, and the figures under the key ``figures``."""
         return {**self.labels, "figures": {name: figure.to_json() for name, figure in self.figures.items()}}
 
 
 class Records:
-    """Records by their labels; rounds are added as they come."""
+    """All records of a run, each with different labels. The values are added round by round."""
 
     def __init__(self) -> None:
         self._records: dict[tuple[tuple[str, Label], ...], Record] = {}
 
     def add(self, labels: Mapping[str, Label], values: Mapping[str, tuple[float, str]]) -> None:
-        """One round of what `labels` say: value and unit by name."""
+        """Add one round to the record with these labels. `values` are a value and its unit, by name of the figure."""
         record = self._records.setdefault(tuple(labels.items()), Record(dict(labels)))
         for name, (value, unit) in values.items():
             known = record.figures.get(name, Figure(unit, ()))
             record.figures[name] = Figure(unit, (*known.rounds, value))
 
     def where(self, **labels: Label) -> list[Record]:
-        """Those that have all of these labels, in the order they were first measured in."""
+        """Return the records that have all of these labels, in the order in which they were first measured."""
         return [
             record
             for record in self._records.values()
@@ -80,7 +89,7 @@ class Records:
         ]
 
     def figure(self, name: str, **labels: Label) -> Figure | None:
-        """Of the first such record that has it."""
+        """Return the figure `name` of the first record that has all of these labels and this figure, or None."""
         return next((record.figures[name] for record in self.where(**labels) if name in record.figures), None)
 
     def __iter__(self) -> Iterator[Record]:

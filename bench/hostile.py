@@ -1,10 +1,10 @@
-"""Hostile clients, all at once, until standard input ends.
+"""Hostile clients, all at the same time, until standard input ends.
 
-Run it as `python -m spielleiter.bench.hostile PORT COUNT [KIND]`.
+Run it as `python -m spielleiter.bench.hostile PORT COUNT [KIND...]`.
 
-Invariants: each does one thing for ever, and comes back a second after it was cut off (one that only connects and
-resets, four times a second). Those that flood send again as soon as the kernel takes more. "ready" is written as soon
-as everybody has connected once; at the end how often each kind did.
+Invariants: each client does one thing for ever, and connects again a second after it was disconnected. (One kind only
+connects and resets, four times a second.) Clients that flood send as soon as the kernel accepts more. "ready" is
+written when all clients have connected once, and at the end the number of connections of each kind.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ import sys
 import time
 from collections import Counter
 
-PAUSE = 1.0  # seconds until somebody who was cut off comes back, and between two bytes or bursts
+PAUSE = 1.0  # seconds until a client that was disconnected connects again, and between two bytes or bursts
 RESET_PAUSE = 0.25
-FLOOD_PAUSE = 0.02  # seconds between two looks whether the kernel takes more
-FLOOD_PACKETS = 20  # most at one look, so that one client leaves the others time
+FLOOD_PAUSE = 0.02  # seconds between two attempts to send more
+FLOOD_PACKETS = 20  # most packets in one attempt, so that one client leaves time for the others
 JOIN = b'<protocol>\n  <join gameType="swc_2027_blokus"/>'
 REFUSED = b'\n  <joinPrepared reservationCode="nobody"/>' * 20
 QUOTES = b'\n  <joinPrepared reservationCode="' + b"&quot;" * 2600 + b'"/>'
-"""An answer that repeated it would be as long, and takes long to escape. It fits into what a player may send."""
+"""A request that takes long to escape, if the answer repeats it. It is within the limits for players."""
 SLOTS = b'\n  <prepare gameType="swc_2027_blokus">' + b"<slot/>" * 60 + b"</prepare>"
 MORE_QUOTES = b'\n  <joinPrepared reservationCode="' + b"'" * 60_000 + b'"/>'
 MORE_SLOTS = b'\n  <prepare gameType="swc_2027_blokus">' + b"<slot/>" * 4000 + b"</prepare>"
-"""What servers took whose limits for players were those for administrators."""
+"""This and `MORE_QUOTES` are accepted only by a server that has the same limits for players as for administrators."""
 HINTS = (
     b'\n  <room roomId="nowhere"><data class="sc.plugin2027.SetMove"><piece color="BLUE" kind="MONO" rotation="NONE" '
     b'isFlipped="false"><position x="0" y="0"/></piece>%s</data></room>'
@@ -43,20 +43,24 @@ LAUGHS = b'<?xml version="1.0"?><!DOCTYPE protocol [<!ENTITY a0 "ha">%s]><protoc
 )
 
 
-class Hostile:
-    """One of them. `opening` is sent at once, `more` again and again; subclasses say what else."""
+class HostileClient:
+    """A hostile client. Subclasses say what it sends."""
 
     opening = b""
+    """Sent at once."""
     more = b""
+    """Sent after every `pause`."""
     pause = PAUSE
+    """Seconds between two calls of `act`."""
     reads = True
+    """Whether the client reads what it is sent."""
 
-    def __init__(self, crowd: Crowd) -> None:
-        self.crowd = crowd
+    def __init__(self, group: HostileClients) -> None:
+        self.group = group
         self.sock: socket.socket | None = None
 
     def act(self, now: float) -> None:
-        """Connect, or go on; called again when it asked to be."""
+        """Connect, or send more, and schedule the next call."""
         try:
             if self.sock is None:
                 self._connect()
@@ -65,14 +69,14 @@ class Hostile:
                 self._send(self.more)
         except OSError:
             self.leave()
-        self.crowd.later(now + self.pause, self)
+        self.group.schedule(now + self.pause, self)
 
     def _connect(self) -> None:
-        self.sock = socket.create_connection(("127.0.0.1", self.crowd.port))
+        self.sock = socket.create_connection(("127.0.0.1", self.group.port))
         self.sock.setblocking(False)
-        self.crowd.count[type(self).__name__.lower()] += 1
+        self.group.count[type(self).__name__.lower()] += 1
         if self.reads:
-            self.crowd.selector.register(self.sock, selectors.EVENT_READ, self)
+            self.group.selector.register(self.sock, selectors.EVENT_READ, self)
 
     def _send(self, data: bytes) -> None:
         assert self.sock is not None
@@ -80,6 +84,7 @@ class Hostile:
             self.sock.send(data)
 
     def receive(self) -> None:
+        """Discard what has arrived; if the server has closed the connection, close it, too."""
         assert self.sock is not None
         try:
             if self.sock.recv(1 << 16):
@@ -89,46 +94,47 @@ class Hostile:
         self.leave()
 
     def leave(self) -> None:
+        """Close the connection."""
         if self.sock is None:
             return
         if self.reads:
-            self.crowd.selector.unregister(self.sock)
+            self.group.selector.unregister(self.sock)
         self.sock.close()
         self.sock = None
 
 
-class Silent(Hostile):
-    """Never sends."""
+class Silent(HostileClient):
+    """Sends nothing."""
 
 
-class Dripping(Hostile):
-    """One byte a second."""
+class Dripping(HostileClient):
+    """Sends one byte per second."""
 
     opening = b"<"
     more = b"p"
 
 
-class Endless(Hostile):
-    """An element that never ends."""
+class Endless(HostileClient):
+    """Sends an element that never ends."""
 
     opening = b"<protocol><join gameType='"
     more = b"x" * 4000
 
 
-class Laughing(Hostile):
-    """The billion laughs."""
+class Laughing(HostileClient):
+    """Sends a document type with exponentially growing entities ("billion laughs")."""
 
     opening = LAUGHS
 
 
-class Named(Hostile):
-    """Names of 64 KiB."""
+class Named(HostileClient):
+    """Sends a name of 64 KiB."""
 
     opening = b"<protocol><" + b"n" * 65536 + b"/>"
 
 
-class Inventive(Hostile):
-    """Names that nobody has used before, of elements and attributes, 240 in each packet."""
+class Inventive(HostileClient):
+    """Sends new names of elements and attributes in every packet, 240 of them."""
 
     def act(self, now: float) -> None:
         names = b"".join(
@@ -139,16 +145,16 @@ class Inventive(Hostile):
         super().act(now)
 
 
-class Deaf(Hostile):
-    """Joins, asks for what it does not get, and never reads."""
+class Deaf(HostileClient):
+    """Joins, sends requests that are refused, and never reads."""
 
     opening = JOIN
     more = REFUSED
     reads = False
 
 
-class Resetting(Hostile):
-    """Connects and resets."""
+class Resetting(HostileClient):
+    """Connects, and resets the connection."""
 
     pause = RESET_PAUSE
     reads = False
@@ -162,15 +168,15 @@ class Resetting(Hostile):
     opening = b"<protocol><join"
 
 
-class Flooding(Hostile):
-    """Joins, and then sends packets that cost much to refuse, as fast as they are taken."""
+class Flooding(HostileClient):
+    """Joins, and then sends packets that are expensive to refuse, as fast as the server accepts them."""
 
     opening = JOIN
     pause = FLOOD_PAUSE
     reads = True
 
-    def __init__(self, crowd: Crowd) -> None:
-        super().__init__(crowd)
+    def __init__(self, group: HostileClients) -> None:
+        super().__init__(group)
         self._rest = b""
 
     def act(self, now: float) -> None:
@@ -198,43 +204,43 @@ class Flooding(Hostile):
 
 
 class Quotes(Flooding):
-    """Texts that grow when they are escaped."""
+    """Floods with texts that grow when they are escaped."""
 
     packet = QUOTES
 
 
 class MoreQuotes(Flooding):
-    """... as many as an administrator may send."""
+    """Floods with such texts of the length that only an administrator may send."""
 
     packet = MORE_QUOTES
 
 
 class Slots(Flooding):
-    """Games with as many slots as fit."""
+    """Floods with requests for games with as many slots as a player's packet can contain."""
 
     packet = SLOTS
 
 
 class MoreSlots(Flooding):
-    """... as many as an administrator may send."""
+    """Floods with requests for games with as many slots as only an administrator may send."""
 
     packet = MORE_SLOTS
 
 
 class Hints(Flooding):
-    """Moves with as many hints as fit, in a room that there is not."""
+    """Floods with moves in a room that does not exist, with as many hints as a player's packet can contain."""
 
     packet = FEW_HINTS
 
 
 class MoreHints(Flooding):
-    """... as many as an administrator may send."""
+    """Floods with such moves with as many hints as only an administrator may send."""
 
     packet = MANY_HINTS
 
 
 class Staller(Flooding):
-    """Has its own outbox filled with errors and reads a little now and then, so that no request reaches it."""
+    """Fills its own outbox with errors and reads a single byte now and then, so that no move request reaches it."""
 
     packet = REFUSED
     reads = False
@@ -247,7 +253,7 @@ class Staller(Flooding):
                 self.sock.recv(1)
 
 
-KINDS: tuple[type[Hostile], ...] = (
+KINDS: tuple[type[HostileClient], ...] = (
     Silent,
     Dripping,
     Endless,
@@ -266,24 +272,25 @@ KINDS: tuple[type[Hostile], ...] = (
 )
 
 
-class Crowd:
-    """`count` of them, as many of each kind."""
+class HostileClients:
+    """`number` hostile clients, the same number of each kind."""
 
-    def __init__(self, port: int, number: int, kinds: tuple[type[Hostile], ...] = KINDS) -> None:
+    def __init__(self, port: int, number: int, kinds: tuple[type[HostileClient], ...] = KINDS) -> None:
         self.port = port
         self.selector = selectors.DefaultSelector()
         self.count: Counter[str] = Counter()
-        """How often each kind has connected."""
-        self._timers: list[tuple[float, int, Hostile]] = []
+        """The number of connections of each kind."""
+        self._timers: list[tuple[float, int, HostileClient]] = []
         self._timer_count = 0
         self._members = [kinds[each % len(kinds)](self) for each in range(number)]
 
-    def later(self, instant: float, member: Hostile) -> None:
+    def schedule(self, instant: float, member: HostileClient) -> None:
+        """Have `member.act` called at `instant` of `time.perf_counter`."""
         self._timer_count += 1
         heapq.heappush(self._timers, (instant, self._timer_count, member))
 
     def run(self) -> None:
-        """Until standard input ends."""
+        """Run all clients until standard input ends."""
         for member in self._members:
             member.act(time.perf_counter())
         print("ready", flush=True)
@@ -301,9 +308,9 @@ class Crowd:
 def main() -> None:
     port, number, *names = sys.argv[1:]
     chosen = tuple(kind for kind in KINDS if not names or kind.__name__.lower() in names)
-    crowd = Crowd(int(port), int(number), chosen)
-    crowd.run()
-    print(json.dumps(crowd.count))
+    group = HostileClients(int(port), int(number), chosen)
+    group.run()
+    print(json.dumps(group.count))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Where figures were measured: processor, cores, kernel, versions of what matters.
+"""The machine on which figures are measured: its description, and whether the benchmark can run on it.
 
-Law: what cannot be found out is said to be unknown.
+Invariants: something that cannot be determined is reported as unknown.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PROCESS_STATUS: Final = Path("/proc/self/status")
 
 
 def describe_machine() -> dict[str, str | int]:
-    """By name, for the head of the report."""
+    """Return the processor, cores, kernel and relevant versions, by name, for the head of the report."""
     return {
         "processor": _processor(),
         "cores": len(os.sched_getaffinity(0)),
@@ -29,8 +29,8 @@ def describe_machine() -> dict[str, str | int]:
     }
 
 
-def why_not_here() -> str | None:
-    """What this machine lacks of what the bench needs; None if nothing is missing."""
+def missing_requirement() -> str | None:
+    """Return a text that says what the benchmark needs and this machine lacks; None if nothing is missing."""
     if sys.platform != "linux":
         return f"the bench needs Linux, and this is {platform.system() or sys.platform}"
     for module, name in ((select, "epoll"), (os, "sched_getaffinity")):

@@ -1,10 +1,10 @@
-"""What unknown names cost the server.
+"""Measuring how much memory of the server unknown names of elements use.
 
 Run it as `python -m spielleiter.bench.names [NAMES [CONNECTIONS]]`; the default is 10 million names.
 
-Invariants: the names are sent to a server of its own, in packets that it would have to parse to know them, over so many
-connections one after the other. What counts is the server's resident memory: when it has played a few games, as any
-server does (what is used for the first time costs memory once), after the first tenth of the names, and at the end.
+Invariants: the names are sent to a server started for this purpose, over the given number of connections one after
+another, in packets that the server has to parse. The result is the server's resident memory after a few games (anything
+that is used for the first time takes memory once), after the first tenth of the names, and at the end.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Final
 from spielleiter.bench.bench_hostile import EDITION, drive, settle
 from spielleiter.bench.load.plan import plan_of
 from spielleiter.bench.load.scripts import load_of
-from spielleiter.bench.subject import Subject, serving
+from spielleiter.bench.subject import Subject, running_server
 
 NAMES: Final = 10_000_000
 CONNECTIONS: Final = 10_000
@@ -29,11 +29,11 @@ PARTS: Final = 10
 GAMES: Final = 20
 GAME_SECONDS: Final = 3.0
 SETTLED: Final = 2.0
-"""Seconds without anything to do, so that replays are written and what they took is free."""
+"""Seconds for which the server must be idle, so that replays have been written and their memory is free."""
 
 
 def flood(port: int, first: int, names: int) -> None:
-    """Send so many names over one connection; the server may cut it off before the last one."""
+    """Send `names` names, numbered from `first`, over one connection. The server may close it before the last one."""
     with socket.create_connection(("127.0.0.1", port)) as sock, contextlib.suppress(OSError):
         sock.sendall(b"<protocol>")
         for start in range(first, first + names, PACKET_NAMES):
@@ -46,13 +46,16 @@ def flood(port: int, first: int, names: int) -> None:
 
 
 def play(server: Subject, seconds: float = GAME_SECONDS) -> None:
-    """Have games played for so long, and wait until all of them are over and done with."""
+    """Play games for `seconds`, and wait until the server has finished with all of them."""
     drive(plan_of(load_of(EDITION), server.port, GAMES, pid=server.pid), seconds)
     settle(server.pid, look=SETTLED)
 
 
 def measure(server: Subject, names: int, connections: int) -> float:
-    """Send all; how much more memory there is at the end than after the first part."""
+    """Send all names, and print the memory after each tenth.
+
+    Returns the growth of the memory from the first tenth to the end, as a fraction.
+    """
     each, settled = names // connections, 0
     for number in range(connections):
         flood(server.port, number * each, each)
@@ -68,7 +71,7 @@ def measure(server: Subject, names: int, connections: int) -> float:
 
 def main() -> None:
     names, connections = (*map(int, sys.argv[1:]), *(NAMES, CONNECTIONS)[len(sys.argv) - 1 :])
-    with TemporaryDirectory() as folder, serving(Path(folder)) as server:
+    with TemporaryDirectory() as folder, running_server(Path(folder)) as server:
         print(f"{'at the start:':>52} {server.resident_kib / MIB:6.1f} MiB")
         play(server)
         used = server.resident_kib

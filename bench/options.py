@@ -1,6 +1,6 @@
-"""What a run of the bench is asked for.
+"""The options of a benchmark run.
 
-Law: plain values; whoever makes them has checked them.
+Invariants: they are plain values, which the code that creates them has checked.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from spielleiter.bench.load.drivers import sensible_processes
+from spielleiter.bench.load.drivers import default_process_count
 
 PARTS: Final = ("floor", "server", "rules", "protocol", "start", "memory", "plies", "match")
 EDITIONS: Final = ("2021-r3", "2027")
@@ -19,30 +19,33 @@ GAMES: Final = (1, 20, 100, 500)
 
 @dataclass(frozen=True)
 class Options:
-    """Which parts, on what load, for how long."""
+    """Which parts are measured, under which load, and for how long."""
 
     only: tuple[str, ...] = PARTS
     rounds: int = 3
+    """The number of rounds, in each of which everything is measured once."""
     seconds: float = 2.0
-    """Of each measurement under load."""
+    """The duration of each measurement under load."""
     games: tuple[int, ...] = GAMES
+    """The numbers of games at once."""
     editions: tuple[str, ...] = tuple(f"blokus-{name}" for name in EDITIONS)
-    """The editions' whole names."""
+    """The full names of the editions."""
     observers: tuple[int, ...] = (0, 1)
-    """Of each game."""
-    drivers: int = sensible_processes()
+    """The numbers of observers of each game."""
+    drivers: int = default_process_count()
+    """The number of driver processes."""
     memory_games: tuple[int, int] = (100, 500)
-    """Between these two it is measured what one more costs."""
+    """The two numbers of games whose memory is compared, to find that of one game."""
     match_games: tuple[int, ...] = (100, 500)
-    """The lengths of matches between built-in players; between programs, the first one."""
+    """The numbers of games of the matches between built-in players. Matches of programs have the first number."""
     connections: int = 500
-    """So many do nothing while memory is measured,"""
+    """The number of idle connections whose memory is measured."""
     idle_rooms: int = 500
-    """and so many rooms while one game is."""
+    """The number of idle rooms beside which one game is measured."""
 
     @classmethod
     def quick(cls, **chosen: Any) -> Options:
-        """Few games and one short round, but for what was chosen."""
+        """Return options for few games and one short round, except for the `chosen` ones."""
         return cls(**{**QUICK, **chosen})
 
 

@@ -1,7 +1,7 @@
-"""The report as text: one table after the other, the same figures as in the JSON.
+"""The report as text: a sequence of tables with the same figures as the JSON.
 
-Law: nothing is measured or judged here. Where the driver was nearly as busy as it can be, the throughput is shown as a
-lower bound. No line is longer than 100 columns.
+Invariants: nothing is measured or judged here. If the driver was nearly as busy as possible, the throughput is shown as
+a lower bound. No line is longer than 100 columns.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _LOWER_BOUND: Final = "> "
 
 
 def report_text(head: Mapping[str, str | int | float], records: Records, targets: Sequence[Target]) -> str:
-    """Everything."""
+    """Return the whole report. `head` describes the run: names and values that are shown first."""
     lines = [f"{name:12} {value}" for name, value in head.items()]
-    lines += ["", "Each figure is the median of its rounds; in brackets are the least and the most of them.", ""]
+    lines += ["", "Each figure is the median of its rounds, with their minimum and maximum in brackets.", ""]
     tables = (*_traffic(records), *_rules(records), *_protocol(records), *_single(records), *_matches(records))
     tables = (*tables, *_targets(targets))
     return "\n".join((*lines, *(table.text() for table in tables)))
@@ -48,8 +48,8 @@ def _traffic(records: Records) -> list[Table]:
         "Games at once: throughput",
         words,
         ("moves/s", "of floor", "us/move", "driver"),
-        note="obs.: observers of each game. us/move: processor time of the process that is measured. driver: share of "
-        f"the time in which the driver had a processor; above {BUSY:.0%} the throughput is a lower bound, marked >.",
+        note="obs.: observers of each game. us/move: processor time of the measured process. driver: fraction of the "
+        f"time in which the driver used a processor; above {BUSY:.0%} the throughput is a lower bound, marked >.",
     )
     latency = Table(
         "Games at once: latency in ms, from a move sent to the next request received", words, ("median", "p99", "max")
@@ -58,9 +58,10 @@ def _traffic(records: Records) -> list[Table]:
         "Games at once: how they begin and end",
         words,
         ("playing", "first request ms", "peak MiB", "ended", "false"),
-        note="playing: games that had got their first request when the time was over; the others waited for their "
-        "players to be let in. first request: median from a game's players connecting to it; who still waits counts "
-        "with that. peak: memory of the process. ended: games the server told the end of; false: wrongly.",
+        note="playing: games whose first request had arrived when the interval ended; the players of the others were "
+        "still waiting to be admitted. first request: median time from the players' connecting to the first request; "
+        "games still waiting count with the time so far. peak: memory of the process. ended: games whose end the "
+        "server has reported; false: those with a wrong result.",
     )
     for record in found:
         labels = record.labels
@@ -96,7 +97,7 @@ def _protocol(records: Records) -> list[Table]:
 
 
 def _by_edition(title: str, found: Sequence[Record]) -> Table:
-    """What was measured downwards, editions across."""
+    """Return a table with a row for each figure and a column for each edition."""
     table = Table(title, ("",), tuple(_edition(record) for record in found))
     for name in found[0].figures if found else ():
         unit = found[0].figures[name].unit
@@ -123,8 +124,8 @@ def _matches(records: Records) -> list[Table]:
         for name, figure in record.figures.items():
             table.add(*own, name, figure_text(figure), figure.unit)
     table.notes.append(
-        "scripted: two programs that know their moves beforehand and are started anew for every game. built-in: "
-        "builtin:greedy against builtin:random, two games at a time. 200 games: as long as they would take."
+        "scripted: two programs that know their moves in advance and are started anew for every game. built-in: "
+        "builtin:greedy against builtin:random, two games at a time. 200 games: the time that they would take."
     )
     return [table] if table.rows else []
 
@@ -144,5 +145,5 @@ def _targets(targets: Sequence[Target]) -> list[Table]:
         bound, figure = number_text(target.bound), number_text(target.figure)
         table.add(target.name, target.edition.removeprefix(_PREFIX), word, sign, bound, figure, target.unit)
     if any(not target.is_sure for target in targets):
-        table.notes.append("?: the driver was too busy at the floor to be sure")
+        table.notes.append("?: uncertain, since the driver was too busy when the floor was measured")
     return [table] if table.rows else []

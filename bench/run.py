@@ -1,6 +1,7 @@
-"""A whole run: every part once a round, round after round.
+"""A benchmark run: several rounds, in each of which every part is measured once.
 
-Law: what is compared is measured by turns, in the same run. Everything measured is in the records, whatever is shown.
+Invariants: things that are compared are measured alternately, in the same run. The records contain everything that was
+measured, whatever the report shows.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from spielleiter.bench.parts.traffic import measure_traffic
 from spielleiter.server.runtime.descriptors import connections_possible
 
 CONNECTIONS: Final = 8192
+"""The number of open files that the processes may need."""
 
 Part: TypeAlias = Callable[[Options, Records], Iterator[str]]
-"""Measures one round; says what it does next."""
+"""Measures one round, adds it to the records, and yields a description of each step before the step begins."""
 
 PARTS: Final[tuple[tuple[frozenset[str], Part], ...]] = (
     (frozenset({"floor", "server"}), measure_traffic),
@@ -33,12 +35,15 @@ PARTS: Final[tuple[tuple[frozenset[str], Part], ...]] = (
     (frozenset({"plies"}), measure_plies),
     (frozenset({"match"}), measure_match),
 )
-"""Which words ask for a part, and the part."""
+"""The parts, each with the values of the option `only` that select it."""
 
 
 def run(options: Options, tell: Callable[[str], None]) -> Records:
-    """Measure what `options` ask for; `tell` hears what is measured next. Raises BenchError."""
-    connections_possible(CONNECTIONS)  # what is started from here inherits it
+    """Measure what `options` select, and return the records. Raises BenchError.
+
+    `tell` is called with a description of each step before it begins.
+    """
+    connections_possible(CONNECTIONS)  # the processes started from here inherit the limit
     records = Records()
     for number in range(options.rounds):
         for words, part in PARTS:

@@ -2,8 +2,8 @@
 
 Run it as `python -m spielleiter.bench.sink`. It writes its port to standard output and runs until it is killed.
 
-Hostile clients use processor time of their own. The same clients connected to a sink show what that alone does to the
-latencies of a server on the same machine.
+HostileClient clients use processor time of their own. The same clients connected to a sink show what that alone does to
+the latencies of a server on the same machine.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ RECEIVE_BYTES = 65536
 
 
 def main() -> None:
-    """Serve until the process is killed."""
+    """Accept connections and discard what arrives until the process is killed."""
     selector = selectors.DefaultSelector()
     listening = socket.create_server(("127.0.0.1", 0), backlog=1024)
     listening.setblocking(False)

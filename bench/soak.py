@@ -1,11 +1,11 @@
-"""Many games at once, with hostile clients and a server whose event loop is stalled on purpose.
+"""Playing many games with hostile clients and a stalled server, and checking every verdict and all resources.
 
 Run it as `python -m spielleiter.bench.soak GAMES`.
 
-Law: players answer within some hundredths of a second or, now and then, after 1.9 s by the wire, which is in time; none
-of them may ever be called too slow. Some answer after 2.05 s, which is late: each of those has to be. Some make a move
-that is not allowed, some vanish. What every single game was judged is read from the server's own results file; what is
-left over, from the server's process, before the first game and after the last one.
+Invariants: players answer within some hundredths of a second or, sometimes, after 1.9 s on the wire, which is in time;
+none of them may ever be judged too slow. Some answer after 2.05 s, which is late; all of them must be judged too slow.
+Some make an illegal move, and some disconnect. The verdict on every game is read from the server's results file. The
+resources of the server's process are compared before the first game and after the last one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from spielleiter.bench.load.scripts import ROOM, Script, play_script
-from spielleiter.bench.load.stamped_player import Answer, Heard, StampedPlayer
+from spielleiter.bench.load.stamped_player import Answer, Received, StampedPlayer
 from spielleiter.bench.soak_report import IN_TIME, LATE, Conduct, Report, Tally
 from spielleiter.game.blokus.rulesets import BLOKUS_2021
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
@@ -37,9 +37,9 @@ from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 START_PIECE: Final = "PENTO_L"
 GAME_TYPE: Final = "swc_2021_blokus"
 PASSWORD: Final = "examplepassword"
-WARM_UP: Final = 500  # games after which the memory is compared
-GROWTH: Final = 0.1  # as much more may be there at the end
-PATIENCE: Final = 30.0  # seconds without anything, after which games hang; until everybody is forgotten
+WARM_UP: Final = 500  # games after which the memory is measured for the first time
+GROWTH: Final = 0.1  # the fraction by which it may have grown at the end
+PATIENCE: Final = 30.0  # seconds without any data after which games hang; also until all clients are gone
 
 _CODE: Final = rb"\s*<reservation>(.*?)</reservation>"
 PREPARED: Final = re.compile(rb'<prepared roomId="[^"]*">' + _CODE + _CODE + rb"\s*</prepared>")
@@ -63,19 +63,24 @@ BAD_BYTES: Final = (
 
 @dataclass(frozen=True)
 class Shares:
-    """How many games have what; `slow`: one answer shortly before the limit; `bad`: clients a turn of the driver."""
+    """The fractions of games in which something special happens, and the pace of the other moves."""
 
     slow: float = 0.1
+    """Games with one answer shortly before the limit."""
     late: float = 0.01
+    """Games with an answer after the limit."""
     illegal: float = 0.01
+    """Games with an illegal move."""
     vanishing: float = 0.01
+    """Games in which a player disconnects."""
     bad: float = 0.02
+    """The probability of a new bad client in each iteration of the driver's loop."""
     pace: float = 0.03
-    """Seconds that players think about any other move, on average: whoever answers at once keeps others from coming."""
+    """The average think time in seconds. If players answered at once, new ones would have to wait to be admitted."""
 
 
 class SoakGame:
-    """One game between two connections of ours."""
+    """One game between two connections of this process."""
 
     def __init__(
         self, soak: Soak, script: Script, conduct: Conduct, slow_ply: int | None, codes: tuple[bytes, bytes]
@@ -93,12 +98,13 @@ class SoakGame:
             soak.selector.register(player.sock, selectors.EVENT_READ, (self, player))
 
     def receive(self, player: StampedPlayer) -> None:
-        heard, arrived_at = player.receive()
-        if heard is Heard.REQUEST:
+        """Handle the data that has arrived for `player`."""
+        received, arrived_at = player.receive()
+        if received is Received.REQUEST:
             self._answer(player, arrived_at)
-        elif heard is Heard.RESULT:
-            self._over(player.room)
-        elif heard is Heard.END:
+        elif received is Received.RESULT:
+            self._end(player.room)
+        elif received is Received.END:
             self._leave(player)
 
     def _answer(self, player: StampedPlayer, asked_at: float) -> None:
@@ -113,14 +119,15 @@ class SoakGame:
             self._ply -= 1  # the opponent's last move, once more
             self.send(player, Answer(0.0, asked_at))
         elif is_middle and self.conduct is Conduct.LATE:
-            self.soak.later(self, player, Answer(LATE, asked_at))
+            self.soak.schedule(self, player, Answer(LATE, asked_at))
         elif self._ply == self._slow_ply:
             tally.slow_moves += 1
-            self.soak.later(self, player, Answer(IN_TIME, asked_at))
+            self.soak.schedule(self, player, Answer(IN_TIME, asked_at))
         else:
-            self.soak.later(self, player, Answer(self.soak.draw_think_time(), asked_at))
+            self.soak.schedule(self, player, Answer(self.soak.draw_think_time(), asked_at))
 
     def send(self, player: StampedPlayer, answer: Answer) -> None:
+        """Send the next move of `player`, and note whether the verdict on it is certain."""
         if self.is_over:
             return
         packet = self._packets[self._ply].replace(ROOM.encode(), player.room.encode())
@@ -134,9 +141,9 @@ class SoakGame:
         player.reset()
         self._players.remove(player)
         if not self._players:
-            self._over(player.room)
+            self._end(player.room)
 
-    def _over(self, room: str) -> None:
+    def _end(self, room: str) -> None:
         if self.is_over:
             return
         self.is_over = True
@@ -147,18 +154,18 @@ class SoakGame:
 
 
 class Soak:
-    """Plays a number of games, with bad clients coming and going beside them."""
+    """Plays a number of games, while bad clients connect and disconnect."""
 
     def __init__(self, port: int, scripts: list[Script], shares: Shares, seed: int) -> None:
         self.address = ("127.0.0.1", port)
         self.selector = selectors.DefaultSelector()
         self._rng = random.Random(f"{seed} bad clients")
         self._conducts = random.Random(f"{seed} conducts")
-        """Drawn from once a game, so that what is played does not depend on how fast it is played."""
+        """Only used when a game is started, so that the games do not depend on how fast they are played."""
         self.shares = shares
         self.tally = Tally()
         self.in_play = 0
-        """Games whose players are both in."""
+        """The number of games in which a move has been requested."""
         self._scripts = scripts
         self._timers: list[tuple[float, int, SoakGame, StampedPlayer, Answer]] = []
         self._timer_count = 0
@@ -167,7 +174,8 @@ class Soak:
         self._admin = socket.create_connection(self.address)
         self._admin_data = b""
 
-    def later(self, game: SoakGame, player: StampedPlayer, answer: Answer) -> None:
+    def schedule(self, game: SoakGame, player: StampedPlayer, answer: Answer) -> None:
+        """Have `answer` sent when it is due."""
         self._timer_count += 1
         heapq.heappush(self._timers, (answer.due_at, self._timer_count, game, player, answer))
 
@@ -175,33 +183,33 @@ class Soak:
         return self._rng.uniform(0.0, 2.0 * self.shares.pace)
 
     def play(self, games: int, at_once: int) -> None:
-        """Play so many games to their end. Raises TimeoutError if they hang."""
-        start = told = time.perf_counter()
+        """Play `games` games to their end, `at_once` at a time. Raises TimeoutError if they hang."""
+        start = reported = time.perf_counter()
         self._games_to_start = games
         self.selector.register(self._admin, selectors.EVENT_READ, None)
         self._admin.sendall(b'<protocol>\n  <authenticate password="%s"/>' % PASSWORD.encode())
         for _ in range(min(games, at_once)):
             self._prepare()
-        now = last_heard = start
+        now = last_received = start
         while len(self.tally.expected) < games:
             wait = self._timers[0][0] - time.time() if self._timers else 0.05
             ready = self.selector.select(min(max(wait, 0.0), 0.05))
             for key, _ in ready:
                 if key.data is None:
-                    self._seat()
+                    self._start_prepared_games()
                 elif key.fileobj.fileno() >= 0:  # type: ignore[union-attr]
                     key.data[0].receive(key.data[1])
             while self._timers and self._timers[0][0] <= time.time():
                 _, _, game, player, answer = heapq.heappop(self._timers)
                 game.send(player, answer)
-            self._misbehave()
+            self._add_bad_client()
             before, now = now, time.perf_counter()
             self.tally.in_play_seconds += self.in_play * (now - before)
-            last_heard = now if ready else last_heard
-            if now - last_heard > PATIENCE:
+            last_received = now if ready else last_received
+            if now - last_received > PATIENCE:
                 raise TimeoutError(f"{games - len(self.tally.expected)} games hang")
-            if now - told > 10.0:
-                told = now
+            if now - reported > 10.0:
+                reported = now
                 print(f"{len(self.tally.expected)} games, {self.tally.moves / (now - start):.0f} moves/s", flush=True)
         self.tally.seconds = time.perf_counter() - start
         self._admin.close()
@@ -209,17 +217,18 @@ class Soak:
             sock.close()
 
     def game_over(self, game: SoakGame, room: str) -> None:
+        """Note the verdict that is expected on a finished game, and start another one."""
         self.tally.expected[room] = None if game.is_doubtful else game.conduct
         self._prepare()
 
     def _prepare(self) -> None:
-        """Ask for one more room, if there is one more game to play."""
+        """Ask for another room if there is another game to play."""
         if self._games_to_start:
             self._games_to_start -= 1
             self._admin.sendall(PREPARE)
 
-    def _seat(self) -> None:
-        """The players of rooms that are ready take their seats."""
+    def _start_prepared_games(self) -> None:
+        """Connect the players of the rooms that have been prepared."""
         self._admin_data += self._admin.recv(1 << 16)
         for prepared in list(PREPARED.finditer(self._admin_data)):
             script, conduct = self._conducts.choice(self._scripts), self._draw_conduct()
@@ -240,8 +249,8 @@ class Soak:
             drawn -= share
         return Conduct.FAIR
 
-    def _misbehave(self) -> None:
-        """Somebody comes, says something wrong, and stays for a while."""
+    def _add_bad_client(self) -> None:
+        """Sometimes connect a client that sends something wrong and stays for a while."""
         if self._rng.random() < self.shares.bad:
             sock = socket.create_connection(self.address)
             sock.sendall(self._rng.choice(BAD_BYTES))
@@ -253,14 +262,14 @@ class Soak:
 
 
 def soak(games: int, at_once: int, stall: float, stall_interval: float, shares: Shares, seed: int = 1) -> Report:
-    """Play against a server of our own, whose loop is blocked for up to `stall` seconds now and then."""
+    """Play against a new server whose event loop is blocked for up to `stall` seconds about every `stall_interval`."""
     game = BLOKUS_2021.with_options({"startPiece": START_PIECE})
     scripts = [play_script(game, BLOKUS_2021_R3, each) for each in range(8)]
     report = Report(warm_up=min(WARM_UP, games // 2))
     expected: dict[str, Conduct | None] = {}
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder) / "results.jsonl"
-        told = {
+        options = {
             "port": 0,
             "start_piece": START_PIECE,
             "default_game": GAME_TYPE,
@@ -273,20 +282,20 @@ def soak(games: int, at_once: int, stall: float, stall_interval: float, shares: 
             "password_attempts": 1_000_000,
         }
         server = subprocess.Popen(
-            [sys.executable, "-P", "-m", "spielleiter.bench.stalling", json.dumps(told)],
+            [sys.executable, "-P", "-m", "spielleiter.bench.stalling", json.dumps(options)],
             stdout=subprocess.PIPE,
             text=True,
         )
         try:
             assert server.stdout is not None
             start = json.loads(server.stdout.readline())
-            report.left.append(start)
+            report.usage.append(start)
             for number, share in enumerate((report.warm_up, games - report.warm_up)):
                 soaking = Soak(start["port"], scripts, shares, seed + number)
                 soaking.play(share, at_once)
                 report.add(soaking.tally)
                 expected.update(soaking.tally.expected)
-                report.left.append(_when_all_are_gone(server, start))
+                report.usage.append(_usage_after_disconnects(server, start))
         finally:
             server.terminate()
             server.communicate()
@@ -295,8 +304,8 @@ def soak(games: int, at_once: int, stall: float, stall_interval: float, shares: 
     return report
 
 
-def _when_all_are_gone(server: subprocess.Popen[str], start: dict[str, Any]) -> dict[str, Any]:
-    """What there is in the process once nobody is connected; or after a while, whatever there is."""
+def _usage_after_disconnects(server: subprocess.Popen[str], start: dict[str, Any]) -> dict[str, Any]:
+    """Return the server's resource usage when all clients are gone, or if it does not shrink within `PATIENCE`."""
     assert server.stdout is not None
     give_up_at = time.perf_counter() + PATIENCE
     while True:
@@ -309,7 +318,7 @@ def _when_all_are_gone(server: subprocess.Popen[str], start: dict[str, Any]) -> 
 
 
 def main() -> int:
-    """Returns 0 if nobody was judged wrongly and nothing was left over."""
+    """Return 0 if all verdicts were correct and no resources leaked; otherwise 1."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("games", type=int, nargs="?", default=20_000)
     parser.add_argument("--at-once", type=int, default=64)
@@ -320,7 +329,7 @@ def main() -> int:
     report = soak(arguments.games, arguments.at_once, arguments.stall, arguments.stall_interval, Shares())
     print(report)
     is_well = report.is_right and not any(report.leaks.values()) and report.growth < GROWTH
-    print("as it should be" if is_well else "NOT as it should be")
+    print("all verdicts are correct, nothing leaked" if is_well else "FAILED: wrong verdicts, leaks or too much memory")
     return 0 if is_well else 1
 
 

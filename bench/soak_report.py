@@ -1,7 +1,7 @@
-"""What became of the games of a soak, and whether that is what should have.
+"""The report of a soak: the verdicts on its games, compared with the expected ones.
 
-Law: what the players know of their games is compared with the server's results, game by game; what this machine was too
-busy to play as it should have been played is left out, and counted.
+Invariants: for each game, the verdict that its players expect is compared with the server's result. Games in which this
+machine was too busy to send an answer when it was due are excluded, and counted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ LATE: Final = 2.05
 
 
 class Conduct(enum.Enum):
-    """How a game goes, and the cause that ends it."""
+    """What happens in a game. The value is the cause with which the game must end."""
 
     FAIR = "REGULAR"
     LATE = "SOFT_TIMEOUT"
@@ -27,24 +27,24 @@ class Conduct(enum.Enum):
 
 @dataclass
 class Tally:
-    """What the players did, by their own account."""
+    """What the players of some games did, and the verdicts that they expect."""
 
     moves: int = 0
     slow_moves: int = 0
     bad_clients: int = 0
     seconds: float = 0.0
     in_play_seconds: float = 0.0
-    """Of all games together."""
+    """The sum of the times for which the games were in play."""
     expected: dict[str, Conduct | None] = field(default_factory=dict)
-    """By room; None where this machine was too busy to let the answer out when it was due."""
+    """By room; None if this machine was too busy to send an answer when it was due."""
 
 
 @dataclass
 class Report:
-    """What came of a run."""
+    """The results of a run."""
 
     warm_up: int = 0
-    """So many games were played before memory was looked at for the first time."""
+    """The number of games that were played before the memory was measured for the first time."""
     games: int = 0
     moves: int = 0
     slow_moves: int = 0
@@ -52,15 +52,16 @@ class Report:
     seconds: float = 0.0
     in_play_seconds: float = 0.0
     counted: Counter[Conduct | None] = field(default_factory=Counter)
-    """Games by what should become of them; None: nobody can tell."""
+    """The number of games of each kind; None stands for those whose verdict is uncertain."""
     false_timeouts: int = 0
     missed_late: int = 0
     other_verdicts: list[str] = field(default_factory=list)
-    """Whatever else was judged wrongly."""
-    left: list[dict[str, Any]] = field(default_factory=list)
-    """What there was in the server's process: before the first game, after the warm-up, at the end."""
+    """A description of each of the other wrong verdicts."""
+    usage: list[dict[str, Any]] = field(default_factory=list)
+    """The resource usage of the server: before the first game, after the warm-up, at the end."""
 
     def add(self, tally: Tally) -> None:
+        """Add the numbers of `tally`."""
         self.games += len(tally.expected)
         self.moves += tally.moves
         self.slow_moves += tally.slow_moves
@@ -70,10 +71,10 @@ class Report:
         self.counted.update(tally.expected.values())
 
     def judge(self, expected: Mapping[str, Conduct | None], results: Mapping[str, list[str]]) -> None:
-        """Compare with the causes the server gave, by room."""
+        """Compare the expected verdicts with the causes in the server's results, both by room."""
         for room in expected.keys() | results.keys():
             if room not in expected or room not in results:
-                self.other_verdicts.append(f"{room}: {'nobody played it' if room in results else 'no result'}")
+                self.other_verdicts.append(f"{room}: {'not one of these games' if room in results else 'no result'}")
                 continue
             conduct, causes = expected[room], [cause for cause in results[room] if cause != Conduct.FAIR.value]
             is_timeout = any(cause.endswith("TIMEOUT") for cause in causes)
@@ -88,20 +89,21 @@ class Report:
 
     @property
     def is_right(self) -> bool:
+        """Whether there is no wrong verdict."""
         return not (self.false_timeouts or self.missed_late or self.other_verdicts)
 
     @property
     def leaks(self) -> dict[str, int]:
-        """More at the end than before the first game."""
-        return {kind: self.left[-1][kind] - self.left[0][kind] for kind in ("tasks", "descriptors")}
+        """The numbers of tasks and file descriptors that were added between the first game and the end."""
+        return {kind: self.usage[-1][kind] - self.usage[0][kind] for kind in ("tasks", "descriptors")}
 
     @property
     def growth(self) -> float:
-        """Of the memory since the warm-up."""
-        return float(self.left[-1]["bytes"] / self.left[1]["bytes"] - 1)
+        """The growth of the memory since the warm-up, as a fraction."""
+        return float(self.usage[-1]["bytes"] / self.usage[1]["bytes"] - 1)
 
     def __str__(self) -> str:
-        counted, (start, middle, end) = self.counted, self.left
+        counted, (start, middle, end) = self.counted, self.usage
         pauses, mebibyte = end["pauses"], 2**20
         return f"""\
 games played                                  {self.games}, {self.moves} moves, {self.moves / self.seconds:.0f} a second
@@ -109,17 +111,17 @@ games in play at once, on average             {self.in_play_seconds / self.secon
 answers {IN_TIME} s after the request (in time)   {self.slow_moves}
 answers {LATE} s after the request (late)     {counted[Conduct.LATE]}
 illegal moves                                 {counted[Conduct.ILLEGAL]}
-players that vanished amid a game             {counted[Conduct.VANISHING]}
-clients that said something wrong             {self.bad_clients}
-games this machine was too busy to play right {counted[None]} (left out)
+players that disconnected during a game       {counted[Conduct.VANISHING]}
+clients that sent something wrong             {self.bad_clients}
+games excluded, since this machine was busy   {counted[None]}
 false timeouts                                {self.false_timeouts}
-late answers that were not judged             {self.missed_late}
+late answers that were not judged late        {self.missed_late}
 other wrong verdicts                          {len(self.other_verdicts)} {self.other_verdicts[:5] or ""}
 memory at the start                           {start["bytes"] / mebibyte:.1f} MiB
 memory after {self.warm_up} games                       {middle["bytes"] / mebibyte:.1f} MiB
 memory at the end                             {end["bytes"] / mebibyte:.1f} MiB ({self.growth:+.1%})
-tasks before and afterwards                   {start["tasks"]}, {end["tasks"]}
-descriptors before and afterwards             {start["descriptors"]}, {end["descriptors"]}
-pauses of the garbage collector               {pauses["count"]}, {pauses["total"]:.3f} s together, \
+tasks before and after                        {start["tasks"]}, {end["tasks"]}
+file descriptors before and after             {start["descriptors"]}, {end["descriptors"]}
+pauses of the garbage collector               {pauses["count"]}, {pauses["total"]:.3f} s in total, \
 {1e3 * pauses["longest"]:.1f} ms the longest
-objects left that only a collection frees     {end["collected"]}"""
+objects that only a collection frees          {end["collected"]}"""

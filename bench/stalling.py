@@ -1,9 +1,11 @@
-"""The server with an event loop that is stalled on purpose from time to time.
+"""A server whose event loop is blocked on purpose from time to time.
 
-Run it as `python -m spielleiter.bench.stalling CONFIG_JSON`.
+Run it as `python -m spielleiter.bench.stalling CONFIG_JSON`. The JSON object has the fields of the server's `Config`
+and the keys ``stall`` and ``stall_interval``, both in seconds.
 
-Law: everything else is the real server. Once it listens, and whenever it is sent SIGUSR1, it says on standard output
-what there is: tasks, descriptors, bytes, and the pauses its garbage collector has made.
+Invariants: everything else is the real server. When it listens, and whenever it receives SIGUSR1, it writes its
+resource usage to standard output: tasks, file descriptors, bytes of memory, and the pauses of the garbage collector.
+SIGTERM stops it.
 """
 
 from __future__ import annotations
@@ -26,13 +28,16 @@ from spielleiter.server.runtime.garbage import PauseMeter
 
 
 def resident_bytes() -> int:
-    """Memory this process has now."""
+    """Return the resident memory of this process, in bytes."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def what_there_is() -> dict[str, Any]:
-    """Memory without what a collection would free, which is looked at after the pauses."""
+def resource_usage() -> dict[str, Any]:
+    """Return the present resource usage.
+
+    The pauses are those before the collection that is made here, and ``collected`` is what that collection found.
+    """
     meter = next(each for each in gc.callbacks if isinstance(each, PauseMeter))
     pauses = {"count": meter.count, "total": meter.total, "longest": meter.longest}
     return {
@@ -45,16 +50,17 @@ def what_there_is() -> dict[str, Any]:
 
 
 async def stall(longest: float, interval: float, seed: int) -> None:
-    """Block the whole loop, for up to `longest` seconds, about every `interval` seconds."""
+    """Block the whole event loop for up to `longest` seconds, about every `interval` seconds."""
     rng = random.Random(seed)
     while True:
         await trio.sleep(rng.uniform(0.5, 1.5) * interval)
-        time.sleep(rng.uniform(0.1, 1.0) * longest)  # noqa: ASYNC251 - that is what is tried
+        time.sleep(rng.uniform(0.1, 1.0) * longest)  # noqa: ASYNC251 - blocking is the purpose
 
 
-async def main(told: dict[str, Any]) -> None:
+async def main(options: dict[str, Any]) -> None:
+    """Serve until SIGTERM. For `options` see the docstring of the module."""
     settings: dict[str, Any] = {
-        key: Path(value) if key.endswith(("_file", "_directory")) else value for key, value in told.items()
+        key: Path(value) if key.endswith(("_file", "_directory")) else value for key, value in options.items()
     }
     longest, interval = settings.pop("stall"), settings.pop("stall_interval")
     stop = trio.Event()
@@ -62,7 +68,7 @@ async def main(told: dict[str, Any]) -> None:
         listening: Listening = await nursery.start(_serve, Config(**settings), stop)
         with trio.CancelScope() as stalling:
             await nursery.start(_watch, stop, stalling)
-            print(json.dumps({"port": listening.addresses[0][1], **what_there_is()}), flush=True)
+            print(json.dumps({"port": listening.addresses[0][1], **resource_usage()}), flush=True)
             if longest:
                 await stall(longest, interval, 1)
             await trio.sleep_forever()
@@ -77,7 +83,7 @@ async def _serve(
 async def _watch(
     stop: trio.Event, stalling: trio.CancelScope, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
 ) -> None:
-    """SIGUSR1: say what there is; SIGTERM: stop."""
+    """Write the resource usage on SIGUSR1, and stop on SIGTERM."""
     with trio.open_signal_receiver(signal.SIGUSR1, signal.SIGTERM) as signals:
         task_status.started()
         async for number in signals:
@@ -85,7 +91,7 @@ async def _watch(
                 stalling.cancel()
                 stop.set()
                 return
-            print(json.dumps(what_there_is()), flush=True)
+            print(json.dumps(resource_usage()), flush=True)
 
 
 if __name__ == "__main__":

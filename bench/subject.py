@@ -1,7 +1,7 @@
-"""What is measured, as a process of its own: the real server, or the bare wire.
+"""The process that is measured: the real server, or the bare wire.
 
-Law: every measurement has a fresh one, which is gone when the `with` statement is over, however that comes about. They
-are in a process group of their own: Ctrl-C reaches the bench, and the bench ends them.
+Invariants: every measurement starts a new process, which has ended when the `with` statement ends, in whatever way. The
+processes are in a process group of their own: Ctrl-C interrupts the benchmark, and the benchmark ends them.
 """
 
 from __future__ import annotations
@@ -23,26 +23,29 @@ from spielleiter.bench.load.scripts import START_PIECE, Load
 START_TIMEOUT: Final = 30.0
 END_TIMEOUT: Final = 30.0
 LOG_NAME: Final = "log"
-START_LOOK: Final = 0.002  # seconds between two looks whether a server is there
+START_LOOK: Final = 0.002  # seconds between two checks whether a server has started
 
 
 class BenchError(Exception):
-    """Something went wrong on the way; the text is one line."""
+    """The benchmark failed. The text is one line."""
 
 
 def start_python(arguments: Sequence[str], **more: Any) -> subprocess.Popen[str]:
-    """Start the same Python with `arguments`. Modules are not looked for in the folder one happens to be in."""
+    """Start the same Python with `arguments`. The current folder is not on its import path.
+
+    `more` are further arguments of `subprocess.Popen`.
+    """
     return subprocess.Popen([sys.executable, "-P", *arguments], text=True, process_group=0, **more)
 
 
 def start_piped(module: str) -> subprocess.Popen[str]:
-    """Start a module of ours, and be connected to its standard input, output and error."""
+    """Start a module of this project with pipes for its standard input, output and error."""
     pipe = subprocess.PIPE
     return start_python(["-m", module], stdin=pipe, stdout=pipe, stderr=pipe)
 
 
 def end(process: subprocess.Popen[str]) -> None:
-    """Let it end in good order, or end it."""
+    """Close the pipes of a process and terminate it; kill it if it does not end in time."""
     for pipe in (process.stdin, process.stdout, process.stderr):
         if pipe is not None:
             with contextlib.suppress(BrokenPipeError):
@@ -55,10 +58,13 @@ def end(process: subprocess.Popen[str]) -> None:
         process.wait()
 
 
-def how_it_ended(process: subprocess.Popen[str]) -> str:
-    """Waits for the end of a process whose standard error is a pipe: ``exit code 1: OSError: no such thing``."""
-    said = "" if process.stderr is None else process.stderr.read()
-    return ": ".join([f"exit code {process.wait()}", *said.splitlines()[-1:]])
+def describe_exit(process: subprocess.Popen[str]) -> str:
+    """Wait for the end of a process, and describe it: ``exit code 1: OSError: no such thing``.
+
+    The text after the exit code is the last line of its standard error, if that is a pipe.
+    """
+    errors = "" if process.stderr is None else process.stderr.read()
+    return ": ".join([f"exit code {process.wait()}", *errors.splitlines()[-1:]])
 
 
 @dataclass(frozen=True)
@@ -74,20 +80,20 @@ class Subject:
 
     @property
     def resident_kib(self) -> int:
-        """The memory it has now."""
+        """The present resident memory, in KiB."""
         return self._kib("VmRSS:")
 
     @property
     def peak_kib(self) -> int:
-        """The most it has had."""
+        """The largest resident memory so far, in KiB."""
         return self._kib("VmHWM:")
 
 
 @contextmanager
-def serving(folder: Path, *options: str) -> Iterator[Subject]:
-    """The server with its defaults, but for `options`: clocks, events, log and replays as anybody has them.
+def running_server(folder: Path, *options: str) -> Iterator[Subject]:
+    """Run the server with its default settings, except for `options`: with clocks, events, log and replays.
 
-    What it writes is in `folder`, an empty one.
+    All its files are in `folder`, which must be empty.
     """
     port_file, replays = folder / "port", folder / "replays"
     arguments = ["-m", "spielleiter", "serve", "--port", "0", "--port-file", str(port_file)]
@@ -102,7 +108,7 @@ def serving(folder: Path, *options: str) -> Iterator[Subject]:
 
 
 def results_in(folder: Path) -> Path:
-    """Where `serving` has the server write how games ended."""
+    """Return the results file of the server that `running_server` runs in `folder`."""
     return folder / "replays" / "results.jsonl"
 
 
@@ -113,14 +119,14 @@ def _awaited_port(process: subprocess.Popen[str], port_file: Path) -> int:
         if text.strip():
             return int(text)
         time.sleep(START_LOOK)
-    said = (port_file.parent / LOG_NAME).read_text(encoding="utf-8", errors="replace").splitlines()
-    raise BenchError(f"the server does not start (exit code {process.poll()}): {' '.join(said[-1:])}")
+    log = (port_file.parent / LOG_NAME).read_text(encoding="utf-8", errors="replace").splitlines()
+    raise BenchError(f"the server does not start (exit code {process.poll()}): {' '.join(log[-1:])}")
 
 
 @contextmanager
-def relaying(load: Load, observers: int) -> Iterator[Subject]:
-    """The bare wire, with the bytes of an edition's games."""
-    told = {
+def running_floor(load: Load, observers: int) -> Iterator[Subject]:
+    """Run the bare wire with the bytes of the games of `load`, and with `observers` of each game."""
+    content = {
         "scripts": [([memento.decode() for memento in each.mementos], each.seats) for each in load.scripts],
         "request": load.request.decode(),
         "observers": observers,
@@ -129,12 +135,12 @@ def relaying(load: Load, observers: int) -> Iterator[Subject]:
     try:
         assert process.stdin is not None
         assert process.stdout is not None
-        with contextlib.suppress(BrokenPipeError):  # then it has ended already
-            process.stdin.write(json.dumps(told))
+        with contextlib.suppress(BrokenPipeError):  # the process has ended; the missing port shows it
+            process.stdin.write(json.dumps(content))
             process.stdin.close()
         port = process.stdout.readline()
         if not port:
-            raise BenchError(f"the bare wire does not start ({how_it_ended(process)})")
+            raise BenchError(f"the bare wire does not start ({describe_exit(process)})")
         yield Subject(process.pid, int(port))
     finally:
         end(process)

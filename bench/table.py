@@ -1,6 +1,6 @@
-"""Tables of plain text: words to the left, figures to the right, each with the least and the most of its rounds.
+"""Tables in plain text: words are left-aligned, figures (with the minimum and maximum of their rounds) right-aligned.
 
-Law: the same text on a terminal and in a file.
+Invariants: the text is the same on a terminal and in a file.
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ from typing import Final
 from spielleiter.bench.figures import Figure
 
 WIDTH: Final = 100
-"""Notes are broken there."""
+"""The number of columns at which notes are wrapped."""
 _INDENT: Final = "  "
 
 
 def number_text(value: float) -> str:
-    """Three digits that matter, or all before the point: ``12,345``, ``87.1``, ``0.0523``, ``4.67M``."""
+    """Return a number with three significant digits, and with all digits before the point; NaN becomes ``-``.
+
+    Examples: ``12,345``, ``87.1``, ``0.0523``, ``4.67M``.
+    """
     if math.isnan(value):
         return "-"
     if abs(value) >= 1e6:
@@ -29,7 +32,7 @@ def number_text(value: float) -> str:
 
 
 def figure_text(figure: Figure | None) -> str:
-    """The median, and what it is the middle of if that says more: ``87.1 (85.0-90.2)``."""
+    """Return the median, with the minimum and maximum if they differ: ``87.1 (85.0-90.2)``; an empty text for None."""
     if figure is None:
         return ""
     text = number_text(figure.median)
@@ -38,7 +41,7 @@ def figure_text(figure: Figure | None) -> str:
 
 
 class Table:
-    """A titled table: columns of `words`, set to the left, then columns of `figures`, set to the right."""
+    """A table with a title: left-aligned columns with the headers `words`, then right-aligned ones with `figures`."""
 
     def __init__(self, title: str, words: tuple[str, ...], figures: tuple[str, ...], note: str = "") -> None:
         self.title = title
@@ -48,11 +51,11 @@ class Table:
         self.notes = [note] if note else []
 
     def add(self, *cells: str) -> None:
-        """One row, a cell for every column."""
+        """Add a row with a cell for every column. Raises ValueError for any other number of cells."""
         self.rows.append(tuple(cell for cell, _ in zip(cells, self.header, strict=True)))
 
     def text(self) -> str:
-        """Its lines, an empty one at the end."""
+        """Return the text of the table, which ends with an empty line."""
         rows = (self.header, *self.rows)
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         count = len(self.words)

@@ -1,7 +1,7 @@
-"""What is to be reached, and whether it is: ratios of figures from the same run.
+"""The performance targets, and whether the figures of a run reach them.
 
-Law: nothing is asserted. A ratio is taken round by round and its median told, so that a machine that has become slower
-in between does not decide. What was not measured has no line.
+Invariants: nothing is asserted. A ratio is computed for each round, and its median is compared with the target, so that
+a machine that becomes slower during the run does not decide. There is no line for something that was not measured.
 """
 
 from __future__ import annotations
@@ -14,47 +14,57 @@ from spielleiter.bench.figures import Figure, Label, Records, ratio_of
 from spielleiter.bench.load.drivers import BUSY
 
 LEAST_THROUGHPUT: Final = 0.4
-"""Of the bare wire's."""
+"""The throughput as a fraction of that of the bare wire."""
 LOADS: Final = (1, 20, 100)
+"""The numbers of games at once for which it is compared."""
 MOST_MEDIAN: Final = 2.5
-"""Times the bare wire's, at one game."""
+"""The median latency as a multiple of that of the bare wire, with one game."""
 MOST_P99: Final = 3.0
-"""Times the bare wire's, at 100 games."""
+"""The 99th percentile of the latency as a multiple of that of the bare wire, with 100 games."""
 LEAST_CROWDED: Final = 0.8
-"""Of the throughput at 100 games, at 500."""
-MOST_IDLE: Final = 60.0  # MiB
-MOST_PER_GAME: Final = 150.0  # KiB
+"""The throughput with 500 games as a fraction of that with 100."""
+MOST_IDLE: Final = 60.0
+"""The memory of an idle server, in MiB."""
+MOST_PER_GAME: Final = 150.0
+"""The memory of each additional game, in KiB."""
 MOST_START: Final = 1.6
+"""The time until the server accepts connections, as a multiple of the start time of bare Python."""
 MOST_LATE: Final = 2.0
+"""The latency of late plies as a multiple of that of early ones."""
 MOST_BESIDE: Final = 1.2
-"""Independent of other rooms, but for what figures vary by."""
-MOST_RUNNER: Final = 50.0  # ms of the processor a game, beyond what the programs use
-MOST_DISK: Final = 60.0  # KiB a game
-MOST_BUILT_IN: Final = 20.0  # s for 200 games of built-in players, two at a time
+"""The latency beside idle rooms as a multiple of that without them. They should be equal, but figures vary."""
+MOST_RUNNER: Final = 50.0
+"""The processor time of a match for each game in ms, without that of the players' programs."""
+MOST_DISK: Final = 60.0
+"""The disk space of a match for each game, in KiB."""
+MOST_BUILT_IN: Final = 20.0
+"""The time of 200 games between built-in players, two at a time, in seconds."""
 MOST_GROWTH: Final = 10.0
-"""MiB for 1,000 games more: their records, which reports are made from, and nothing else."""
+"""The memory of a match for 1,000 additional games, in MiB: only their records, which the reports are made from."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """One line: what, of which edition, the bound, what was measured."""
+    """A target, and the figure that was measured for it."""
 
     name: str
     edition: str
+    """``all`` for a target that does not depend on the edition."""
     bound: float
     is_least: bool
-    """The figure is to be no less than `bound`; else it is to be no more."""
+    """Whether `bound` is a lower bound of the figure; otherwise it is an upper bound."""
     figure: float
     unit: str
     is_sure: bool = True
-    """False if the driver was so busy that the figure may be its own."""
+    """False if the driver was so busy that the figure may show the limit of the driver."""
 
     @property
     def is_reached(self) -> bool:
+        """Whether the figure is within the bound."""
         return self.figure >= self.bound if self.is_least else self.figure <= self.bound
 
     def to_json(self) -> dict[str, Any]:
-        """With the words of the report."""
+        """Return the target as a JSON object, with the names of the report."""
         return {
             "target": self.name,
             "edition": self.edition,
@@ -67,7 +77,7 @@ class Target:
 
 
 def targets_of(records: Records) -> list[Target]:
-    """All that can be told from these records."""
+    """Return all targets for which these records have figures."""
     editions = dict.fromkeys(str(record.labels["edition"]) for record in records if "edition" in record.labels)
     found: list[Target] = []
     for edition in editions:
@@ -146,9 +156,9 @@ def _match(records: Records, programs: str, **labels: Label) -> Iterator[Target]
         ("memory, 1,000 games more", MOST_GROWTH, "match, memory for 1,000 games more"),
     ):
         figures = [record.figures[name] for record in found if name in record.figures]
-        if figures:  # the longest match says it best
+        if figures:  # the longest match is the most accurate
             yield Target(title, edition, bound, False, figures[-1].median, figures[-1].unit)
-    spoilt = [record.figures["spoilt"] for record in found]
-    if spoilt:
-        count = sum(sum(figure.rounds) for figure in spoilt)
+    irregular = [record.figures["spoilt"] for record in found]
+    if irregular:
+        count = sum(sum(figure.rounds) for figure in irregular)
         yield Target(f"match, spoilt games, {programs} players", edition, 0.0, False, count, "games")

@@ -1,7 +1,7 @@
-"""How the server says that games ended, and which of that is wrong.
+"""Counting the verdicts of the server that are wrong.
 
-Law: every scripted move is legal and in time, so whatever is not REGULAR is false; but for LEFT in a game that the
-driver itself has cut off.
+Invariants: every scripted move is legal and in time, so every cause except REGULAR is wrong. The only exception is LEFT
+in a game that the driver itself has aborted.
 """
 
 from __future__ import annotations
@@ -14,21 +14,25 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Verdicts:
-    """Counts of games."""
+    """Numbers of games."""
 
     games: int
-    """So many the server told the end of."""
+    """The games whose end the server has reported."""
     false: int
+    """Those of them with a wrong cause."""
 
 
 def read_verdicts(path: Path, cut_off: AbstractSet[str]) -> Verdicts:
-    """What is in a results file; `cut_off`: rooms of the games that the driver left. No file: no games."""
+    """Count the verdicts in the results file `path`; a missing file has none.
+
+    `cut_off` are the rooms of the games that the driver has aborted.
+    """
     if not path.exists():
         return Verdicts(0, 0)
     games = false = 0
     for line in path.read_text(encoding="utf-8").splitlines():
-        told = json.loads(line)
-        right = {"REGULAR", "LEFT"} if told["room"] in cut_off else {"REGULAR"}
+        result = json.loads(line)
+        right = {"REGULAR", "LEFT"} if result["room"] in cut_off else {"REGULAR"}
         games += 1
-        false += not right.issuperset(told["causes"])
+        false += not right.issuperset(result["causes"])
     return Verdicts(games, false)

@@ -138,10 +138,10 @@ def bench(json_file: str | None, *, quick: bool, **chosen: Any) -> None:
 
 
 def _require_machine() -> None:
-    """Raise Failure if the benchmark cannot run here, before importing modules that exist only on Linux."""
-    from spielleiter.bench.machine import why_not_here
+    """Raises Failure where the bench cannot run; before anything is imported that exists on Linux alone."""
+    from spielleiter.bench.machine import missing_requirement
 
-    if problem := why_not_here():
+    if problem := missing_requirement():
         raise Failure(problem)
 
 

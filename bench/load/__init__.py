@@ -1,1 +1,1 @@
-"""The load of the benchmark: scripted games, and the processes that play them."""
+"""The load of the benchmark: scripted games, and the driver processes that play them."""

@@ -1,14 +1,14 @@
-"""Plays many scripted games at once against a server and measures them.
+"""The driver process: plays many scripted games at once against a server, and measures them.
 
 Run it as `python -m spielleiter.bench.load.driver`; see `main`.
 
-Law: the driver does next to nothing (no parsing, no rules), in a process of its own, and says how busy it was. Latency
-is from the moment a move has been sent to the moment the next request has been read. What is told of an interval
-happened in it: the way there and the way out are not counted.
+Invariants: the driver does as little as possible (no parsing, no rules), in a process of its own, and reports how busy
+it was. The latency is the time from sending a move to having read the next request. Everything that is reported of an
+interval happened within it; starting and ending the games does not count.
 
-Only the connection of whoever is on turn is read, so that a position and the request behind it are one call; what has
-come meanwhile for the others stays with the kernel, and much of it is thrown away there without being copied. Every
-socket is registered once, for edges: a change of who is read costs no call.
+Only the connection of the player on turn is read, so that a position and the request after it need one call. What
+arrives for the others in the meantime stays in the kernel, and most of it is discarded there without being copied.
+Every socket is registered once, edge-triggered, so that choosing another connection to read costs no system call.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from spielleiter.bench.load.peers import BUFFER, Administrator, Peer, Reader
 from spielleiter.bench.load.plan import PASSWORD, Plan, PlannedGame
 from spielleiter.bench.load.scripts import ROOM
 
-PATIENCE: Final = 20.0  # seconds without anything, after which a game hangs
-GATE_MOVES: Final = 4  # on the way at a time while games are begun
-OBSERVED_PLIES: Final = 4  # plies after which an observer's connection is emptied
-OBSERVER_BYTES: Final = 1 << 18  # what waits there till then has room
+PATIENCE: Final = 20.0  # seconds without any data after which a game is considered to hang
+GATE_MOVES: Final = 4  # moves in flight at a time while games are being started
+OBSERVED_PLIES: Final = 4  # plies after which an observer's connection is drained
+OBSERVER_BYTES: Final = 1 << 18  # its receive buffer, which is large enough for so many plies
 RESULT: Final = b'<data class="result">'
 POSITION_END: Final = b"</state>\n    </data>\n  </room>"
 RESULT_BYTES: Final = 8192  # more than the longest one
-TAIL_BYTES: Final = 64  # more than the longest end that is looked for
+TAIL_BYTES: Final = 64  # more than the longest end that is searched for
 
 
 class Seat(Peer):
@@ -49,7 +49,7 @@ class Seat(Peer):
         self._tail = b""
 
     def receive(self) -> None:
-        """Read what has come, and look at its end."""
+        """Read what has arrived, and check how it ends."""
         try:
             count = self.recv_into(BUFFER)
         except BlockingIOError:
@@ -76,15 +76,15 @@ class Seat(Peer):
 
 
 class Game:
-    """A scripted game, followed by the next one."""
+    """A scripted game. When it is over, the same object plays the next one."""
 
     __slots__ = (
         "driver",
+        "joined_at",
         "observers",
         "packets",
         "ply",
         "room",
-        "sat_down_at",
         "script",
         "script_number",
         "seats",
@@ -104,47 +104,47 @@ class Game:
         """Ask for a room."""
         self.ply = 0
         self.sent_at = 0.0
-        self.sat_down_at = 0.0
+        self.joined_at = 0.0
         self.room = b""
         self.packets: list[bytes] = []
         self.seats: tuple[Seat, ...] = ()
         self.turns: list[Seat] = []
         self.driver.administrator.prepare(self)
 
-    def sit_down(self, room: bytes, codes: tuple[bytes, bytes]) -> None:
-        """The room is there."""
+    def join(self, room: bytes, codes: tuple[bytes, bytes]) -> None:
+        """Join the room that was prepared for this game, with the reservation codes of its two seats."""
         self.room = room
         self.packets = [packet.replace(ROOM, room.decode()).encode() for packet in self.script.packets]
         for observer in self.observers:
             observer.send(b'\n  <observe roomId="%s"/>' % room)
-        self.sat_down_at = perf_counter()
+        self.joined_at = perf_counter()
         self.seats = (Seat(self, codes[0]), Seat(self, codes[1]))
         for seat in self.seats:
             self.driver.readers[seat.fd] = seat
 
     def _arrange(self, first: Seat) -> None:
-        """The first request says who sits where; it may be who has come first."""
+        """Assign the moves to the seats: `first` has got the first request, whichever player joined first."""
         second = self.seats[first is self.seats[0]]
         own = self.script.seats[0]
         self.turns = [first if seat == own else second for seat in self.script.seats]
-        self.turns.append(self.turns[-1])  # where the result is looked for
+        self.turns.append(self.turns[-1])  # the result is read from this connection
         del self.driver.readers[second.fd]
 
     def requested(self, seat: Seat, now: float) -> None:
-        """A move is due."""
+        """A move of `seat` has been requested at the instant `now`."""
         if self.ply:
             self.driver.latencies[self.ply].append(now - self.sent_at)
         else:
-            self.driver.start_times.append(now - self.sat_down_at)
+            self.driver.start_times.append(now - self.joined_at)
             self._arrange(seat)
         gate = self.driver.gate
         if gate is None:
             self.answer(seat)
         else:
-            gate.arrive(self, seat)
+            gate.add(self, seat)
 
     def answer(self, seat: Seat) -> None:
-        """Send the next move, and read whoever is on turn after it."""
+        """Send the next move, which is one of `seat`, and read the connection of the player on turn after it."""
         ply = self.ply
         self.ply = ply + 1
         following = self.turns[ply + 1]
@@ -162,7 +162,7 @@ class Game:
         self.sent_at = perf_counter()
 
     def end(self, *, is_whole: bool) -> None:
-        """The result has come, or the connection was closed."""
+        """The result has arrived (`is_whole`), or the connection was closed before."""
         if self.driver.gate is not None:
             self.driver.gate.forget(self)
         if is_whole:
@@ -170,7 +170,7 @@ class Game:
         else:
             self.driver.games_broken += 1
         self.leave()
-        if self.driver.goes_on():
+        if self.driver.starts_new_games():
             self.begin()
         else:
             self.driver.games.remove(self)
@@ -185,7 +185,7 @@ class Game:
 
 
 class Commands:
-    """Standard input: lines, until it ends."""
+    """Reads the commands on standard input, one line each."""
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
@@ -194,13 +194,13 @@ class Commands:
         driver.readers[sys.stdin.fileno()] = self
 
     def receive(self) -> None:
-        """Read one piece of it; that it has ended is told as None."""
+        """Read one line, and add it to the driver's commands; the end of the input is added as None."""
         line = sys.stdin.readline()
         self._driver.commands.append(line.split() if line else None)
 
 
 class Driver:
-    """Keeps the plan's games going."""
+    """Plays the games of `plan`. `make_game` makes the game with a number."""
 
     def __init__(self, plan: Plan, make_game: Callable[[Driver, int], Game] = Game) -> None:
         self.plan = plan
@@ -211,33 +211,33 @@ class Driver:
         self.games: list[Game] = []
         self.moves = self.games_over = self.games_broken = 0
         self.latencies: list[list[float]] = []
-        """Seconds until the next request, by ply."""
+        """For each ply the seconds until the next request."""
         self.start_times: list[float] = []
-        """Seconds from a player's connecting to the first request of its game."""
+        """For each game the seconds from the players' connecting to the first request."""
         self.gate: Gate | None = None
         self._is_ending = False
         self._make_game = make_game
         self._epoll = select.epoll()
-        self.forget()
+        self.reset_counts()
         self.administrator = Administrator(self)
 
     def register(self, fd: int) -> None:
-        """Hear of everything new that comes there."""
+        """Have `poll` notice when something has arrived on `fd`."""
         self._epoll.register(fd, select.EPOLLIN | select.EPOLLET)
 
-    def forget(self) -> None:
-        """Begin to count anew."""
+    def reset_counts(self) -> None:
+        """Set the counts of moves and latencies to zero."""
         longest = max(len(script.packets) for script in self.plan.scripts)
         self.latencies = [[] for _ in range(longest + 1)]
         self.start_times = []
         self.moves = 0
 
-    def goes_on(self) -> bool:
-        """Whether a game is followed by another one."""
+    def starts_new_games(self) -> bool:
+        """Return whether a game is followed by another one."""
         return not self._is_ending
 
-    def turn(self, patience: float = PATIENCE) -> bool:
-        """Wait for something, and deal with everything that has come. Returns whether anything has."""
+    def poll(self, patience: float = PATIENCE) -> bool:
+        """Wait up to `patience` seconds, handle everything that has arrived, and return whether anything has."""
         events = self._epoll.poll(patience)
         readers = self.readers
         for fd, _ in events:
@@ -247,17 +247,17 @@ class Driver:
         return bool(events)
 
     def play(self, patience: float = PATIENCE) -> None:
-        """One turn, of so many seconds at most. Raises RuntimeError if nothing comes for too long."""
-        if not self.turn(min(patience, PATIENCE)) and patience >= PATIENCE:
+        """Poll once, for `patience` seconds at most. Raises RuntimeError if nothing arrives for `PATIENCE` seconds."""
+        if not self.poll(min(patience, PATIENCE)) and patience >= PATIENCE:
             raise RuntimeError(f"nothing came for {PATIENCE:g} s: a game hangs")
 
     def play_until(self, instant: float) -> None:
-        """Play till then, by `time.perf_counter`."""
+        """Play until `instant`, by `time.perf_counter`."""
         while (left := instant - perf_counter()) > 0:
             self.play(left)
 
     def begin(self) -> None:
-        """Begin all games; each goes on while the others are begun, so that they spread over the plies."""
+        """Start all games. Each goes on while others are being started, so that they are spread over the plies."""
         total = self.plan.games
         self.gate = Gate()
         progress = 0.0
@@ -265,27 +265,27 @@ class Driver:
         while len(self.games) < total or not (self.is_complete or perf_counter() > patience):
             while len(self.games) < total and (not self.plan.is_spread or len(self.games) <= progress * total):
                 self.games.append(self._make_game(self, len(self.games)))
-            self.gate.let_through(GATE_MOVES)
+            self.gate.release(GATE_MOVES)
             self.play()
             first = self.games[0]
             progress = 1.0 if self.games_over else max(progress, first.ply / len(first.script.packets))
         gate, self.gate = self.gate, None
-        gate.let_through(total)
+        gate.release(total)
 
     @property
     def is_complete(self) -> bool:
-        """Every game has had its first request."""
+        """Whether every game has got its first request."""
         return all(game.turns for game in self.games)
 
     def measure(self, start: float, end: float) -> dict[str, Any]:
-        """What happens between two instants of `time.perf_counter`."""
+        """Return what happens from `start` to `end`, two instants of `time.perf_counter`."""
         self.play_until(start)
-        self.forget()
+        self.reset_counts()
         before, over_before = self._instants(), self.games_over
         self.play_until(end)
         after = self._instants()
         waiting = [after[0] - game.sent_at for game in self.games if game.turns and game.sent_at]
-        waiting_to_begin = [after[0] - game.sat_down_at for game in self.games if game.seats and not game.turns]
+        waiting_to_begin = [after[0] - game.joined_at for game in self.games if game.seats and not game.turns]
         return {
             "seconds": after[0] - before[0],
             "driver_seconds": after[1] - before[1],
@@ -299,12 +299,15 @@ class Driver:
         }
 
     def _instants(self) -> tuple[float, float, float]:
-        """Of the clock, of this process, and of the process that is measured."""
+        """Return the clock, and the processor seconds of this process and of the measured process."""
         of_subject = time.clock_gettime(~self.plan.pid << 3 | 2) if self.plan.pid else 0.0
         return perf_counter(), time.process_time(), of_subject
 
     def finish(self) -> dict[str, Any]:
-        """Let games end, or cut them off. Returns how games ended, and the rooms of those that did not."""
+        """Play the games to their end or abort them, as the plan says.
+
+        Returns the numbers of completed and broken games of the whole run, and the rooms of those that were aborted.
+        """
         if self.plan.ends_games:
             self._is_ending = True
             while self.games:
@@ -315,38 +318,42 @@ class Driver:
         return {"over": self.games_over, "broken": self.games_broken, "cut_off": cut_off}
 
     def close(self) -> None:
-        """Close what is left open."""
+        """Close the remaining connections."""
         for game in self.games:
             for observer in game.observers:
                 observer.close()
         self.administrator.close()
         self._epoll.close()
 
-    def obey(self) -> None:
-        """Play; for each line `measure START END` say what was measured, and when there are no more how it ended."""
+    def run_commands(self) -> None:
+        """Play, and obey the commands on standard input.
+
+        Each line `measure START END` is answered with what was measured; the end of the input, with how the games
+        ended. Before that, "ready" is written when all games are in play.
+        """
         Commands(self)
         self.begin()
-        tell("ready")
+        write_line("ready")
         while True:
             while not self.commands:
                 self.play()
             command = self.commands.popleft()
             if command is None:
                 del self.readers[sys.stdin.fileno()]
-                tell(self.finish())
+                write_line(self.finish())
                 return
-            tell(self.measure(float(command[1]), float(command[2])))
+            write_line(self.measure(float(command[1]), float(command[2])))
 
 
-def tell(what: Any) -> None:
-    """One line of JSON on standard output."""
-    sys.stdout.write(json.dumps(what) + "\n")
+def write_line(value: Any) -> None:
+    """Write a value as one line of JSON to standard output."""
+    sys.stdout.write(json.dumps(value) + "\n")
     sys.stdout.flush()
 
 
 def main() -> None:
-    """On standard input a plan, then commands, on standard output what came of them; see `Driver.obey`."""
-    Driver(Plan.from_json(sys.stdin.readline())).obey()
+    """Read a plan and then commands from standard input, and write the results; see `Driver.run_commands`."""
+    Driver(Plan.from_json(sys.stdin.readline())).run_commands()
 
 
 if __name__ == "__main__":

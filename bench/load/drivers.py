@@ -1,7 +1,7 @@
-"""The driver's processes, from outside: start them, have them measure an interval, put together what they say.
+"""Running driver processes: starting them, having them measure an interval, and combining their reports.
 
-Law: all of them measure the same interval, and none before every one has all of its games running. They are gone when
-the `with` statement is over.
+Invariants: all drivers measure the same interval, and none before every driver has all its games in play. The processes
+have ended when the `with` statement ends.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from itertools import chain
 from typing import Any, Final
 
 from spielleiter.bench.load.plan import Plan, shares
-from spielleiter.bench.subject import BenchError, end, how_it_ended, start_piped
+from spielleiter.bench.subject import BenchError, describe_exit, end, start_piped
 from spielleiter.server.quantile import nearest_rank
 
-BUSY: Final = 0.85  # share of the time above which a driver may be what is measured
-LEAD: Final = 0.05  # seconds until an interval begins, so that every driver has heard of it
+BUSY: Final = 0.85  # fraction of the time above which the driver, not the server, may limit the throughput
+LEAD: Final = 0.05  # seconds before an interval begins, so that every driver has received the command
 
 
-def sensible_processes() -> int:
-    """One half of this machine's cores drives the other; more than four have never been needed."""
+def default_process_count() -> int:
+    """Return half of the number of this machine's cores, at least 1. More than 4 drivers have never been needed."""
     return max(1, min(4, len(os.sched_getaffinity(0)) // 2))
 
 
@@ -36,25 +36,26 @@ def quantile(ordered: Sequence[float], share: float) -> float:
 
 
 @dataclass(frozen=True)
-class Measured:
-    """What happened in an interval; seconds."""
+class Measurement:
+    """What happened in an interval. All times are in seconds."""
 
     seconds: float
+    """The length of the interval."""
     moves: int
     games: int
-    """So many ended in it."""
+    """The number of games that ended."""
     latencies: tuple[tuple[float, ...], ...]
-    """By ply after which they were waited for."""
+    """For each ply the latencies until the next request."""
     subject_seconds: float
-    """Of the processor, by the process that was measured."""
+    """The processor time of the measured process."""
     driver_busy: tuple[float, ...]
-    """Shares of the time in which each driver had a processor."""
+    """For each driver the fraction of the time in which it used a processor."""
     longest_wait: float
-    """Of those that were still waiting in the end: a server that never answers has no latency."""
+    """The longest time for which a player was waiting at the end: a server that never answers has no latency."""
     start_times: tuple[float, ...]
-    """From a player's connecting to its game's first request; so far, of those that still wait."""
+    """For each game the time from the players' connecting to the first request, or so far if there was none yet."""
     playing: int
-    """Games that had begun in the end; the others waited for their players to be let in."""
+    """The number of games in play at the end; the players of the others were waiting to be admitted."""
 
     @property
     def moves_per_second(self) -> float:
@@ -62,7 +63,7 @@ class Measured:
 
     @property
     def ordered(self) -> list[float]:
-        """All latencies, the shortest first."""
+        """All latencies in ascending order."""
         return sorted(chain.from_iterable(self.latencies))
 
     @property
@@ -71,76 +72,77 @@ class Measured:
 
 
 @dataclass
-class Ended:
+class EndedGames:
     """How the games of a run ended."""
 
     over: int = 0
+    """The number of complete games."""
     broken: int = 0
-    """Before the last move, or without a result."""
+    """The number of games that ended before the last move, or without a result."""
     cut_off: set[str] = field(default_factory=set)
-    """The rooms of those that the driver left."""
+    """The rooms of the games that the drivers have aborted."""
 
 
 class Drivers:
-    """Driver processes with all their games running."""
+    """Driver processes with their games."""
 
     def __init__(self, processes: Sequence[subprocess.Popen[str]]) -> None:
         self._processes = processes
-        self.ended = Ended()
-        """Complete once the drivers are gone."""
+        self.ended = EndedGames()
+        """Complete when the drivers have ended."""
 
     def await_ready(self) -> None:
-        """Until every game of every driver runs."""
+        """Wait until every game of every driver is in play. Raises BenchError if a driver has ended."""
         for process in self._processes:
-            _answer(process)
+            _read_report(process)
 
-    def measure(self, seconds: float) -> Measured:
-        """What happens in the next so many seconds."""
+    def measure(self, seconds: float) -> Measurement:
+        """Return what happens in the next `seconds`. Raises BenchError if a driver has ended."""
         start = time.perf_counter() + LEAD
         for process in self._processes:
             assert process.stdin is not None
             process.stdin.write(f"measure {start!r} {start + seconds!r}\n")
             process.stdin.flush()
-        told = [_answer(process) for process in self._processes]
-        rates = [each["moves"] / each["seconds"] for each in told]
-        seconds = sum(each["seconds"] for each in told) / len(told)
-        plies = zip(*(each["latencies"] for each in told), strict=True)
-        return Measured(
+        reports = [_read_report(process) for process in self._processes]
+        rates = [each["moves"] / each["seconds"] for each in reports]
+        seconds = sum(each["seconds"] for each in reports) / len(reports)
+        plies = zip(*(each["latencies"] for each in reports), strict=True)
+        return Measurement(
             seconds,
             round(sum(rates) * seconds),
-            sum(each["games"] for each in told),
+            sum(each["games"] for each in reports),
             tuple(tuple(chain.from_iterable(ply)) for ply in plies),
-            sum(each["subject_seconds"] for each in told) / len(told),
-            tuple(each["driver_seconds"] / each["seconds"] for each in told),
-            max(each["longest_wait"] for each in told),
-            tuple(chain.from_iterable(each["start_times"] for each in told)),
-            sum(each["playing"] for each in told),
+            sum(each["subject_seconds"] for each in reports) / len(reports),
+            tuple(each["driver_seconds"] / each["seconds"] for each in reports),
+            max(each["longest_wait"] for each in reports),
+            tuple(chain.from_iterable(each["start_times"] for each in reports)),
+            sum(each["playing"] for each in reports),
         )
 
     def finish(self) -> None:
-        """Let them end, and hear how their games did."""
+        """Have the drivers end, and add up how their games ended."""
         for process in self._processes:
             assert process.stdin is not None
             process.stdin.close()
         for process in self._processes:
-            told = _answer(process)
-            self.ended.over += told["over"]
-            self.ended.broken += told["broken"]
-            self.ended.cut_off.update(told["cut_off"])
+            report = _read_report(process)
+            self.ended.over += report["over"]
+            self.ended.broken += report["broken"]
+            self.ended.cut_off.update(report["cut_off"])
             process.wait()
 
 
-def _answer(process: subprocess.Popen[str]) -> Any:
+def _read_report(process: subprocess.Popen[str]) -> Any:
     assert process.stdout is not None
     line = process.stdout.readline()
     if not line:
-        raise BenchError(f"a driver has ended before its time ({how_it_ended(process)})")
+        raise BenchError(f"a driver has ended before its time ({describe_exit(process)})")
     return json.loads(line)
 
 
 @contextmanager
-def driving(plan: Plan, processes: int = 1) -> Iterator[Drivers]:
-    """The games of `plan`, spread over so many processes; all run when the `with` statement begins."""
+def running_drivers(plan: Plan, processes: int = 1) -> Iterator[Drivers]:
+    """Play the games of `plan`, distributed over `processes` drivers. All are in play when the `with` block begins."""
     module = (
         "spielleiter.bench.load.held"
         if plan.hold_ply
@@ -154,7 +156,7 @@ def driving(plan: Plan, processes: int = 1) -> Iterator[Drivers]:
             process = start_piped(module)
             stack.callback(end, process)
             assert process.stdin is not None
-            with suppress(BrokenPipeError):  # then it has ended already, which is told when it has to answer
+            with suppress(BrokenPipeError):  # the driver has ended; this is found when its report is read
                 process.stdin.write(replace(plan, games=games).to_json() + "\n")
                 process.stdin.flush()
             started.append(process)

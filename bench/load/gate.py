@@ -1,6 +1,6 @@
-"""Lets the driver's games begin while others are played already.
+"""`Gate`: limits the number of moves in flight while the driver's games are started one after another.
 
-Invariants: games are let through in the order in which they came, and no more than so many moves are on the way.
+Invariants: moves are released in the order in which they became due, and at most the given number are in flight.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 
 class Game(Protocol):
-    """A game whose moves go through the gate; of its seats, the gate only asks whether they are the present ones."""
+    """A game whose moves pass through the gate. The gate only tests whether a seat is one of the present `seats`."""
 
     @property
     def seats(self) -> tuple[Any, ...]: ...
@@ -21,31 +21,31 @@ class Game(Protocol):
 
 
 class Gate:
-    """Lets few moves at a time through while games are begun, in the order of coming.
+    """Releases a few moves at a time while games are being started, in the order in which they became due.
 
-    A server that is busy with moves lets players in more slowly than games end; so the games that are begun would never
-    all be played at once.
+    A server that is busy with moves admits players more slowly than games end. Without a limit, the games that are
+    being started would never all be in play at once.
     """
 
-    __slots__ = ("_on_the_way", "_waiting")
+    __slots__ = ("_in_flight", "_waiting")
 
     def __init__(self) -> None:
         self._waiting: deque[tuple[Game, Any]] = deque()
-        self._on_the_way: set[Game] = set()
+        self._in_flight: set[Game] = set()
 
-    def arrive(self, game: Game, seat: Any) -> None:
-        """A move of this game is due."""
-        self._on_the_way.discard(game)
+    def add(self, game: Game, seat: Any) -> None:
+        """A move of `game` is due for `seat`; its previous move is no longer in flight."""
+        self._in_flight.discard(game)
         self._waiting.append((game, seat))
 
     def forget(self, game: Game) -> None:
-        """It is over."""
-        self._on_the_way.discard(game)
+        """`game` is over, so its move is no longer in flight."""
+        self._in_flight.discard(game)
 
-    def let_through(self, most: int) -> None:
-        """Send what waits, as long as no more than `most` moves are on the way."""
-        while self._waiting and len(self._on_the_way) < most:
+    def release(self, most: int) -> None:
+        """Have waiting moves sent, as long as fewer than `most` are in flight."""
+        while self._waiting and len(self._in_flight) < most:
             game, seat = self._waiting.popleft()
             if seat in game.seats:
-                self._on_the_way.add(game)
+                self._in_flight.add(game)
                 game.answer(seat)

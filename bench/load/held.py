@@ -1,9 +1,9 @@
-"""The driver's games, all stopped at the same ply.
+"""A driver whose games all stop at the same ply.
 
 Run it as `python -m spielleiter.bench.load.held`; it reads and writes the same as the driver.
 
-Law: nobody moves any more once everybody has come so far. What a server has then, it has for games in the middle, and
-for nothing that happens.
+Invariants: when all games have reached that ply, there are no more moves. The memory of the server is then that of
+games in the middle, without anything that happens in them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from spielleiter.bench.load.plan import Plan
 
 
 class HeldGame(Game):
+    """A game that stops before the move at `plan.hold_ply`."""
+
     __slots__ = ()
 
     def answer(self, seat: Seat) -> None:
@@ -27,7 +29,7 @@ class HeldGame(Game):
 
 
 class Held(Driver):
-    """A driver whose games stop before the move at `plan.hold_ply`."""
+    """Starts its games, and is ready when all of them have stopped."""
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan, HeldGame)
@@ -40,7 +42,7 @@ class Held(Driver):
 
 
 def main() -> None:
-    Held(Plan.from_json(sys.stdin.readline())).obey()
+    Held(Plan.from_json(sys.stdin.readline())).run_commands()
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""The driver's games with players that think.
+"""A driver whose players think before they move.
 
 Run it as `python -m spielleiter.bench.load.paced`; it reads and writes the same as the driver.
 
-Law: as many moves are due with a slow server as with a fast one, so that latency is not hidden by games that wait. How
-long each player thinks is drawn from a seed, around the `pace` that is asked for.
+Invariants: the same number of moves is due with a slow server as with a fast one, so that waiting games do not hide the
+latency. The think times are drawn from a seeded generator, around the `pace` of the plan.
 """
 
 from __future__ import annotations
@@ -19,22 +19,24 @@ from spielleiter.bench.load.plan import Plan
 
 
 class PacedGame(Game):
+    """A game whose moves are sent when their player has thought."""
+
     __slots__ = ()
 
     def answer(self, seat: Seat) -> None:
         paced = self.driver
         assert isinstance(paced, Paced)
         assert paced.plan.pace is not None
-        paced.later(perf_counter() + paced.rng.uniform(0.5, 1.5) * paced.plan.pace, self, seat)
+        paced.schedule(perf_counter() + paced.rng.uniform(0.5, 1.5) * paced.plan.pace, self, seat)
 
     def send_move(self, seat: Seat) -> None:
-        """The player has thought; the game may be over by then."""
+        """Send the move of `seat`, unless the game has ended while its player was thinking."""
         if seat in self.seats:
             super().answer(seat)
 
 
 class Paced(Driver):
-    """A driver whose players think for about `plan.pace` seconds."""
+    """Plays games whose players think for about `plan.pace` seconds."""
 
     def __init__(self, plan: Plan, make_game: Callable[[Driver, int], Game] = PacedGame) -> None:
         super().__init__(plan, make_game)
@@ -42,8 +44,8 @@ class Paced(Driver):
         self._timers: list[tuple[float, int, PacedGame, Seat]] = []
         self._timer_count = 0
 
-    def later(self, instant: float, game: PacedGame, seat: Seat) -> None:
-        """At `instant` of `time.perf_counter` this player will have thought."""
+    def schedule(self, instant: float, game: PacedGame, seat: Seat) -> None:
+        """Have the move of `seat` sent at `instant` of `time.perf_counter`."""
         self._timer_count += 1
         heapq.heappush(self._timers, (instant, self._timer_count, game, seat))
 
@@ -51,11 +53,11 @@ class Paced(Driver):
         if not self._timers:
             super().play(patience)
             return
-        self.turn(max(0.0, min(patience, self._timers[0][0] - perf_counter())))
+        self.poll(max(0.0, min(patience, self._timers[0][0] - perf_counter())))
         self.send_due()
 
     def send_due(self) -> None:
-        """The moves of those who have thought long enough."""
+        """Send the moves that are due."""
         now = perf_counter()
         while self._timers and self._timers[0][0] <= now:
             _, _, game, seat = heapq.heappop(self._timers)
@@ -63,7 +65,7 @@ class Paced(Driver):
 
 
 def main() -> None:
-    Paced(Plan.from_json(sys.stdin.readline())).obey()
+    Paced(Plan.from_json(sys.stdin.readline())).run_commands()
 
 
 if __name__ == "__main__":

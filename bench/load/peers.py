@@ -1,6 +1,6 @@
-"""The driver's connections to the server, and the one of them that prepares games.
+"""The driver's connections to the server, one of which prepares the games.
 
-Invariants: nothing that comes is kept unless somebody looks for it.
+Invariants: received data is kept only if it is searched for something.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from spielleiter.bench.load.plan import PASSWORD, Plan
 RESERVATION: Final = rb"\s*<reservation>(.*?)</reservation>"
 PREPARED: Final = re.compile(rb'<prepared roomId="([^"]*)">' + RESERVATION + RESERVATION)
 BUFFER: Final = bytearray(1 << 20)
+"""The receive buffer of all connections; they are read one at a time."""
 
 
 class Reader(Protocol):
-    """Whoever is read when something has come."""
+    """Reads a file descriptor when something has arrived."""
 
     def receive(self) -> None: ...
 
@@ -35,11 +36,11 @@ class Driver(Protocol):
 
     @property
     def readers(self) -> MutableMapping[int, Reader]:
-        """The connections that are read when something has come, by file descriptor."""
+        """The objects that read when something has arrived, by file descriptor."""
         ...
 
     def register(self, fd: int) -> None:
-        """Have the driver notice when something has come for `fd`."""
+        """Have the driver notice when something has arrived on `fd`."""
         ...
 
 
@@ -49,13 +50,16 @@ class Game(Protocol):
     @property
     def script_number(self) -> int: ...
 
-    def sit_down(self, room: bytes, codes: tuple[bytes, bytes]) -> None:
-        """Take the seats of the room that was prepared."""
+    def join(self, room: bytes, codes: tuple[bytes, bytes]) -> None:
+        """Join the room that was prepared, with the reservation codes of its two seats."""
         ...
 
 
 class Peer:
-    """One connection to the server."""
+    """One connection to the server. It sends `opening` at once, after the root's start tag.
+
+    `receive_bytes` is the size of the kernel's receive buffer; 0 leaves the default.
+    """
 
     __slots__ = ("fd", "recv_into", "send", "sock")
 
@@ -74,20 +78,20 @@ class Peer:
         self.send(b"<protocol>" + opening)
 
     def drain(self) -> None:
-        """Throw away what has come."""
+        """Discard everything that has arrived."""
         try:
             self.recv_into(BUFFER, 0, socket.MSG_TRUNC)
         except OSError:
             return
 
     def close(self) -> None:
-        """Empty it first, so that the server sees an end and not a reset."""
+        """Close the connection. It is drained first, so that the server sees the end of the stream and not a reset."""
         self.drain()
         self.sock.close()
 
 
 class Administrator(Peer):
-    """The connection that prepares games, for whoever waits for one, in order."""
+    """The connection that prepares rooms for the games, in the order in which they ask for one."""
 
     __slots__ = ("_data", "_game_type", "_waiting")
 
@@ -99,18 +103,21 @@ class Administrator(Peer):
         driver.readers[self.fd] = self
 
     def prepare(self, game: Game) -> None:
-        """A room for `game`, which is told. A display name says which script it is, to whoever cannot know."""
+        """Ask for a room for `game`, whose method `join` is called when the room exists.
+
+        The display name is the number of the script, for the bare wire, which cannot know it otherwise.
+        """
         slot = f'<slot displayName="{game.script_number}" canTimeout="true" reserved="true"/>'
         self._waiting.append(game)
         self.send(f'\n  <prepare gameType="{self._game_type}">{slot * 2}</prepare>'.encode())
 
     def receive(self) -> None:
-        """Read what has come; whoever waited for a room sits down."""
+        """Read what has arrived. For each new room, the game that has waited longest joins it."""
         try:
             count = self.recv_into(BUFFER)
         except BlockingIOError:
             return
         self._data += BUFFER[:count]
         for prepared in list(PREPARED.finditer(self._data)):
-            self._waiting.popleft().sit_down(prepared[1], (prepared[2], prepared[3]))
+            self._waiting.popleft().join(prepared[1], (prepared[2], prepared[3]))
         self._data = self._data[self._data.rfind(b"</prepared>") + 1 :]

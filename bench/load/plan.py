@@ -1,6 +1,6 @@
-"""What a driver is told: which games it plays, how many at once, against whom; and how that is written down.
+"""`Plan`: which games a driver process plays, how many at once, and against which server.
 
-Law: a plan is plain data; it crosses from process to process as one line of JSON.
+Invariants: a plan is plain data. It is passed to the process as one line of JSON.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ PASSWORD = "examplepassword"
 
 @dataclass(frozen=True)
 class PlannedGame:
-    """The moves of one game: whose they are, and their packets."""
+    """The moves of one game: for each move the seat of its player, and its packet."""
 
     seats: tuple[int, ...]
     packets: tuple[str, ...]
@@ -29,43 +29,43 @@ class Plan:
     port: int
     game_type: str
     request: str
-    """The end of a packet that asks for a move."""
+    """The end of a packet that requests a move."""
     scripts: tuple[PlannedGame, ...]
     games: int
-    """So many at once."""
+    """The number of games at once."""
     pid: int = 0
-    """The process whose processor time is told, too."""
+    """The process whose processor time is reported; 0 for none."""
     observers: int = 0
-    """Of each game."""
+    """The number of observers of each game."""
     pace: float | None = None
-    """Seconds players think; None: they answer at once."""
+    """The average think time in seconds. None: the players answer at once."""
     hold_ply: int | None = None
-    """Games stop there; None: they go on."""
+    """The ply at which the games stop. None: they do not."""
     is_spread: bool = True
-    """The games begin one after the other, so that they are at different plies, as games in the world are."""
+    """Whether the games are started one after another, so that they are at different plies, as real games are."""
     ends_games: bool = False
-    """In the end games are played to their end; else they are cut off."""
+    """Whether the games are played to their end when the driver finishes; otherwise they are aborted."""
 
     def to_json(self) -> str:
-        """One line."""
+        """Return the plan as one line of JSON."""
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, line: str) -> Plan:
-        """What `to_json` has written."""
-        told = json.loads(line)
-        told["scripts"] = tuple(PlannedGame(tuple(each["seats"]), tuple(each["packets"])) for each in told["scripts"])
-        return cls(**told)
+        """Return the plan that `to_json` has written."""
+        fields = json.loads(line)
+        scripts = tuple(PlannedGame(tuple(each["seats"]), tuple(each["packets"])) for each in fields["scripts"])
+        return cls(**{**fields, "scripts": scripts})
 
 
 def plan_of(load: Load, port: int, games: int, **more: float | None) -> Plan:
-    """A plan of an edition's games; `more`: the other fields of `Plan`."""
+    """Return a plan with the games of `load`; `more` are the other fields of `Plan`."""
     scripts = tuple(PlannedGame(each.seats, tuple(map(bytes.decode, each.packets))) for each in load.scripts)
     request = load.request[load.request.index(b"<data") :].decode()
     return Plan(port, load.game_type, request, scripts, games, **more)  # type: ignore[arg-type]
 
 
 def shares(games: int, processes: int) -> Sequence[int]:
-    """How many games each of so many processes plays; none plays none."""
+    """Return the number of games for each of at most `processes` processes. Every process plays at least one."""
     processes = max(1, min(games, processes))
     return [games // processes + (number < games % processes) for number in range(processes)]

@@ -1,6 +1,7 @@
-"""Positions of Blokus that the rules are measured on: those of the official rule code where they are, else our own.
+"""The positions of Blokus on which the rules are measured.
 
-Law: it is said which they are. Whoever has the recordings has them in `SPIELLEITER_SHARED`, or beside the project.
+Invariants: they are those of the recordings of the official rule code, if these are in the folder `SPIELLEITER_SHARED`
+or beside the project; otherwise they are from scripted games. The result says which.
 """
 
 from __future__ import annotations
@@ -20,21 +21,21 @@ from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
 from spielleiter.game.blokus.state import BlokusState
 
 MOST: Final = 1000
-"""Of so many at most, evenly taken, something is measured."""
+"""About so many positions are measured at most, evenly selected."""
 
 Played: TypeAlias = tuple[BlokusState, SetMove | SkipMove]
 
 
 @dataclass(frozen=True)
 class Positions:
-    """Positions, each with the move that was made there, and where they come from."""
+    """Positions, each with the move that was made in it, and their source."""
 
     source: str
     played: tuple[Played, ...]
 
 
 def read_positions(edition: str) -> Positions:
-    """Positions of games of this edition, of every stage."""
+    """Return positions from all stages of games of this edition."""
     name = f"{game_of(edition).name.replace('-', '')}_games.jsonl.gz"
     folder = _shared()
     path = None if folder is None else folder / "oracle" / name

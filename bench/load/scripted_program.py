@@ -1,10 +1,12 @@
-"""A program for matches that knows its moves beforehand: ``python -I -S scripted.py SCRIPT -h HOST -p PORT -r CODE``.
+"""A program for matches whose moves are known in advance.
 
-Invariants: it does next to nothing and loads next to nothing, so that a match of two of them measures the match. It is
-run as a file, since a package's modules would have to be found first.
+Run it as ``python -I -S scripted_program.py SCRIPT -h HOST -p PORT -r CODE``.
 
-SCRIPT is a file of lines: the words in the welcome of the player who begins, then for each move the seat,
-a blank and the packet, with ROOM where the room id belongs.
+Invariants: it does as little and imports as little as possible, so that a match between two of these programs measures
+the match. It is run as a file, since finding a module of a package takes time.
+
+SCRIPT is a file. Its first line is the text by which the welcome message of the player who begins is recognised. Each
+further line is a move: the seat, a blank and the packet, with `ROOM` in place of the room id.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import sys
 
 ROOM = b"00000000-0000-4000-8000-000000000000"
 _READ = 1 << 16
-_KEPT = 1024  # bytes of the end of what was read, in which the next thing may begin
+_KEPT = 1024  # bytes kept from the end of the data: the next packet may begin in them
 
 
 def play(script: str, host: str, port: int, code: str) -> None:

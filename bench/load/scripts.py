@@ -1,7 +1,7 @@
-"""Whole games as bytes, ready to be sent: what the driver plays without thinking.
+"""Scripted games: whole games as bytes, which the driver sends without any computation.
 
-Law: the same seed gives the same games. A move is sent as the short form most clients send; the room id is put in when
-it is known. Several different games are played side by side, so that nobody gains by having met a position before.
+Invariants: the same seed gives the same games. Moves are in the short form that most clients send; the room id is
+inserted when it is known. There are several different games, so that a server gains nothing by caching positions.
 """
 
 from __future__ import annotations
@@ -23,40 +23,41 @@ from spielleiter.server.editions import EDITIONS
 
 ROOM: Final = "00000000-0000-4000-8000-000000000000"
 START_PIECE: Final = "PENTO_L"
-"""Every game begins with this piece, in both seasons: scripts cannot wait for what a server draws."""
+"""The start piece of every game, in both seasons, since scripts cannot depend on what a server draws."""
 SCRIPT_COUNT: Final = 8
 SKIPPED_SHARE: Final = 0.3
-"""Of the turns of a long game; about so many more turns it has."""
+"""The fraction of turns that are skipped in a long game, which has so many more turns."""
 
 
 @dataclass(frozen=True)
 class Script:
-    """One game: who moves, with which packet, and how many bytes the position after it has on the wire."""
+    """One game as bytes."""
 
     seats: tuple[Seat, ...]
+    """For each move the seat of its player."""
     packets: tuple[bytes, ...]
-    """With ROOM where the room id belongs."""
+    """The packets of the moves, with `ROOM` in place of the room id."""
     mementos: tuple[bytes, ...]
-    """The position before each move, and the last one."""
+    """The packets of the positions: one before each move, and the last one."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """What is played of one edition."""
+    """The scripted games of one edition."""
 
     edition: str
     game_type: str
     scripts: tuple[Script, ...]
     request: bytes
-    """The packet that asks for a move, with ROOM in it."""
+    """The packet that requests a move, with `ROOM` in place of the room id."""
 
 
 def play_game(
     game: Game, seed: int, *, is_long: bool = False
 ) -> Iterator[tuple[BlokusState, SetMove | SkipMove | None]]:
-    """Every position of a game of Blokus with the move that is made there, None in the last one.
+    """Yield every position of a game of Blokus with the move that is made in it; None for the last position.
 
-    Large pieces are laid first, as real players lay them. In a long game now and then a turn is skipped.
+    Large pieces are placed first, as real players do. In a long game some turns are skipped.
     """
     rng = random.Random(seed)
     assert isinstance(game, BlokusGame)
@@ -75,7 +76,7 @@ def play_game(
 
 
 def play_script(game: Game, dialect: Dialect, seed: int, *, is_long: bool = False) -> Script:
-    """A game of `play_game` as bytes."""
+    """Return a game of `play_game` as bytes, written in `dialect`."""
     seats: list[Seat] = []
     packets: list[bytes] = []
     mementos: list[bytes] = []
@@ -88,13 +89,13 @@ def play_script(game: Game, dialect: Dialect, seed: int, *, is_long: bool = Fals
 
 
 def game_of(edition_name: str) -> Game:
-    """The rules of an edition, with the piece that scripts begin with."""
+    """Return the game of an edition with the start piece of the scripts."""
     return EDITIONS[edition_name].game.with_options({"startPiece": START_PIECE})
 
 
 @cache
 def load_of(edition_name: str, *, is_long: bool = False) -> Load:
-    """The games that are played of an edition of Blokus."""
+    """Return the scripted games of an edition of Blokus."""
     edition, game = EDITIONS[edition_name], game_of(edition_name)
     scripts = tuple(play_script(game, edition.dialect, seed, is_long=is_long) for seed in range(SCRIPT_COUNT))
     request = edition.dialect.encode(RoomMessage(ROOM, MoveRequest()))

@@ -1,8 +1,8 @@
-"""A player's connection that knows when it was asked and when it answered, by the wire.
+"""A player's connection that records when requests arrived and when answers were sent, as measured on the wire.
 
-Law: a request is there when the kernel says that its last byte has come, however late it is read; an answer leaves
-between two looks at the clock. Whether it was in time or late is said only where that is certain. Instants are seconds
-since the epoch.
+Invariants: the arrival of a request is the instant at which the kernel received its last byte, however late it is read.
+An answer is sent between two readings of the clock. Whether it was in time or late is decided only if it is certain.
+Instants are seconds since the epoch.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Final
 from spielleiter.server.net.wire import SO_TIMESTAMPNS, stamp_arrivals
 
 LIMIT: Final = 2.0
-SURE: Final = 0.01  # seconds from the limit at which an answer was certainly in time, or late
+MARGIN: Final = 0.01  # seconds before or after the limit from which on an answer is certainly in time, or late
 
 _JOINED: Final = re.compile(rb'<joined roomId="([^"]*)"')
 _REQUEST: Final = re.compile(rb'class="(?:[\w.]*M|m)oveRequest"/>')
@@ -28,8 +28,8 @@ _TIMESPEC: Final = struct.Struct("@qq")
 _RESET: Final = struct.pack("ii", 1, 0)
 
 
-class Heard(enum.Enum):
-    """What the last bytes meant."""
+class Received(enum.Enum):
+    """The meaning of the bytes that were received last."""
 
     REQUEST = enum.auto()
     RESULT = enum.auto()
@@ -39,35 +39,37 @@ class Heard(enum.Enum):
 
 @dataclass(slots=True)
 class Answer:
-    """One answer to a request."""
+    """An answer to a request for a move."""
 
     think_time: float
-    """What is aimed at."""
+    """The intended time from the request to the answer, in seconds."""
     asked_at: float
-    """When the request reached the player."""
+    """When the request arrived."""
     sent_from: float = 0.0
+    """Just before the answer was sent."""
     sent_until: float = 0.0
-    """The bytes left between these two."""
+    """Just after the answer was sent."""
     followed_at: float = 0.0
-    """When the opponent was asked, or the result came."""
+    """When the next request, to the opponent, or the result arrived."""
 
     @property
     def due_at(self) -> float:
+        """When the answer should be sent."""
         return self.asked_at + self.think_time
 
     @property
     def is_in_time(self) -> bool:
-        """Certainly, by the wire."""
-        return self.sent_until - self.asked_at <= LIMIT - SURE
+        """Whether the answer was certainly sent before the limit."""
+        return self.sent_until - self.asked_at <= LIMIT - MARGIN
 
     @property
     def is_late(self) -> bool:
-        """Certainly, by the wire."""
-        return self.sent_from - self.asked_at >= LIMIT + SURE
+        """Whether the answer was certainly sent after the limit."""
+        return self.sent_from - self.asked_at >= LIMIT + MARGIN
 
 
 class StampedPlayer:
-    """Sends its `opening` at once; `room` is known once it has joined."""
+    """A connection to `address` that sends `opening` at once. `room` is the room id, empty until it has joined."""
 
     def __init__(self, address: tuple[str, int], opening: bytes) -> None:
         self.sock = socket.create_connection(address)
@@ -77,8 +79,8 @@ class StampedPlayer:
         self._data = b""
         self.sock.sendall(b"<protocol>\n  " + opening)
 
-    def receive(self) -> tuple[Heard, float]:
-        """What has come, and when the end of it reached this machine."""
+    def receive(self) -> tuple[Received, float]:
+        """Receive data. Returns what it means, and when its last byte arrived at this machine."""
         try:
             data, ancillary, _, _ = self.sock.recvmsg(1 << 18, socket.CMSG_SPACE(_TIMESPEC.size))
         except OSError:
@@ -90,27 +92,27 @@ class StampedPlayer:
                 arrived_at = seconds + nanoseconds * 1e-9
         return self._understand(data), arrived_at
 
-    def _understand(self, data: bytes) -> Heard:
+    def _understand(self, data: bytes) -> Received:
         if not data:
-            return Heard.END
+            return Received.END
         self._data += data
         if not self.room and (joined := _JOINED.search(self._data)):
             self.room = joined[1].decode()
         if _RESULT in self._data:
-            return Heard.RESULT
+            return Received.RESULT
         if _REQUEST.search(self._data):
             self._data = b""
-            return Heard.REQUEST
-        return Heard.NOTHING_NEW
+            return Received.REQUEST
+        return Received.NOTHING_NEW
 
     def send(self, packet: bytes, answer: Answer) -> None:
-        """In one call, between two looks at the clock. Who is gone already is no concern of the sender."""
+        """Send `packet` in one call, and record the time before and after it. A closed connection is ignored."""
         answer.sent_from = time.time()
         with contextlib.suppress(OSError):
             self.sock.send(packet)
         answer.sent_until = time.time()
 
     def reset(self) -> None:
-        """Be gone without a word."""
+        """Close the connection with a reset."""
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
         self.sock.close()

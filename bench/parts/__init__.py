@@ -1,1 +1,1 @@
-"""The parts of the benchmark, each of which measures one thing."""
+"""The parts of the benchmark. Each of them measures one thing."""

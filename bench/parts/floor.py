@@ -1,8 +1,9 @@
-"""The bare wire: a trio program that passes on the bytes a real server would send, and knows nothing of the game.
+"""The bare wire ("floor"): a trio program that sends the bytes of a real server without knowing anything of the game.
 
-Law: no parsing, no rules, no clock: for each piece a player sends, both players (and whoever observes) get the next
-position, and whoever is on turn a request. What it has to know of a game to do so is looked for once, while the game
-is made. It is told the bytes on standard input and says on standard output which port it listens on.
+Invariants: there is no parsing, there are no rules and no clock. For each piece of data from a player, both players and
+the observers get the next position, and the player on turn gets a request. The few things that it must find in the
+client's packets it finds once, while a game is being prepared. It reads the bytes of the games from standard input, and
+writes the port on which it listens to standard output.
 """
 
 from __future__ import annotations
@@ -31,7 +32,11 @@ RECEIVE_BYTES = 65536
 
 
 class Floor:
-    """The games there are, by number."""
+    """The server of the bare wire.
+
+    `scripts` are the positions of each scripted game, with the seat of the player who moves in each; `request` is the
+    packet that requests a move, and `observers` the number of observers of each game.
+    """
 
     def __init__(
         self, scripts: Sequence[tuple[Sequence[bytes], Sequence[int]]], request: bytes, observers: int
@@ -45,8 +50,8 @@ class Floor:
         self._prepared = 0
 
     async def serve(self, stream: trio.SocketStream) -> None:
-        """One connection, to its end."""
-        with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):  # they close when it pleases them
+        """Serve one connection to its end."""
+        with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):  # a client may close at any time
             data = await stream.receive_some(RECEIVE_BYTES)
             code = CODE.search(data)
             if code is None:
@@ -82,7 +87,7 @@ class Floor:
         mementos, seats = self._scripts[script]
         request = self._request
         while len(self._observers[game]) < self._observer_count:
-            await trio.lowlevel.checkpoint()  # they asked before the players sat down
+            await trio.lowlevel.checkpoint()  # the observers' requests were sent before the players joined
         everybody = (*players, *self._observers.pop(game))
         for each in everybody:
             await each.send_all(mementos[0])
@@ -99,10 +104,10 @@ class Floor:
 
 
 async def main() -> None:
-    """Serve until somebody ends this process."""
-    told: Any = json.load(sys.stdin)
-    scripts = [([text.encode() for text in mementos], seats) for mementos, seats in told["scripts"]]
-    floor = Floor(scripts, told["request"].encode(), told["observers"])
+    """Serve until this process is terminated."""
+    content: Any = json.load(sys.stdin)
+    scripts = [([text.encode() for text in mementos], seats) for mementos, seats in content["scripts"]]
+    floor = Floor(scripts, content["request"].encode(), content["observers"])
     async with trio.open_nursery() as nursery:
         listeners = await nursery.start(trio.serve_tcp, floor.serve, 0)
         sys.stdout.write(f"{listeners[0].socket.getsockname()[1]}\n")

@@ -1,7 +1,8 @@
-"""What a match costs: the runner's own processor time, games a second, memory, and the disk.
+"""Measuring the cost of a match: the runner's own processor time, games per second, memory, and disk space.
 
-Invariants: every figure of programs is a difference between a match of few games and one of many, so that starting the
-command and writing its reports does not count as playing. What the programs themselves use is not the runner's.
+Invariants: every figure of a match between programs is the difference between a match of few games and one of many, so
+that starting the command and writing its reports does not count. The processor time of the programs does not count,
+either.
 """
 
 from __future__ import annotations
@@ -26,28 +27,30 @@ from spielleiter.bench.subject import BenchError, start_python
 from spielleiter.server.editions import EDITIONS
 
 FEW: Final = 2
-"""Games of the match that the others are compared with."""
+"""The number of games of the short match, which the long one is compared with."""
 KIB_PER_MIB: Final = 1024
 _BLOCK: Final = 512  # bytes, in the units of `st_blocks`
-_LIMIT: Final = "600000"  # milliseconds; no game is lost because this machine is busy
+_LIMIT: Final = "600000"  # milliseconds; so long that no game is lost because this machine is busy
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What one match took."""
+    """The cost of one match."""
 
     seconds: float
+    """Elapsed time."""
     own_seconds: float
-    """Of the processor: the command and what it started, but for the programs."""
+    """The processor time of the command and the processes it started, except for the players' programs."""
     peak_mib: float
+    """The largest resident memory of the command."""
     disk_kib: float
-    """Of all games' folders."""
-    spoilt: int
-    """Games that were not played to their end."""
+    """The disk space of the folders of all games."""
+    irregular: int
+    """The number of games that were not played to their regular end."""
 
 
 def measure_match(options: Options, records: Records) -> Iterator[str]:
-    """Says beforehand what is measured next."""
+    """Measure matches of programs and of built-in players; for the yielded texts see `spielleiter.bench.run.Part`."""
     for edition in options.editions:
         yield f"match, {edition}, programs"
         few, many = _programs(edition, FEW), _programs(edition, FEW + options.match_games[0])
@@ -57,7 +60,7 @@ def measure_match(options: Options, records: Records) -> Iterator[str]:
             {
                 "runner's processor, a game": (1e3 * (many.own_seconds - few.own_seconds) / more, "ms"),
                 "disk, a game": ((many.disk_kib - few.disk_kib) / more, "KiB"),
-                "spoilt": (few.spoilt + many.spoilt, "games"),
+                "spoilt": (few.irregular + many.irregular, "games"),
             },
         )
     previous: tuple[int, Cost] | None = None
@@ -69,7 +72,7 @@ def measure_match(options: Options, records: Records) -> Iterator[str]:
             "200 games": (200 * cost.seconds / games, "s"),
             "memory peak": (cost.peak_mib, "MiB"),
             "disk, a game": (cost.disk_kib / games, "KiB"),
-            "spoilt": (float(cost.spoilt), "games"),
+            "spoilt": (float(cost.irregular), "games"),
         }
         if previous is not None:
             grown = (cost.peak_mib - previous[1].peak_mib) / (games - previous[0])
@@ -79,7 +82,7 @@ def measure_match(options: Options, records: Records) -> Iterator[str]:
 
 
 def _programs(edition: str, games: int) -> Cost:
-    """A match of two scripted programs, each started anew for every game."""
+    """Play a match between two scripted programs, which are started anew for every game."""
     load, dialect = load_of(edition), EDITIONS[edition].dialect
     script = load.scripts[0]
     lines = [f'color="{dialect.welcome_names[script.seats[0]]}"'.encode()]
@@ -97,30 +100,30 @@ def _programs(edition: str, games: int) -> Cost:
 
 
 def _match(programs: tuple[str, str], games: int, *options: str) -> Cost:
-    """Play a match with the command, as anybody does. Raises BenchError."""
+    """Play a match with the command `spielleiter match`, and return its cost. Raises BenchError."""
     with TemporaryDirectory(prefix="spielleiter-bench-") as name:
         folder = Path(name) / "match"
         arguments = ["-m", "spielleiter", "match", "--player1", programs[0], "--player2", programs[1], *options]
         arguments += ["-n", str(games), "--seed", "1", "--out", str(folder)]
         arguments += ["--soft-timeout", _LIMIT, "--hard-timeout", _LIMIT]
         start = time.perf_counter()
-        quiet = subprocess.DEVNULL
-        process = start_python(arguments, stdin=quiet, stdout=quiet, stderr=subprocess.PIPE, cwd=name)
+        nothing = subprocess.DEVNULL
+        process = start_python(arguments, stdin=nothing, stdout=nothing, stderr=subprocess.PIPE, cwd=name)
         assert process.stderr is not None
-        said = process.stderr.read()
+        errors = process.stderr.read()
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)
         process.stderr.close()
         if process.returncode:
-            raise BenchError(f"a match has failed: {' '.join(said.splitlines()[-1:])}")
-        told = [json.loads(line) for line in (folder / "games.jsonl").read_text(encoding="utf-8").splitlines()]
-        spent = sum(sum(record["cpu_seconds"]) for record in told)
+            raise BenchError(f"a match has failed: {' '.join(errors.splitlines()[-1:])}")
+        games_played = [json.loads(line) for line in (folder / "games.jsonl").read_text(encoding="utf-8").splitlines()]
+        by_programs = sum(sum(record["cpu_seconds"]) for record in games_played)
         blocks = sum(path.lstat().st_blocks for path in (folder / "games").rglob("*"))
         return Cost(
             seconds=seconds,
-            own_seconds=usage.ru_utime + usage.ru_stime - spent,
+            own_seconds=usage.ru_utime + usage.ru_stime - by_programs,
             peak_mib=usage.ru_maxrss / KIB_PER_MIB,
             disk_kib=blocks * _BLOCK / KIB_PER_MIB,
-            spoilt=sum(record["verdict"] != "regular" for record in told),
+            irregular=sum(record["verdict"] != "regular" for record in games_played),
         )

@@ -1,7 +1,8 @@
-"""What memory the server has: idle, for a connection more, and for a running game more.
+"""Measuring the memory of the server: idle, for each additional connection, and for each additional game.
 
-Law: each quantity has a fresh server. A game's memory is the difference between two servers that run so many games and
-so many more, all in the middle; what it is per game does not contain what any server has.
+Invariants: each quantity is measured with a new server. The memory of a game is computed from the difference between
+two servers with different numbers of games, all of them in the middle. So it does not contain anything that every
+server needs.
 """
 
 from __future__ import annotations
@@ -15,29 +16,29 @@ from types import MappingProxyType
 from typing import Final
 
 from spielleiter.bench.figures import Records
-from spielleiter.bench.load.drivers import driving
+from spielleiter.bench.idle_clients import authenticated_clients, unauthenticated_clients
+from spielleiter.bench.load.drivers import running_drivers
 from spielleiter.bench.load.plan import plan_of
 from spielleiter.bench.load.scripts import load_of
 from spielleiter.bench.options import Options
-from spielleiter.bench.subject import serving
-from spielleiter.bench.visitors import administrators, strangers
+from spielleiter.bench.subject import running_server
 
-QUIET: Final = 0.3  # seconds after which what has just begun is done
+QUIET: Final = 0.3  # seconds that the server is given to finish what has just begun
 KIB_PER_MIB: Final = 1024
-MIDDLE: Final = 30  # the ply at which running games are looked at
-THINK_TIME: Final = "600000"  # milliseconds; nobody's clock runs out while others are still on the way there
+MIDDLE: Final = 30  # the ply at which the memory of games is measured
+THINK_TIME: Final = "600000"  # milliseconds; no clock runs out while other games have not reached that ply
 
-VISITORS: Final[Mapping[str, Callable[[int, int], AbstractContextManager[None]]]] = MappingProxyType(
-    {"connection": strangers, "administrator": administrators}
+CLIENTS: Final[Mapping[str, Callable[[int, int], AbstractContextManager[None]]]] = MappingProxyType(
+    {"connection": unauthenticated_clients, "administrator": authenticated_clients}
 )
 
 
 def measure_memory(options: Options, records: Records) -> Iterator[str]:
-    """Says beforehand what is measured next."""
+    """Measure the memory of the server; for the yielded texts see `spielleiter.bench.run.Part`."""
     values = {}
-    for name, visitors in VISITORS.items():
+    for name, clients in CLIENTS.items():
         yield f"memory, {options.connections} connections ({name})"
-        idle, more = _with_visitors(visitors, options.connections)
+        idle, more = _with_clients(clients, options.connections)
         values["idle"] = (idle / KIB_PER_MIB, "MiB")
         values[f"each {name} more"] = ((more - idle) / options.connections, "KiB")
     records.add({"part": "memory", "connections": options.connections}, values)
@@ -51,22 +52,22 @@ def measure_memory(options: Options, records: Records) -> Iterator[str]:
         )
 
 
-def _with_visitors(visitors: Callable[[int, int], AbstractContextManager[None]], count: int) -> tuple[int, int]:
-    """KiB before they come and while they are there."""
-    with TemporaryDirectory(prefix="spielleiter-bench-") as name, serving(Path(name)) as server:
+def _with_clients(clients: Callable[[int, int], AbstractContextManager[None]], count: int) -> tuple[int, int]:
+    """Return the memory in KiB without clients and with `count` of them."""
+    with TemporaryDirectory(prefix="spielleiter-bench-") as name, running_server(Path(name)) as server:
         time.sleep(QUIET)
         idle = server.resident_kib
-        with visitors(server.port, count):
+        with clients(server.port, count):
             time.sleep(QUIET)
             return idle, server.resident_kib
 
 
 def _with_games(edition: str, games: int) -> int:
-    """KiB while so many are at the same ply, all players thinking."""
+    """Return the memory in KiB with so many games at the ply `MIDDLE`, while all players on turn are thinking."""
     with (
         TemporaryDirectory(prefix="spielleiter-bench-") as name,
-        serving(Path(name), "--soft-timeout", THINK_TIME, "--hard-timeout", THINK_TIME) as server,
-        driving(plan_of(load_of(edition), server.port, games, hold_ply=MIDDLE)),
+        running_server(Path(name), "--soft-timeout", THINK_TIME, "--hard-timeout", THINK_TIME) as server,
+        running_drivers(plan_of(load_of(edition), server.port, games, hold_ply=MIDDLE)),
     ):
         time.sleep(QUIET)
         return server.resident_kib

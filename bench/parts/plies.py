@@ -1,6 +1,7 @@
-"""What one move costs at the beginning of a game and at its end, alone and beside many rooms in which nothing happens.
+"""Measuring the latency of moves at the beginning and at the end of a game, alone and beside many idle rooms.
 
-Law: one game at a time is played, a long one, so that there is a late ply; with and without the others by turns.
+Invariants: one game is played at a time, and it is a long one, so that there are late plies. The measurements with and
+without idle rooms alternate.
 """
 
 from __future__ import annotations
@@ -13,19 +14,19 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from spielleiter.bench.figures import Records
-from spielleiter.bench.load.drivers import Measured, driving, quantile
+from spielleiter.bench.idle_clients import idle_rooms
+from spielleiter.bench.load.drivers import Measurement, quantile, running_drivers
 from spielleiter.bench.load.plan import plan_of
 from spielleiter.bench.load.scripts import load_of
 from spielleiter.bench.options import Options
-from spielleiter.bench.subject import serving
-from spielleiter.bench.visitors import idle_rooms
+from spielleiter.bench.subject import running_server
 
 EARLY: Final = range(1, 11)
 LATE: Final = range(70, 81)
 
 
 def measure_plies(options: Options, records: Records) -> Iterator[str]:
-    """Says beforehand what is measured next."""
+    """Measure the latency of plies; for the yielded texts see `spielleiter.bench.run.Part`."""
     for edition in options.editions:
         yield f"plies, {edition}, alone"
         alone = _play(edition, 0, options.seconds)
@@ -49,17 +50,17 @@ def _plies(word: str, plies: range) -> str:
     return f"{word} {plies[0]}-{plies[-1]}"
 
 
-def _median(measured: Measured, plies: range) -> float:
-    """Of the latencies at these plies."""
+def _median(measured: Measurement, plies: range) -> float:
+    """Return the median of the latencies at these plies."""
     return quantile(sorted(chain.from_iterable(measured.latencies[plies[0] : plies[-1] + 1])), 0.5)
 
 
-def _play(edition: str, rooms: int, seconds: float) -> Measured:
+def _play(edition: str, rooms: int, seconds: float) -> Measurement:
     load = load_of(edition, is_long=True)
     with (
         TemporaryDirectory(prefix="spielleiter-bench-") as name,
-        serving(Path(name)) as server,
+        running_server(Path(name)) as server,
         idle_rooms(server.port, load.game_type, rooms) if rooms else nullcontext(),
-        driving(plan_of(load, server.port, 1)) as drivers,
+        running_drivers(plan_of(load, server.port, 1)) as drivers,
     ):
         return drivers.measure(seconds)

@@ -1,7 +1,7 @@
-"""How long the wire takes: a move read, a position written.
+"""Measuring how long it takes to read a move and to write a position.
 
-Law: a move is read as the server reads it, piece of bytes in and message out. A position is written in two ways: alone,
-and in its room, after all positions before it, as the server writes it.
+Invariants: a move is read as the server reads it, from received bytes to the message. A position is written in two
+ways: alone, and as the server does, in its room after all previous positions.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TURNS: Final = (0, 20, 60)
 
 
 def measure_protocol(options: Options, records: Records) -> Iterator[str]:
-    """Says beforehand what is measured next."""
+    """Measure reading and writing; for the yielded texts see `spielleiter.bench.run.Part`."""
     for edition in options.editions:
         yield f"protocol, {edition}"
         values = {"decode a move": (1e6 * _decode_move(edition), "us")}
@@ -50,7 +50,7 @@ def _decode_move(edition: str) -> float:
 
 
 def _encode_positions(edition: str) -> dict[int, tuple[float, float]]:
-    """Seconds alone and in its room, by turn."""
+    """Return for each turn the seconds for writing its position alone, and in its room."""
     dialect = EDITIONS[edition].dialect
     spent = dict.fromkeys(TURNS, (0.0, 0.0, 0))
     for number in range(PASSES * SCRIPT_COUNT):

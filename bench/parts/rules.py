@@ -1,6 +1,7 @@
-"""How long the rules take: each question to a position, over positions of every stage of the game; and perft's speed.
+"""Measuring the rules: the time of each method of a position, over positions of all stages of the game, and of perft.
 
-Law: processor time of this process, so that others on the machine do not count; one pass over all positions a round.
+Invariants: the figures are the processor time of this process, so that other processes do not count. In each round,
+each method is called once for every position.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from spielleiter.bench.load.scripts import game_of, play_game
 from spielleiter.bench.options import Options
 from spielleiter.game.perft import perft
 
-PERFT_PLIES: Final = (10, 20, 30)  # of a scripted game; early, in the middle, late
+PERFT_PLIES: Final = (10, 20, 30)  # of a scripted game: early, in the middle, late
 PERFT_DEPTH: Final = 2
 
 QUESTIONS: Final[Mapping[str, Callable[[Played], object]]] = MappingProxyType(
@@ -39,7 +40,7 @@ def _positions(edition: str) -> Positions:
 
 
 def measure_rules(options: Options, records: Records) -> Iterator[str]:
-    """Says beforehand what is measured next."""
+    """Measure the rules; for the yielded texts see `spielleiter.bench.run.Part`."""
     for edition in options.editions:
         yield f"rules, {edition}"
         positions = _positions(edition)

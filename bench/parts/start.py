@@ -1,6 +1,6 @@
-"""How long the server takes until it accepts and answers, beside Python with the two libraries it stands on alone.
+"""Measuring the time until a server accepts connections and answers, compared with starting Python and two libraries.
 
-Law: by turns, and so often that there are at least five of each in a run.
+Invariants: both are measured alternately, at least five times each in a run.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ from typing import Final
 
 from spielleiter.bench.figures import Records
 from spielleiter.bench.options import Options
-from spielleiter.bench.subject import serving, start_python
+from spielleiter.bench.subject import running_server, start_python
 
 LEAST: Final = 5
 CALL_TIMEOUT: Final = 10.0  # seconds
 BARE: Final = "import trio, xml.parsers.expat"
+"""What bare Python does: it imports the two libraries that the server is based on."""
 
 
 def measure_start(options: Options, records: Records) -> Iterator[str]:
-    """Says beforehand what is measured next."""
+    """Measure starts; for the yielded texts see `spielleiter.bench.run.Part`."""
     yield "start"
     for _ in range(-(-LEAST // options.rounds)):
         bare, (server, answering) = _bare_seconds(), _server_seconds()
@@ -45,12 +46,12 @@ def _bare_seconds() -> float:
 
 
 def _server_seconds() -> tuple[float, float]:
-    """Until it accepts, and until somebody who calls at once has an answer."""
+    """Return the seconds until the server accepts, and until a client that connects at once has got an answer."""
     with TemporaryDirectory(prefix="spielleiter-bench-") as name:
         start = time.perf_counter()
-        with serving(Path(name)) as server:
+        with running_server(Path(name)) as server:
             accepting = time.perf_counter() - start
-            with socket.create_connection(("127.0.0.1", server.port), CALL_TIMEOUT) as caller:
-                caller.sendall(b"<protocol></protocol>")
-                caller.recv(1)
+            with socket.create_connection(("127.0.0.1", server.port), CALL_TIMEOUT) as client:
+                client.sendall(b"<protocol></protocol>")
+                client.recv(1)
             return accepting, time.perf_counter() - start

@@ -1,7 +1,7 @@
-"""Games at once through the server, and through the bare wire: moves a second, latency, processor, memory, verdicts.
+"""Measuring many games at once, on the server and on the bare wire: throughput, latency, processor, memory, verdicts.
 
-Law: floor and server are driven by the same driver in the same way, by turns, each time as fresh processes; only the
-interval in which all games run is measured.
+Invariants: bare wire and server get the same load from the same driver, alternately, each time as new processes. Only
+an interval in which all games are in play is measured.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from tempfile import TemporaryDirectory
 from typing import Final, TypeAlias
 
 from spielleiter.bench.figures import Label, Records
-from spielleiter.bench.load.drivers import Ended, Measured, driving, quantile
+from spielleiter.bench.load.drivers import EndedGames, Measurement, quantile, running_drivers
 from spielleiter.bench.load.plan import plan_of
 from spielleiter.bench.load.scripts import load_of
 from spielleiter.bench.options import Options
-from spielleiter.bench.subject import Subject, relaying, results_in, serving
+from spielleiter.bench.subject import Subject, results_in, running_floor, running_server
 from spielleiter.bench.verdicts import Verdicts, read_verdicts
 
 KIB_PER_MIB: Final = 1024
 
 
-def traffic_values(measured: Measured) -> dict[str, tuple[float, str]]:
-    """The figures of one interval."""
+def traffic_values(measured: Measurement) -> dict[str, tuple[float, str]]:
+    """Return the figures of one interval: value and unit by name."""
     ordered = measured.ordered
     starts = sorted(measured.start_times)
     return {
@@ -42,8 +42,8 @@ def traffic_values(measured: Measured) -> dict[str, tuple[float, str]]:
     }
 
 
-def ended_values(ended: Ended, verdicts: Verdicts) -> dict[str, tuple[float, str]]:
-    """What is known once the server has gone."""
+def ended_values(ended: EndedGames, verdicts: Verdicts) -> dict[str, tuple[float, str]]:
+    """Return the figures that are known only when the server has ended: value and unit by name."""
     return {
         "false verdicts": (verdicts.false + ended.broken, "games"),
         "games judged": (verdicts.games, "games"),
@@ -51,26 +51,26 @@ def ended_values(ended: Ended, verdicts: Verdicts) -> dict[str, tuple[float, str
 
 
 Start: TypeAlias = Callable[[Path, str, int], AbstractContextManager[Subject]]
+"""Starts the process to be measured. The arguments are its folder, the edition, and the number of observers a game."""
 
 
 def _start_floor(_folder: Path, edition: str, observers: int) -> AbstractContextManager[Subject]:
-    return relaying(load_of(edition), observers)
+    return running_floor(load_of(edition), observers)
 
 
 def _start_server(folder: Path, _edition: str, _observers: int) -> AbstractContextManager[Subject]:
-    return serving(folder)
+    return running_server(folder)
 
 
 SUBJECTS: Final[Mapping[str, Start]] = {"floor": _start_floor, "server": _start_server}
 
 
 def measure_traffic(options: Options, records: Records) -> Iterator[str]:
-    """Says beforehand what is measured next."""
+    """Measure games at once; for the yielded texts see `spielleiter.bench.run.Part`."""
     subjects = [name for name in SUBJECTS if name in options.only]
     for edition, observers, games in product(options.editions, options.observers, options.games):
         for name in subjects:
-            what = f"{name}, {edition}, games at once: {games}" + (", observed" if observers else "")
-            yield what
+            yield f"{name}, {edition}, games at once: {games}" + (", observed" if observers else "")
             labels: dict[str, Label] = {"subject": name, "edition": edition, "games": games, "observers": observers}
             records.add({"part": "traffic", **labels}, _measure(options, SUBJECTS[name], edition, games, observers))
 
@@ -80,7 +80,7 @@ def _measure(options: Options, start: Start, edition: str, games: int, observers
         folder = Path(name)
         with start(folder, edition, observers) as subject:
             plan = plan_of(load_of(edition), subject.port, games, pid=subject.pid, observers=observers)
-            with driving(plan, options.drivers) as drivers:
+            with running_drivers(plan, options.drivers) as drivers:
                 values = traffic_values(drivers.measure(options.seconds))
                 values["memory peak"] = (subject.peak_kib / KIB_PER_MIB, "MiB")
         if start is _start_server:

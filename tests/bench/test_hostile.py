@@ -1,4 +1,4 @@
-"""Hostile clients of every kind beside games: the games end as they should, and only the offenders are affected."""
+"""Games beside hostile clients of every kind: the games end as they should, and only the offenders are affected."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.bench.bench_hostile import EDITION, attacked, drive, serving
+from spielleiter.bench.bench_hostile import EDITION, drive, hostile_clients, running_server
 from spielleiter.bench.hostile import KINDS
 from spielleiter.bench.load.plan import plan_of
 from spielleiter.bench.load.scripts import load_of
@@ -27,8 +27,8 @@ def test_only_the_offenders_are_affected(
     load = load_of(EDITION)
     patience = ("--first-packet-timeout", "1", "--packet-timeout", "1")
     limits = ("--soft-timeout", "60000", "--hard-timeout", "60000")  # this machine may be busy
-    with serving(tmp_path, *patience, *limits) as (port, server):
-        with attacked(port, HOSTILE):
+    with running_server(tmp_path, *patience, *limits) as (port, server):
+        with hostile_clients(port, HOSTILE):
             drive(plan_of(load, port, GAMES), SECONDS)
         assert server.poll() is None
     came = capsys.readouterr().out

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import spielleiter.bench.machine
-from spielleiter.bench.machine import _processor, describe_machine, why_not_here
+from spielleiter.bench.machine import _processor, describe_machine, missing_requirement
 
 
 def test_a_machine_has_a_name_for_everything() -> None:
@@ -23,7 +23,7 @@ def test_the_processor_is_the_first_one_that_is_named(tmp_path: Path) -> None:
 
 
 def test_nothing_is_missing_here() -> None:
-    assert why_not_here() is None
+    assert missing_requirement() is None
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_what_is_missing_is_named(where: str, name: str, missing: str, monkeypat
         monkeypatch.setattr(f"{where}.{name}", forbidden)
     else:
         monkeypatch.delattr(f"{where}.{name}")
-    assert missing in (why_not_here() or "")
+    assert missing in (missing_requirement() or "")
 
 
 @pytest.mark.parametrize(
@@ -57,4 +57,4 @@ def test_memory_must_be_told(
     if content is not None:
         (tmp_path / "status").write_text(content)
     monkeypatch.setattr(spielleiter.bench.machine, "PROCESS_STATUS", tmp_path / "status")
-    assert missing in (why_not_here() or "")
+    assert missing in (missing_requirement() or "")

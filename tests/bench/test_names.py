@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from spielleiter.bench.names import PACKET_NAMES, PARTS, measure
-from spielleiter.bench.subject import LOG_NAME, serving
+from spielleiter.bench.subject import LOG_NAME, running_server
 
 
 @pytest.mark.slow
 def test_names_are_sent_and_refused_and_memory_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     connections = 2 * PARTS
-    with serving(tmp_path) as server:
+    with running_server(tmp_path) as server:
         grown = measure(server, connections * PACKET_NAMES, connections)
     told = capsys.readouterr().out.splitlines()
     assert len(told) == PARTS

@@ -36,18 +36,18 @@ def test_verdicts(conduct: Conduct | None, causes: list[str], found: tuple[int, 
 
 def test_a_game_without_a_result_and_a_result_without_a_game_are_wrong() -> None:
     report = Report()
-    report.judge({"ours": FAIR}, {"theirs": ["REGULAR", "REGULAR"]})
-    assert sorted(report.other_verdicts) == ["ours: no result", "theirs: nobody played it"]
+    report.judge({"played": FAIR}, {"unknown": ["REGULAR", "REGULAR"]})
+    assert sorted(report.other_verdicts) == ["played: no result", "unknown: not one of these games"]
 
 
-def test_what_is_left_is_compared_with_the_start_and_memory_with_the_warm_up() -> None:
+def test_usage_is_compared_with_the_start_and_memory_with_the_warm_up() -> None:
     pauses = {"count": 3, "total": 0.5, "longest": 0.25}
-    left = [
+    usage = [
         {"tasks": 9, "descriptors": 11, "bytes": size, "collected": 0, "pauses": pauses}
         for size in (30 << 20, 100 << 20, 105 << 20)
     ]
-    left[-1]["descriptors"] = 12
-    report = Report(warm_up=50, left=left)
+    usage[-1]["descriptors"] = 12
+    report = Report(warm_up=50, usage=usage)
     report.add(
         Tally(
             moves=640,
@@ -60,8 +60,8 @@ def test_what_is_left_is_compared_with_the_start_and_memory_with_the_warm_up() -
     )
     assert report.leaks == {"tasks": 0, "descriptors": 1}
     assert report.growth == pytest.approx(0.05)
-    told = str(report)
-    assert "3, 640 moves, 320 a second" in told
-    assert "on average             2.5\n" in told
-    assert "105.0 MiB (+5.0%)" in told
-    assert "250.0 ms the longest" in told
+    text = str(report)
+    assert "3, 640 moves, 320 a second" in text
+    assert "on average             2.5\n" in text
+    assert "105.0 MiB (+5.0%)" in text
+    assert "250.0 ms the longest" in text

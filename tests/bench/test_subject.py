@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.bench.subject import BenchError, end, how_it_ended, serving, start_python
+from spielleiter.bench.subject import BenchError, describe_exit, end, running_server, start_python
 
 
 @pytest.mark.slow
 def test_a_server_is_there_and_then_gone(tmp_path: Path) -> None:
-    with serving(tmp_path) as server:
+    with running_server(tmp_path) as server:
         assert server.port > 0
         if sys.platform == "linux":
             assert 1000 < server.resident_kib <= server.peak_kib
@@ -23,11 +23,11 @@ def test_a_server_is_there_and_then_gone(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_server_that_does_not_start_says_why(tmp_path: Path) -> None:
     text = r"the server does not start \(exit code 2\): .*--no-such-option"
-    with pytest.raises(BenchError, match=text), serving(tmp_path, "--no-such-option"):
+    with pytest.raises(BenchError, match=text), running_server(tmp_path, "--no-such-option"):
         pass
 
 
 def test_how_a_process_ended() -> None:
     process = start_python(["-S", "-c", "import sys; sys.exit('no such thing')"], stderr=subprocess.PIPE)
-    assert how_it_ended(process) == "exit code 1: no such thing"
+    assert describe_exit(process) == "exit code 1: no such thing"
     end(process)

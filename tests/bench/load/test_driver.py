@@ -12,56 +12,10 @@ from time import perf_counter
 import pytest
 
 from spielleiter.bench.load.driver import Driver, Game
-from spielleiter.bench.load.gate import Gate
-from spielleiter.bench.load.plan import Plan, PlannedGame
-from spielleiter.bench.load.scripts import ROOM
+from spielleiter.bench.load.plan import Plan
 from spielleiter.bench.subject import end, start_python
+from tests.bench.load.fake_server import POSITION, PREPARED, REQUEST, RESULT, ROOM_ID, SCRIPT, Server, packet
 from tests.patience import PATIENCE
-
-ROOM_ID = "11111111-2222-4333-8444-555555555555"
-PREPARED = (
-    f'\n  <prepared roomId="{ROOM_ID}">\n    <reservation>one</reservation>\n    <reservation>two</reservation>\n'
-    "  </prepared>"
-).encode()
-REQUEST = '<data class="moveRequest"/>\n  </room>'
-POSITION = b"\n  <room>\n    <data><state>" + b"x" * 20_000 + b"</state>\n    </data>\n  </room>"
-RESULT = b'\n  <room>\n    <data class="result">\n    </data>\n  </room>\n  <left/>'
-SCRIPT = PlannedGame((0, 1, 1), tuple(f'<room roomId="{ROOM}">{number}</room>' for number in range(3)))
-
-
-def packet(number: int) -> bytes:
-    return f'<room roomId="{ROOM_ID}">{number}</room>'.encode()
-
-
-class Server:
-    """The other end of everything the driver connects."""
-
-    def __init__(self) -> None:
-        self.listening = socket.create_server(("127.0.0.1", 0))
-        self.listening.settimeout(PATIENCE)
-        self.accepted: list[socket.socket] = []
-
-    @property
-    def port(self) -> int:
-        port: int = self.listening.getsockname()[1]
-        return port
-
-    def accept(self) -> socket.socket:
-        sock, _ = self.listening.accept()
-        sock.settimeout(PATIENCE)
-        self.accepted.append(sock)
-        return sock
-
-    def close(self) -> None:
-        for sock in (self.listening, *self.accepted):
-            sock.close()
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    server = Server()
-    yield server
-    server.close()
 
 
 @pytest.fixture
@@ -76,7 +30,7 @@ def until(driver: Driver, is_done: Callable[[], bool]) -> None:
     deadline = perf_counter() + PATIENCE
     while not is_done():
         assert perf_counter() < deadline
-        driver.turn(0.1)
+        driver.poll(0.1)
 
 
 def begun(driver: Driver, server: Server) -> tuple[Game, socket.socket, list[socket.socket], socket.socket]:
@@ -86,7 +40,7 @@ def begun(driver: Driver, server: Server) -> tuple[Game, socket.socket, list[soc
     driver.games.append(game)
     observer = server.accept()
     administrator.sendall(b"<protocol>" + PREPARED[:50])
-    driver.turn(1)
+    driver.poll(1)
     assert game.seats == ()
     administrator.sendall(PREPARED[50:])
     until(driver, lambda: len(game.seats) == 2)
@@ -113,7 +67,7 @@ def test_moves_are_sent_when_requests_are_complete(driver: Driver, server: Serve
     assert two.recv(4096) == packet(0)
     one.sendall(POSITION + REQUEST.encode()[:9])
     for _ in range(3):
-        driver.turn(0.01)
+        driver.poll(0.01)
     assert game.ply == 1
     one.sendall(REQUEST.encode()[9:])
     until(driver, lambda: game.ply == 2)
@@ -139,7 +93,7 @@ def test_a_game_that_is_over_is_followed_by_the_next(driver: Driver, server: Ser
     administrator.recv(4096)
     play_through(driver, game, players)
     players[1].sendall(POSITION + RESULT[:30])
-    driver.turn(1)
+    driver.poll(1)
     players[1].sendall(RESULT[30:])
     until(driver, lambda: driver.games_over == 1)
     assert driver.games_broken == 0
@@ -210,39 +164,10 @@ def test_a_server_that_is_silent_is_not_waited_for_for_ever(
     driver: Driver, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun(driver, server)
-    driver.turn(0.01)
+    driver.poll(0.01)
     monkeypatch.setattr("spielleiter.bench.load.driver.PATIENCE", 0.01)
     with pytest.raises(RuntimeError, match="a game hangs"):
         driver.play()
-
-
-def test_few_moves_at_a_time_go_through_a_gate() -> None:
-    class Playing:
-        def __init__(self, number: int) -> None:
-            self.seats: tuple[int, ...] = (number,)
-            self.moves = 0
-
-        def answer(self, _seat: int) -> None:
-            self.moves += 1
-
-    def arrive(game: Playing) -> None:
-        gate.arrive(game, game.seats[0])
-
-    gate = Gate()
-    games = [Playing(number) for number in range(4)]
-    for game in games:
-        arrive(game)
-    gate.let_through(2)
-    assert [game.moves for game in games] == [1, 1, 0, 0]
-    gate.let_through(2)
-    assert [game.moves for game in games] == [1, 1, 0, 0]
-    arrive(games[1])
-    gate.let_through(2)
-    assert [game.moves for game in games] == [1, 1, 1, 0]
-    gate.forget(games[0])
-    games[3].seats = ()  # it has ended since
-    gate.let_through(4)
-    assert [game.moves for game in games] == [1, 2, 1, 0]
 
 
 def test_a_driver_that_nobody_tells_anything_any_more_ends(server: Server) -> None:

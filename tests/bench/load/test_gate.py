@@ -1,4 +1,4 @@
-"""Games are let through in their order, and only so many moves are on the way."""
+"""Moves are released in order, and only so many are in flight."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from spielleiter.bench.load.gate import Gate
 
 
 class FakeGame:
-    """Notes which seats were told to answer."""
+    """Notes for which seats a move was sent."""
 
     def __init__(self) -> None:
-        self.seats = {0, 1}
+        self.seats: tuple[int, ...] = (0, 1)
         self.answered: list[int] = []
 
     def answer(self, seat: int) -> None:
@@ -21,32 +21,32 @@ class FakeGame:
 def games(count: int) -> tuple[list[Any], Gate]:
     gate, all_games = Gate(), [FakeGame() for _ in range(count)]
     for game in all_games:
-        gate.arrive(game, 0)  # type: ignore[arg-type]
+        gate.add(game, 0)
     return all_games, gate
 
 
-def test_so_many_moves_are_on_the_way_and_the_first_come_first() -> None:
+def test_moves_are_released_in_order_up_to_the_limit() -> None:
     (first, second, third), gate = games(3)
-    gate.let_through(2)
+    gate.release(2)
     assert [game.answered for game in (first, second, third)] == [[0], [0], []]
-    gate.arrive(second, 1)
-    gate.let_through(2)
+    gate.add(second, 1)
+    gate.release(2)
     assert [game.answered for game in (first, second, third)] == [[0], [0], [0]]
-    gate.arrive(first, 1)
-    gate.let_through(2)
+    gate.add(first, 1)
+    gate.release(2)
     assert second.answered == [0, 1]
 
 
-def test_a_game_that_is_over_makes_room() -> None:
+def test_a_game_that_is_over_makes_room_for_another() -> None:
     (first, second), gate = games(2)
-    gate.let_through(1)
+    gate.release(1)
     gate.forget(first)
-    gate.let_through(1)
+    gate.release(1)
     assert second.answered == [0]
 
 
-def test_a_seat_that_is_gone_is_passed_over() -> None:
+def test_a_move_of_a_seat_that_has_left_is_dropped() -> None:
     (first, second), gate = games(2)
-    first.seats.discard(0)
-    gate.let_through(1)
+    first.seats = (1,)
+    gate.release(1)
     assert (first.answered, second.answered) == ([], [0])

@@ -20,7 +20,6 @@ from spielleiter.protocol.dialects.attribute_packets import (
 )
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from spielleiter.protocol.messages import CloseConnection, Left, Message, PauseRequest, Testing
-from spielleiter.protocol.reading import Reading
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
-"""Connections that do nothing: strangers, administrators, and players of games that are paused.
+"""Clients that do nothing: unauthenticated ones, administrators, and the players of paused games.
 
-Law: everybody has been answered when the `with` statement begins, so that the server has done with them what it does.
+Invariants: when the body of the `with` statement begins, the server has handled everything that they have sent.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ ANSWER: Final = b"</status>"
 CODE: Final = re.compile(rb"<reservation>([^<]*)</reservation>")
 
 
-class Visitor:
-    """A connection; what is waited for is looked for in all that has come."""
+class IdleClient:
+    """A connection that has sent `opening`."""
 
     def __init__(self, port: int, opening: bytes) -> None:
         self.sock = socket.create_connection(("127.0.0.1", port), TIMEOUT)
@@ -30,7 +30,10 @@ class Visitor:
         self.sock.sendall(b"<protocol>" + opening)
 
     def read_until(self, end: bytes) -> bytes:
-        """All that has come, `end` at its end or nearer. Raises ConnectionError if the server has closed."""
+        """Return the data received up to and including `end`, and possibly more.
+
+        Raises ConnectionError if the server closes the connection before.
+        """
         while end not in self._data:
             data = self.sock.recv(65536)
             if not data:
@@ -41,33 +44,33 @@ class Visitor:
 
 
 @contextmanager
-def visitors(port: int, count: int, opening: bytes) -> Iterator[None]:
-    """So many that have said no more than `opening`."""
+def idle_clients(port: int, count: int, opening: bytes) -> Iterator[None]:
+    """Keep `count` clients connected that have sent only `opening`."""
     with ExitStack() as stack:
         for _ in range(count):
-            stack.enter_context(Visitor(port, opening).sock)
-        last = Visitor(port, AUTHENTICATE + ASK)
-        last.read_until(ANSWER)  # who came before is known by then
+            stack.enter_context(IdleClient(port, opening).sock)
+        last = IdleClient(port, AUTHENTICATE + ASK)
+        last.read_until(ANSWER)  # by then the server has handled the clients before it, too
         last.sock.close()
         yield
 
 
-strangers = partial(visitors, opening=b"")
-administrators = partial(visitors, opening=AUTHENTICATE)
+unauthenticated_clients = partial(idle_clients, opening=b"")
+authenticated_clients = partial(idle_clients, opening=AUTHENTICATE)
 
 
 @contextmanager
 def idle_rooms(port: int, game_type: str, count: int) -> Iterator[None]:
-    """Games that both players have joined, and that are paused from the beginning."""
+    """Keep `count` games of `game_type` open that both players have joined, and that are paused from the beginning."""
     slot = '<slot displayName="" canTimeout="true" reserved="true"/>'
     prepare = f'\n  <prepare gameType="{game_type}" pause="true">{slot * 2}</prepare>'.encode()
     with ExitStack() as stack:
-        admin = Visitor(port, AUTHENTICATE)
+        admin = IdleClient(port, AUTHENTICATE)
         stack.enter_context(admin.sock)
         for _ in range(count):
             admin.sock.sendall(prepare)
             codes = CODE.findall(admin.read_until(b"</prepared>"))
-            players = [Visitor(port, b'\n  <joinPrepared reservationCode="%s"/>' % code) for code in codes]
+            players = [IdleClient(port, b'\n  <joinPrepared reservationCode="%s"/>' % code) for code in codes]
             for player in players:
                 stack.enter_context(player.sock)
                 player.read_until(b"<joined")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.bench.subject import LOG_NAME, serving
-from spielleiter.bench.visitors import administrators, idle_rooms, strangers
+from spielleiter.bench.idle_clients import authenticated_clients, idle_rooms, unauthenticated_clients
+from spielleiter.bench.subject import LOG_NAME, running_server
 
 
 def happened(folder: Path, event: str) -> int:
@@ -18,10 +18,10 @@ def happened(folder: Path, event: str) -> int:
 
 @pytest.mark.slow
 def test_visitors_come_and_go(tmp_path: Path) -> None:
-    with serving(tmp_path, "--log-level", "debug") as server:
-        with strangers(server.port, 3):
+    with running_server(tmp_path, "--log-level", "debug") as server:
+        with unauthenticated_clients(server.port, 3):
             pass
-        with administrators(server.port, 2):
+        with authenticated_clients(server.port, 2):
             pass
         with idle_rooms(server.port, "swc_2027_blokus", 2):
             pass

@@ -1,0 +1,90 @@
+"""The bare wire passes on positions and requests, and knows nothing of the game."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import trio
+
+from spielleiter.bench.parts.floor import Floor
+from tests.patience import PATIENCE
+
+MEMENTOS = [b"<position0/>", b"<position1/>", b"<position2/>"]
+SEATS = [0, 1]
+REQUEST = b"<request/>"
+
+
+@asynccontextmanager
+async def running_floor(observers: int) -> AsyncIterator[int]:
+    """A floor with one script in this event loop; yields its port."""
+    floor = Floor([(MEMENTOS, SEATS)], REQUEST, observers)
+    with trio.fail_after(PATIENCE):
+        async with trio.open_nursery() as nursery:
+            listeners = await nursery.start(trio.serve_tcp, floor.serve, 0)
+            yield listeners[0].socket.getsockname()[1]
+            nursery.cancel_scope.cancel()
+
+
+async def read_until(stream: trio.SocketStream, end: bytes) -> bytes:
+    data = b""
+    while not data.endswith(end):
+        received = await stream.receive_some()
+        assert received, data
+        data += received
+    return data
+
+
+async def prepare(port: int) -> tuple[trio.SocketStream, list[bytes]]:
+    """The administrator's connection, and the codes of a game's two seats."""
+    admin = await trio.open_tcp_stream("127.0.0.1", port)
+    slot = b'<slot displayName="0"/>'
+    await admin.send_all(b'<protocol><authenticate/><prepare gameType="g">' + slot * 2 + b"</prepare>")
+    prepared = await read_until(admin, b"</prepared>")
+    assert prepared.startswith(b'<protocol>\n  <prepared roomId="00000000-0000-4000-8000-000000000001">')
+    return admin, [part.partition(b"</reservation>")[0] for part in prepared.split(b"<reservation>")[1:]]
+
+
+async def join(port: int, code: bytes) -> trio.SocketStream:
+    player = await trio.open_tcp_stream("127.0.0.1", port)
+    await player.send_all(b'<protocol><joinPrepared reservationCode="%s"/>' % code)
+    await read_until(player, b"/>")
+    return player
+
+
+async def test_a_game_is_played_by_the_script() -> None:
+    async with running_floor(observers=0) as port:
+        _, codes = await prepare(port)
+        second, first = await join(port, codes[1]), await join(port, codes[0])  # in any order
+        assert await read_until(first, REQUEST) == MEMENTOS[0] + REQUEST
+        await first.send_all(b"any bytes")
+        assert await read_until(second, REQUEST) == MEMENTOS[0] + MEMENTOS[1] + REQUEST
+        await second.send_all(b"any bytes")
+        ends = [await read_until(player, b"</room>") for player in (first, second)]
+        assert all(end.endswith(b"</room>") and b'<data class="result">' in end for end in ends)
+        assert ends[0].startswith(MEMENTOS[1] + MEMENTOS[2])
+
+
+async def test_observers_get_every_position_and_no_request() -> None:
+    async with running_floor(observers=1) as port:
+        observer, codes = await prepare(port)
+        await observer.send_all(b'<observe roomId="00000000-0000-4000-8000-000000000001"/>')
+        players = [await join(port, code) for code in codes]
+        for seat in SEATS:
+            await read_until(players[seat], REQUEST)
+            await players[seat].send_all(b"any bytes")
+        shown = await read_until(observer, b"</room>")
+        assert shown.startswith(b"".join(MEMENTOS))
+        assert REQUEST not in shown
+
+
+async def test_a_player_that_leaves_ends_the_game() -> None:
+    async with running_floor(observers=0) as port:
+        _, codes = await prepare(port)
+        first, second = [await join(port, code) for code in codes]
+        await read_until(first, REQUEST)
+        await first.aclose()
+        data = MEMENTOS[0]
+        assert await read_until(second, data) == data
+        while await second.receive_some():
+            pass
