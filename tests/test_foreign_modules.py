@@ -50,12 +50,12 @@ command = "builtin:illegal"
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
     """A folder of modules that must not be imported."""
-    place = tmp_path / "pupil"
-    place.mkdir()
+    path = tmp_path / "pupil"
+    path.mkdir()
     for name in NAMES:
-        (place / f"{name}.py").write_text(MODULE)
-    yield place
-    assert imported(place) == []
+        (path / f"{name}.py").write_text(MODULE)
+    yield path
+    assert imported(path) == []
 
 
 def imported(folder: Path) -> list[str]:
@@ -160,8 +160,9 @@ def python_commands() -> list[tuple[str, list[ast.expr]]]:
     for package in PACKAGES:
         for path in sorted((PROJECT / package).rglob("*.py")):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                is_sequence = isinstance(node, ast.List | ast.Tuple) and node.elts
-                if is_sequence and ast.unparse(node.elts[0]) == "sys.executable":
+                if not isinstance(node, ast.List | ast.Tuple) or not node.elts:
+                    continue
+                if ast.unparse(node.elts[0]) == "sys.executable":
                     found.append((f"{path.relative_to(PROJECT)}:{node.lineno}", node.elts[1:]))
     return found
 
