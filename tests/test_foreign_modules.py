@@ -50,12 +50,12 @@ command = "builtin:illegal"
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
     """A folder of modules that must not be imported."""
-    place = tmp_path / "pupil"
-    place.mkdir()
+    path = tmp_path / "pupil"
+    path.mkdir()
     for name in NAMES:
-        (place / f"{name}.py").write_text(MODULE)
-    yield place
-    assert imported(place) == []
+        (path / f"{name}.py").write_text(MODULE)
+    yield path
+    assert imported(path) == []
 
 
 def imported(folder: Path) -> list[str]:

@@ -185,7 +185,7 @@ def _elo(score: float) -> float:
 
 
 def _best_tilt(scores: list[float], elo: float, unseen: float = 1e-3) -> float:
-    """Return the maximum over t of sum n ln(1 + t (a - s)), the log-likelihood that a mean of s costs."""
+    """Return the log-likelihood that a mean of s costs: max over t of sum n ln(1 + t (a - s)), by ternary search."""
     mean = 1 / (1 + 10 ** (-elo / 400))
     counts = [scores.count(kind / 4) or unseen for kind in range(5)]
     low, high = -1 / (1 - mean) * (1 - 1e-12), 1 / mean * (1 - 1e-12)

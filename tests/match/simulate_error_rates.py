@@ -152,8 +152,8 @@ def print_tests(matches: int) -> None:
 def print_ratings(matches: int) -> None:
     """Print how often the interval of a rating contains the true value."""
     _print(
-        "Ratings whose interval contains the true value, %\n\n"
-        "| programs | 2 | 5 | 10 | 50 pairs |\n|---|--:|--:|--:|--:|\n"
+        "Ratings whose interval contains the true value, %\n\n| programs | 2 | 5 | 10 | 50 pairs |\n"
+        "|---|--:|--:|--:|--:|\n"
     )
     for truths in ((0, 0), (0, 100), (0, 0, 0, 0), (-300, -100, 100, 300), (-150, -100, -50, 0, 0, 50, 100, 150)):
         name = ", ".join(f"{truth:+d}" for truth in truths)

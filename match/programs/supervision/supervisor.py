@@ -22,7 +22,7 @@ import subprocess
 import time
 from typing import Any, Final
 
-from .messages import KILL, READ_SIZE, READY, REUSE, TERMINATE, receive_request
+from .messages import READ_SIZE, READY, REUSE, TERMINATE, receive_request
 from .process_tree import become_subreaper, find_descendants, kill_all, process_name
 from .wakeup import drain, open_child_wakeup
 
@@ -165,7 +165,7 @@ class _Supervision:
     def _receive_command(self) -> bytes | None:
         """Return a byte that has arrived, None if there is none, empty bytes once the other end is closed."""
         try:
-            return self._control.recv(len(KILL))
+            return self._control.recv(1)
         except BlockingIOError:
             return None
         except ConnectionResetError:

@@ -189,19 +189,19 @@ async def test_an_answer_that_cannot_be_parsed_is_in_time_but_not_a_move(tmp_pat
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("request", "tag"),
+    ("packet", "tag"),
     [
         ("<join/>", "join"),
         (f"<join gameType=\\'{DEFAULT_GAME_TYPE}\\'/>", "join"),
         ("<joinPrepared reservationCode=\\'5c00c0de-0000-4000-8000-000000000002\\'/>", "joinPrepared"),
     ],
 )
-async def test_a_plain_join_takes_the_seat_as_well(request: str, tag: str, tmp_path: Path) -> None:
+async def test_a_plain_join_takes_the_seat_as_well(packet: str, tag: str, tmp_path: Path) -> None:
     async def act(scripted_server: ScriptedServer) -> None:
         await scripted_server.wait_for_connection()
         assert await scripted_server.take_seat() == tag
 
-    await run_scripted(sender(f"b'<protocol>{request}'", "s.recv(1)"), act, tmp_path)
+    await run_scripted(sender(f"b'<protocol>{packet}'", "s.recv(1)"), act, tmp_path)
 
 
 @pytest.mark.slow
