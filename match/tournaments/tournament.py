@@ -120,11 +120,11 @@ class Tournament:
 
     def pairings(self) -> list[tuple[int, int]]:
         """All possible pairings, as indices of `entrants`; in the order of playing unless that depends on results."""
-        everybody = range(len(self.entrants))
+        indices = range(len(self.entrants))
         if self.kind is Kind.GAUNTLET:
             tested = self.kind_options.tested
-            return [(own, other) for own in everybody[:tested] for other in everybody[tested:]]
-        return list(itertools.combinations(everybody, 2))
+            return [(own, other) for own in indices[:tested] for other in indices[tested:]]
+        return list(itertools.combinations(indices, 2))
 
     def match_of(self, pairing: tuple[int, int], run_id: str, meeting: int = 0, play_off: int = 0) -> MatchSetup:
         """The setup of the match between two programs, given by their indices. Raises SetupError.
