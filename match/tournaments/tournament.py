@@ -75,7 +75,7 @@ class Tournament:
     min_games: int | None = None
     """The number of counted games before which `significance` ends no match; None: that of `match`."""
     has_time_limits: bool = True
-    """Whether the time limits are enforced for those programs whose tables do not say otherwise."""
+    """False: the time limits are enforced for no program. True: that depends on each program's `can_timeout`."""
     is_fail_fast: bool = False
     """Whether the tournament is interrupted after the first game in which a program is at fault."""
     cwd: str = ""
