@@ -1,6 +1,6 @@
 """Plays the games of a match, several at a time, until all are played or something ends it early.
 
-Invariants: a finished game is in the journal before the listener is told of it; a game that is cut off is not in the
+Invariants: a finished game is in the journal before the listener is notified; a game that is cut off is not in the
 journal, and is played again when the match is resumed. The first signal to stop lets running games finish, the second
 one cuts them off. However the match ends, no process is left running.
 """
@@ -161,8 +161,8 @@ async def play_games(
     try:
         return await runner.run(handles_signals=handles_signals)
     except BaseExceptionGroup as group:
-        ours, others = group.split(MatchError)
-        if ours is None or others is not None:
+        expected, others = group.split(MatchError)
+        if expected is None or others is not None:
             raise
         raise first_error(ours) from None
     finally:

@@ -75,7 +75,7 @@ class Tournament:
     min_games: int | None = None
     """The number of counted games before which `significance` ends no match; None: that of `match`."""
     has_time_limits: bool = True
-    """Whether the time limits are enforced for those programs whose tables do not say otherwise."""
+    """False: the time limits are enforced for no program. True: that depends on each program's `can_timeout`."""
     is_fail_fast: bool = False
     """Whether the tournament is interrupted after the first game in which a program is at fault."""
     cwd: str = ""
@@ -120,11 +120,11 @@ class Tournament:
 
     def pairings(self) -> list[tuple[int, int]]:
         """All possible pairings, as indices of `entrants`; in the order of playing unless that depends on results."""
-        everybody = range(len(self.entrants))
+        indices = range(len(self.entrants))
         if self.kind is Kind.GAUNTLET:
             tested = self.kind_options.tested
-            return [(own, other) for own in everybody[:tested] for other in everybody[tested:]]
-        return list(itertools.combinations(everybody, 2))
+            return [(own, other) for own in indices[:tested] for other in indices[tested:]]
+        return list(itertools.combinations(indices, 2))
 
     def match_of(self, pairing: tuple[int, int], run_id: str, meeting: int = 0, play_off: int = 0) -> MatchSetup:
         """The setup of the match between two programs, given by their indices. Raises SetupError.

@@ -93,8 +93,8 @@ def test_no_pairing_and_no_bye_is_repeated(count: int, seed: int, data: st.DataO
     byes = [program for round_ in rounds for program in round_.byes]
     assert len(byes) == len(set(byes)) == (number if count % 2 else 0)
     for round_ in rounds:
-        everybody = [program for each in round_.encounters for program in each.pairing]
-        assert sorted([*everybody, *round_.byes]) == list(range(count))
+        paired = [program for each in round_.encounters for program in each.pairing]
+        assert sorted([*paired, *round_.byes]) == list(range(count))
 
 
 @pytest.mark.parametrize("count", [4, 5, 8, 12])
