@@ -145,8 +145,8 @@ def test_waiting_is_announced(seat: str) -> None:
             server.add_player("illegal", reservation=code)
             out, rest = player.communicate(timeout=PATIENCE)
     assert first.startswith("room ")
-    whom = "the other reserved seat" if seat == "reservation" else f"an opponent in {first.strip()}"
-    assert second == f"waiting for {whom}\n"
+    awaited = "the other reserved seat" if seat == "reservation" else f"an opponent in {first.strip()}"
+    assert second == f"waiting for {awaited}\n"
     assert rest == "the game begins: you are player ONE (BLUE, RED)\n"
     assert out.startswith("won as player 1")
 
