@@ -43,8 +43,8 @@ def game_line(record: GameRecord) -> str:
         result = "draw" if record.winner is None else f"{record.names[record.winner]} wins"
     text = f"game {record.game}: {first} - {second} {points}, {result}"
     if record.verdict != Verdict.REGULAR:
-        who = "" if record.offender is None else f"{record.names[record.offender]} "
-        text += f" ({who}{record.verdict}: {record.reason})"
+        offender = "" if record.offender is None else f"{record.names[record.offender]} "
+        text += f" ({offender}{record.verdict}: {record.reason})"
     elif record.reason:
         text += f" ({record.reason})"
     return text

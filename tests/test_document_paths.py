@@ -17,7 +17,9 @@ import pytest
 from tests.documents import ROOT, blocks, read
 
 DOCUMENTS = sorted(path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")))
-FOLDERS = {path.parent.name for path in ROOT.glob("*/__init__.py")} | {"tests", "docs", "docker", "requirements", "src"}
+FOLDERS = {path.parent.name for path in ROOT.glob("*/__init__.py")} | {
+    *("docker", "docs", "examples", "requirements", "src", "tests")
+}
 """The folders at the top of the repository whose files documents name."""
 
 OF_THE_READER = {

@@ -18,7 +18,7 @@ from spielleiter.protocol.dialects.blokus_2021_r1 import CountedState
 from spielleiter.server.text.width import text_width
 
 NAMES = ("Alice", "Jörg")
-NOBODY = ("", "")
+NO_NAMES = ("", "")
 BLOKUS = BLOKUS_2027.with_options({"startPiece": "PENTO_V"}).new_state(random.Random(1))
 TRACK = HASE_UND_IGEL_2018.new_state(random.Random(1))
 
@@ -82,7 +82,7 @@ def test_colours_do_not_change_the_text() -> None:
 
 @pytest.mark.parametrize("state", [played(BLOKUS, 30), played(TRACK, 12)], ids=["blokus", "track"])
 def test_a_drawing_is_made_of_ascii(state: State) -> None:
-    assert "\n".join(drawn(state, Canvas(), NOBODY)).isascii()
+    assert "\n".join(drawn(state, Canvas(), NO_NAMES)).isascii()
     assert "·" in "".join(drawn(BLOKUS, Canvas(empty="·")))
 
 
@@ -102,7 +102,7 @@ def test_the_state_of_the_game_is_beside_the_board() -> None:
 
 
 def test_the_state_of_the_game_is_below_a_narrow_board() -> None:
-    lines = drawn(played(BLOKUS, 5), Canvas(60, 23), NOBODY)[21:]
+    lines = drawn(played(BLOKUS, 5), Canvas(60, 23), NO_NAMES)[21:]
     assert lines == ["BR player 1 13 : YG player 2 10", "turn 5, round 2, next: YELLOW (player 2)"]
     assert len(drawn(played(BLOKUS, 5), Canvas(60, 30))) == 24
     assert len(drawn(played(BLOKUS, 5), Canvas(60, 20))) == 20
@@ -154,7 +154,7 @@ def test_the_track_shows_every_field_and_the_players_on_it() -> None:
 
 
 def test_both_players_begin_at_the_start() -> None:
-    text = drawn(TRACK, Canvas(), NOBODY)
+    text = drawn(TRACK, Canvas(), NO_NAMES)
     assert text[1].startswith("S RB ")
     assert not any(line.startswith("last") for line in text)
     assert "the game is over" in "\n".join(drawn(played(TRACK, 100), Canvas()))

@@ -43,12 +43,12 @@ def on(monkeypatch: pytest.MonkeyPatch, out: TextIO, *, board: bool | None = Non
     return Screen(board=board)
 
 
-async def in_turn(screen: Screen, *acts: Callable[[], None]) -> None:
+async def call_in_turn(screen: Screen, *steps: Callable[[], None]) -> None:
     """Call these functions; what each of them shows is written before the next one is called."""
     screen.write_immediately()
     async with screen.running():
-        for act in acts:
-            act()
+        for step in steps:
+            step()
             await trio.testing.wait_all_tasks_blocked()
 
 
@@ -59,10 +59,10 @@ def turns(lines: list[str]) -> list[str]:
 async def test_the_board_is_drawn_in_place_with_the_lines_above(monkeypatch: pytest.MonkeyPatch) -> None:
     with pty() as terminal:
         screen = on(monkeypatch, terminal.file)
-        acts: list[Callable[[], None]] = []
+        steps: list[Callable[[], None]] = []
         for number, state in enumerate(POSITIONS):
-            acts += [lambda n=number: screen.say(f"move {n}"), lambda s=state: screen.show(s, NAMES)]  # type: ignore[misc]
-        await in_turn(screen, *acts, lambda: screen.say("over", below=True), lambda: screen.say("bye"))
+            steps += [lambda n=number: screen.say(f"move {n}"), lambda s=state: screen.show(s, NAMES)]  # type: ignore[misc]
+        await call_in_turn(screen, *steps, lambda: screen.say("over", below=True), lambda: screen.say("bye"))
         lines = seen(terminal.end(), 80, 24)
     assert lines[:4] == ["move 0", "move 1", "move 2", "move 3"]
     assert turns(lines) == ["turn 3, round 1"]
@@ -73,7 +73,7 @@ async def test_the_board_is_drawn_in_place_with_the_lines_above(monkeypatch: pyt
 async def test_a_position_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
     with pty() as terminal:
         screen = on(monkeypatch, terminal.file)
-        await in_turn(screen, *[lambda: screen.show(START, NAMES)] * 3)
+        await call_in_turn(screen, *[lambda: screen.show(START, NAMES)] * 3)
         assert terminal.end().count("turn 0, round 1") == 1
 
 
@@ -83,7 +83,7 @@ async def test_colours_can_be_turned_off(monkeypatch: pytest.MonkeyPatch, value:
         monkeypatch.setenv("NO_COLOR", value)
     with pty() as terminal:
         screen = on(monkeypatch, terminal.file)
-        await in_turn(screen, lambda: screen.show(POSITIONS[1], NAMES))
+        await call_in_turn(screen, lambda: screen.show(POSITIONS[1], NAMES))
         assert ("\033[97m\033[44m" in terminal.end()) is is_coloured
 
 
@@ -91,7 +91,7 @@ async def test_colours_can_be_turned_off(monkeypatch: pytest.MonkeyPatch, value:
 async def test_every_encoding_has_enough_characters(monkeypatch: pytest.MonkeyPatch, encoding: str) -> None:
     with pty(encoding=encoding) as terminal:
         screen = on(monkeypatch, terminal.file)
-        await in_turn(screen, lambda: screen.say("∞ Jörg"), lambda: screen.show(START, ("日本", "Jörg")))
+        await call_in_turn(screen, lambda: screen.say("∞ Jörg"), lambda: screen.show(START, ("日本", "Jörg")))
         text = "\n".join(seen(terminal.end(), 80, 24))
     assert ("∞" in text) is (encoding == "utf-8")
     assert ("Jörg: 0 points" in text) is (encoding != "ascii")
@@ -104,7 +104,7 @@ async def test_lines_are_split_between_words(monkeypatch: pytest.MonkeyPatch, co
     line = "over: Alice wins 136:127; Bob: SOFT_TIMEOUT Bob hat laenger als 2 Sekunden gebraucht, um zu antworten."
     with pty(columns=columns) as terminal:
         screen = on(monkeypatch, terminal.file)
-        await in_turn(screen, lambda: screen.say(line))
+        await call_in_turn(screen, lambda: screen.say(line))
         lines = seen(terminal.end(), columns, 24)
     assert len(lines) == 1 + len(line) // columns
     assert " ".join(part.strip() for part in lines) == line
@@ -115,7 +115,7 @@ async def test_wide_names_fit_into_board_and_lines(monkeypatch: pytest.MonkeyPat
         screen = on(monkeypatch, terminal.file)
         names = ("日本語の名前です", "자두 나무 숲")
         line = f"over: {names[0]} wins 136:127; {names[1]}: SOFT_TIMEOUT"
-        await in_turn(screen, lambda: screen.show(START, names), lambda: screen.say(line, below=True))
+        await call_in_turn(screen, lambda: screen.show(START, names), lambda: screen.say(line, below=True))
         lines = seen(terminal.end(), 60, 24)
     assert lines[-2:] == ["over: 日本語の名前です wins 136:127; 자두 나무 숲:", "  SOFT_TIMEOUT"]
 
@@ -127,7 +127,7 @@ async def test_a_resized_terminal_gets_a_new_board_below(monkeypatch: pytest.Mon
         def resize() -> None:
             monkeypatch.setattr(os, "get_terminal_size", lambda _: os.terminal_size((60, 24)))
 
-        await in_turn(screen, lambda: screen.show(START, NAMES), resize, lambda: screen.show(POSITIONS[1], NAMES))
+        await call_in_turn(screen, lambda: screen.show(START, NAMES), resize, lambda: screen.show(POSITIONS[1], NAMES))
         assert "\033[21A" not in terminal.end()
 
 
@@ -140,7 +140,7 @@ async def test_a_terminal_without_a_size_has_the_usual_size(
     monkeypatch.setattr(sys, "__stdout__", None)  # shutil would use its size
     with pty(columns=columns, rows=rows) as terminal:
         screen = on(monkeypatch, terminal.file)
-        await in_turn(screen, lambda: screen.say("hello"), lambda: screen.show(START, NAMES))
+        await call_in_turn(screen, lambda: screen.say("hello"), lambda: screen.show(START, NAMES))
         lines = seen(terminal.end(), 80, 24)
     assert lines[0] == "hello"
     assert turns(lines) == ["turn 0, round 1"]
@@ -149,14 +149,14 @@ async def test_a_terminal_without_a_size_has_the_usual_size(
 async def test_a_terminal_of_one_column_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     with pty(columns=1, rows=1) as terminal:
         screen = on(monkeypatch, terminal.file)
-        await in_turn(screen, lambda: screen.say("a b"), lambda: screen.show(START, NAMES))
+        await call_in_turn(screen, lambda: screen.say("a b"), lambda: screen.show(START, NAMES))
         assert terminal.end().split() == ["a", "b"]
 
 
 async def test_a_board_that_does_not_fit_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     with pty(rows=12) as terminal:
         screen = on(monkeypatch, terminal.file)
-        await in_turn(screen, lambda: screen.show(START, NAMES), lambda: screen.say("a line"))
+        await call_in_turn(screen, lambda: screen.show(START, NAMES), lambda: screen.say("a line"))
         assert seen(terminal.end(), 80, 12) == ["a line"]
 
 
@@ -165,7 +165,7 @@ async def test_a_process_in_the_background_draws_nothing(monkeypatch: pytest.Mon
     with pty() as terminal:
         screen = on(monkeypatch, terminal.file)
         assert not screen.is_in_foreground
-        await in_turn(screen, lambda: screen.show(START, NAMES), lambda: screen.say("a line"))
+        await call_in_turn(screen, lambda: screen.show(START, NAMES), lambda: screen.say("a line"))
         assert terminal.end() == "a line\r\n"
 
 
@@ -173,7 +173,7 @@ async def test_a_dumb_terminal_gets_one_board_after_the_other(monkeypatch: pytes
     monkeypatch.setenv("TERM", "dumb")
     with pty() as terminal:
         screen = on(monkeypatch, terminal.file)
-        await in_turn(screen, *[lambda s=state: screen.show(s, NAMES) for state in POSITIONS])
+        await call_in_turn(screen, *[lambda s=state: screen.show(s, NAMES) for state in POSITIONS])
         written = terminal.end()
     assert "A" not in {kind for kind in written.split("\033[")[1:] for kind in kind[:3]}
     assert turns(seen(written, 80, 24)) == [f"turn {turn}, round 1" for turn in range(4)]

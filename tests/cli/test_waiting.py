@@ -16,8 +16,8 @@ def position(edition: str) -> Memento:
 
 
 def waiting(edition: str = "blokus-2027") -> tuple[Waiting, list[str]]:
-    said: list[str] = []
-    return Waiting(said.append, lambda: EDITIONS[edition].dialect.team_names), said
+    announced: list[str] = []
+    return Waiting(announced.append, lambda: EDITIONS[edition].dialect.team_names), announced
 
 
 @pytest.mark.parametrize(
@@ -29,45 +29,45 @@ def waiting(edition: str = "blokus-2027") -> tuple[Waiting, list[str]]:
     ],
 )
 def test_the_beginning_names_the_player(edition: str, seat: int, line: str) -> None:
-    teller, said = waiting(edition)
-    teller.note(WelcomeMessage(seat))
-    assert said == []
-    teller.note(position(edition))
-    teller.note(MoveRequest())
-    teller.note(position(edition))
-    assert said == [line]
+    announcer, announced = waiting(edition)
+    announcer.note(WelcomeMessage(seat))
+    assert announced == []
+    announcer.note(position(edition))
+    announcer.note(MoveRequest())
+    announcer.note(position(edition))
+    assert announced == [line]
 
 
 def test_a_server_without_a_welcome_names_nobody() -> None:
-    teller, said = waiting()
-    teller.note(position("blokus-2027"))
-    assert said == ["the game begins"]
+    announcer, announced = waiting()
+    announcer.note(position("blokus-2027"))
+    assert announced == ["the game begins"]
 
 
 async def test_waiting_is_announced_after_a_while(
     autojump_clock: trio.testing.MockClock, nursery: trio.Nursery
 ) -> None:
-    teller, said = waiting()
-    whom = "an opponent"
-    nursery.start_soon(teller.run, lambda: whom)
-    whom = "an opponent in room r"
+    announcer, announced = waiting()
+    awaited = "an opponent"
+    nursery.start_soon(announcer.run, lambda: awaited)
+    awaited = "an opponent in room r"
     await trio.sleep(ANNOUNCE_AFTER / 2)
-    assert said == []
+    assert announced == []
     await trio.sleep(ANNOUNCE_AFTER)
-    assert said == ["waiting for an opponent in room r"]
-    teller.note(WelcomeMessage(0))
+    assert announced == ["waiting for an opponent in room r"]
+    announcer.note(WelcomeMessage(0))
     await trio.sleep(ANNOUNCE_AFTER / 2)
-    assert len(said) == 1
+    assert len(announced) == 1
     await trio.sleep(ANNOUNCE_AFTER)
-    assert said[1:] == ["both players are here; waiting for the game to be resumed"]
-    teller.note(position("blokus-2027"))
-    assert said[2:] == ["the game begins: you are player ONE (BLUE, RED)"]
+    assert announced[1:] == ["both players are here; waiting for the game to be resumed"]
+    announcer.note(position("blokus-2027"))
+    assert announced[2:] == ["the game begins: you are player ONE (BLUE, RED)"]
 
 
 async def test_a_game_that_begins_at_once_is_not_announced_as_awaited(autojump_clock: trio.testing.MockClock) -> None:
-    teller, said = waiting()
+    announcer, announced = waiting()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(teller.run, lambda: "an opponent")
+        nursery.start_soon(announcer.run, lambda: "an opponent")
         await trio.sleep(ANNOUNCE_AFTER / 2)
-        teller.note(position("blokus-2027"))
-    assert said == ["the game begins"]
+        announcer.note(position("blokus-2027"))
+    assert announced == ["the game begins"]

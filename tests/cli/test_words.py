@@ -19,7 +19,7 @@ from spielleiter.game.blokus.state import BlokusState
 from spielleiter.protocol.messages import Cause, Memento, Result, Score
 
 START = BlokusState(RULES_2021, Shape.PENTO_I)
-NOBODY = ("", "")
+NO_NAMES = ("", "")
 
 
 def _result(winners: tuple[int, ...], *causes: Cause) -> Result:
@@ -58,10 +58,10 @@ def test_a_position_is_a_line() -> None:
 @pytest.mark.parametrize(
     ("winners", "names", "line"),
     [
-        ((0,), NOBODY, "player 1 wins 10:7"),
+        ((0,), NO_NAMES, "player 1 wins 10:7"),
         ((1,), ("Alice", "Bob"), "Bob wins 10:7"),
-        ((0, 1), NOBODY, "a draw 10:7"),
-        ((), NOBODY, "nobody wins 10:7"),
+        ((0, 1), NO_NAMES, "a draw 10:7"),
+        ((), NO_NAMES, "nobody wins 10:7"),
     ],
 )
 def test_a_result_is_a_line(winners: tuple[int, ...], names: tuple[str, str], line: str) -> None:
