@@ -164,7 +164,7 @@ async def play_games(
         expected, others = group.split(MatchError)
         if expected is None or others is not None:
             raise
-        raise first_error(ours) from None
+        raise first_error(expected) from None
     finally:
         kill_processes(find_processes(f"{setup.run_id}/"))  # a process may have been hidden while it was calling exec
 
