@@ -8,10 +8,15 @@ A program is a command, a .jar file or a built-in player such as builtin:greedy:
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
 import sys
 from pathlib import Path
+
+from spielleiter.match import GameRecord, MatchError, play_match, prepare_match
+
+
+def print_game(record: GameRecord) -> None:
+    """Print one line for a finished game; it is called while the match goes on."""
+    print(f"game {record.game}: {record.verdict}", flush=True)
 
 
 def main() -> None:
@@ -22,21 +27,20 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("match"), help="folder of the reports (default: %(default)s)")
     options = parser.parse_args()
 
-    # -P keeps the files of the current folder from being imported instead of the program's modules.
-    spielleiter = [sys.executable, "-P", "-m", "spielleiter"]
-    players = ["--player1", options.programs[0], "--player2", options.programs[1]]
-    done = subprocess.run(
-        [*spielleiter, "match", *players, "--games", str(options.games), "--out", str(options.out)], check=False
-    )
-    if done.returncode:
-        sys.exit(done.returncode)  # the command has said why
+    try:
+        # Nothing is started before the programs and the options have been checked.
+        setup = prepare_match(*options.programs, games=options.games)
+        result = play_match(setup, options.out, on_game_finished=print_game)
+    except MatchError as error:
+        sys.exit(f"the match cannot be played: {error}")
 
-    summary = json.loads((options.out / "summary.json").read_text(encoding="utf-8"))
-    elo = summary["elo"]
-    if elo is None or elo["value"] is None:
-        print("There is no finite Elo difference: too few games, or one program has won all of them.")
-    else:
-        print(f"Elo difference {elo['value']:.0f}, 95 % interval from {elo['low']} to {elo['high']}")
+    print(result.headline)
+    for name, faults in zip(setup.names, result.faults, strict=True):
+        print(f"{name}: at fault in {faults} games")
+    if result.elo is not None:
+        elo = result.elo
+        print(f"Elo difference {elo.value:.0f}, 95 % interval from {elo.low:.0f} to {elo.high:.0f}")
+    print("report:", result.report)
 
 
 if __name__ == "__main__":

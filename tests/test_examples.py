@@ -105,15 +105,18 @@ def test_observe_game_prints_a_prepared_game(server: BackgroundServer, tmp_path:
 def test_run_match_plays_my_player_against_a_built_in_one(tmp_path: Path) -> None:
     player = f"{PYTHON} '{ROOT / 'examples' / 'my_player.py'}'"
     output = run(tmp_path, "run_match.py", player, "builtin:illegal", "--games", "2", "--out", "reports")
-    assert "my_player: +2 =0 -0" in output
-    assert output.splitlines()[-1].startswith("There is no finite Elo difference: ")
+    assert output.splitlines()[:2] == ["game 1: illegal move", "game 2: illegal move"]
+    assert "my_player: at fault in 0 games" in output
+    assert "illegal: at fault in 2 games" in output
+    assert "Elo difference " in output
     assert (tmp_path / "reports" / "report.html").exists()
 
 
 @pytest.mark.slow
-def test_run_match_ends_as_the_match_does(tmp_path: Path) -> None:
-    output = run(tmp_path, "run_match.py", "./missing", "builtin:first", code=2)
-    assert re.fullmatch(r"spielleiter: .*missing.*\n", output)
+def test_run_match_refuses_a_program_that_cannot_be_started(tmp_path: Path) -> None:
+    output = run(tmp_path, "run_match.py", "./missing", "builtin:first", code=1)
+    assert re.fullmatch(r"the match cannot be played: .*\./missing.*\n", output)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow
