@@ -10,8 +10,7 @@ from __future__ import annotations
 import argparse
 import random
 
-from spielleiter.game.blokus.rulesets import BLOKUS_2027
-from spielleiter.game.blokus.state import BlokusState
+from spielleiter.game.blokus import BLOKUS_2027, BlokusState
 
 SIZE = 20  # cells on each side of the board
 

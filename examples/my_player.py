@@ -16,9 +16,7 @@ import argparse
 
 from spielleiter.client import play_game
 from spielleiter.game.api import Move, State
-from spielleiter.game.blokus.move import SetMove
-from spielleiter.game.blokus.polyomino import orientation
-from spielleiter.game.blokus.state import BlokusState
+from spielleiter.game.blokus import BlokusState, SetMove, orientation
 
 CENTRE = 9.5  # the cells of a row are numbered from 0 to 19
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from spielleiter.game.blokus.state import BlokusState
+from spielleiter.game.blokus import BlokusState
 from spielleiter.protocol.connection import Connection, ConnectionClosed, Role
 from spielleiter.protocol.errors import RemoteProtocolError
 from spielleiter.protocol.messages import Memento, Result, RoomData, RoomMessage
