@@ -113,14 +113,16 @@ async def replay(edition: Edition, lines: list[Line], options: dict[str, str]) -
 
 
 def start_pieces(lines: list[Line]) -> list[str]:
-    """Yield the pieces that may have been drawn, which the recording does not say: those that its players placed first,
-    or, if that move was wrong, the others."""
+    """Return the pieces that may have been drawn, which the recording does not say.
+
+    It is one that a player placed first, or, if these moves were wrong, one that was not placed.
+    """
     placed = [shape for shape in moved_shapes(lines) if shape.startswith("PENTO_")]
     return list(dict.fromkeys([*placed[:3], "PENTO_L", "PENTO_I"]))
 
 
 def possible_starts(edition: Edition, lines: list[Line]) -> list[dict[str, str]]:
-    """Yield what may have been drawn in the recording, as options of the game."""
+    """Return what may have been drawn in the recording, as options of the game."""
     if "startPiece" in edition.game.option_names:
         return [{"startPiece": start_piece} for start_piece in start_pieces(lines)]
     shown = recorded_board(lines)
@@ -151,26 +153,26 @@ async def differences(edition: Edition, path: Path) -> list[str]:
     return found
 
 
-def _with_conduct(name: str, **conduct: bool) -> Edition:
-    """Return an edition without the rules in which the season's documents differ from its release."""
+def _with_policy(name: str, **changes: bool) -> Edition:
+    """Return an edition with the policy values in which its release differs from the season's documents."""
     edition = EDITIONS[name]
-    return dataclasses.replace(edition, policy=edition.policy.evolve(**conduct))
+    return dataclasses.replace(edition, policy=edition.policy.evolve(**changes))
 
 
 RELEASES = {
     "blokus-2021": EDITIONS["blokus-2021-21.4.0"],
     "blokus-2027": EDITIONS["blokus-2027"],
-    "hase-und-igel-2018": _with_conduct("hase-und-igel-2018", ends_players_streams=False),
+    "hase-und-igel-2018": _with_policy("hase-und-igel-2018", ends_players_streams=False),
 }
 """The edition to compare with the recordings of each folder."""
 
 _R1 = EDITIONS["blokus-2021-r1"]
 WITHOUT_COLOR_FINISH = {_R1.name: dataclasses.replace(_R1, game=_R1.game.with_options({"gameEnd": "noMovesLeft"}))}
-"""Release 21.1.0 with the option for its games, which continue after a colour has placed all its pieces."""
+"""Release 21.1.0 by edition name, with games that continue after a colour has placed all its pieces."""
 
 
 def assert_parts(found: list[str], parting: str | None) -> None:
-    """Check that all answers are the same, or, for a documented reason, those before `parting`."""
+    """Check that no difference was found, or only the documented one at `parting`."""
     if parting is None:
         assert found == []
     else:

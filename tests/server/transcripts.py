@@ -185,7 +185,7 @@ def _cut(match: re.Match[bytes]) -> bytes:
 
 
 def moved_shapes(lines: list[Line]) -> Iterator[str]:
-    """Return the kinds of pieces that the players placed, in order; the first legal one is the start piece."""
+    """Yield the kinds of pieces that the players placed, in order; the first legal one is the start piece."""
     for line in lines:
         if line.is_to_server:
             yield from re.findall(r'kind="(\w+)"', line.text)
