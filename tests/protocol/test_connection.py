@@ -1,4 +1,4 @@
-"""A connection: bytes in, events out; messages in, bytes out; whose fault it was."""
+"""A connection: bytes in, events out; messages in, bytes out; and the right exception for each fault."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def test_events_in_their_order(cut: Cut) -> None:
 
 
 @pytest.mark.parametrize("stream", [b"", b"<proto", b"<protocol>", b"<protocol><join", b"<protocol><join/>\n <room "])
-def test_input_may_be_over_at_any_time(stream: bytes) -> None:
+def test_the_input_may_end_at_any_point(stream: bytes) -> None:
     events = all_events(server(), whole(stream))
     assert events[-1] == ConnectionClosed()
     assert StreamEnd() not in events
     assert len(events) == 1 + stream.count(b"/>")
 
 
-def test_the_end_of_input_is_told_as_often_as_it_is_asked_for() -> None:
+def test_connection_closed_is_returned_repeatedly() -> None:
     connection = server()
     assert connection.next_event() is None
     connection.receive_data(b"")
@@ -54,7 +54,7 @@ def test_the_end_of_input_is_told_as_often_as_it_is_asked_for() -> None:
     assert [connection.next_event() for _ in range(3)] == [ConnectionClosed()] * 3
 
 
-def test_what_came_before_the_end_of_input_is_told_first() -> None:
+def test_events_before_the_end_of_input_come_first() -> None:
     connection = server()
     connection.receive_data(b"<protocol><join/><join/></protocol>")
     connection.receive_data(b"")
@@ -67,7 +67,7 @@ def test_what_came_before_the_end_of_input_is_told_first() -> None:
     ]
 
 
-def test_nothing_is_understood_after_the_end_of_the_stream() -> None:
+def test_nothing_is_read_after_the_end_of_the_stream() -> None:
     connection = server()
     connection.receive_data(b"<protocol></protocol>")
     assert connection.next_event() == StreamEnd()
@@ -86,7 +86,7 @@ def test_nothing_is_understood_after_the_end_of_the_stream() -> None:
     ],
 )
 @pytest.mark.parametrize("cut", CUTS)
-def test_nothing_is_understood_after_an_error(stream: bytes, refusal: Refusal, cut: Cut) -> None:
+def test_nothing_is_read_after_an_error(stream: bytes, refusal: Refusal, cut: Cut) -> None:
     connection = server()
     events: list[object] = []
     for piece in cut(stream):
@@ -143,7 +143,7 @@ def test_the_limits_may_change_between_two_packets() -> None:
         connection.next_event()
 
 
-def test_whether_the_peer_is_in_the_middle_of_a_packet() -> None:
+def test_has_partial_packet() -> None:
     connection = server()
     connection.receive_data(b"<protocol><join>")
     assert connection.next_event() is None
@@ -153,14 +153,14 @@ def test_whether_the_peer_is_in_the_middle_of_a_packet() -> None:
     assert not connection.has_partial_packet
 
 
-def test_unknown_children_are_told_once() -> None:
+def test_unknown_children_are_listed_once() -> None:
     connection = server()
     assert not connection.ignored
     all_events(connection, whole(b"<protocol>" + b"<join><a/><a/><b/></join>" * 3))
     assert connection.ignored == ("<a> in <join>", "<b> in <join>")
 
 
-def test_what_is_ignored_does_not_fill_the_memory() -> None:
+def test_the_list_of_ignored_children_is_bounded() -> None:
     connection = server()
     children = b"".join(b"<a%d/>" % number for number in range(100))
     all_events(connection, whole(b"<protocol><join>" + children + b"</join>"))
@@ -191,7 +191,7 @@ BROKEN_FORM: Final = PlainForm(re.compile(rb'<join gameType="b"/>'), fail, 2, 1,
     [(Dialect, "decode"), (PacketReader, "next_packet"), (TreeBuilder, "end"), (TreeBuilder, "take")],
     ids=["dialect", "reader", "handler", "end"],
 )
-def test_a_bug_is_told_as_an_error_with_its_cause_and_the_bytes(
+def test_a_bug_becomes_an_error_with_its_cause_and_the_bytes(
     monkeypatch: pytest.MonkeyPatch, place: type, name: str
 ) -> None:
     with monkeypatch.context() as patch:
@@ -210,7 +210,7 @@ def test_a_bug_is_told_as_an_error_with_its_cause_and_the_bytes(
     assert connection.next_event() == ConnectionClosed()
 
 
-def test_a_bug_in_a_plain_form_comes_with_the_bytes() -> None:
+def test_a_bug_in_a_plain_form_is_reported_with_the_bytes() -> None:
     connection = Connection(Role.SERVER, BLOKUS_2021_R3.evolve(plain_forms=(BROKEN_FORM,)))
     connection.receive_data(PACKETS)
     assert connection.next_event() == JoinRequest("a")
@@ -236,7 +236,7 @@ def test_only_the_beginning_of_a_long_packet_is_kept(monkeypatch: pytest.MonkeyP
 # -- out --------------------------------------------------------------------------------------------------------------
 
 
-def test_the_first_packet_has_the_root_before_it() -> None:
+def test_the_root_is_sent_before_the_first_packet() -> None:
     connection = server()
     assert connection.send(Joined("r")) == b'<protocol>\n  <joined roomId="r"/>'
     assert connection.send(Left("r")) == b'\n  <left roomId="r"/>'
@@ -244,7 +244,7 @@ def test_the_first_packet_has_the_root_before_it() -> None:
     assert connection.close() == b""
 
 
-def test_packets_that_are_already_bytes() -> None:
+def test_encoded_packets_can_be_sent() -> None:
     connection = server()
     packet = BLOKUS_2021_R3.encode(Left("r"))
     assert connection.send_encoded(packet) == b"<protocol>" + packet
@@ -266,7 +266,7 @@ def test_nothing_can_be_sent_after_the_end() -> None:
         connection.send_encoded(b"\n  <left/>")
 
 
-def test_what_one_end_sends_the_other_understands() -> None:
+def test_each_end_reads_what_the_other_one_sends() -> None:
     client, peer = Connection(Role.CLIENT, BLOKUS_2021_R3), server()
     stream = client.send(JoinRequest("swc_2021_blokus")) + client.send(CloseConnection()) + client.close()
     assert all_events(peer, byte_by_byte(stream)) == [

@@ -1,4 +1,4 @@
-"""Whatever a room's writer remembers, its bytes are those of the dialect."""
+"""The bytes of a room's writer are those of the dialect, whatever it has written before."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_game_is_written_as_the_dialect_does(dialect: Dialect, indent: str) ->
         assert writer.encode(memento) == dialect.encode(RoomMessage("r", memento), indent)
 
 
-def test_other_names_and_other_rules_are_seen() -> None:
+def test_changes_of_names_and_rules_are_written() -> None:
     writer = RoomWriter(BLOKUS_2021_R3, "r")
     state = random_game(0)[5]
     other = BlokusState(RULES_2027, Shape.PENTO_X, turn=3)
@@ -51,7 +51,7 @@ def test_other_names_and_other_rules_are_seen() -> None:
         assert writer.encode(memento) == BLOKUS_2021_R3.encode(RoomMessage("r", memento))
 
 
-def test_what_one_room_remembers_is_its_own() -> None:
+def test_rooms_do_not_share_their_memory() -> None:
     first, second = (Memento(state) for state in random_game(1)[:2])
     here, there = RoomWriter(BLOKUS_2021_R3, "r"), RoomWriter(BLOKUS_2021_R3, "r")
     assert here.encode(second) != there.encode(first)

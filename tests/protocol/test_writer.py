@@ -1,4 +1,4 @@
-"""Elements as text: what is written can always be read back."""
+"""Elements as text, which can always be read back."""
 
 from __future__ import annotations
 

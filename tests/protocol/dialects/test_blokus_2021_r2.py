@@ -114,7 +114,7 @@ def test_there_is_a_packet_for_the_rest(kind: type) -> None:
 
 
 @pytest.mark.parametrize("tag", ["close", "sc.protocol.CloseConnection", "sc.protocol.responses.CloseConnection"])
-def test_any_goodbye_is_understood(tag: str) -> None:
+def test_every_close_packet_is_read(tag: str) -> None:
     assert decode(BLOKUS_2021_R2, f"<{tag}/>") == CloseConnection()
     assert BLOKUS_2021_R2.encode(CloseConnection()) == FIRST_REVISION["close"]
 
