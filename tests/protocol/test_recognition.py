@@ -1,3 +1,5 @@
+"""The dialect of a room is recognised from the packets of any season, and then used for the room."""
+
 from __future__ import annotations
 
 import random

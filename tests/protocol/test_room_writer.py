@@ -58,13 +58,13 @@ def test_rooms_do_not_share_their_memory() -> None:
     assert there.encode(second) == here.encode(second)
 
 
-def test_a_dialect_that_remembers_nothing_serves_as_well() -> None:
+def test_a_dialect_without_remembering_writers_works_as_well() -> None:
     writer = RoomWriter(HASE_UND_IGEL_2018, "r")
     for data in (WelcomeMessage(1), MoveRequest()):
         assert writer.encode(data) == HASE_UND_IGEL_2018.encode(RoomMessage("r", data))
 
 
-def test_what_the_dialect_has_no_packet_for_is_refused() -> None:
+def test_data_without_a_packet_are_refused() -> None:
     writer = RoomWriter(BLOKUS_2021_R3.evolve(data_writers={MoveRequest: None, Memento: None}), "r")
     for data in (MoveRequest(), Memento(random_game(0)[0])):
         with pytest.raises(LocalProtocolError):

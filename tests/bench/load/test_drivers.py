@@ -79,12 +79,12 @@ def test_a_driver_that_exits_is_an_error() -> None:
 
 @pytest.mark.slow
 def test_a_driver_that_crashes_is_an_error_of_one_line(capfd: pytest.CaptureFixture[str]) -> None:
-    nobody_listens = 1
+    unused_port = 1
     with (
         pytest.raises(
             BenchError, match=r"^a driver has ended before its time \(exit code 1: ConnectionRefusedError: .*\)$"
         ),
-        running_drivers(plan_of(load_of(EDITION), nobody_listens, 1)),
+        running_drivers(plan_of(load_of(EDITION), unused_port, 1)),
     ):
         pass
     assert capfd.readouterr().err == ""

@@ -1,6 +1,6 @@
 """Reading the positions, moves and verdicts recorded from the rule code of release 18.2.6 (see data/README.md).
 
-Law: nothing here knows a rule; texts become values and values become texts.
+Invariants: this module contains no rules; it only converts between texts and values.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def test_every_packet_is_written_as_it_was_read(name: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_every_position_of_a_game_comes_back_as_it_was(seed: int) -> None:
+def test_every_written_position_of_a_game_is_read_as_it_was(seed: int) -> None:
     rng = random.Random(seed)
     state = GAME.new_state(rng)
     while state.outcome() is None:
@@ -256,7 +256,7 @@ def test_a_move_that_cannot_be_read_says_why(data: str, problem: str) -> None:
     assert read.problem.startswith(problem)
 
 
-def test_a_skip_without_a_color_means_the_one_on_turn() -> None:
+def test_a_skip_without_a_color_is_for_the_color_on_turn() -> None:
     packet = '<room roomId="r"><data class="sc.plugin2027.SkipMove"/></room>'
     assert data_of(packet) == MoveData(SkipMove())
     assert BLOKUS_2027.encode(RoomMessage("r", MoveData(SkipMove()))).endswith(b'SkipMove"/>\n  </room>')

@@ -79,13 +79,13 @@ def test_the_last_move_may_be_a_skip() -> None:
 
 @settings(max_examples=12)
 @given(strategies.mementos)
-def test_a_position_comes_back_as_it_was(memento: Memento) -> None:
+def test_a_written_position_is_read_as_it_was(memento: Memento) -> None:
     assert memento_of(BLOKUS_2021_R3.encode(RoomMessage("r", memento))) == memento
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
-def test_every_position_of_a_game_comes_back_as_it_was(seed: int) -> None:
+def test_every_written_position_of_a_game_is_read_as_it_was(seed: int) -> None:
     for state in random_game(seed):
         assert memento_of(BLOKUS_2021_R3.encode(RoomMessage("r", Memento(state)))) == Memento(state)
 

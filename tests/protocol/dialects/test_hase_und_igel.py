@@ -198,7 +198,7 @@ def test_unknown_children_of_a_position_are_noted() -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_every_position_of_a_game_comes_back_as_it_was(seed: int) -> None:
+def test_every_written_position_of_a_game_is_read_as_it_was(seed: int) -> None:
     rng = random.Random(seed)
     state = GAME.new_state(rng)
     while state.outcome() is None:
@@ -236,11 +236,11 @@ STATES: Final = st.builds(
 
 @settings(max_examples=60)
 @given(MOVES, st.lists(strategies.texts, max_size=2).map(tuple))
-def test_every_move_comes_back_as_it_was(move: HaseUndIgelMove, hints: tuple[str, ...]) -> None:
+def test_every_written_move_is_read_as_it_was(move: HaseUndIgelMove, hints: tuple[str, ...]) -> None:
     assert data_of(encode(MoveData(move, hints))) == MoveData(move, hints)
 
 
 @settings(max_examples=40)
 @given(STATES, strategies.names)
-def test_every_position_comes_back_as_it_was(state: HaseUndIgelState, names: tuple[str, str]) -> None:
+def test_every_written_position_is_read_as_it_was(state: HaseUndIgelState, names: tuple[str, str]) -> None:
     assert data_of(encode(Memento(state, names))) == Memento(state, names)

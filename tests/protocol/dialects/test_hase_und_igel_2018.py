@@ -200,7 +200,7 @@ def test_time_limits_are_switched_for_a_slot() -> None:
 
 
 @pytest.mark.parametrize("tag", ["joinRoom", "errorpacket", "sc.protocol.requests.JoinGameRequest"])
-def test_later_packets_are_not_understood(tag: str) -> None:
+def test_packets_of_later_seasons_are_unknown(tag: str) -> None:
     with pytest.raises(RemoteProtocolError) as error:
         message_of(f"<{tag}/>")
     assert error.value.refusal is Refusal.UNKNOWN_PACKET
@@ -241,8 +241,8 @@ def test_every_close_packet_is_read(tag: str) -> None:
 
 
 def test_an_unknown_player_has_an_empty_score() -> None:
-    nobody = message_of(RECORDED["playerScore_unknown"])
-    assert nobody == PlayerScore("", 0, ())
+    unknown = message_of(RECORDED["playerScore_unknown"])
+    assert unknown == PlayerScore("", 0, ())
     assert encode(PlayerScore("X", 0, ())) == RECORDED["playerScore_unknown"]
 
 

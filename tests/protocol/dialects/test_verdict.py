@@ -183,7 +183,7 @@ FAULTS: Final = st.tuples(st.sampled_from([cause for cause in Cause if cause is 
 
 @settings(max_examples=150)
 @given(strategies.names, FAULTS, st.sampled_from((0, 1, None)))
-def test_every_verdict_comes_back_with_the_same_bytes(
+def test_every_verdict_is_written_as_it_was_read(
     names: tuple[str, str], fault: tuple[Cause, str], faulty: int | None
 ) -> None:
     bad = Score(*fault, (0, 0))
