@@ -88,18 +88,18 @@ class Floor:
         request = self._request
         while len(self._observers[game]) < self._observer_count:
             await trio.lowlevel.checkpoint()  # the observers' requests were sent before the players joined
-        everybody = (*players, *self._observers.pop(game))
-        for each in everybody:
+        receivers = (*players, *self._observers.pop(game))
+        for each in receivers:
             await each.send_all(mementos[0])
         await players[seats[0]].send_all(request)
         for ply, player in enumerate(seats):
             if not await players[player].receive_some(RECEIVE_BYTES):
                 return
-            for each in everybody:
+            for each in receivers:
                 await each.send_all(mementos[ply + 1])
             if ply + 1 < len(seats):
                 await players[seats[ply + 1]].send_all(request)
-        for each in everybody:
+        for each in receivers:
             await each.send_all(self._result)
 
 

@@ -1,4 +1,4 @@
-"""The benchmark waits until the server is quiet, and says when it never is."""
+"""The benchmark waits until the server is idle, and fails if it never is."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def started(code: str) -> subprocess.Popen[str]:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the processor time of others is read from /proc")
-def test_quiet_is_waited_for() -> None:
+def test_settle_waits_until_a_process_is_idle() -> None:
     busy = "import time\nwhile time.process_time() < 0.1: pass\n"
     with started(busy + "print('ready', flush=True); time.sleep(600)") as process:
         settle(process.pid, look=0.1)
@@ -29,7 +29,7 @@ def test_quiet_is_waited_for() -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the processor time of others is read from /proc")
-def test_who_is_never_quiet_is_not_waited_for_for_ever() -> None:
+def test_settle_fails_if_a_process_stays_busy() -> None:
     with started("print('ready', flush=True)\nwhile True: pass") as process:
         with pytest.raises(TimeoutError, match="still busy 0 s after the attack"):
             settle(process.pid, look=1.0, patience=0.0)

@@ -1,3 +1,5 @@
+"""The description of the machine, and what the benchmark needs of it."""
+
 from __future__ import annotations
 
 import errno
@@ -9,13 +11,13 @@ import spielleiter.bench.machine
 from spielleiter.bench.machine import _processor, describe_machine, missing_requirement
 
 
-def test_a_machine_has_a_name_for_everything() -> None:
+def test_everything_about_the_machine_is_known() -> None:
     machine = describe_machine()
     assert set(machine) == {"processor", "cores", "kernel", "python", "server", "trio", "lxml", "msgspec"}
     assert all(machine.values())
 
 
-def test_the_processor_is_the_first_one_that_is_named(tmp_path: Path) -> None:
+def test_the_first_processor_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "cpuinfo"
     path.write_text("processor\t: 0\nmodel name\t: Some CPU: fast\nmodel name\t: Another\n")
     assert _processor(path) == "Some CPU: fast"
@@ -51,7 +53,7 @@ def test_what_is_missing_is_named(where: str, name: str, missing: str, monkeypat
 @pytest.mark.parametrize(
     ("content", "missing"), [(None, "cannot be read (No such file"), ("Pid: 1", "does not tell it")]
 )
-def test_memory_must_be_told(
+def test_the_memory_of_processes_must_be_readable(
     content: str | None, missing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if content is not None:

@@ -1,4 +1,4 @@
-"""A short flood of names, against a server of its own."""
+"""A short flood of names against a new server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spielleiter.bench.subject import LOG_NAME, running_server
 
 
 @pytest.mark.slow
-def test_names_are_sent_and_refused_and_memory_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_are_refused_and_the_memory_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     connections = 2 * PARTS
     with running_server(tmp_path) as server:
         grown = measure(server, connections * PACKET_NAMES, connections)

@@ -1,4 +1,4 @@
-"""In time is in time and late is late by the wire, whatever the server's loop does."""
+"""Verdicts depend on the times on the wire, however busy the server's event loop is."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def result(causes: list[str], think_time: float) -> dict[str, object]:
     return {"causes": causes, "think_times": [[think_time], []]}
 
 
-def test_only_what_was_sent_when_it_was_due_is_counted() -> None:
+def test_only_answers_sent_when_due_are_counted() -> None:
     answers = {"a": answer(IN_TIME), "b": answer(IN_TIME, 0.06), "c": answer(LATE), "d": answer(LATE, -0.05)}
     results = {"a": result(REGULAR, 1.95), "b": {}, "c": result(TOO_SLOW, 2.05), "d": {}}
     counts = tally(answers, results)
@@ -38,14 +38,14 @@ def test_a_wrong_verdict_is_found(think_time: float, causes: list[str]) -> None:
     assert not is_right(tally({"a": answer(think_time)}, {"a": result(causes, think_time)}))
 
 
-def test_nothing_played_is_no_wrong_verdict() -> None:
+def test_without_answers_there_is_no_wrong_verdict() -> None:
     assert is_right({IN_TIME: Count(), LATE: Count()})
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux stamps what arrives on a TCP socket")
 @pytest.mark.parametrize("stall", [0.0, 0.3], ids=["idle", "stalled"])
-def test_before_the_limit_never_loses_and_after_it_always(stall: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_answers_after_the_limit_lose(stall: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     counts = run(20, stall, 0.3)
     assert is_right(counts)

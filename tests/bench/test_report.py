@@ -1,3 +1,5 @@
+"""The report: every part has its table, and no line is too long."""
+
 from __future__ import annotations
 
 from spielleiter.bench.figures import Records
@@ -56,12 +58,12 @@ def test_a_report_has_every_part_and_no_long_line() -> None:
     assert max(map(len, text.splitlines())) <= WIDTH
 
 
-def test_what_may_be_the_drivers_own_limit_is_marked() -> None:
+def test_throughput_that_the_driver_may_limit_is_marked() -> None:
     records = records_of(0.9)
     assert "> 12,346" in report_text({}, records, targets_of(records))
 
 
-def test_what_was_not_measured_has_no_table() -> None:
+def test_parts_that_were_not_measured_have_no_table() -> None:
     text = report_text({}, Records(), [])
     assert "Targets" not in text
     assert "Games at once" not in text

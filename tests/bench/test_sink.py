@@ -1,4 +1,4 @@
-"""The sink accepts everybody, answers nobody and closes what its peers have closed."""
+"""The sink accepts all connections, sends nothing, and closes those that its peers have closed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A short soak: real process, stalls, bad clients; nobody is judged wrongly and nothing is left."""
+"""A short soak with a real server, stalls and bad clients: no wrong verdict, and no leak."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GAMES = 50
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux stamps what arrives on a TCP socket")
-def test_nobody_is_judged_wrongly_and_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_there_is_no_wrong_verdict_and_no_leak(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     report = soak(GAMES, 25, 0.3, 1.0, Shares(slow=0.3, late=0.1, illegal=0.1, vanishing=0.1, bad=0.05, pace=0.005))
     assert (report.false_timeouts, report.missed_late, report.other_verdicts) == (0, 0, [])

@@ -1,4 +1,4 @@
-"""A wrong verdict is found, whatever kind it is of."""
+"""Wrong verdicts of every kind are found."""
 
 from __future__ import annotations
 

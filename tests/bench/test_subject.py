@@ -1,4 +1,4 @@
-"""Processes that are measured: how they start, and what is said of those that do not."""
+"""The processes that are measured: how they start, and the errors if they do not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spielleiter.bench.subject import BenchError, describe_exit, end, running_se
 
 
 @pytest.mark.slow
-def test_a_server_is_there_and_then_gone(tmp_path: Path) -> None:
+def test_a_server_runs_and_then_ends(tmp_path: Path) -> None:
     with running_server(tmp_path) as server:
         assert server.port > 0
         if sys.platform == "linux":
@@ -27,7 +27,7 @@ def test_a_server_that_does_not_start_says_why(tmp_path: Path) -> None:
         pass
 
 
-def test_how_a_process_ended() -> None:
+def test_the_exit_of_a_process_is_described() -> None:
     process = start_python(["-S", "-c", "import sys; sys.exit('no such thing')"], stderr=subprocess.PIPE)
     assert describe_exit(process) == "exit code 1: no such thing"
     end(process)

@@ -1,3 +1,5 @@
+"""Tables: numbers, alignment and notes."""
+
 from __future__ import annotations
 
 import math
@@ -24,18 +26,18 @@ from spielleiter.bench.table import WIDTH, Table, figure_text, number_text
         (math.nan, "-"),
     ],
 )
-def test_three_digits_are_shown(value: float, text: str) -> None:
+def test_numbers_have_three_significant_digits(value: float, text: str) -> None:
     assert number_text(value) == text
 
 
-def test_the_spread_is_shown_where_there_is_one() -> None:
+def test_minimum_and_maximum_are_shown_if_they_differ() -> None:
     assert figure_text(Figure("ms", (1.0, 2.5, 2.0))) == "2 (1-2.50)"
     assert figure_text(Figure("ms", (2.0, 2.0))) == "2"
     assert figure_text(Figure("ms", (math.nan,))) == "-"
     assert figure_text(None) == ""
 
 
-def test_words_stand_to_the_left_and_figures_to_the_right() -> None:
+def test_words_are_left_aligned_and_figures_right_aligned() -> None:
     table = Table("Title", ("name",), ("us",), note="word " * 30)
     table.add("a", "1,000")
     table.add("longer", "2")

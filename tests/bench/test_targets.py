@@ -1,3 +1,5 @@
+"""The targets: bounds, ratios by round, and whether they are reached."""
+
 from __future__ import annotations
 
 import pytest
@@ -17,7 +19,7 @@ def by_name(records: Records) -> dict[str, Target]:
     return {target.name: target for target in targets_of(records)}
 
 
-def test_nothing_is_said_of_what_was_not_measured() -> None:
+def test_there_are_no_targets_without_figures() -> None:
     assert targets_of(Records()) == []
     records = Records()
     traffic(records, "server", 1, throughput=5.0, latency_median=1.0)
@@ -54,7 +56,7 @@ def test_many_games_are_compared_with_fewer() -> None:
     ]
 
 
-def test_a_single_false_verdict_is_one_too_many() -> None:
+def test_a_single_false_verdict_misses_the_target() -> None:
     records = Records()
     for count in (0.0, 1.0, 0.0):
         traffic(records, "server", 1, false_verdicts=count)
@@ -77,7 +79,7 @@ def test_memory_start_and_plies_have_bounds() -> None:
     ]
 
 
-def test_matches_have_bounds_and_the_longest_one_counts() -> None:
+def test_matches_have_bounds_for_the_longest_one() -> None:
     records = Records()
     figures = {"runner's processor, a game": (51.0, "ms"), "disk, a game": (60.0, "KiB"), "spoilt": (0.0, "games")}
     records.add({"part": "match", "edition": "e", "programs": "scripted", "games": 9}, figures)
@@ -98,7 +100,7 @@ def test_matches_have_bounds_and_the_longest_one_counts() -> None:
     ]
 
 
-def test_a_target_in_json_says_on_which_side_of_the_bound_it_is() -> None:
+def test_a_target_in_json_has_a_lower_or_an_upper_bound() -> None:
     told = Target("throughput", "e", 0.4, True, 0.5, "of floor", False).to_json()
     assert told == {
         "target": "throughput",

@@ -1,3 +1,5 @@
+"""Counting wrong verdicts in a results file."""
+
 from __future__ import annotations
 
 import json
@@ -14,11 +16,11 @@ GAMES = {
 }
 
 
-def test_whatever_the_driver_has_not_done_itself_is_false(tmp_path: Path) -> None:
+def test_causes_other_than_regular_are_wrong_unless_the_driver_aborted(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     path.write_text("".join(json.dumps({"room": room, "causes": causes}) + "\n" for room, causes in GAMES.items()))
     assert read_verdicts(path, {"cut off", "cut off late"}) == Verdicts(5, 3)
 
 
-def test_without_a_file_no_game_has_ended(tmp_path: Path) -> None:
+def test_a_missing_file_has_no_games(tmp_path: Path) -> None:
     assert read_verdicts(tmp_path / "results.jsonl", set()) == Verdicts(0, 0)

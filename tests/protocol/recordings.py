@@ -1,4 +1,4 @@
-"""Recorded conversations as streams: what one end of one connection said, byte for byte."""
+"""Recorded conversations as streams: the bytes that one end of one connection sent."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PLAIN: Final = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"\\": b"\\"}
 
 
 class Stream(NamedTuple):
-    """All bytes of one direction of one connection. Positions that the recording has cut are left out."""
+    """All bytes of one direction of one connection. Positions that are abridged in the recording are left out."""
 
     connection: str
     is_to_server: bool

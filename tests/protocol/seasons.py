@@ -1,4 +1,4 @@
-"""Packets of the official servers' releases: one of each kind, and those of whole conversations."""
+"""Packets of the official server's releases: one of each kind, and those of whole conversations."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def decode(dialect: Dialect, packet: bytes | str, notes: list[str] | None = None
 
 
 def transcripts(edition: str, pattern: str) -> list[Path]:
-    """The recorded conversations of one release, none where they are not here."""
+    """The recorded conversations of one release; none if the recordings are missing."""
     return [] if SHARED is None else sorted((SHARED / "transcripts" / edition).glob(pattern))
 
 
 def packets(transcript: Path, *, is_to_server: bool) -> Iterator[tuple[str, bytes]]:
-    """The connections and packets of a conversation, connection by connection; only what was written in lines."""
+    """The packets of a conversation, connection by connection; only those that were recorded as lines."""
     for stream in read_streams(transcript):
         if stream.is_to_server is is_to_server:
             for piece in _BETWEEN_PACKETS.split(stream.data):

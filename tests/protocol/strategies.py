@@ -1,4 +1,4 @@
-"""Random messages, for laws that hold for all of them."""
+"""Strategies for random messages, to test properties that hold for all of them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ XML_CHARACTERS: Final = st.one_of(
 )
 texts: Final = st.text(XML_CHARACTERS, max_size=12)
 words: Final = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=12)
-"""Texts as they stand between tags, where white space around them is lost."""
+"""Texts between tags, where the white space around them is lost."""
 maybe_texts: Final = st.none() | texts
 int32s: Final = st.integers(-(2**31), 2**31 - 1)
 booleans: Final = st.booleans()
@@ -109,7 +109,7 @@ move_data: Final = st.builds(MoveData, moves, st.lists(texts, max_size=3).map(tu
 
 @lru_cache
 def random_game(seed: int) -> tuple[BlokusState, ...]:
-    """Every position of a random game, about one move of ten a skip."""
+    """Every position of a random game, in which about every tenth move is a skip."""
     rng = random.Random(seed)
     state: BlokusState = BLOKUS_2021.new_state(rng)
     states = [state]
@@ -132,7 +132,7 @@ scores: Final = st.builds(Score, st.sampled_from(Cause), texts, st.lists(int32s,
 
 @st.composite
 def results(draw: st.DrawFn) -> Result:
-    """Only winners' names are written, so only they have one."""
+    """A result in which only the winners have names, since only their names are written."""
     winners = draw(st.sampled_from([(), (0,), (1,), (0, 1)]))
     first, second = draw(names)
     return Result(

@@ -52,7 +52,7 @@ def stream_of(*packets: bytes) -> bytes:
 
 
 def all_events(connection: Connection, pieces: Iterator[bytes]) -> list[Event]:
-    """Everything the connection says of these pieces and the end of input after them, ConnectionClosed once."""
+    """All events for these pieces and the end of the input after them, with ConnectionClosed once."""
     events: list[Event] = []
     for piece in (*pieces, b""):
         connection.receive_data(piece)
@@ -64,7 +64,7 @@ def all_events(connection: Connection, pieces: Iterator[bytes]) -> list[Event]:
 
 
 def shape_of(element: Element) -> object:
-    """An element as plain values, to be compared and kept."""
+    """An element as plain values, which can be compared and stored."""
     return element.tag, (element.text or "").strip(), tuple(shape_of(child) for child in element)
 
 
@@ -80,7 +80,7 @@ def all_packets(pieces: Iterator[bytes], limits: Limits = AFTER_JOIN) -> tuple[l
 
 
 def outcomes(connection: Connection, pieces: Iterable[bytes]) -> Iterator[object]:
-    """What `connection` makes of these pieces and of the end of input: its events, and its refusals as errors."""
+    """The events of `connection` for these pieces and the end of the input, and its refusals as errors."""
     for piece in (*pieces, b""):
         connection.receive_data(piece)
         while True:

@@ -1,4 +1,4 @@
-"""The verdict on a stream does not depend on how its bytes are cut, and does not come late where expat defers.
+"""The events of a stream do not depend on how its bytes are cut, and are not late if expat defers tokens.
 
 Since release 2.6.0 expat puts off an incomplete token until twice as much has come; Python 3.12.0 to 3.12.2 cannot
 switch that off.
@@ -55,7 +55,7 @@ def verdicts(stream: bytes, cut: Cut, dialect: Dialect = BLOKUS_2021_R3, limits:
 
 
 def cut_at(places: list[float]) -> Cut:
-    """Cut at these shares of the whole."""
+    """Cut a stream at these fractions of its length."""
 
     def cut(stream: bytes) -> Iterator[bytes]:
         bounds = sorted({0, len(stream), *(int(place * len(stream)) for place in places)})
@@ -67,7 +67,7 @@ def cut_at(places: list[float]) -> Cut:
 
 @st.composite
 def streams(draw: st.DrawFn) -> bytes:
-    """A stream of the corpus or near it, sometimes with a part of it replaced."""
+    """A stream of the corpus, sometimes with a part of it replaced."""
     stream = draw(st.sampled_from(STREAMS))
     if draw(st.booleans()):
         start = draw(st.integers(0, len(stream)))
@@ -102,7 +102,7 @@ def test_streams_byte_by_byte(stream: bytes, limits: Limits) -> None:
 
 
 class DeferringParser:
-    """Does with what it is given what expat 2.6.0 does: see `callProcessor` in its xmlparse.c."""
+    """Defers incomplete tokens in the same way as expat 2.6.0: see `callProcessor` in its xmlparse.c."""
 
     def __init__(self, parser: XMLParserType) -> None:
         self._parser = parser
@@ -122,7 +122,7 @@ class DeferringParser:
 
     @property
     def _left(self) -> int:
-        """Bytes of the token at the end that is incomplete."""
+        """The number of bytes of the incomplete token at the end."""
         return self._passed_on - max(0, self._parser.CurrentByteIndex)
 
     def __getattr__(self, name: str) -> object:
@@ -130,7 +130,7 @@ class DeferringParser:
 
 
 def deferring(builder: TreeBuilder) -> XMLParserType:
-    """Python's own parser, with the deferral on where it has one, behind one that defers in any case."""
+    """Python's own parser, with deferral enabled if it supports it, behind one that always defers."""
     parser = new_parser(builder)
     getattr(parser, "SetReparseDeferralEnabled", bool)(True)
     return DeferringParser(parser)  # type: ignore[return-value]
@@ -148,7 +148,7 @@ def test_the_deferring_parser_defers() -> None:
 
 
 def one_of_many(stream: bytes) -> Iterator[bytes]:
-    """All but the last byte, then that: what is put off is put off for good."""
+    """All bytes but the last one, then that one: a token that is deferred now is never parsed."""
     yield stream[:-1]
     yield stream[-1:]
 
@@ -166,7 +166,7 @@ PACKETS: Final = {
 @pytest.mark.parametrize("cut", [whole, byte_by_byte, one_of_many])
 @pytest.mark.parametrize("packet", PACKETS.values(), ids=PACKETS)
 @pytest.mark.parametrize("make", [new_parser, deferring])
-def test_a_packet_is_there_as_soon_as_its_last_byte_is(
+def test_a_packet_is_complete_with_its_last_byte(
     make: Callable[[TreeBuilder], XMLParserType], packet: bytes, cut: Cut, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reader_module, "new_parser", make)
@@ -181,7 +181,7 @@ def test_a_packet_is_there_as_soon_as_its_last_byte_is(
 
 @pytest.mark.parametrize("stream", STREAMS)
 def test_the_parser_is_given_nothing_incomplete(stream: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So whether it defers makes no difference."""
+    """So it makes no difference whether the parser defers incomplete tokens."""
     expected = verdicts(stream, byte_by_byte)
     monkeypatch.setattr(reader_module, "new_parser", deferring)
     assert verdicts(stream, byte_by_byte) == expected

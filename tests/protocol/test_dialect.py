@@ -1,4 +1,4 @@
-"""A dialect is a value: it never changes, and another one is made by naming the differences."""
+"""A dialect is a value: it never changes, and `evolve` makes another one from the differences."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def test_a_dialect_never_changes() -> None:
             table["x"] = None  # type: ignore[index]
 
 
-def test_a_dialect_is_short_to_read() -> None:
-    """It is the default of arguments, which `help` shows."""
+def test_the_repr_of_a_dialect_is_short() -> None:
+    """A dialect is the default value of arguments, which `help` shows."""
     assert repr(BLOKUS_2021_R3) == "<Dialect blokus-2021-r3>"
 
 
-def test_a_dialect_can_be_a_key() -> None:
+def test_a_dialect_is_hashable() -> None:
     assert len({BLOKUS_2021_R3: 1, BLOKUS_2021_R3.evolve(): 2}) == 2
 
 
@@ -101,7 +101,7 @@ def test_a_packet_that_cannot_be_read_is_named() -> None:
     assert error.value.original is None
 
 
-def test_what_is_skipped_is_noted() -> None:
+def test_skipped_children_are_noted() -> None:
     notes: list[str] = []
     assert decode(BLOKUS_2021_R3, "<join><a/><b><c/></b></join>", notes) == JoinRequest()
     assert notes == ["<a> in <join>", "<b> in <join>"]
@@ -143,12 +143,12 @@ def test_requests_of_other_editions_are_understood_and_can_be_repeated() -> None
         decode(narrow, "<close/>")
 
 
-def test_what_is_understood_already_stays_as_it_was() -> None:
+def test_known_requests_are_not_replaced_by_those_of_others() -> None:
     wide = BLOKUS_2021_R3.also_reading(BLOKUS_2021_R3.evolve(readers={"join": attribute_reader(JoinRequest, "other")}))
     assert decode(wide, '<join gameType="g" other="x"/>') == JoinRequest("g")
 
 
-def test_what_a_slot_left_out_is_what_the_edition_means_by_it() -> None:
+def test_missing_attributes_of_a_slot_get_the_defaults_of_the_edition() -> None:
     request = decode(BLOKUS_2021_R3, '<prepare gameType="g"><slot displayName="a" reserved="true"/><slot/></prepare>')
     assert isinstance(request, PrepareRequest)
     assert BLOKUS_2021_R3.with_defaults(request) == request
@@ -158,7 +158,7 @@ def test_what_a_slot_left_out_is_what_the_edition_means_by_it() -> None:
     )
 
 
-def test_a_request_that_was_never_on_a_wire_is_complete() -> None:
+def test_a_request_that_was_not_read_from_the_wire_is_complete() -> None:
     request = PrepareRequest("g", (Slot("a"), Slot("b", can_timeout=False)))
     assert BLOKUS_2021_RELEASE.with_defaults(request) == request
 
@@ -180,11 +180,11 @@ def test_attributes_of_another_season_are_refused_by_name() -> None:
         assert error.value.original == request
 
 
-def test_what_there_are_packets_for() -> None:
+def test_has_packet() -> None:
     assert BLOKUS_2021_R3.has_packet(Left)
     assert BLOKUS_2021_R3.has_packet(Memento)
     assert not BLOKUS_2021_R3.evolve(writers={Left: None}).has_packet(Left)
 
 
-def test_a_result_shows_nothing_of_a_player_beside_its_score() -> None:
+def test_by_default_a_result_has_no_details_of_the_players() -> None:
     assert BLOKUS_2021_R3.player_details(BlokusState(RULES_2021, Shape.PENTO_L)) == (None, None)

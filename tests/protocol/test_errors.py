@@ -1,4 +1,4 @@
-"""Whose fault it is, and what an error carries."""
+"""The exceptions, and their attributes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def test_a_remote_error_says_what_was_wrong_and_keeps_what_was_understood() -> N
     assert RemoteProtocolError(Refusal.MALFORMED, "x").original is None
 
 
-def test_both_kinds_are_protocol_errors_and_not_each_other() -> None:
+def test_both_exceptions_are_protocol_errors_and_unrelated_otherwise() -> None:
     assert issubclass(LocalProtocolError, ProtocolError)
     assert issubclass(RemoteProtocolError, ProtocolError)
     assert not issubclass(LocalProtocolError, RemoteProtocolError)
 
 
-def test_refusals_are_words_for_counters() -> None:
+def test_refusals_are_usable_as_names_of_counters() -> None:
     assert all(refusal.value == refusal.name.lower() for refusal in Refusal)

@@ -1,4 +1,4 @@
-"""Where markup ends, however it comes in; and that the scanner agrees with what it skips at one go."""
+"""The ends of markup, however the bytes arrive; scanning one markup agrees with scanning many at once."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FRAGMENTS = st.sampled_from(
 
 
 def ends(stream: bytes, sizes: list[int]) -> list[int]:
-    """The ends of all markups, if so many bytes arrive at a time, the last size for ever."""
+    """The ends of all markups if the bytes arrive in pieces of these sizes; the last size is repeated."""
     scanner, buffer, found, start, taken = MarkupScanner(), bytearray(), [], 0, 0
     while start < len(stream):
         size = sizes.pop(0) if len(sizes) > 1 else sizes[0]
@@ -52,7 +52,7 @@ def ends(stream: bytes, sizes: list[int]) -> list[int]:
 
 @pytest.mark.parametrize("size", [1, 2, 3, 100])
 @pytest.mark.parametrize("markup", MARKUP.values(), ids=MARKUP)
-def test_markup_ends_where_it_ends(markup: bytes, size: int) -> None:
+def test_the_end_of_markup_is_found(markup: bytes, size: int) -> None:
     assert ends(markup + b"<b>" + markup, [size]) == [len(markup), len(markup) + 3, 2 * len(markup) + 3]
     assert ends(markup[:-1], [size]) == []
 
@@ -65,13 +65,13 @@ def test_the_ends_do_not_depend_on_the_cut(stream: bytes, sizes: list[int]) -> N
 
 @settings(max_examples=examples(300))
 @given(st.lists(FRAGMENTS, max_size=30).map(b"".join))
-def test_several_together_end_where_one_of_them_does(stream: bytes) -> None:
+def test_several_markups_end_with_the_last_complete_one(stream: bytes) -> None:
     end = end_of_markups(bytearray(stream), len(stream))
     assert end in (0, *ends(stream, [max(1, len(stream))]))
 
 
 @pytest.mark.parametrize("long", [b"<!--" + b" <a/> " * 30_000 + b"-->", b"<a b='" + b"x" * 200_000 + b"'/>"])
-def test_markup_may_be_longer_than_what_is_looked_at_together(long: bytes) -> None:
+def test_markup_may_be_longer_than_a_slice(long: bytes) -> None:
     many = b"<a/>" * 50_000
     stream = bytearray(many + long + many + b"<b")
     assert end_of_markups(stream, len(stream)) == len(stream) - 2

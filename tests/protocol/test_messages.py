@@ -1,4 +1,4 @@
-"""Messages are values, and no log shows a password."""
+"""Messages are values, and their text never shows a password."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ def test_every_message_is_frozen(message: type[Struct]) -> None:
 
 
 @pytest.mark.parametrize("message", DATACLASSES)
-def test_also_those_that_hide_a_field_are_frozen_and_have_slots(message: type) -> None:
+def test_messages_that_are_dataclasses_are_frozen_and_have_slots(message: type) -> None:
     assert message.__dataclass_params__.frozen  # type: ignore[attr-defined]
     assert hasattr(message, "__slots__")
 
 
-def test_two_kinds_of_messages_are_never_equal() -> None:
+def test_messages_of_different_types_are_never_equal() -> None:
     same, other = cast("list[object]", [Left("r"), Left("r")]), cast("object", Joined("r"))
     assert same[0] == same[1]
     assert other not in same
 
 
-def test_equal_values_are_one_key() -> None:
+def test_equal_messages_have_equal_hashes() -> None:
     assert len({JoinRequest("a"), JoinRequest("a"), JoinRequest()}) == 2

@@ -1,4 +1,4 @@
-"""Spoilt streams: whatever comes, the only complaint is that the peer was wrong."""
+"""Corrupted streams: whatever arrives, the only exception is RemoteProtocolError."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ Change = Callable[[bytes], bytes]
 
 @st.composite
 def changes(draw: st.DrawFn) -> Change:
-    """One way to spoil a stream."""
+    """Corrupt a stream in one way."""
     kind = draw(st.sampled_from(["flip", "insert", "delete", "truncate", "splice", "repeat"]))
     place, other = draw(st.floats(0, 1)), draw(st.floats(0, 1))
     fragment = draw(st.sampled_from(FRAGMENTS) | st.binary(max_size=8))
@@ -95,7 +95,7 @@ def next_event_or_error(connection: Connection) -> Event | RemoteProtocolError |
 
 
 def check(stream: bytes, dialect: Dialect, seed: int) -> None:
-    """Only RemoteProtocolError comes out, once; what was understood before can be said again."""
+    """Only RemoteProtocolError is raised, once; the messages read before it can be written again."""
     connection = Connection(Role.SERVER, dialect, AFTER_JOIN)
     is_broken = is_closed = False
     for piece in (*in_random_pieces(stream, seed, 500), b""):
@@ -122,7 +122,7 @@ def check(stream: bytes, dialect: Dialect, seed: int) -> None:
 @pytest.mark.parametrize("dialect", EDITIONS, ids=lambda each: each.name)
 @settings(max_examples=60)
 @given(spoilt_streams, st.integers(0, 1000))
-def test_a_spoilt_stream_is_the_peers_fault(dialect: Dialect, stream: bytes, seed: int) -> None:
+def test_a_corrupted_stream_is_the_fault_of_the_peer(dialect: Dialect, stream: bytes, seed: int) -> None:
     check(stream, dialect, seed)
 
 
@@ -131,7 +131,7 @@ def test_a_spoilt_stream_is_the_peers_fault(dialect: Dialect, stream: bytes, see
 @pytest.mark.parametrize("dialect", EDITIONS, ids=lambda each: each.name)
 @settings(max_examples=examples(1000))
 @given(spoilt_streams, st.integers(0, 1000))
-def test_many_spoilt_streams(dialect: Dialect, stream: bytes, seed: int) -> None:
+def test_many_corrupted_streams(dialect: Dialect, stream: bytes, seed: int) -> None:
     check(stream, dialect, seed)
 
 

@@ -1,4 +1,4 @@
-"""A form is only taken where a packet begins, and where no limit could be met by it."""
+"""A plain form is used only at the beginning of a packet, and only if the packet is within all limits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def packets(stream: bytes, limits: Limits = AFTER_JOIN, cut: Cut = whole) -> lis
     return all_events(Connection(Role.SERVER, PLAIN, limits), cut(stream))[:-2]
 
 
-def test_the_first_packet_is_for_the_parser_and_those_behind_it_for_the_form() -> None:
+def test_the_parser_reads_the_first_packet_and_the_form_those_after_it() -> None:
     assert packets(stream_of(b"<join/>", b"\n <join/> ", b"<join />", b"<join/>")) == [
         JoinRequest(None),
         CancelRequest("read in the plain form"),
@@ -44,12 +44,12 @@ def test_the_first_packet_is_for_the_parser_and_those_behind_it_for_the_form() -
         b"<cancel roomId='> &lt;join/>'><!-- > <join/> --></cancel>",
     ],
 )
-def test_what_looks_like_a_packet_inside_something_else_is_none(inside: bytes, cut: Cut) -> None:
+def test_text_that_looks_like_a_packet_is_not_read_as_one(inside: bytes, cut: Cut) -> None:
     without = all_events(Connection(Role.SERVER, BLOKUS_2021_R3, AFTER_JOIN), cut(stream_of(b"<join x=''/>", inside)))
     assert packets(stream_of(b"<join x=''/>", inside), cut=cut) == without[:-2]
 
 
-def test_half_a_character_before_it_is_the_decoders_matter() -> None:
+def test_after_an_incomplete_character_the_parser_reads() -> None:
     broken = stream_of(b"<join x=''/>", b"\xc3<join/>")
     plainly, otherwise = (
         all_events(Connection(Role.SERVER, dialect, AFTER_JOIN), whole(broken)) for dialect in (PLAIN, BLOKUS_2021_R3)
@@ -67,18 +67,18 @@ def test_half_a_character_before_it_is_the_decoders_matter() -> None:
         ({"depth": 5, "attributes": 4, "children": 3}, True),
     ],
 )
-def test_a_form_is_left_alone_where_it_could_meet_a_limit(limits: dict[str, int], is_fit: bool) -> None:
+def test_a_form_is_not_used_if_it_could_exceed_a_limit(limits: dict[str, int], is_fit: bool) -> None:
     form = BLOKUS_2021_R3.plain_forms[0]
     assert form.fits(dataclasses.replace(AFTER_JOIN, **limits)) is is_fit
 
 
-def test_where_it_does_not_fit_the_parser_reads() -> None:
+def test_the_parser_reads_if_the_form_does_not_fit() -> None:
     deep = BLOKUS_2021_R3.evolve(plain_forms=(dataclasses.replace(JOIN, depth=99),))
     connection = Connection(Role.SERVER, deep, AFTER_JOIN)
     assert all_events(connection, whole(stream_of(b"<join/><join/>")))[:2] == [JoinRequest(None)] * 2
 
 
-def test_a_packet_beyond_the_limit_of_bytes_is_refused_as_ever() -> None:
+def test_a_packet_above_the_limit_of_bytes_is_refused() -> None:
     connection = Connection(Role.SERVER, PLAIN, dataclasses.replace(AFTER_JOIN, packet_bytes=40))
     connection.receive_data(b"<protocol><join/>" + b" " * 34 + b"<join/>")
     assert connection.next_event() == JoinRequest(None)
@@ -87,7 +87,7 @@ def test_a_packet_beyond_the_limit_of_bytes_is_refused_as_ever() -> None:
     assert error.value.refusal is Refusal.PACKET_SIZE
 
 
-def test_what_a_form_cannot_read_is_read_from_the_tree() -> None:
+def test_packets_that_a_form_cannot_read_are_read_from_the_tree() -> None:
     def nothing(_match: re.Match[bytes]) -> Message | None:
         return None
 
@@ -104,14 +104,14 @@ def test_what_a_form_cannot_read_is_read_from_the_tree() -> None:
         (b"<protocol><join x=''/>\n<join/><join/><a b=c/>", "packet 4, line 2, column 20"),
     ],
 )
-def test_faults_behind_it_are_where_they_stand(stream: bytes, where: str) -> None:
+def test_faults_after_it_are_reported_with_the_right_position(stream: bytes, where: str) -> None:
     with pytest.raises(RemoteProtocolError, match=where):
         packets(stream)
     with pytest.raises(RemoteProtocolError, match=where):
         all_events(Connection(Role.SERVER, BLOKUS_2021_R3, AFTER_JOIN), whole(stream))
 
 
-def test_what_the_parser_is_given_for_skipped_packets_is_bounded() -> None:
+def test_the_input_of_the_parser_for_skipped_packets_is_bounded() -> None:
     """A line's end for each line: refused moves alone must not add up to all that a peer has ever sent."""
     connection = Connection(Role.SERVER, PLAIN, AFTER_JOIN)
     connection._reader._parser = parser = CountingParser(connection._reader._parser)  # type: ignore[assignment]

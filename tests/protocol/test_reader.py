@@ -1,4 +1,4 @@
-"""Bytes to packets: the same packets however the bytes were cut, limits by name, nothing kept, nothing read twice."""
+"""Bytes to packets: the same packets however the bytes are divided, and a named refusal for each exceeded limit."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def refusal_of(stream: bytes, limits: Limits = BEFORE_JOIN, cut: Cut = whole) ->
 
 
 @pytest.mark.parametrize("cut", CUTS)
-def test_the_packets_do_not_depend_on_how_the_bytes_come(cut: Cut) -> None:
+def test_the_packets_do_not_depend_on_how_the_bytes_arrive(cut: Cut) -> None:
     packets, reader = all_packets(cut(SHORT))
     assert packets == packets_of(SHORT)
     assert reader.is_ended
@@ -77,7 +77,7 @@ def test_no_packet_depends_on_random_cuts(seed: int, longest: int) -> None:
     assert packets == packets_of(EVERYTHING)
 
 
-def test_a_packet_is_there_with_its_last_bracket() -> None:
+def test_a_packet_is_complete_with_its_last_bracket() -> None:
     reader = PacketReader(BEFORE_JOIN)
     reader.receive(b"<protocol><join/")
     assert reader.next_packet() is None
@@ -132,14 +132,14 @@ def test_a_packet_is_there_with_its_last_bracket() -> None:
         (b'<?xml version="1.1"?><protocol><join/>', [JOIN]),
     ],
 )
-def test_what_a_client_may_write(stream: bytes, packets: list[object] | None, cut: Cut) -> None:
+def test_accepted_streams(stream: bytes, packets: list[object] | None, cut: Cut) -> None:
     if packets is None:
         assert refusal_of(stream, cut=cut)[0] is Refusal.MALFORMED
     else:
         assert all_packets(cut(stream))[0] == packets
 
 
-def test_nothing_is_nothing() -> None:
+def test_an_empty_stream_has_no_packet() -> None:
     assert all_packets(iter([b"", b"\xef", b"\xbb", b"\xbf", b"  "]))[0] == []
 
 
@@ -161,7 +161,7 @@ def test_nothing_is_nothing() -> None:
     ],
 )
 @pytest.mark.parametrize("cut", CUTS)
-def test_whether_a_packet_has_been_begun_and_not_ended(stream: bytes, is_partial: bool, cut: Cut) -> None:
+def test_has_partial_packet(stream: bytes, is_partial: bool, cut: Cut) -> None:
     assert all_packets(cut(stream))[1].has_partial_packet is is_partial
 
 
@@ -210,7 +210,7 @@ def test_whether_a_packet_has_been_begun_and_not_ended(stream: bytes, is_partial
         (b"<?xml version='1.0' encoding=\"utf-16\" ?><a>", Refusal.ENCODING, "'utf-16'; only UTF-8 is understood"),
     ],
 )
-def test_refusals_say_what_was_wrong_and_where(stream: bytes, refusal: Refusal, words: str, cut: Cut) -> None:
+def test_refusals_name_the_fault_and_its_position(stream: bytes, refusal: Refusal, words: str, cut: Cut) -> None:
     if words.startswith("it begins") and cut is not whole:
         words = "it begins with "  # with what there was when it was seen
     if words.startswith("has to begin") and cut is not whole:
@@ -221,7 +221,7 @@ def test_refusals_say_what_was_wrong_and_where(stream: bytes, refusal: Refusal, 
     assert len(explanation) < 500
 
 
-def test_a_fault_in_a_tag_that_came_in_pieces_is_shown_as_one_that_came_whole() -> None:
+def test_a_fault_is_reported_equally_if_its_tag_arrives_in_pieces() -> None:
     pieces = iter([b"<protocol><a><b c='>", b"&foo;'/></a>"])
     with pytest.raises(RemoteProtocolError) as error:
         all_packets(pieces)
@@ -245,7 +245,7 @@ SMALL = Limits(packet_bytes=100, depth=5, attributes=3, children=4)
         b"<a>" + "€".encode() * 31 + b"</a>",
     ],
 )
-def test_a_packet_may_be_as_long_as_the_limit_and_not_a_byte_longer(packet: bytes, cut: Cut) -> None:
+def test_a_packet_may_have_the_length_of_the_limit_but_no_more(packet: bytes, cut: Cut) -> None:
     assert len(packet) == SMALL.packet_bytes
     packets, _ = all_packets(cut(b"<protocol>" + b"<b/>" + packet + packet), SMALL)
     assert len(packets) == 3
@@ -333,7 +333,7 @@ def test_limits_may_be_replaced_between_packets() -> None:
         reader.next_packet()
 
 
-def test_little_is_parsed_of_what_is_far_too_much() -> None:
+def test_a_packet_that_is_too_long_is_hardly_parsed() -> None:
     reader = PacketReader(Limits(packet_bytes=1 << 20, children=10))
     reader.receive(b"<protocol><a>" + b"<b/>" * 100_000)
     with pytest.raises(RemoteProtocolError):
@@ -353,17 +353,17 @@ def test_little_is_parsed_of_what_is_far_too_much() -> None:
     ],
 )
 @pytest.mark.parametrize("cut", CUTS)
-def test_brackets_that_end_nothing_are_refused_neither_whole_nor_in_pieces(begin: bytes, end: bytes, cut: Cut) -> None:
+def test_brackets_inside_values_do_not_end_a_packet(begin: bytes, end: bytes, cut: Cut) -> None:
     packets, _ = all_packets(cut(b"<protocol>" + begin + b">" * 4000 + end), BEFORE_JOIN)
     assert len(packets) == 1
 
 
-def test_text_and_tags_are_no_brackets_that_end_nothing() -> None:
+def test_brackets_in_text_do_not_end_a_packet() -> None:
     packet = b"<a>" + b"1 > 0<b/><!-- > -->" * 100 + b">" * 100 + b"</a>"
     packets, _ = all_packets(byte_by_byte(b"<protocol>" + packet + b"<c/>" * 100))
     assert len(packets) == 101
 
 
-def test_long_names_make_no_long_explanations() -> None:
+def test_explanations_are_short_even_for_long_names() -> None:
     for stream in (b"<protocol><a>&" + b"x" * 5000 + b";</a>", b"<protocol><a></" + b"y" * 5000 + b">"):
         assert len(refusal_of(stream)[1]) < 500

@@ -1,4 +1,4 @@
-"""What a reader keeps and how much it does, counted: nothing is kept, nothing is read twice."""
+"""Counting the memory and the work of a reader: nothing is kept, and no byte is examined too often."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_finished_packets_are_not_kept() -> None:
 
 
 class CountingBuffer(bytearray):
-    """Counts the bytes that are looked at."""
+    """Counts the bytes that are examined."""
 
     looked_at = 0
 
@@ -45,7 +45,7 @@ class CountingBuffer(bytearray):
 
 
 class CountingParser:
-    """Counts what is fed."""
+    """Counts the bytes that the parser is given."""
 
     def __init__(self, parser: XMLParserType) -> None:
         self._parser = parser
@@ -78,13 +78,13 @@ STREAMS = {
 
 @pytest.mark.parametrize("cut", [whole, lambda stream: in_random_pieces(stream, longest=1500)])
 @pytest.mark.parametrize("name", STREAMS)
-def test_every_byte_is_looked_at_and_fed_a_bounded_number_of_times(name: str, cut: Cut) -> None:
+def test_every_byte_is_examined_and_parsed_a_bounded_number_of_times(name: str, cut: Cut) -> None:
     check_linear(STREAMS[name], cut)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STREAMS)
-def test_every_byte_is_looked_at_a_bounded_number_of_times_one_by_one(name: str) -> None:
+def test_single_bytes_are_examined_a_bounded_number_of_times(name: str) -> None:
     check_linear(STREAMS[name], byte_by_byte)
 
 

@@ -1,4 +1,4 @@
-"""Values out of elements: what can be read, and exactly what is said of what cannot."""
+"""Reading values from elements, and the exact texts of the errors."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_whole_numbers(text: str, expected: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "x", "1.0", "1e3", "0x10", "1_000", "--1", "٣", "1 2"])
-def test_what_is_no_whole_number(text: str) -> None:
+def test_invalid_whole_numbers(text: str) -> None:
     with pytest.raises(UnreadableError) as in_attribute:
         read_integer(parse(f'<a b="{text}"/>'), "b")
     assert in_attribute.value.problem == f'a b="{text}" ist keine ganze Zahl'
@@ -90,7 +90,7 @@ def test_decimals_keep_their_digits(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "x", "NaN", "Infinity", "1,5"])
-def test_what_is_no_decimal(text: str) -> None:
+def test_invalid_decimals(text: str) -> None:
     with pytest.raises(UnreadableError) as error:
         read_decimal_text(parse(f"<a>{text}</a>"))
     assert error.value.problem == f'"{text}" im Element a ist keine Zahl'
@@ -131,7 +131,7 @@ def test_problems_name_element_attribute_value_and_what_is_allowed(read: Callabl
     assert str(error.value) == problem
 
 
-def test_quotes_are_cut() -> None:
+def test_long_quotes_are_shortened() -> None:
     assert quote("x" * 60) == "x" * 60
     assert quote("x" * 61) == "x" * 60 + "…"
 
@@ -146,12 +146,12 @@ def test_unknown_children_are_noted() -> None:
     assert notes == ["<b> in <a>", "<d> in <a>", "<f> in <e>"]
 
 
-def test_unknown_children_are_unreadable_where_the_release_cut_the_connection() -> None:
+def test_unknown_children_are_unreadable_in_a_strict_dialect() -> None:
     reading = Reading(BLOKUS_2021_RELEASE, lambda _: None)
     with pytest.raises(UnreadableError, match="unbekanntes Element <b> in <a>"):
         reading.skip_children(parse("<a><b/></a>"))
 
 
-def test_an_error_carries_what_was_understood() -> None:
+def test_an_error_contains_the_original_as_far_as_it_was_understood() -> None:
     assert UnreadableError("p").original is None
     assert UnreadableError("p", UnknownPacket("x")).original == UnknownPacket("x")

@@ -1,3 +1,5 @@
+"""The dialect of a room is recognised from the packets of any season, and then used for the room."""
+
 from __future__ import annotations
 
 import random
@@ -65,7 +67,7 @@ def start(edition: str, room_id: str = "r") -> bytes:
 
 
 @pytest.mark.parametrize(("dialect", "packet"), PACKETS + RESULTS)
-def test_the_releases_own_packets_tell_their_season(dialect: Dialect, packet: bytes) -> None:
+def test_the_packets_of_a_release_are_recognised(dialect: Dialect, packet: bytes) -> None:
     recogniser = Recogniser(DIALECTS)
     message = read(recogniser, packet)
     assert isinstance(message, RoomMessage)
@@ -74,7 +76,7 @@ def test_the_releases_own_packets_tell_their_season(dialect: Dialect, packet: by
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_a_position_of_ours_tells_its_season(edition: str) -> None:
+def test_a_position_written_by_this_server_is_recognised(edition: str) -> None:
     recogniser = Recogniser(DIALECTS)
     message = read(recogniser, start(edition))
     assert isinstance(message, RoomMessage)
@@ -92,7 +94,7 @@ def test_a_position_of_ours_tells_its_season(edition: str) -> None:
         (b"\n", b" "),
     ],
 )
-def test_a_server_that_says_a_little_more_is_recognised(old: bytes, new: bytes) -> None:
+def test_a_season_is_recognised_despite_additional_content(old: bytes, new: bytes) -> None:
     packet = start("blokus-2021-r1")
     assert old in packet
     recogniser = Recogniser(DIALECTS)
@@ -100,7 +102,7 @@ def test_a_server_that_says_a_little_more_is_recognised(old: bytes, new: bytes) 
     assert recogniser.of_room("r") is EDITIONS["blokus-2021-r1"].dialect
 
 
-def test_what_is_no_position_settles_nothing_and_is_read_all_the_same() -> None:
+def test_other_data_are_read_but_decide_nothing() -> None:
     recogniser = Recogniser(DIALECTS)
     told: list[tuple[str, RoomData | None]] = [
         ('<room roomId="r"><data class="welcomeMessage" color="blue"/></room>', WelcomeMessage(1)),
@@ -115,7 +117,7 @@ def test_what_is_no_position_settles_nothing_and_is_read_all_the_same() -> None:
     assert recogniser.of_room("r") is None
 
 
-def test_what_no_season_says_is_unreadable() -> None:
+def test_data_of_no_season_are_unreadable() -> None:
     recogniser = Recogniser(DIALECTS)
     message = read(recogniser, '<room roomId="r"><data class="weather"/></room>')
     assert isinstance(message, RoomMessage)
@@ -123,7 +125,7 @@ def test_what_no_season_says_is_unreadable() -> None:
     assert not recogniser.has_recognised
 
 
-def test_each_room_has_its_own_season_for_good() -> None:
+def test_each_room_keeps_its_own_season() -> None:
     recogniser = Recogniser(DIALECTS)
     read(recogniser, start("hase-und-igel-2018", "a"))
     assert recogniser.has_recognised
@@ -136,7 +138,7 @@ def test_each_room_has_its_own_season_for_good() -> None:
     assert recogniser.of_room("c") is None
 
 
-def test_moves_and_the_goodbye_are_written_as_the_room_has_them() -> None:
+def test_moves_and_the_close_packet_are_written_in_the_dialect_of_the_room() -> None:
     recogniser = Recogniser(DIALECTS)
     move = next(iter(EDITIONS["blokus-2021-r3"].game.new_state(random.Random(1)).generate_legal_moves()))
     message = RoomMessage("r", MoveData(move))
@@ -147,7 +149,7 @@ def test_moves_and_the_goodbye_are_written_as_the_room_has_them() -> None:
     assert recogniser.dialect.encode(CloseConnection()) == BLOKUS_2021_R3.encode(CloseConnection())
 
 
-def test_packets_of_any_season_around_rooms_are_understood() -> None:
+def test_packets_outside_rooms_are_read_in_any_season() -> None:
     recogniser = Recogniser(DIALECTS)
     assert read(recogniser, '<error message="no"/>') == ErrorPacket("no")
     assert read(recogniser, '<errorpacket message="no"/>') == ErrorPacket("no")
@@ -156,7 +158,7 @@ def test_packets_of_any_season_around_rooms_are_understood() -> None:
     assert read(recogniser, "<sc.protocol.responses.CloseConnection/>") == CloseConnection()
 
 
-def test_one_dialect_alone_is_not_guessed_at() -> None:
+def test_a_single_dialect_needs_no_recognition() -> None:
     recogniser = Recogniser([BLOKUS_2021_RELEASE])
     read(recogniser, start("blokus-2021-r3"))
     assert recogniser.of_room("r") is BLOKUS_2021_RELEASE

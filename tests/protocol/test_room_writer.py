@@ -1,4 +1,4 @@
-"""Whatever a room's writer remembers, its bytes are those of the dialect."""
+"""The bytes of a room's writer are those of the dialect, whatever it has written before."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_game_is_written_as_the_dialect_does(dialect: Dialect, indent: str) ->
         assert writer.encode(memento) == dialect.encode(RoomMessage("r", memento), indent)
 
 
-def test_other_names_and_other_rules_are_seen() -> None:
+def test_changes_of_names_and_rules_are_written() -> None:
     writer = RoomWriter(BLOKUS_2021_R3, "r")
     state = random_game(0)[5]
     other = BlokusState(RULES_2027, Shape.PENTO_X, turn=3)
@@ -51,20 +51,20 @@ def test_other_names_and_other_rules_are_seen() -> None:
         assert writer.encode(memento) == BLOKUS_2021_R3.encode(RoomMessage("r", memento))
 
 
-def test_what_one_room_remembers_is_its_own() -> None:
+def test_rooms_do_not_share_their_memory() -> None:
     first, second = (Memento(state) for state in random_game(1)[:2])
     here, there = RoomWriter(BLOKUS_2021_R3, "r"), RoomWriter(BLOKUS_2021_R3, "r")
     assert here.encode(second) != there.encode(first)
     assert there.encode(second) == here.encode(second)
 
 
-def test_a_dialect_that_remembers_nothing_serves_as_well() -> None:
+def test_a_dialect_without_remembering_writers_works_as_well() -> None:
     writer = RoomWriter(HASE_UND_IGEL_2018, "r")
     for data in (WelcomeMessage(1), MoveRequest()):
         assert writer.encode(data) == HASE_UND_IGEL_2018.encode(RoomMessage("r", data))
 
 
-def test_what_the_dialect_has_no_packet_for_is_refused() -> None:
+def test_data_without_a_packet_are_refused() -> None:
     writer = RoomWriter(BLOKUS_2021_R3.evolve(data_writers={MoveRequest: None, Memento: None}), "r")
     for data in (MoveRequest(), Memento(random_game(0)[0])):
         with pytest.raises(LocalProtocolError):

@@ -1,4 +1,4 @@
-"""The official server's sentences, compared with what is in its recorded packets."""
+"""The texts of the official server, compared with its recorded packets."""
 
 from __future__ import annotations
 
@@ -111,12 +111,12 @@ def test_a_move_out_of_turn() -> None:
 
 
 @pytest.mark.parametrize("name", ["errorpacket_non_move", "errorpacket_room_no_data"])
-def test_a_room_packet_that_is_no_move(name: str) -> None:
+def test_a_room_packet_without_a_move(name: str) -> None:
     packet = error_packet(name)
     assert TEXTS.non_move(room_of(packet)) == packet.message
 
 
-def test_a_room_of_others() -> None:
+def test_a_room_of_which_the_client_is_no_member() -> None:
     packet = error_packet("errorpacket_not_member")
     assert TEXTS.not_member(room_of(packet).room_id) == packet.message
 
@@ -157,7 +157,7 @@ def test_a_wrong_password() -> None:
         "errorpacket_unauthenticated_step",
     ],
 )
-def test_no_authentication(name: str) -> None:
+def test_a_request_without_authentication(name: str) -> None:
     packet = error_packet(name)
     assert packet.original_request is not None
     assert TEXTS.unauthenticated(packet.original_request) == packet.message
@@ -175,7 +175,7 @@ def test_reasons_in_results() -> None:
     assert [TEXTS.hard_timeout_reason(10.0)] == reasons("result_hard_timeout")
 
 
-def test_this_season_gives_no_reason_for_an_end_and_one_for_every_departure() -> None:
+def test_a_regular_end_has_no_reason_and_all_departures_have_the_same() -> None:
     assert TEXTS.regular_reason(Outcome(0, "points")) == ""
     assert {TEXTS.departure_reason(departure) for departure in Departure} == {LEFT_REASON}
 
@@ -184,7 +184,7 @@ def test_this_season_gives_no_reason_for_an_end_and_one_for_every_departure() ->
 
 
 @pytest.mark.parametrize("mistake", BlokusMistake)
-def test_every_mistake_has_its_text(mistake: BlokusMistake) -> None:
+def test_every_mistake_has_a_text(mistake: BlokusMistake) -> None:
     move = SetMove(Color.BLUE, Shape.MONO, Rotation.NONE, False, 0, 1)
     text = TEXTS.mistake_texts[mistake]
     is_without_move = mistake in {BlokusMistake.WRONG_SHAPE, BlokusMistake.DUPLICATE_SHAPE}
@@ -211,7 +211,7 @@ def test_an_unreadable_move() -> None:
 @pytest.mark.parametrize(
     ("seconds", "number"), [(2, "2"), (10.0, "10"), (2.5, "2,5"), (0.75, "0,75"), (120, "120"), (0.0015, "0,002")]
 )
-def test_limits_are_german_numbers(seconds: float, number: str) -> None:
+def test_limits_are_written_as_german_numbers(seconds: float, number: str) -> None:
     expected = f"Der Spieler hat innerhalb von {number} Sekunden nach Aufforderung keinen Zug gesendet"
     assert TEXTS.soft_timeout_reason(seconds) == TEXTS.hard_timeout_reason(seconds) == expected
 
@@ -236,7 +236,7 @@ def test_limits_are_german_numbers(seconds: float, number: str) -> None:
         ),
     ],
 )
-def test_out_of_turn_with_anything(expected: Seat | None, data: RoomData, message: str) -> None:
+def test_data_of_any_type_out_of_turn(expected: Seat | None, data: RoomData, message: str) -> None:
     refusal = TEXTS.out_of_turn(expected, 1, 0, NAMES, data)
     assert refusal.error == message
     parts = message.removeprefix("It's not your turn yet; ").removesuffix(").")
@@ -327,6 +327,6 @@ def test_an_unknown_player() -> None:
     assert TEXTS.unknown_player("A") == 'java.lang.IllegalArgumentException: Score for "A" could not be found!'
 
 
-def test_a_season_replaces_what_it_says_otherwise() -> None:
+def test_a_season_replaces_the_texts_that_differ() -> None:
     other = dataclasses.replace(TEXTS, unknown_reservation="weg")
     assert (other.unknown_reservation, other.wrong_password) == ("weg", TEXTS.wrong_password)

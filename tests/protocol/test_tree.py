@@ -1,4 +1,4 @@
-"""Names: bounded in length and number, free with the connection; elements that are written can be parsed."""
+"""Names are bounded in length and number, and freed with the parser; written elements can be parsed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def refusal_of(pieces: Iterator[bytes], limits: Limits = FEW) -> tuple[Refusal, 
         (b"<protocol><?i1?><?i2?><!-- c1 --><a/><b/><c/><a/><?i3?><d/>%s", 6),
     ],
 )
-def test_a_stream_may_use_so_many_different_names(stream: bytes, number: int, cut: Cut) -> None:
+def test_the_number_of_different_names_is_limited(stream: bytes, number: int, cut: Cut) -> None:
     known = stream % b"<a/><a/>"
     all_packets(cut(known), FEW)
     for new in (b"<new/>", b"<a new=''/>", b"<a><a new=''/></a>"):
@@ -47,7 +47,7 @@ def test_a_stream_may_use_so_many_different_names(stream: bytes, number: int, cu
 
 @pytest.mark.parametrize("cut", CUTS)
 @pytest.mark.parametrize("packet", [b"<%s/>", b"<a><%s></%s></a>", b"<a %s=''/>", b"<a><b xmlns:%s=''/></a>"])
-def test_a_name_may_be_so_long(packet: bytes, cut: Cut) -> None:
+def test_the_length_of_a_name_is_limited(packet: bytes, cut: Cut) -> None:
     length = FEW.name_length - (len("xmlns:") if b"xmlns:" in packet else 0)
     name, longer = b"n" * length, b"n" * (length + 1)
     assert len(all_packets(cut(b"<protocol>" + packet.replace(b"%s", name)), FEW)[0]) == 1
@@ -56,7 +56,7 @@ def test_a_name_may_be_so_long(packet: bytes, cut: Cut) -> None:
     assert text.startswith("Packet 1 has a name longer than 8 characters: ")
 
 
-def test_the_root_has_a_name_as_well() -> None:
+def test_the_name_of_the_root_counts() -> None:
     assert refusal_of(iter([b"<" + b"p" * 5000 + b">"]))[1] == (
         f"Packet 1 has a name longer than 8 characters: {'p' * 60}…"
     )
@@ -66,7 +66,7 @@ def names_in(element: etree._Element) -> set[str]:
     return {name for node in element.iter() for name in (str(node.tag), *map(str, node.attrib))}
 
 
-def test_the_names_of_all_seasons_together_are_fewer() -> None:
+def test_the_limit_is_above_the_number_of_names_of_all_seasons() -> None:
     names = set[str]()
     for path in SAMPLES.glob("*/*.xml"):
         names |= names_in(etree.fromstring(path.read_bytes().strip()))
@@ -75,8 +75,8 @@ def test_the_names_of_all_seasons_together_are_fewer() -> None:
     assert AFTER_JOIN.names == BEFORE_JOIN.names <= FROM_SERVER.names
 
 
-def test_the_names_of_a_stream_are_free_with_its_parser() -> None:
-    """Without a garbage collection: nothing refers back."""
+def test_the_names_of_a_stream_are_freed_with_its_parser() -> None:
+    """No garbage collection is needed, since there is no reference cycle."""
     gc.collect()
     gc.disable()
     try:
@@ -101,7 +101,7 @@ def test_the_names_of_a_stream_are_free_with_its_parser() -> None:
         ("<a b='c'>ä &lt;<d/>tail<!-- --><e>x</e></a>", ("a", "ä <", (("d", "", ()), ("e", "x", ())))),
     ],
 )
-def test_an_element_alone(text: str, shape: object) -> None:
+def test_a_single_element_is_parsed(text: str, shape: object) -> None:
     element: Element = parse_element(text)
     assert shape_of(element) == shape
 
@@ -112,6 +112,6 @@ def test_only_text_before_the_first_child_is_kept() -> None:
     assert (element.text, child.text) == ("12", "3")
 
 
-def test_a_long_text_comes_whole() -> None:
+def test_a_long_text_is_complete() -> None:
     text = "".join(f"line {number} &amp; " * 50 for number in range(100))
     assert parse_element(f"<a>{text}</a>").text == text.replace("&amp;", "&")

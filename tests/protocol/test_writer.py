@@ -1,4 +1,4 @@
-"""Elements as text: what is written can always be read back."""
+"""Elements as text, which can always be read back."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_escapes_are_those_of_the_official_server(raw: str, in_text: str, in_att
 
 @settings(max_examples=50)
 @given(st.text(alphabet=st.characters()), st.text(alphabet=st.characters()))
-def test_any_text_comes_back_as_it_was_or_with_replacements(value: str, text: str) -> None:
+def test_any_text_is_read_as_it_was_or_with_replacements(value: str, text: str) -> None:
     written = leaf("\n", "a", text, attribute("b", value)).encode()
     read = etree.fromstring(written)
     replaced = str.maketrans(dict.fromkeys([*map(chr, range(0x20)), *map(chr, range(0xD800, 0xE000))], "\ufffd"))

@@ -1,4 +1,4 @@
-"""The driver against a server that says exactly what a test has it say."""
+"""The driver against a server that sends exactly what a test has it send."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def until(driver: Driver, is_done: Callable[[], bool]) -> None:
 
 
 def begun(driver: Driver, server: Server) -> tuple[Game, socket.socket, list[socket.socket], socket.socket]:
-    """A game whose players have come; the administrator's connection, the players' and the observer's."""
+    """A game whose players have joined; the connections of the administrator, the players and the observer."""
     administrator = server.accept()
     game = Game(driver, 0)
     driver.games.append(game)
@@ -63,7 +63,7 @@ def test_moves_are_sent_when_requests_are_complete(driver: Driver, server: Serve
     for each in (one, two):
         each.recv(4096)
     two.sendall(b'<protocol>\n  <joined/>\n  <data class="welcomeMessage" color="ONE"/>' + POSITION + REQUEST.encode())
-    until(driver, lambda: game.ply == 1)  # who was asked first is who begins, whoever had come first
+    until(driver, lambda: game.ply == 1)  # the player who is asked first begins, whoever joined first
     assert two.recv(4096) == packet(0)
     one.sendall(POSITION + REQUEST.encode()[:9])
     for _ in range(3):
@@ -88,7 +88,7 @@ def play_through(driver: Driver, game: Game, players: list[socket.socket]) -> No
         until(driver, lambda ply=ply: game.ply == ply + 1)  # type: ignore[misc]
 
 
-def test_a_game_that_is_over_is_followed_by_the_next(driver: Driver, server: Server) -> None:
+def test_a_finished_game_is_followed_by_another_one(driver: Driver, server: Server) -> None:
     game, administrator, players, _ = begun(driver, server)
     administrator.recv(4096)
     play_through(driver, game, players)
@@ -101,7 +101,7 @@ def test_a_game_that_is_over_is_followed_by_the_next(driver: Driver, server: Ser
     assert (game.ply, game.seats) == (0, ())
 
 
-def test_a_result_before_the_last_move_is_no_end(driver: Driver, server: Server) -> None:
+def test_a_result_before_the_last_move_is_a_broken_game(driver: Driver, server: Server) -> None:
     game, _, players, _ = begun(driver, server)
     players[0].sendall(POSITION + REQUEST.encode())
     until(driver, lambda: game.ply == 1)
@@ -111,22 +111,22 @@ def test_a_result_before_the_last_move_is_no_end(driver: Driver, server: Server)
 
 
 @pytest.mark.parametrize("is_reset", [False, True])
-def test_a_closed_connection_is_no_end(driver: Driver, server: Server, is_reset: bool) -> None:
+def test_a_closed_connection_is_a_broken_game(driver: Driver, server: Server, is_reset: bool) -> None:
     _, _, players, _ = begun(driver, server)
     if not is_reset:
-        players[0].recv(4096)  # what is unread when a connection is closed resets it
+        players[0].recv(4096)  # otherwise the unread data would cause a reset
     players[0].close()
     until(driver, lambda: driver.games_broken == 1)
 
 
-def test_what_was_cut_off_is_told(driver: Driver, server: Server) -> None:
+def test_aborted_games_are_reported(driver: Driver, server: Server) -> None:
     begun(driver, server)
     assert driver.finish() == {"over": 0, "broken": 0, "cut_off": [ROOM_ID]}
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[], float]:
-    """The driver's clock: a millisecond goes by each time it is read, however busy the machine is."""
+    """The driver's clock. It advances by a millisecond with each reading, however busy the machine is."""
     readings = itertools.count()
 
     def read() -> float:
@@ -151,7 +151,7 @@ def test_an_interval_counts_only_what_happens_in_it(driver: Driver, server: Serv
     assert told["start_times"] == []
 
 
-def test_who_still_waits_for_a_game_to_begin_is_counted(driver: Driver, server: Server) -> None:
+def test_players_waiting_for_their_first_request_are_counted(driver: Driver, server: Server) -> None:
     begun(driver, server)
     now = perf_counter()
     told = driver.measure(now, now + 0.02)
@@ -160,9 +160,7 @@ def test_who_still_waits_for_a_game_to_begin_is_counted(driver: Driver, server: 
     assert (told["moves"], told["playing"]) == (0, 0)
 
 
-def test_a_server_that_is_silent_is_not_waited_for_for_ever(
-    driver: Driver, server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_silent_server_is_an_error(driver: Driver, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     begun(driver, server)
     driver.poll(0.01)
     monkeypatch.setattr("spielleiter.bench.load.driver.PATIENCE", 0.01)
@@ -170,7 +168,7 @@ def test_a_server_that_is_silent_is_not_waited_for_for_ever(
         driver.play()
 
 
-def test_a_driver_that_nobody_tells_anything_any_more_ends(server: Server) -> None:
+def test_a_driver_ends_with_its_input(server: Server) -> None:
     plan = Plan(server.port, "swc_test", REQUEST, (SCRIPT,), 1)
     process = start_python(["-m", "spielleiter.bench.load.driver"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:

@@ -1,3 +1,5 @@
+"""Several driver processes: they measure the same interval, and their ends are reported."""
+
 from __future__ import annotations
 
 import math
@@ -20,7 +22,7 @@ def test_a_quantile_is_a_value_that_was_measured(ordered: list[float], share: fl
     assert quantile(ordered, share) == value
 
 
-def test_there_is_no_quantile_of_nothing() -> None:
+def test_the_quantile_of_no_values_is_nan() -> None:
     assert math.isnan(quantile([], 0.5))
 
 
@@ -32,7 +34,7 @@ def test_quantities_follow_from_what_was_counted() -> None:
 
 
 def counted(measured: Measurement) -> int:
-    """The moves one by one; with the first of a game nobody waits for a request."""
+    """The number of moves by their latencies, and by the start times for the first moves of games."""
     return sum(map(len, measured.latencies)) + len(measured.start_times)
 
 
@@ -45,7 +47,7 @@ def test_several_drivers_measure_the_same_interval(observers: int) -> None:
         with running_drivers(plan, 2) as drivers:
             measured, seconds = drivers.measure(0.2), 0.2
             while seconds < 10 and (measured.moves <= 50 or abs(measured.moves - counted(measured)) > 10):
-                seconds *= 4  # on a busy machine a driver is late, which weighs less in a long interval
+                seconds *= 4  # on a busy machine a driver is late, which matters less in a long interval
                 measured = drivers.measure(seconds)
         assert floor.resident_kib <= floor.peak_kib
     assert measured.moves > 50
@@ -66,7 +68,7 @@ def test_games_can_be_played_to_their_end() -> None:
     assert (drivers.ended.broken, drivers.ended.cut_off) == (0, set())
 
 
-def test_a_driver_that_dies_is_told() -> None:
+def test_a_driver_that_exits_is_an_error() -> None:
     process = start_python(["-c", "import sys; sys.exit(3)"], stdin=-1, stdout=-1)
     try:
         with pytest.raises(BenchError, match="exit code 3"):
@@ -76,13 +78,13 @@ def test_a_driver_that_dies_is_told() -> None:
 
 
 @pytest.mark.slow
-def test_a_driver_that_crashes_is_told_in_one_line(capfd: pytest.CaptureFixture[str]) -> None:
-    nobody_listens = 1
+def test_a_driver_that_crashes_is_an_error_of_one_line(capfd: pytest.CaptureFixture[str]) -> None:
+    unused_port = 1
     with (
         pytest.raises(
             BenchError, match=r"^a driver has ended before its time \(exit code 1: ConnectionRefusedError: .*\)$"
         ),
-        running_drivers(plan_of(load_of(EDITION), nobody_listens, 1)),
+        running_drivers(plan_of(load_of(EDITION), unused_port, 1)),
     ):
         pass
     assert capfd.readouterr().err == ""

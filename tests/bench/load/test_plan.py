@@ -11,11 +11,11 @@ from spielleiter.bench.load.scripts import load_of
 @pytest.mark.parametrize(
     ("games", "processes", "each"), [(1, 1, [1]), (7, 3, [3, 2, 2]), (2, 4, [1, 1]), (500, 2, [250, 250])]
 )
-def test_games_are_shared_by_the_drivers(games: int, processes: int, each: list[int]) -> None:
+def test_games_are_distributed_over_the_drivers(games: int, processes: int, each: list[int]) -> None:
     assert shares(games, processes) == each
 
 
-def test_a_plan_comes_across_as_it_was() -> None:
+def test_a_plan_survives_json() -> None:
     plan = Plan(1, "g", "end", (PlannedGame((0, 1), ("a", "b\n")),), 3, pace=0.5)
     line = plan.to_json()
     assert "\n" not in line
@@ -23,7 +23,7 @@ def test_a_plan_comes_across_as_it_was() -> None:
 
 
 @pytest.mark.slow
-def test_the_end_of_a_request_holds_in_every_room() -> None:
+def test_the_end_of_a_request_does_not_depend_on_the_room() -> None:
     load = load_of("blokus-2027")
     plan = plan_of(load, 1, 2, observers=1)
     assert load.request.endswith(plan.request.encode())

@@ -1,3 +1,5 @@
+"""The positions on which the rules are measured: recorded ones, or those of scripted games."""
+
 from __future__ import annotations
 
 import gzip
@@ -19,7 +21,7 @@ LINES = (
 
 
 @pytest.mark.parametrize("edition", ["blokus-2021-r3", "blokus-2027"])
-def test_without_recordings_scripted_games_are_taken(
+def test_without_recordings_scripted_games_are_used(
     edition: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SPIELLEITER_SHARED", str(tmp_path))
@@ -29,7 +31,7 @@ def test_without_recordings_scripted_games_are_taken(
     assert all(state.check(move) is None for state, move in positions.played)
 
 
-def test_recorded_games_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_positions_of_recorded_games_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "oracle"
     folder.mkdir()
     with gzip.open(folder / "blokus2021_games.jsonl.gz", "wt", encoding="utf-8") as file:
@@ -45,7 +47,7 @@ def test_recorded_games_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert positions.played[0][1] == SetMove(Color.BLUE, Shape.PENTO_L, Rotation.MIRROR, True, 0, 16)
 
 
-def test_skipped_turns_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_skipped_turns_of_recorded_games_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "oracle"
     folder.mkdir()
     moves = ["BLUE,PENTO_L,MIRROR,true,0,16", "YELLOW,PENTO_L,RIGHT,true,16,0", "RED,PENTO_L,LEFT,true,0,0"]

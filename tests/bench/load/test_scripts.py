@@ -1,3 +1,5 @@
+"""Scripted games: the same in every run, and different from each other."""
+
 from __future__ import annotations
 
 import pytest
@@ -9,7 +11,7 @@ from spielleiter.server.editions import EDITIONS
 
 @pytest.mark.slow
 @pytest.mark.parametrize("edition", ["blokus-2021-r3", "blokus-2027"])
-def test_games_are_the_same_every_time_and_different_from_each_other(edition: str) -> None:
+def test_games_are_reproducible_and_different_from_each_other(edition: str) -> None:
     load = load_of(edition)
     assert len({script.packets for script in load.scripts}) == len(load.scripts)
     assert play_script(rules_of(edition), EDITIONS[edition].dialect, 0) == load.scripts[0]

@@ -1,6 +1,6 @@
-"""Reads the positions, moves and verdicts that the official rule code wrote down (see data/README.md).
+"""Reading the recorded positions, moves and verdicts of the official rule code (see data/README.md).
 
-Law: nothing here knows a rule; texts become values and values become texts.
+Invariants: this module contains no rules; it only converts between texts and values.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DATA: Final = Path(__file__).parent / "data"
 GAMES: Final[dict[int, BlokusGame]] = {
     season: game.with_options({"gameEnd": "noMovesLeft"}) for season, game in ((2021, BLOKUS_2021), (2027, BLOKUS_2027))
 }
-"""The games the data were computed with, by season."""
+"""For each season the game with which the data were computed."""
 
 
 @cache
@@ -38,7 +38,7 @@ def read_lines(path: Path) -> list[Line]:
 
 @cache
 def read_games(path: Path) -> dict[int, list[Line]]:
-    """The lines of each game of a file, by its number."""
+    """The lines of each game in a file, by the number of the game."""
     return {number: list(lines) for number, lines in groupby(read_lines(path), key=lambda line: int(line["game"]))}
 
 
@@ -72,7 +72,7 @@ def digest(texts: Iterable[str]) -> str:
 
 
 def parse_position(season: int, position: Line) -> BlokusState:
-    """The state that a `position` object describes; it does not know its last move."""
+    """The state that a `position` object describes. It has no last move."""
     cells, remaining = [0] * 4, [0] * 4
     initials = {color.name[0]: color for color in Color}
     for y, row in enumerate(position["board"]):
@@ -94,7 +94,7 @@ def parse_position(season: int, position: Line) -> BlokusState:
 
 
 def describe(state: BlokusState) -> Line:
-    """The fields of a line that a position is compared by."""
+    """The fields of a line that are compared with a position."""
     return {
         "turn": state.turn,
         "round": state.round,
@@ -104,7 +104,7 @@ def describe(state: BlokusState) -> Line:
 
 
 def describe_end(state: BlokusState) -> Line:
-    """The fields that only some end lines have."""
+    """The fields that only some of the last lines have."""
     return {
         "lastMoveMono": {color.name: state.mono_last[color] for color in Color if state.mono_last[color] is not None},
         "pieces_left": [len(state.remaining_shapes(color)) for color in Color],
@@ -112,7 +112,7 @@ def describe_end(state: BlokusState) -> Line:
 
 
 def follow(season: int, lines: Iterable[Line]) -> Iterator[tuple[Line, BlokusState]]:
-    """Every line of a game with the state that the moves before it lead to."""
+    """Every line of a game, with the state after the moves of the lines before it."""
     state: BlokusState | None = None
     for line in lines:
         if state is None:

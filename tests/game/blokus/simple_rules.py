@@ -1,7 +1,7 @@
-"""Blokus once more: slow, obvious, and without a line of `game`.
+"""A second implementation of Blokus for comparison: slow and obvious, and without any code of `game`.
 
-Law: everything is written as the rules text says it, cell by cell, on a dictionary of cells; names are texts. The
-official server's hash sets are played through with real buckets. What is here is trusted because it is simple.
+Invariants: everything follows the rules text literally, cell by cell, on a dictionary of cells; names are strings. The
+hash sets of the official server are simulated with real buckets. This code can be trusted because it is simple.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 Cell: TypeAlias = tuple[int, int]
-Laying: TypeAlias = tuple[str, str, str, bool, int, int]
-"""colour, piece, rotation, flipped, x, y"""
+Placement: TypeAlias = tuple[str, str, str, bool, int, int]
+"""Colour, piece, rotation, whether it is flipped, x, y."""
 
 COLORS: Final = ["BLUE", "YELLOW", "RED", "GREEN"]
 TEAMS: Final = [["BLUE", "RED"], ["YELLOW", "GREEN"]]
@@ -41,11 +41,11 @@ PIECES: Final[dict[str, str]] = {
     "PENTO_X": ".1./234/.5.",
     "PENTO_Y": ".2/13/.4/.5",
 }
-"""Drawn row by row; the digits say in which order the official server lists the cells."""
+"""Drawings of the pieces, row by row. The digits give the order in which the official server lists the cells."""
 
 
 class HashSet:
-    """A set of cells that gives them back in the order of sixteen buckets, as Java's does."""
+    """A set of cells that iterates in the order of sixteen buckets, as Java's hash set does."""
 
     def __init__(self, cells: Iterable[Cell]) -> None:
         self.buckets: list[list[Cell]] = [[] for _ in range(16)]
@@ -108,7 +108,7 @@ def diagonals(cell: Cell) -> list[Cell]:
 
 @dataclass
 class SimpleGame:
-    """A game that is changed by every move."""
+    """A mutable game: every move changes it."""
 
     start: str
     starts_on: str
@@ -169,8 +169,8 @@ class SimpleGame:
             return any(x in (0, 19) and y in (0, 19) for x, y in cells)
         return any(x in (0, 19) or y in (0, 19) for x, y in cells)
 
-    def legal(self) -> Iterator[tuple[frozenset[Cell], Laying]]:
-        """Every piece left in every combination at every place; the same cells may come more than once."""
+    def legal(self) -> Iterator[tuple[frozenset[Cell], Placement]]:
+        """Every legal placement of every remaining piece in every combination; the same cells may occur repeatedly."""
         color = self.color()
         free = {cell for cell in BOARD if self.may_cover(color, cell)}
         attached = {cell for cell in free if self.is_attached(color, [cell])}
@@ -182,19 +182,19 @@ class SimpleGame:
                     if cells <= free and not cells.isdisjoint(attached):
                         yield cells, (color, piece, rotation, flipped, x, y)
 
-    def legal_once(self) -> dict[frozenset[Cell], Laying]:
-        """The same, of each set of cells only the first way to write it."""
-        once: dict[frozenset[Cell], Laying] = {}
-        for cells, laying in self.legal():
-            once.setdefault(cells, laying)
+    def legal_once(self) -> dict[frozenset[Cell], Placement]:
+        """The same, but for each set of cells only the first placement that covers it."""
+        once: dict[frozenset[Cell], Placement] = {}
+        for cells, placement in self.legal():
+            once.setdefault(cells, placement)
         return once
 
     def has_legal(self) -> bool:
         return any(True for _ in self.legal())
 
-    def lay(self, laying: Laying) -> None:
-        assert self.mistake(*laying) is None
-        color, piece, rotation, flipped, x, y = laying
+    def place(self, placement: Placement) -> None:
+        assert self.mistake(*placement) is None
+        color, piece, rotation, flipped, x, y = placement
         for dx, dy in CELLS[piece, rotation, flipped]:
             self.board[x + dx, y + dy] = color
         self.left[color].remove(piece)

@@ -1,4 +1,4 @@
-"""Shifts never wrap; scan gives back what was put in."""
+"""Shifts never wrap around, and `scan` returns the cells of a set."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def coordinates_of(bb: Bitboard) -> Cells:
 
 @settings(max_examples=30)
 @given(cell_sets)
-def test_scan_gives_the_cells_row_by_row(coordinates: Cells) -> None:
+def test_scan_yields_the_cells_row_by_row(coordinates: Cells) -> None:
     found = [(index % STRIDE, index // STRIDE) for index in scan(board_of(coordinates))]
     assert found == sorted(coordinates, key=lambda cell: (cell[1], cell[0]))
 
 
-def test_nothing_to_scan() -> None:
+def test_scan_of_the_empty_set() -> None:
     assert list(scan(EMPTY)) == []
 
 
@@ -74,7 +74,7 @@ def test_areas(area: Bitboard, size: int, examples: list[tuple[int, int]]) -> No
     assert area & ~BOARD == EMPTY
 
 
-def test_no_row_ends_where_the_next_begins() -> None:
+def test_one_bit_between_two_rows_is_no_cell() -> None:
     padding = sum(1 << (y * STRIDE + SIZE) for y in range(SIZE))
     assert BOARD & padding == EMPTY
     assert BOARD | padding == (1 << (SIZE * STRIDE)) - 1

@@ -1,4 +1,4 @@
-"""Moves are values, and read well in a log."""
+"""Moves are values, and have a readable text."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_moves_are_values() -> None:
             each.color = Color.RED  # type: ignore[misc]
 
 
-def test_mistakes_stand_in_the_order_in_which_they_are_looked_for() -> None:
+def test_mistakes_are_in_the_order_in_which_they_are_checked() -> None:
     assert all(isinstance(mistake, Mistake) for mistake in BlokusMistake)
     assert [mistake.name for mistake in BlokusMistake] == [
         "WRONG_COLOR",

@@ -1,4 +1,4 @@
-"""Where pieces can be placed; which fault of a piece is named."""
+"""Where pieces can be placed, and which fault of a piece is reported."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from spielleiter.game.blokus.movegen import attach_cells, find_fault, free_cells
 from spielleiter.game.blokus.polyomino import ALL_SHAPES_MASK, Rotation, Shape, orientation
 
 
-def test_an_own_cell_blocks_its_sides_and_attaches_at_its_corners() -> None:
+def test_an_own_cell_blocks_its_edge_neighbors_and_attaches_at_its_corners() -> None:
     own = bit(5, 5)
     free = free_cells(own, own | bit(4, 4))
     assert BOARD ^ free == own | bit(4, 4) | bit(4, 5) | bit(6, 5) | bit(5, 4) | bit(5, 6)
@@ -21,7 +21,7 @@ def test_other_colours_block_only_their_cells() -> None:
     assert BOARD ^ free_cells(EMPTY, bit(5, 5)) == bit(5, 5)
 
 
-def test_the_edge_of_the_board_attaches_nothing() -> None:
+def test_attach_cells_do_not_wrap_around_the_board() -> None:
     own = bit(0, 0) | bit(19, 10)
     assert attach_cells(own, free_cells(own, own)) == bit(1, 1) | bit(18, 9) | bit(18, 11)
 
@@ -33,7 +33,7 @@ def test_on_an_empty_board_a_piece_fits_wherever_its_bounding_box_does(shape: Sh
         assert {(index % STRIDE, index // STRIDE) for index in scan(corners)} == expected
 
 
-def test_all_orientations_of_the_pieces_asked_for() -> None:
+def test_all_orientations_of_the_given_pieces_are_generated() -> None:
     found = [turned.shape for turned, _ in generate_placements(BOARD, CORNERS, 1 << Shape.PENTO_L | 1 << Shape.TRIO_I)]
     assert found == [Shape.TRIO_I] * 2 + [Shape.PENTO_L] * 8
 
@@ -90,8 +90,8 @@ def test_faults_of_a_bar_of_three_cells(x: int, y: int, mistake: BlokusMistake |
 
 
 @pytest.mark.parametrize(("y", "mistake"), [(14, BlokusMistake.TOUCHES_SAME_COLOR), (15, BlokusMistake.OBSTRUCTED)])
-def test_which_of_two_faults_is_named_depends_on_the_place(y: int, mistake: BlokusMistake) -> None:
-    """The upper cell touches the own colour, the lower one is taken; the cell (0, 16) comes first in hash order."""
+def test_which_of_two_faults_is_reported_depends_on_the_position(y: int, mistake: BlokusMistake) -> None:
+    """The upper cell touches its own colour, the lower one is taken; the cell (0, 16) is first in hash order."""
     own, others = bit(1, y), bit(0, y + 1)
     domino = orientation(Shape.DOMINO, Rotation.RIGHT, False)
     assert find_fault(domino, 0, y, free_cells(own, own | others), own | others) is mistake

@@ -1,4 +1,4 @@
-"""Our rules agree with the official rule code: legal moves, verdicts, points, colours in the game, the end."""
+"""The rules agree with the official rule code: legal moves, verdicts, points, colours in the game, the end."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_all_lists_of_legal_moves() -> None:
 @pytest.mark.slow
 @needs_shared
 @pytest.mark.parametrize("season", EXCERPTS)
-def test_excerpts_are_what_the_official_code_said(season: int) -> None:
+def test_excerpts_are_equal_to_the_recordings(season: int) -> None:
     originals = {
         **read_games(ORACLE / f"blokus{season}_games.jsonl.gz"),
         **read_games(ORACLE / f"blokus{season}_special.jsonl.gz"),

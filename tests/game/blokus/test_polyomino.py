@@ -1,4 +1,4 @@
-"""Turned pieces: how many there are, how they look, and in which order their cells come."""
+"""Orientations: how many there are, how they look, and the order of their cells."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def draw(turned: Orientation) -> str:
         ("LEFT", True, "#.../####"),
     ],
 )
-def test_turned_right_then_flipped(rotation: str, is_flipped: bool, drawing: str) -> None:
+def test_pieces_are_rotated_first_and_then_flipped(rotation: str, is_flipped: bool, drawing: str) -> None:
     assert draw(orientation(Shape.PENTO_L, Rotation[rotation], is_flipped)) == drawing
 
 
@@ -58,20 +58,20 @@ def test_every_combination(shape: Shape, rotation: Rotation, is_flipped: bool) -
     assert len(turned.cells) == SIZES[shape]
 
 
-def test_there_are_91_different_ones() -> None:
+def test_there_are_91_distinct_orientations() -> None:
     assert len(ORIENTATIONS) == len({each.mask for each in ORIENTATIONS}) == 91
     counts = [sum(each.shape is shape for each in ORIENTATIONS) for shape in Shape]
     assert counts == [1, 2, 4, 2, 1, 4, 2, 8, 4, 8, 4, 4, 8, 4, 2, 8, 4, 4, 8, 1, 8]
 
 
-def test_the_first_combination_stands_for_all_that_look_the_same() -> None:
+def test_the_first_combination_is_the_canonical_one() -> None:
     order = [(Rotation[rotation], flipped) for rotation, flipped in COMBINATIONS]
     for each in ORIENTATIONS:
         same = [turn for turn in order if orientation(each.shape, *turn).mask == each.mask]
         assert (each.rotation, each.is_flipped) == same[0]
 
 
-def test_names_and_order_are_those_of_the_wire() -> None:
+def test_names_and_order_are_those_on_the_wire() -> None:
     assert [color.name for color in Color] == ["BLUE", "YELLOW", "RED", "GREEN"]
     assert [rotation.name for rotation in Rotation] == ["NONE", "RIGHT", "MIRROR", "LEFT"]
     assert Shape(0) is Shape.MONO

@@ -1,4 +1,4 @@
-"""What differs between the editions, and what the options change."""
+"""The differences between the seasons, and the effect of the options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules on bitboards and the simple ones agree in positions met at random."""
+"""The rules on bitboards agree with the simple ones in random positions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spielleiter.game.blokus.move import SetMove, SkipMove
 from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
 from spielleiter.game.blokus.rulesets import BLOKUS_2021, BLOKUS_2027, BlokusGame
 from spielleiter.game.blokus.state import BlokusState
-from tests.game.blokus.simple_rules import Laying, SimpleGame
+from tests.game.blokus.simple_rules import Placement, SimpleGame
 
 seeds = st.integers(min_value=0, max_value=2**32 - 1)
 
@@ -32,7 +32,7 @@ WORDS = {"blokus-2021": ("corner", 25), "blokus-2027": ("border", 24)}
 
 
 def simple(state: BlokusState) -> SimpleGame:
-    """The same position in the simple rules, of a game in which no colour has placed all its pieces."""
+    """The same position in the simple rules. No colour may have placed all its pieces."""
     starts_on, rounds = WORDS[state.rules.name]
     return SimpleGame(
         start=state.start_shape.name,
@@ -46,12 +46,12 @@ def simple(state: BlokusState) -> SimpleGame:
     )
 
 
-def laying(move: SetMove) -> Laying:
+def placement_of(move: SetMove) -> Placement:
     return move.color.name, move.shape.name, move.rotation.name, move.is_flipped, move.x, move.y
 
 
 def play_randomly(state: BlokusState, rng: random.Random, plies: int) -> BlokusState:
-    """Stops early before the last colour leaves or one has placed all its pieces."""
+    """Play random moves, but stop before the last colour leaves or a colour places its last piece."""
     for _ in range(plies):
         after = state.play(rng.choice(list(state.generate_legal_moves())))
         if not after.valid_mask or not all(after.remaining_masks):
@@ -61,7 +61,7 @@ def play_randomly(state: BlokusState, rng: random.Random, plies: int) -> BlokusS
 
 
 def with_few_pieces(state: BlokusState, rng: random.Random, most: int) -> BlokusState:
-    """The same cells, but at most so many pieces left to each colour, and perhaps few rounds left to play."""
+    """The same cells with at most `most` remaining pieces for each colour and, sometimes, only few rounds left."""
     kept = [
         sum(1 << shape for shape in rng.sample(shapes, min(len(shapes), rng.randint(1, most))))
         for shapes in (state.remaining_shapes(color) for color in Color)
@@ -110,7 +110,7 @@ def assert_same_position(state: BlokusState, game: SimpleGame) -> None:
 
 
 def assert_same_moves(state: BlokusState, game: SimpleGame) -> None:
-    moves = [laying(move) for move in state.generate_legal_moves()]
+    moves = [placement_of(move) for move in state.generate_legal_moves()]
     assert sorted(moves) == sorted(game.legal_once().values())
     assert state.count_legal_moves() == len(moves)
     assert state.has_legal_move() == bool(moves)
@@ -119,14 +119,14 @@ def assert_same_moves(state: BlokusState, game: SimpleGame) -> None:
 def assert_same_verdicts(state: BlokusState, game: SimpleGame, rng: random.Random, count: int) -> None:
     for move in strange_moves(state, rng, count):
         mistake = state.check(move)
-        assert (None if mistake is None else mistake.name) == game.mistake(*laying(move)), move
+        assert (None if mistake is None else mistake.name) == game.mistake(*placement_of(move)), move
     for color in Color:
         mistake = state.check(SkipMove(color))
         assert (None if mistake is None else mistake.name) == game.skip_mistake(color.name)
 
 
 def assert_same_rest(state: BlokusState, game: SimpleGame, rng: random.Random) -> None:
-    """Plays both on at random until one of them says that it is over."""
+    """Play both on with random moves until one of them is over."""
     while state.outcome() is None and not game.is_over():
         moves = list(state.generate_legal_moves())
         if not moves or (state.check(SkipMove()) is None and rng.random() < 0.1):
@@ -135,7 +135,7 @@ def assert_same_rest(state: BlokusState, game: SimpleGame, rng: random.Random) -
         else:
             move = rng.choice(moves)
             state = state.play(move)
-            game.lay(laying(move))
+            game.place(placement_of(move))
         assert_same_position(state, game)
 
 

@@ -1,4 +1,4 @@
-"""What a move makes of a position: turns, colours that leave, points, the end."""
+"""Positions and moves: turns, colours that leave the game, points, the end."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def first_legal(state: BlokusState) -> SetMove:
     return next(iter(state.generate_legal_moves()))
 
 
-def test_is_a_state_that_nobody_changes() -> None:
+def test_a_state_is_immutable() -> None:
     state = new()
     checked: State = state
     assert isinstance(checked, State)
@@ -93,7 +93,7 @@ def test_the_first_round() -> None:
     assert state.color_at(10, 10) is None
 
 
-def test_seats() -> None:
+def test_seat_0_owns_blue_and_red() -> None:
     assert [color for color in Color if SEAT_OF_COLOR[color] == 0] == [BLUE, RED]
 
 
@@ -152,14 +152,14 @@ def test_the_border_of_the_other_season() -> None:
     assert len(list(state.generate_legal_moves())) == 68
 
 
-def test_moves_of_other_games_are_a_fault_of_the_caller() -> None:
+def test_moves_of_other_games_raise_type_error() -> None:
     with pytest.raises(TypeError, match="e2e4"):
         new().check("e2e4")
     with pytest.raises(TypeError, match="e2e4"):
         new().play("e2e4")
 
 
-def test_a_skip_changes_nothing_but_the_turn() -> None:
+def test_a_skip_changes_only_turn_and_last_move() -> None:
     state = after_first_pieces()
     after = state.play(SkipMove())
     assert after == replace(state, turn=5, last_move=SkipMove(BLUE))
@@ -185,7 +185,7 @@ def test_the_turn_stays_where_the_last_colour_leaves() -> None:
     assert after.outcome() is not None
 
 
-def test_turns_of_colours_that_left_are_counted() -> None:
+def test_turns_of_colours_that_have_left_are_counted() -> None:
     state = after_first_pieces()
     out = replace(state, valid_mask=0b1001, turn=7)
     after = out.play(SkipMove())
@@ -240,7 +240,7 @@ def test_the_round_of_the_last_piece_is_finished(color: Color) -> None:
 
 
 @pytest.mark.parametrize("color", Color)
-def test_or_the_others_play_on(color: Color) -> None:
+def test_with_the_other_option_the_others_play_on(color: Color) -> None:
     state = almost_done(color, turn=40 + color, rules=PLAYS_ON)
     state = state.play(first_legal(state))
     while state.turn < 50:
@@ -260,7 +260,7 @@ def test_or_the_others_play_on(color: Color) -> None:
         (YELLOW, (YELLOW, RED), 46),
     ],
 )
-def test_the_round_is_over_also_when_colours_have_left(color: Color, valid: tuple[Color, ...], end_turn: int) -> None:
+def test_the_final_round_ends_even_if_colours_have_left(color: Color, valid: tuple[Color, ...], end_turn: int) -> None:
     state = almost_done(color, turn=40 + color, valid=valid)
     state = state.play(first_legal(state))
     while state.outcome() is None:
@@ -270,7 +270,7 @@ def test_the_round_is_over_also_when_colours_have_left(color: Color, valid: tupl
     assert state.round == 12
 
 
-def test_a_finished_colour_of_long_ago_has_ended_the_game() -> None:
+def test_a_colour_that_finished_in_an_earlier_round_has_ended_the_game() -> None:
     state = almost_done(BLUE, turn=40, rules=PLAYS_ON)
     state = state.play(first_legal(state))
     for _ in range(8):
@@ -281,7 +281,7 @@ def test_a_finished_colour_of_long_ago_has_ended_the_game() -> None:
 
 @given(seed=st.integers(0, 2**32 - 1), plies=st.integers(0, 12))
 @settings(max_examples=10)
-def test_a_legal_move_covers_its_cells_and_nothing_else(seed: int, plies: int) -> None:
+def test_a_legal_move_covers_only_its_own_cells(seed: int, plies: int) -> None:
     rng = random.Random(seed)
     state = BLOKUS_2027.new_state(rng)
     for _ in range(plies):

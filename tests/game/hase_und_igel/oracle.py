@@ -1,6 +1,6 @@
-"""Reads positions, moves and verdicts that the rule code of release 18.2.6 wrote down (see data/README.md).
+"""Reading the positions, moves and verdicts recorded from the rule code of release 18.2.6 (see data/README.md).
 
-Law: nothing here knows a rule; texts become values and values become texts.
+Invariants: this module contains no rules; it only converts between texts and values.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ TEXTS: Final = {
     HaseUndIgelMistake.CARD_HURRY_AHEAD: "Das Ausspielen der HURRY_AHEAD Karte ist nicht möglich.",
     HaseUndIgelMistake.CARD_FALL_BACK: "Das Ausspielen der FALL_BACK Karte ist nicht möglich.",
 }
-"""The release's words; what stands in braces comes from the move."""
+"""The texts of the release. The part in braces is filled in from the move."""
 
 REASONS: Final = {
     "goal": "Das Spiel ist beendet.\nEin Spieler ist im Ziel",
@@ -109,6 +109,6 @@ def parse_state(line: Line, board: Board | None = None) -> HaseUndIgelState:
 
 
 def verdict(state: HaseUndIgelState, move: HaseUndIgelMove) -> str:
-    """OK or the release's text."""
+    """``OK``, or the release's text about the mistake."""
     mistake = state.check(move)
     return "OK" if mistake is None else TEXTS[mistake].format(move=move)

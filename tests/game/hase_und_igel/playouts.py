@@ -1,6 +1,6 @@
-"""Games played at random, and every move tried out: what the laws are tested on.
+"""Random games, and the legal moves of a position found by trying all moves.
 
-Law: the same seed gives the same game. `legal_by_trial` knows nothing of how moves are generated.
+Invariants: the same seed gives the same game. `legal_by_trial` does not depend on the move generator.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ MOST_ACTIONS: Final = 4
 def play_out(seed: int) -> Iterator[tuple[HaseUndIgelState, HaseUndIgelMove, HaseUndIgelState]]:
     """A whole game: each position, the move, and the position after it.
 
-    The kind of the first action is drawn before the move, or nearly every move would be an advance with cards.
+    The type of the first action is drawn before the move. Otherwise nearly every move would be an advance with cards.
     """
     rng = random.Random(seed)
     state = HASE_UND_IGEL_2018.new_state(rng)
@@ -68,7 +68,7 @@ def positions(seed: int) -> Iterator[HaseUndIgelState]:
 
 
 def legal_by_trial(state: HaseUndIgelState) -> set[HaseUndIgelMove]:
-    """Every legal move, found by asking for one after the other; only what lacks a card is tried with one more."""
+    """Every legal move, found by checking one after another; a move is extended only if it requires a card."""
     legal = set()
     trials: list[tuple[Action, ...]] = [(action,) for action in FIRST_ACTIONS]
     while trials:
@@ -83,7 +83,7 @@ def legal_by_trial(state: HaseUndIgelState) -> set[HaseUndIgelMove]:
 
 
 def legal_by_every_trial(state: HaseUndIgelState) -> set[HaseUndIgelMove]:
-    """The same without any thought: all sequences of up to four actions of which only cards follow the first."""
+    """The same by brute force: all sequences of up to four actions in which only cards follow the first one."""
     moves = (
         HaseUndIgelMove((first, *(Card(card, value, place) for place, (card, value) in enumerate(cards, start=1))))
         for count in range(MOST_ACTIONS)

@@ -1,4 +1,4 @@
-"""Moves as values: their order, their short notation."""
+"""Moves as values: the order of their actions, and their short notation."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_short_notation(move: HaseUndIgelMove, text: str) -> None:
     assert str(move) == text
 
 
-def test_actions_are_carried_out_by_order_and_equal_ones_as_they_came() -> None:
+def test_actions_are_sorted_by_order_and_equal_ones_keep_their_sequence() -> None:
     move = HaseUndIgelMove((EAT, Skip(), Advance(3), FallBack(order=-1)))
     assert move.in_order == (FallBack(order=-1), Skip(), Advance(3), EAT)
     assert move.first_action == FallBack(order=-1)
@@ -49,7 +49,7 @@ def test_a_move_without_actions_has_no_first_one(move: HaseUndIgelMove) -> None:
     assert move.first_action is None
 
 
-def test_moves_are_told_apart_by_everything_that_was_sent() -> None:
+def test_moves_differ_if_anything_that_was_sent_differs() -> None:
     assert HaseUndIgelMove(None) != HaseUndIgelMove(())
     assert HaseUndIgelMove((EAT, Advance(3))) != HaseUndIgelMove((Advance(3), EAT))
     assert HaseUndIgelMove((Advance(3, order=1),)) != HaseUndIgelMove((Advance(3),))

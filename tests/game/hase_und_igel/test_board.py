@@ -1,4 +1,4 @@
-"""The layout of the board, read from its letters and dealt at random."""
+"""The layout of the board, read from letters and generated at random."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ GROUPS = [
 
 @given(st.integers())
 @settings(max_examples=30)
-def test_a_dealt_board_obeys_the_layout(seed: int) -> None:
+def test_a_generated_board_has_the_layout(seed: int) -> None:
     board = generate_board(random.Random(seed))
     assert len(board.fields) == 65
     for field, indices in FIXED.items():
@@ -45,19 +45,19 @@ def test_a_dealt_board_obeys_the_layout(seed: int) -> None:
     assert board.is_regular()
 
 
-def test_the_same_seed_deals_the_same_board() -> None:
+def test_the_same_seed_generates_the_same_board() -> None:
     assert generate_board(random.Random(7)) == generate_board(random.Random(7))
     assert generate_board(random.Random(7)) != generate_board(random.Random(8))
 
 
-def test_every_order_of_a_group_is_dealt() -> None:
+def test_every_order_of_a_group_is_generated() -> None:
     rng = random.Random(0)
     seen = Counter(str(generate_board(rng))[16:19] for _ in range(300))
     assert set(seen) == {"12C", "1C2", "21C", "2C1", "C12", "C21"}
     assert min(seen.values()) > 30
 
 
-def test_letters_and_fields_say_the_same() -> None:
+def test_letters_and_fields_are_equivalent() -> None:
     board = Board.from_letters(LETTERS)
     assert str(board) == LETTERS
     assert board.is_regular()
@@ -101,9 +101,9 @@ def test_hedgehog_before(index: int, hedgehog: int | None) -> None:
         LETTERS.replace("L", "C"),
         LETTERS[:12] + "CCC" + LETTERS[15:],
         "G" + LETTERS[1:-1] + "S",
-        # The fields of two groups changed places: all are there, but not where they belong.
+        # Fields of two groups have been exchanged: none is missing, but two are in the wrong group.
         LETTERS[:14] + "1" + "IC2C" + LETTERS[19:],
     ],
 )
-def test_a_board_that_could_not_be_dealt(letters: str) -> None:
+def test_a_board_that_could_not_be_generated_is_not_regular(letters: str) -> None:
     assert not Board.from_letters(letters).is_regular()

@@ -1,4 +1,4 @@
-"""Every position, verdict and result that the official rule code wrote down comes out of ours."""
+"""The rules reproduce every recorded position, verdict and result of the official rule code."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SPECIAL_FILES = [
 
 
 def check_position(state: HaseUndIgelState, line: Line) -> None:
-    """Whose turn it is, the legal moves exactly, and every probe: verdict, text, how far the release got."""
+    """Check the player on turn, the legal moves, and every probe: verdict, text, and the actions carried out."""
     assert PlayerColor(state.seat_on_turn).name == line["currentPlayer"]
     assert state.color_on_turn.name == line["currentPlayer"]
     legal = [str(move) for move in state.generate_legal_moves()]
@@ -58,7 +58,7 @@ def without_last_move(state: HaseUndIgelState) -> HaseUndIgelState:
 
 
 def check_result(state: HaseUndIgelState, result: Line) -> None:
-    """The outcome and the parts of the scores, or that the game goes on."""
+    """Check the outcome and the parts of the scores, or that the game is not over."""
     outcome = state.outcome()
     condition = result["winCondition"]
     if condition is None:
@@ -76,7 +76,7 @@ def check_result(state: HaseUndIgelState, result: Line) -> None:
 
 @pytest.mark.parametrize("path", GAME_FILES)
 def test_games(path: Path) -> None:
-    """Game by game: every position follows from the one before, until the game is over, and not earlier."""
+    """Every position follows from the one before it, and the game is over after the last one, not earlier."""
     state: HaseUndIgelState | None = None
     for line in read_lines(path):
         if line.get("ply") == 0:
@@ -126,7 +126,7 @@ def test_special_ends(path: Path) -> None:
 
 @pytest.mark.parametrize("path", SPECIAL_FILES)
 def test_special_violations(path: Path) -> None:
-    """The text is the release's, and so is how far it got; our state stays as it was before the move."""
+    """Text and number of actions carried out are those of the release; the state before the move does not change."""
     for state, line in lines_of(path, "violation"):
         move = parse_move(line["move"])
         with pytest.raises(IllegalMoveError) as caught:
@@ -149,7 +149,7 @@ def count_lines(games: Path, special: Path) -> Counter[str]:
     return figures
 
 
-def test_the_excerpts_are_all_there() -> None:
+def test_the_excerpts_are_complete() -> None:
     figures = count_lines(DATA / "games.jsonl.gz", DATA / "special.jsonl.gz")
     assert figures == {
         "position of game": 136,
@@ -165,7 +165,7 @@ def test_the_excerpts_are_all_there() -> None:
 
 @pytest.mark.slow
 @needs_shared
-def test_the_whole_files_are_all_there() -> None:
+def test_the_recordings_are_complete() -> None:
     figures = count_lines(ORACLE / "hui2018_games.jsonl.gz", ORACLE / "hui2018_special.jsonl.gz")
     assert figures == {
         "position of game": 1540,
@@ -179,7 +179,7 @@ def test_the_whole_files_are_all_there() -> None:
     }
 
 
-def test_the_excerpts_show_every_mistake() -> None:
+def test_the_excerpts_contain_every_mistake() -> None:
     lines = (*read_lines(DATA / "games.jsonl.gz"), *read_lines(DATA / "special.jsonl.gz"))
     seen = {parse_state(line).check(parse_move(text)) for line in lines for text, *_ in line.get("probes", ())}
     assert seen == {None, *TEXTS}

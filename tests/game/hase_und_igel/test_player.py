@@ -1,4 +1,4 @@
-"""What everybody starts with."""
+"""Players at the start of a game."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The game as the server takes it: a name, options, a first position."""
+"""The game as a `Game`: its name, options and first position."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_it_is_a_game() -> None:
     assert HASE_UND_IGEL_2018.option_names == {"board"}
 
 
-def test_every_game_has_its_own_board() -> None:
+def test_a_board_is_generated_for_every_game() -> None:
     rng = random.Random(3)
     boards = {HASE_UND_IGEL_2018.new_state(rng).board for _ in range(5)}
     assert len(boards) == 5
@@ -27,7 +27,7 @@ def test_every_game_has_its_own_board() -> None:
     assert HASE_UND_IGEL_2018.new_state(random.Random(3)).board in boards
 
 
-def test_the_board_can_be_laid_out_by_hand() -> None:
+def test_the_option_prescribes_the_board() -> None:
     game = HASE_UND_IGEL_2018.with_options({"board": str(BOARD), "startPiece": "PENTO_Y"})
     assert game.new_state(random.Random(0)).board == BOARD
     assert game.name == HASE_UND_IGEL_2018.name
@@ -49,7 +49,7 @@ def test_a_board_of_another_kind_is_refused(letters: str, text: str) -> None:
     assert text in str(caught.value)
 
 
-def test_a_position_is_played_on_as_it_is() -> None:
+def test_a_position_is_resumed_as_it_is() -> None:
     state = HASE_UND_IGEL_2018.new_state(random.Random(2))
     after = state.play(next(iter(state.generate_legal_moves())))
     assert HASE_UND_IGEL_2018.with_options({"board": str(BOARD)}).resume(after) is after
@@ -61,7 +61,7 @@ def test_a_position_of_another_game_is_refused() -> None:
         HASE_UND_IGEL_2018.resume(state)
 
 
-def test_the_example_in_the_text_is_a_board() -> None:
+def test_the_example_in_the_error_is_a_regular_board() -> None:
     with pytest.raises(GameOptionError) as caught:
         HASE_UND_IGEL_2018.with_options({"board": "SG"})
     assert Board.from_letters(str(caught.value).split()[-1]).is_regular()

@@ -1,4 +1,4 @@
-"""Positions: whose turn it is, what a move makes of them, and when the game is over."""
+"""Positions: whose turn it is, the position after a move, and the end of the game."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ START = HASE_UND_IGEL_2018.new_state(random.Random(1))
 
 
 def with_players(turn: int, red: tuple[int, int], blue: tuple[int, int]) -> HaseUndIgelState:
-    """Field and carrots of both."""
+    """A position in which the players have these fields and carrots."""
     players = (Player(red[0], red[1], salads=0), Player(blue[0], blue[1], salads=0))
     return replace(START, players=players, turn=turn)
 
@@ -87,7 +87,7 @@ class ForeignMove:
     piece: str
 
 
-def test_a_move_of_another_game_is_no_move_at_all() -> None:
+def test_a_move_of_another_game_raises_type_error() -> None:
     move = ForeignMove("PENTO_Y")
     with pytest.raises(TypeError, match=r"not a move of Hase und Igel: .*PENTO_Y"):
         START.check(move)
@@ -107,7 +107,7 @@ def test_a_state_cannot_be_changed() -> None:
         (2, (63, 5), (10, 0), None),
         (30, (64, 5), (63, 1), Outcome(0, GOAL)),
         (30, (63, 5), (64, 9), Outcome(1, GOAL)),
-        # RED is in the goal, BLUE has its move to come.
+        # RED is in the goal, and BLUE still has its move in this round.
         (31, (64, 5), (63, 1), None),
         (30, (64, 5), (64, 4), Outcome(1, GOAL)),
         (30, (64, 4), (64, 5), Outcome(0, GOAL)),
@@ -116,7 +116,7 @@ def test_a_state_cannot_be_changed() -> None:
         (60, (20, 5), (63, 5), Outcome(1, ROUND_LIMIT_REACHED)),
         (60, (21, 5), (20, 5), Outcome(0, ROUND_LIMIT_REACHED)),
         (60, (64, 5), (20, 5), Outcome(0, GOAL)),
-        # Both on the start field is the only other way to share one.
+        # Apart from the goal, the start is the only field that both may be on.
         (60, (0, 5), (0, 4), Outcome(1, ROUND_LIMIT_REACHED)),
         (60, (0, 5), (0, 5), Outcome(0, ROUND_LIMIT_REACHED)),
     ],

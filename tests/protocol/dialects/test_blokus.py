@@ -1,4 +1,4 @@
-"""Moves of Blokus on the wire: read patiently, refused exactly. Positions: test_blokus_positions.py."""
+"""Reading and writing the moves of Blokus, and the exact errors. Positions are tested in test_blokus_position.py."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def read_set_move(children: str) -> RoomData | None:
         ('<hint content="vorher"/>' + PIECE, MoveData(MOVE, ("vorher",))),
     ],
 )
-def test_placing_a_piece(children: str, move: MoveData) -> None:
+def test_a_set_move_is_read(children: str, move: MoveData) -> None:
     assert read_set_move(children) == move
 
 
@@ -82,7 +82,7 @@ def test_placing_a_piece(children: str, move: MoveData) -> None:
         ('<hint content="x"/><color>GREEN</color><hint content="y"/>', MoveData(SkipMove(Color.GREEN), ("x", "y"))),
     ],
 )
-def test_skipping(children: str, move: MoveData) -> None:
+def test_a_skip_is_read(children: str, move: MoveData) -> None:
     assert read("sc.plugin2021.SkipMove", children) == move
 
 
@@ -132,7 +132,7 @@ def test_an_unreadable_move_says_exactly_what_was_wrong(name: str, children: str
         ("Bar", ""),
     ],
 )
-def test_the_release_cut_the_connection_at_such_moves(name: str, children: str) -> None:
+def test_such_moves_are_unreadable_in_the_strict_dialect(name: str, children: str) -> None:
     packet = parse(f'<room roomId="r"><data class="sc.plugin2021.{name}">{children}</data></room>')
     with pytest.raises(RemoteProtocolError) as error:
         BLOKUS_2021_RELEASE.decode(packet)

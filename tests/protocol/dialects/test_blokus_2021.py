@@ -24,7 +24,7 @@ def by_name(dialect: Dialect) -> str:
 
 
 def server_stream(events: list[Event], dialect: Dialect) -> bytes:
-    """What a server that said `events` has written."""
+    """The bytes of a server that has sent `events`."""
     connection = Connection(Role.SERVER, dialect)
     stream = b""
     for event in events:
@@ -40,7 +40,7 @@ def server_stream(events: list[Event], dialect: Dialect) -> bytes:
 
 @pytest.mark.parametrize("dialect", EDITIONS, ids=by_name)
 @pytest.mark.parametrize("name", LATEST)
-def test_a_recorded_packet_comes_back_byte_for_byte(name: str, dialect: Dialect) -> None:
+def test_a_recorded_packet_is_written_as_it_was_read(name: str, dialect: Dialect) -> None:
     stream = stream_of(LATEST[name])
     connection = Connection(Role.CLIENT, dialect)
     events = all_events(connection, whole(stream))
@@ -65,7 +65,7 @@ def test_all_recorded_packets_in_one_stream(cut: Cut) -> None:
 
 
 @pytest.mark.parametrize("name", LATEST)
-def test_a_server_that_gets_a_server_packet_understands_it_too(name: str) -> None:
+def test_a_server_reads_packets_that_only_servers_send(name: str) -> None:
     events = all_events(Connection(Role.SERVER, BLOKUS_2021_R3, AFTER_JOIN), whole(stream_of(LATEST[name])))
     assert server_stream(events, BLOKUS_2021_R3) == stream_of(LATEST[name])
 
@@ -99,7 +99,9 @@ def first_event(dialect: Dialect, packet: str) -> Event | Refusal | None:
         ('<room roomId="r"><foo/></room>', RoomMessage("r", None), Refusal.UNREADABLE_PACKET),
     ],
 )
-def test_where_the_release_cut_the_connection(packet: str, latest: Event | Refusal, release: Event | Refusal) -> None:
+def test_packets_that_the_release_read_differently(
+    packet: str, latest: Event | Refusal, release: Event | Refusal
+) -> None:
     assert first_event(BLOKUS_2021_R3, packet) == latest
     assert first_event(BLOKUS_2021_RELEASE, packet) == release
 
@@ -119,12 +121,12 @@ def test_positions_are_read_with_the_editions_rules() -> None:
     assert not rules.ends_with_finished_color  # type: ignore[attr-defined]
 
 
-def test_the_editions_have_names_of_their_own() -> None:
+def test_the_editions_have_different_names() -> None:
     assert [dialect.name for dialect in EDITIONS] == ["blokus-2021-r3", "blokus-2021-21.4.0"]
     assert [dialect.is_strict for dialect in EDITIONS] == [False, True]
 
 
-def test_a_move_on_one_line_is_a_move() -> None:
+def test_a_move_on_one_line_is_read() -> None:
     assert first_event(BLOKUS_2021_RELEASE, ONE_LINE_MOVE.decode()) == first_event(
         BLOKUS_2021_R3, ONE_LINE_MOVE.decode()
     )
@@ -137,7 +139,7 @@ def test_a_move_on_one_line_is_a_move() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("dialect", EDITIONS, ids=by_name)
 @pytest.mark.parametrize("name", ["whole_game_join", "whole_game_admin"])
-def test_whole_games_come_back_byte_for_byte(name: str, dialect: Dialect) -> None:
+def test_whole_games_are_written_as_they_were_read(name: str, dialect: Dialect) -> None:
     assert SHARED is not None
     streams = read_streams(SHARED / f"transcripts/blokus-2021/{name}.txt.gz")
     assert len(streams) >= 4
@@ -153,7 +155,7 @@ def test_whole_games_come_back_byte_for_byte(name: str, dialect: Dialect) -> Non
 @needs_shared
 @pytest.mark.slow
 @pytest.mark.parametrize("dialect", EDITIONS, ids=by_name)
-def test_what_the_official_server_said_in_special_cases_comes_back_byte_for_byte(dialect: Dialect) -> None:
+def test_special_cases_of_the_official_server_are_written_as_they_were_read(dialect: Dialect) -> None:
     assert SHARED is not None
     packets = 0
     for path in sorted((SHARED / "transcripts/blokus-2021/cases").glob("*.txt")):
@@ -173,12 +175,12 @@ REFUSED_BY_THE_RELEASE = {
     "c10j_piece_defaults_missing": {"p1"},
     "c10k_extra_child_in_move": {"p1"},
 }
-"""Who was cut off without a byte because of what it had written."""
+"""The recorded clients that the official server disconnected without an answer."""
 
 
 @needs_shared
 @pytest.mark.slow
-def test_who_the_official_server_cut_off_without_a_byte_is_refused() -> None:
+def test_clients_that_the_official_server_disconnected_are_refused() -> None:
     assert SHARED is not None
     refused: dict[str, set[str]] = {}
     for path in sorted((SHARED / "transcripts/blokus-2021/cases").glob("*.txt")):

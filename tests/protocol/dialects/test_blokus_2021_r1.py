@@ -1,4 +1,4 @@
-"""Every packet of release 21.1.0 is understood, and written again with the same bytes."""
+"""Every packet of release 21.1.0 is read, and written again with the same bytes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def encode(state: BlokusState) -> bytes:
 
 
 def as_counted_here(state: BlokusState) -> BlokusState:
-    """The position without its sender's numbers."""
+    """The position without the numbers of turn and round that its sender counted."""
     return BlokusState(**{each.name: getattr(state, each.name) for each in dataclasses.fields(BlokusState)})
 
 
@@ -61,7 +61,7 @@ def test_every_packet_is_written_as_it_was_read(name: str) -> None:
     assert notes == []
 
 
-def test_the_welcome_names_a_place() -> None:
+def test_the_welcome_names_the_seat() -> None:
     assert [data_of(RECORDED[name]) for name in ("welcome_one", "welcome_two")] == [
         WelcomeMessage(0),
         WelcomeMessage(1),
@@ -77,7 +77,7 @@ def test_a_position_says_whose_turn_it_is() -> None:
     assert (three.counted_turn, three.counted_round) == (51, 13)
 
 
-def test_a_position_of_the_end_has_no_color_left() -> None:
+def test_a_final_position_has_no_colors() -> None:
     last = state_of(RECORDED["memento_last"])
     assert last.valid_mask == 0
     assert last.outcome() is not None
@@ -92,7 +92,7 @@ def test_positions_are_counted_as_the_rules_do() -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_every_position_of_a_game_comes_back_as_it_was(seed: int) -> None:
+def test_every_written_position_of_a_game_is_read_as_it_was(seed: int) -> None:
     rng = random.Random(seed)
     state = BLOKUS_2021.new_state(rng)
     while state.outcome() is None:
@@ -112,14 +112,14 @@ def test_every_position_of_a_game_comes_back_as_it_was(seed: int) -> None:
         ("<color>BLUE</color>", "<color>PINK</color>", '"PINK" im Element color gibt es nicht'),
     ],
 )
-def test_a_position_that_makes_no_sense_says_why(old: str, new: str, problem: str) -> None:
+def test_an_unreadable_position_says_why(old: str, new: str, problem: str) -> None:
     text = RECORDED["memento_turn1"].decode().replace(old, new).replace(old.replace("<", "</"), new.replace("<", "</"))
     data = data_of(text)
     assert isinstance(data, UnreadableData)
     assert data.problem.startswith(problem)
 
 
-def test_what_nobody_knows_among_the_colors_is_noted() -> None:
+def test_unknown_children_of_the_colors_are_noted() -> None:
     notes: list[str] = []
     text = RECORDED["memento_turn1"].decode().replace("<orderedColors>", "<orderedColors><hue/>")
     message = decode(BLOKUS_2021_R1, text, notes)
@@ -158,7 +158,7 @@ def test_whole_conversations_are_written_as_they_were_read(game: Path, is_to_ser
 @pytest.mark.slow
 @pytest.mark.parametrize("game", GAMES, ids=lambda path: path.name)
 def test_the_rules_lead_from_position_to_position(game: Path) -> None:
-    """The recorded moves, played by our rules, make the recorded positions, but for the numbers of turns."""
+    """Playing the recorded moves gives the recorded positions, except for the numbers of turns."""
     shown = [state_of(packet) for who, packet in packets(game, is_to_server=False) if who == "p1" and MEMENTO in packet]
     assert len(shown) > 40
     state = as_counted_here(shown[0])

@@ -1,4 +1,4 @@
-"""The middle revision is the first one without its colours, and what the seed document of it shows."""
+"""The middle revision: the first one without its list of colours, and the example of its seed document."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _COLORS: Final = re.compile(
 
 
 def test_the_document_shows_this_position() -> None:
-    """The example of the seed document, as far as it goes: its lists of pieces are those of the first revision."""
+    """The example of the seed document as far as it is shown; its lists of pieces are those of the first revision."""
     state = BlokusState(BLOKUS_2021.rules, Shape.PENTO_V)
     after = state.play(SetMove(Color.BLUE, Shape.PENTO_V, Rotation.RIGHT, False, 17, 0))
     text = BLOKUS_2021_R2.encode(RoomMessage("r", Memento(after, ("One", "Two")))).decode()
@@ -78,7 +78,7 @@ MEMENTOS: Final = [name for name in FIRST_REVISION if name.startswith("memento")
 
 
 @pytest.mark.parametrize("name", [each for each in MEMENTOS if each != "memento_last"])
-def test_a_position_is_the_first_revisions_without_its_colors(name: str) -> None:
+def test_a_position_is_that_of_the_first_revision_without_colors(name: str) -> None:
     packet = _COLORS.sub(b"", FIRST_REVISION[name])
     assert b"olors" not in packet
     assert BLOKUS_2021_R2.encode(decode(BLOKUS_2021_R2, packet)) == packet
@@ -90,7 +90,7 @@ def test_everything_else_is_as_in_the_first_revision(name: str) -> None:
     assert BLOKUS_2021_R2.encode(decode(BLOKUS_2021_R2, packet)) == packet
 
 
-def test_every_position_of_a_game_comes_back_but_for_who_is_still_in_it() -> None:
+def test_every_position_is_read_as_it_was_except_for_the_valid_colors() -> None:
     rng = random.Random(5)
     state = BLOKUS_2021.new_state(rng)
     for _ in range(40):
@@ -102,35 +102,35 @@ def test_every_position_of_a_game_comes_back_but_for_who_is_still_in_it() -> Non
 
 
 @pytest.mark.parametrize("message", [ErrorPacket("no"), RoomMessage("r", Paused(True))])
-def test_there_is_no_packet_for_what_this_revision_does_not_say(message: ErrorPacket | RoomMessage) -> None:
+def test_some_messages_have_no_packet(message: ErrorPacket | RoomMessage) -> None:
     assert not BLOKUS_2021_R2.has_packet(type(message.data) if isinstance(message, RoomMessage) else ErrorPacket)
     with pytest.raises(LocalProtocolError, match="blokus-2021-r2 has no way to write"):
         BLOKUS_2021_R2.encode(message)
 
 
 @pytest.mark.parametrize("kind", [Joined, CloseConnection, Memento, MoveRequest, ErrorMessage, WelcomeMessage])
-def test_there_is_a_packet_for_the_rest(kind: type) -> None:
+def test_all_other_messages_have_a_packet(kind: type) -> None:
     assert BLOKUS_2021_R2.has_packet(kind)
 
 
 @pytest.mark.parametrize("tag", ["close", "sc.protocol.CloseConnection", "sc.protocol.responses.CloseConnection"])
-def test_any_goodbye_is_understood(tag: str) -> None:
+def test_every_close_packet_is_read(tag: str) -> None:
     assert decode(BLOKUS_2021_R2, f"<{tag}/>") == CloseConnection()
     assert BLOKUS_2021_R2.encode(CloseConnection()) == FIRST_REVISION["close"]
 
 
 @pytest.mark.parametrize("tag", ["errorpacket", "sc.protocol.requests.JoinGameRequest"])
-def test_later_packets_are_not_understood(tag: str) -> None:
+def test_packets_of_later_revisions_are_unknown(tag: str) -> None:
     with pytest.raises(RemoteProtocolError) as error:
         decode(BLOKUS_2021_R2, f"<{tag}/>")
     assert error.value.refusal is Refusal.UNKNOWN_PACKET
 
 
-def test_who_joined_is_told_as_documented() -> None:
+def test_joined_game_room_is_written_as_documented() -> None:
     notice = JoinedGameRoom("r", 1, is_existing=False)
     assert BLOKUS_2021_R2.encode(notice) == b'\n  <joinedGameRoom roomId="r" existing="false"/>'
     assert BLOKUS_2021_R2.encode(JoinedGameRoom("r", 2)) == b'\n  <joinedGameRoom roomId="r"/>'
 
 
-def test_a_player_without_a_name_has_one() -> None:
+def test_a_player_without_a_name_gets_a_default_name() -> None:
     assert BLOKUS_2021_R2.unnamed == "Unknown"

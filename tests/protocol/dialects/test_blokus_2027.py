@@ -68,7 +68,7 @@ def test_every_packet_is_written_as_it_was_read(name: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_every_position_of_a_game_comes_back_as_it_was(seed: int) -> None:
+def test_every_written_position_of_a_game_is_read_as_it_was(seed: int) -> None:
     rng = random.Random(seed)
     state = GAME.new_state(rng)
     while state.outcome() is None:
@@ -160,11 +160,11 @@ def reason_of(name: str) -> str:
         (Departure.PROTOCOL_ERROR, "result_left_malformed"),
     ],
 )
-def test_a_departure_is_told_as_recorded(departure: Departure, name: str) -> None:
+def test_the_reason_of_a_departure_is_as_recorded(departure: Departure, name: str) -> None:
     assert reason_of(name) == f"Alice {TEXTS.departure_reason(departure)}"
 
 
-def test_the_time_limits_are_told_as_recorded() -> None:
+def test_the_reasons_of_timeouts_are_as_recorded() -> None:
     assert f"Alice {TEXTS.soft_timeout_reason(2)}" == reason_of("result_soft_timeout")
     assert f"Alice {TEXTS.hard_timeout_reason(2)}" == reason_of("result_hard_timeout")
     assert "10 Sekunden" in TEXTS.hard_timeout_reason(10)
@@ -198,7 +198,7 @@ def test_requests_are_refused_as_recorded(name: str, text: str) -> None:
     assert packet.message == text
 
 
-def test_a_request_is_no_move() -> None:
+def test_a_room_packet_without_a_move_is_refused() -> None:
     text = TEXTS.non_move(RoomMessage("r", MoveRequest()))
     assert text.endswith("non-move packet: RoomPacket(roomId=r, data=sc.protocol.room.MoveRequest)")
 
@@ -207,19 +207,19 @@ def test_a_request_is_no_move() -> None:
 
 
 @pytest.mark.parametrize("tag", ["testMode", "testing", "scoreForPlayer", "playerScore", "foo"])
-def test_some_packets_are_gone(tag: str) -> None:
+def test_some_packets_are_no_longer_known(tag: str) -> None:
     with pytest.raises(RemoteProtocolError) as error:
         decode(BLOKUS_2027, f"<{tag}/>")
     assert error.value.refusal is Refusal.UNKNOWN_PACKET
 
 
 @pytest.mark.parametrize("kind", [TestModeRequest, Testing, ScoreForPlayerRequest, PlayerScore])
-def test_there_is_no_way_to_write_them(kind: type) -> None:
+def test_removed_packets_cannot_be_written(kind: type) -> None:
     assert BLOKUS_2021_R3.has_packet(kind)
     assert not BLOKUS_2027.has_packet(kind)
 
 
-def test_goodbyes_and_newcomers() -> None:
+def test_close_and_joined_game_room() -> None:
     assert BLOKUS_2027.encode(CloseConnection()) == b"\n  <close/>"
     for tag in ("close", "sc.protocol.CloseConnection", "sc.protocol.responses.CloseConnection"):
         assert decode(BLOKUS_2027, f"<{tag}/>") == CloseConnection()
@@ -256,7 +256,7 @@ def test_a_move_that_cannot_be_read_says_why(data: str, problem: str) -> None:
     assert read.problem.startswith(problem)
 
 
-def test_a_skip_without_a_color_means_the_one_on_turn() -> None:
+def test_a_skip_without_a_color_is_for_the_color_on_turn() -> None:
     packet = '<room roomId="r"><data class="sc.plugin2027.SkipMove"/></room>'
     assert data_of(packet) == MoveData(SkipMove())
     assert BLOKUS_2027.encode(RoomMessage("r", MoveData(SkipMove()))).endswith(b'SkipMove"/>\n  </room>')
@@ -276,14 +276,14 @@ def test_a_slot_of_another_season_is_refused_by_name() -> None:
     assert error.value.original == request
 
 
-def test_a_paused_slot_is_asked_for_as_a_paused_game() -> None:
+def test_a_paused_slot_is_written_as_a_paused_game() -> None:
     request = PrepareRequest("g", (Slot("a"), Slot("b", should_be_paused=True)))
     text = BLOKUS_2027.encode(request).decode()
     assert text.startswith('\n  <prepare gameType="g" pause="true">\n    <slot displayName="a" canTimeout="true"')
     assert "shouldBePaused" not in text
 
 
-def test_a_password_goes_out_as_such() -> None:
+def test_a_password_is_written_in_the_attribute_password() -> None:
     assert BLOKUS_2027.encode(AuthenticateRequest("p")) == b'\n  <authenticate password="p"/>'
 
 
@@ -317,7 +317,7 @@ def test_what_players_sent_is_written_as_it_was_read(game: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("game", GAMES, ids=lambda path: path.name)
 def test_the_rules_lead_from_position_to_position(game: Path) -> None:
-    """The recorded moves, played by our rules, make the recorded positions, byte for byte."""
+    """Playing the recorded moves gives the recorded positions, byte for byte."""
     recorded = [packet for who, packet in packets(game, is_to_server=False) if who == "p1" and MEMENTO in packet]
     assert len(recorded) > 50
     message = decode(BLOKUS_2027, recorded[0])

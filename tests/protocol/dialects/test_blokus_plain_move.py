@@ -1,4 +1,4 @@
-"""The plain form means exactly what the parser and the tables make of the same bytes."""
+"""The plain form reads exactly what the parser and the tables read from the same bytes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ quotes = st.sampled_from([b'"', b'"', b'"', b"'"])
 
 
 def said(dialect: Dialect, stream: bytes, cut: Cut = whole) -> list[object]:
-    """What is understood of a stream: messages, and the refusal with its explanation that ends it."""
+    """The messages read from a stream, and the refusal that ends it, with its explanation."""
     connection = Connection(Role.SERVER, dialect, AFTER_JOIN)
     found = [
         (each.refusal, str(each), each.original) if isinstance(each, RemoteProtocolError) else each
@@ -47,7 +47,7 @@ def in_full(dialect: Dialect) -> Dialect:
 
 @st.composite
 def written_moves(draw: st.DrawFn) -> bytes:
-    """A move as somebody may write it: most often plainly."""
+    """A move as a client may write it, in most cases in the plain form."""
 
     def tag(name: bytes, *attributes: tuple[bytes, bytes], end: bytes = b">") -> bytes:
         text = b"<" + name
@@ -97,7 +97,7 @@ def written_moves(draw: st.DrawFn) -> bytes:
 @pytest.mark.slow
 @settings(max_examples=examples(120))
 @given(st.lists(written_moves(), min_size=1, max_size=3), st.sampled_from(EDITIONS), st.integers(0, 99))
-def test_it_makes_no_difference(packets: list[bytes], dialect: Dialect, seed: int) -> None:
+def test_the_result_does_not_depend_on_the_plain_form(packets: list[bytes], dialect: Dialect, seed: int) -> None:
     stream = FIRST + b"".join(packets)
     expected = said(in_full(dialect), stream)
     for cut in (whole, byte_by_byte, lambda each: in_random_pieces(each, seed, 100)):
@@ -105,7 +105,7 @@ def test_it_makes_no_difference(packets: list[bytes], dialect: Dialect, seed: in
 
 
 @given(strategies.set_moves)
-def test_our_own_moves_are_of_the_form(move: SetMove) -> None:
+def test_moves_written_by_this_project_have_the_form(move: SetMove) -> None:
     for dialect in (BLOKUS_2021_R3, BLOKUS_2027):
         packet = dialect.encode(RoomMessage("a-1", MoveData(move)))
         match = dialect.plain_forms[0].pattern.fullmatch(packet)
@@ -115,7 +115,7 @@ def test_our_own_moves_are_of_the_form(move: SetMove) -> None:
             assert dialect.plain_forms[0].read(match) == RoomMessage("a-1", MoveData(move))
 
 
-def test_one_line_is_of_the_form() -> None:
+def test_a_move_on_one_line_has_the_form() -> None:
     match = BLOKUS_2021_R3.plain_forms[0].pattern.fullmatch(ONE_LINE_MOVE)
     assert match is not None
     expected = SetMove(Color.BLUE, Shape.PENTO_U, Rotation.NONE, False, 7, 7)
@@ -132,7 +132,7 @@ def test_one_line_is_of_the_form() -> None:
         (b"NONE", b"UP"),
     ],
 )
-def test_what_means_nothing_is_left_to_the_tables(old: bytes, new: bytes) -> None:
+def test_invalid_moves_are_left_to_the_tables(old: bytes, new: bytes) -> None:
     packet = ONE_LINE_MOVE.replace(old, new)
     match = BLOKUS_2021_R3.plain_forms[0].pattern.fullmatch(packet)
     assert match is not None
@@ -140,7 +140,7 @@ def test_what_means_nothing_is_left_to_the_tables(old: bytes, new: bytes) -> Non
     assert said(BLOKUS_2021_R3, FIRST + packet) == said(in_full(BLOKUS_2021_R3), FIRST + packet)
 
 
-def test_a_move_of_another_season_is_not() -> None:
+def test_a_move_of_another_season_does_not_have_the_form() -> None:
     assert BLOKUS_2027.plain_forms[0].pattern.match(ONE_LINE_MOVE) is None
     (_, message, *_) = said(BLOKUS_2027, FIRST + ONE_LINE_MOVE)
     assert cast("RoomMessage", message).room_id == "r"

@@ -1,4 +1,4 @@
-"""Positions of Blokus on the wire, there and back, and what they cost."""
+"""Writing and reading positions of Blokus, and the cost of writing."""
 
 from __future__ import annotations
 
@@ -79,20 +79,20 @@ def test_the_last_move_may_be_a_skip() -> None:
 
 @settings(max_examples=12)
 @given(strategies.mementos)
-def test_a_position_comes_back_as_it_was(memento: Memento) -> None:
+def test_a_written_position_is_read_as_it_was(memento: Memento) -> None:
     assert memento_of(BLOKUS_2021_R3.encode(RoomMessage("r", memento))) == memento
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
-def test_every_position_of_a_game_comes_back_as_it_was(seed: int) -> None:
+def test_every_written_position_of_a_game_is_read_as_it_was(seed: int) -> None:
     for state in random_game(seed):
         assert memento_of(BLOKUS_2021_R3.encode(RoomMessage("r", Memento(state)))) == Memento(state)
 
 
 @settings(max_examples=25)
 @given(strategies.states, strategies.names, st.sampled_from(["\n  ", "\n"]))
-def test_kept_pieces_make_the_same_bytes_as_new_ones(state: BlokusState, names: tuple[str, str], indent: str) -> None:
+def test_cached_texts_give_the_same_bytes_as_new_ones(state: BlokusState, names: tuple[str, str], indent: str) -> None:
     packet = RoomMessage("r", Memento(state, names))
     kept = BLOKUS_2021_R3.encode(packet, indent)
     blokus_position._fields.cache_clear()
@@ -100,7 +100,7 @@ def test_kept_pieces_make_the_same_bytes_as_new_ones(state: BlokusState, names: 
     assert BLOKUS_2021_R3.encode(packet, indent) == kept
 
 
-def test_a_position_costs_what_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_changes_of_a_position_are_written_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[int] = []
 
     class Texts(tuple[str, ...]):
@@ -119,7 +119,7 @@ def test_a_position_costs_what_has_changed(monkeypatch: pytest.MonkeyPatch) -> N
         assert len(written) <= 5, "a piece covers at most five cells"
 
 
-def test_hints_stand_with_the_last_move() -> None:
+def test_hints_are_written_with_the_last_move() -> None:
     state = random_game(0)[1]
     packet = BLOKUS_2021_R3.encode(RoomMessage("r", Memento(state, hints=("so", "<oder> so"))))
     assert (
@@ -128,7 +128,7 @@ def test_hints_stand_with_the_last_move() -> None:
     assert memento_of(packet).hints == ("so", "<oder> so")
 
 
-def test_a_position_that_a_client_sent_is_echoed_in_its_place() -> None:
+def test_a_position_sent_by_a_client_is_repeated_in_the_error() -> None:
     memento = RoomMessage("r", memento_of(LATEST["memento_turn1"]))
     packet = BLOKUS_2021_R3.encode(ErrorPacket("m", memento)).decode()
     lines = BLOKUS_2021_R3.encode(memento).decode().split("\n")
@@ -188,14 +188,14 @@ def test_a_position_that_cannot_be_read_says_why(old: str, new: str, problem: st
 
 
 @pytest.mark.parametrize("tag", ["board", "blueShapes", "greenShapes"])
-def test_what_a_position_cannot_do_without(tag: str) -> None:
+def test_required_children_of_a_position(tag: str) -> None:
     text = STATE.replace(f"<{tag}>", "<x>").replace(f"</{tag}>", "</x>")
     message = BLOKUS_2021_R3.decode(parse(text))
     assert isinstance(message, RoomMessage)
     assert message.data == UnreadableData("memento", f"im Element state fehlt das Element {tag}")
 
 
-def test_what_other_editions_leave_out_may_be_missing() -> None:
+def test_optional_children_may_be_missing() -> None:
     root = etree.fromstring(STATE.strip())
     state = root[0][0]
     for tag in ("startTeam", "validColors", "first", "second", "lastMove", "lastMoveMono"):
@@ -211,7 +211,7 @@ def test_what_other_editions_leave_out_may_be_missing() -> None:
     assert message.data.names == ("", "")
 
 
-def test_the_order_of_children_means_nothing() -> None:
+def test_the_order_of_children_does_not_matter() -> None:
     root = etree.fromstring(LATEST["memento_mid"].strip())
     state = root[0][0]
     state[:] = list(reversed(state))
@@ -251,7 +251,7 @@ def test_any_cells_are_written_row_by_row(cells: list[tuple[int, int]], color: C
 
 
 def test_another_edition_is_put_together_from_the_same_parts() -> None:
-    """As in release 21.1.0: other order, classes on the lists, a child that repeats what others say."""
+    """As in release 21.1.0: another order, classes on the lists, and a child that repeats what others say."""
     set_class = ' class="linked-hash-set"'
     older = BLOKUS_2021_R3.evolve(
         data_readers={"memento": blokus.memento_reader(RULES_2027, "startColor")},

@@ -1,4 +1,4 @@
-"""Moves and broken rules of Blokus in the official server's German."""
+"""The German texts about moves and broken rules of Blokus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The English sentences are those of release 21.1.0, and name the cell that decided."""
+"""The English texts are those of release 21.1.0, and name the cell that is at fault."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def set_move(color: Color, shape: Shape, x: int, y: int, rotation: Rotation = Ro
 
 
 def second_round() -> BlokusState:
-    """Every colour has laid its first piece in a corner; blue's covers (0, 0), (0, 1), (0, 2), (1, 2) and (2, 2)."""
+    """Every colour has its first piece in a corner; that of BLUE covers (0, 0), (0, 1), (0, 2), (1, 2) and (2, 2)."""
     state = START
     for color, (x, y) in zip(Color, [(0, 0), (17, 17), (0, 17), (17, 0)], strict=True):
         rotation = Rotation.MIRROR if color is Color.GREEN else Rotation.NONE
@@ -112,7 +112,7 @@ _FIELD: Final = re.compile(
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_cell_that_is_named_has_the_fault(seed: int) -> None:
+def test_the_named_cell_has_the_fault(seed: int) -> None:
     rng = random.Random(seed)
     state = START
     named = 0
@@ -160,12 +160,12 @@ def test_a_move_out_of_turn_names_both() -> None:
     assert unreadable.error.endswith("got: Player One(Eins) (msg was x).")
 
 
-def test_a_move_nobody_asked_for_is_told_so() -> None:
+def test_a_move_that_was_not_requested_is_refused() -> None:
     refusal = TEXTS.out_of_turn(None, 0, 0, ("Eins", "Zwei"), MoveData(SkipMove()))
     assert refusal.error == "We didn't request a data from you yet."
 
 
-def test_what_cannot_be_read_is_explained_in_german() -> None:
+def test_unreadable_moves_are_explained_in_german() -> None:
     refusal = TEXTS.unreadable("Eins", UnreadableData("x", "data fehlt"))
     assert refusal.reason == refusal.observer_error == "Der Zug konnte nicht erkannt werden: data fehlt"
     assert refusal.error == "Ungueltiger Zug von 'Eins'.\nDer Zug konnte nicht erkannt werden: data fehlt"

@@ -21,12 +21,12 @@ def read(text: str) -> Fragment:
 
 @pytest.mark.parametrize("aggregation", Aggregation)
 @pytest.mark.parametrize("is_relevant", [True, False])
-def test_what_is_written_is_read_back(aggregation: Aggregation, is_relevant: bool) -> None:
+def test_a_written_part_is_read_as_it_was(aggregation: Aggregation, is_relevant: bool) -> None:
     part = Fragment("∅ <Punkte>", aggregation, is_relevant)
     assert read(fragment(part, "\n  ")) == part
 
 
-def test_a_part_counts_for_the_ranking_unless_it_says_otherwise() -> None:
+def test_a_part_is_relevant_for_the_ranking_by_default() -> None:
     found = read("<fragment><aggregation>SUM</aggregation></fragment>")
     assert found == Fragment("", Aggregation.SUM, is_relevant_for_ranking=True)
 

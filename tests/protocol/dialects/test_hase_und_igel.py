@@ -1,4 +1,4 @@
-"""Moves, players and positions are understood, and written again with the same bytes."""
+"""Moves, players and positions are read, and written again with the same bytes."""
 
 from __future__ import annotations
 
@@ -93,11 +93,11 @@ def test_hints_are_kept() -> None:
     )
 
 
-def test_a_move_of_hints_alone_has_no_action() -> None:
+def test_a_move_with_only_hints_has_no_action() -> None:
     assert move_of('<hint content="?"/>') == MoveData(HaseUndIgelMove(None), ("?",))
 
 
-def test_what_nobody_knows_is_noted() -> None:
+def test_unknown_children_of_a_move_are_noted() -> None:
     notes: list[str] = []
     assert move_of('<skip order="0"><why/></skip><jump/><hint><x/></hint>', notes) == MoveData(
         HaseUndIgelMove((Skip(),)), ("",)
@@ -133,7 +133,7 @@ def test_a_move_of_another_season_is_named() -> None:
 @pytest.mark.parametrize(
     "data", [MoveData(SkipMove()), Memento(BLOKUS_2021.new_state(random.Random(0)))], ids=["move", "position"]
 )
-def test_nothing_of_another_game_is_written(data: RoomData) -> None:
+def test_data_of_another_game_cannot_be_written(data: RoomData) -> None:
     with pytest.raises(LocalProtocolError, match=r"not a (move|position) of Hase und Igel: "):
         encode(data)
 
@@ -155,7 +155,7 @@ def test_a_position_is_read() -> None:
     assert data.state.board.is_regular()
 
 
-def test_hints_stand_with_the_last_move() -> None:
+def test_hints_are_written_with_the_last_move() -> None:
     data = data_of(LATER.replace("</lastMove>", '  <hint content="so"/>\n        </lastMove>'))
     assert isinstance(data, Memento)
     assert data.hints == ("so",)
@@ -185,12 +185,12 @@ def test_the_fields_may_come_in_any_order() -> None:
         ("<lastMove>", "<lastMove><advance/>", "im Element advance fehlt das Attribut distance"),
     ],
 )
-def test_a_position_that_makes_no_sense_says_why(old: str, new: str, problem: str) -> None:
+def test_an_unreadable_position_says_why(old: str, new: str, problem: str) -> None:
     assert old in LATER
     assert problem_of(data_of(LATER.replace(old, new))).startswith(problem)
 
 
-def test_what_nobody_knows_in_a_position_is_noted() -> None:
+def test_unknown_children_of_a_position_are_noted() -> None:
     notes: list[str] = []
     text = LATER.replace("<board>", "<board><a/>").replace("<cards>", "<cards><b/>").replace("<red ", "<c/><red ")
     assert data_of(text, notes) == data_of(LATER)
@@ -198,7 +198,7 @@ def test_what_nobody_knows_in_a_position_is_noted() -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_every_position_of_a_game_comes_back_as_it_was(seed: int) -> None:
+def test_every_written_position_of_a_game_is_read_as_it_was(seed: int) -> None:
     rng = random.Random(seed)
     state = GAME.new_state(rng)
     while state.outcome() is None:
@@ -236,11 +236,11 @@ STATES: Final = st.builds(
 
 @settings(max_examples=60)
 @given(MOVES, st.lists(strategies.texts, max_size=2).map(tuple))
-def test_every_move_comes_back_as_it_was(move: HaseUndIgelMove, hints: tuple[str, ...]) -> None:
+def test_every_written_move_is_read_as_it_was(move: HaseUndIgelMove, hints: tuple[str, ...]) -> None:
     assert data_of(encode(MoveData(move, hints))) == MoveData(move, hints)
 
 
 @settings(max_examples=40)
 @given(STATES, strategies.names)
-def test_every_position_comes_back_as_it_was(state: HaseUndIgelState, names: tuple[str, str]) -> None:
+def test_every_written_position_is_read_as_it_was(state: HaseUndIgelState, names: tuple[str, str]) -> None:
     assert data_of(encode(Memento(state, names))) == Memento(state, names)

@@ -1,4 +1,4 @@
-"""Every packet of release 18.2.6 is understood, and written again with the same bytes."""
+"""Every packet of release 18.2.6 is read, and written again with the same bytes."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def test_every_packet_is_written_as_it_was_read(name: str) -> None:
 # -- the result -------------------------------------------------------------------------------------------------------
 
 
-def test_a_result_is_made_of_the_last_position() -> None:
-    """What the server has at hand makes the recorded packet."""
+def test_a_result_is_written_as_recorded() -> None:
+    """The recorded packet follows from the last position and the scores."""
     last = message_of(RECORDED["memento_last"])
     assert isinstance(last, RoomMessage)
     assert isinstance(last.data, Memento)
@@ -109,14 +109,14 @@ def test_a_result_without_a_winner_needs_no_details() -> None:
         encode(RoomMessage("r", structs.replace(result, winners=(1,))))
 
 
-def test_a_result_that_makes_no_sense_says_why() -> None:
+def test_an_unreadable_result_says_why() -> None:
     text = RECORDED["result_left"].decode()
     data = data_of(text.replace('color="BLUE"', 'color="TWO"'))
     assert isinstance(data, UnreadableData)
     assert data.problem == 'winner color="TWO" gibt es nicht; erlaubt: RED, BLUE'
 
 
-def test_what_nobody_knows_in_a_result_is_noted() -> None:
+def test_unknown_children_of_a_result_are_noted() -> None:
     notes: list[str] = []
     text = RECORDED["result_left"].decode().replace("<winner ", "<loser/><winner ")
     assert encode(decode(HASE_UND_IGEL_2018, text, notes)) == RECORDED["result_left"]
@@ -165,7 +165,7 @@ def test_an_attribute_of_another_season_is_refused_by_name(text: str, problem: s
     assert (error.value.refusal, str(error.value)) == (Refusal.UNREADABLE_PACKET, problem)
 
 
-def test_a_paused_game_is_asked_for_by_its_slots() -> None:
+def test_a_paused_game_is_requested_by_its_slots() -> None:
     request = PrepareRequest("g", (Slot("a", can_timeout=False), Slot("b", should_be_paused=True)), is_paused=True)
     assert encode(request) == (
         b'\n  <prepare gameType="g">\n'
@@ -200,7 +200,7 @@ def test_time_limits_are_switched_for_a_slot() -> None:
 
 
 @pytest.mark.parametrize("tag", ["joinRoom", "errorpacket", "sc.protocol.requests.JoinGameRequest"])
-def test_later_packets_are_not_understood(tag: str) -> None:
+def test_packets_of_later_seasons_are_unknown(tag: str) -> None:
     with pytest.raises(RemoteProtocolError) as error:
         message_of(f"<{tag}/>")
     assert error.value.refusal is Refusal.UNKNOWN_PACKET
@@ -214,7 +214,7 @@ def test_some_messages_have_no_packet(kind: type) -> None:
 # -- events -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_refused_request_is_told_why() -> None:
+def test_a_refused_request_is_explained() -> None:
     error = ErrorPacket("no", AuthenticateRequest("x", "passphrase"))
     packet = encode(error)
     assert packet == (
@@ -224,7 +224,7 @@ def test_a_refused_request_is_told_why() -> None:
     assert encode(ErrorPacket("no")) == b'\n  <error message="no"/>'
 
 
-def test_welcomes_and_newcomers() -> None:
+def test_welcome_and_joined_game_room() -> None:
     assert [data_of(RECORDED[name]) for name in ("welcome_red", "welcome_blue")] == [
         WelcomeMessage(0),
         WelcomeMessage(1),
@@ -235,14 +235,14 @@ def test_welcomes_and_newcomers() -> None:
 
 
 @pytest.mark.parametrize("tag", ["close", "sc.protocol.CloseConnection", "sc.protocol.responses.CloseConnection"])
-def test_any_goodbye_is_understood(tag: str) -> None:
+def test_every_close_packet_is_read(tag: str) -> None:
     assert message_of(f"<{tag}/>") == CloseConnection()
     assert encode(CloseConnection()) == RECORDED["close"]
 
 
-def test_a_name_nobody_has_played_under_has_an_empty_score() -> None:
-    nobody = message_of(RECORDED["playerScore_unknown"])
-    assert nobody == PlayerScore("", 0, ())
+def test_an_unknown_player_has_an_empty_score() -> None:
+    unknown = message_of(RECORDED["playerScore_unknown"])
+    assert unknown == PlayerScore("", 0, ())
     assert encode(PlayerScore("X", 0, ())) == RECORDED["playerScore_unknown"]
 
 
@@ -276,7 +276,7 @@ def test_what_players_sent_is_written_as_it_was_read(game: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("game", GAMES, ids=lambda path: path.name)
 def test_the_rules_lead_from_position_to_position(game: Path) -> None:
-    """The recorded moves, played by our rules, make the recorded positions, byte for byte."""
+    """Playing the recorded moves gives the recorded positions, byte for byte."""
     recorded = [packet for who, packet in packets(game, is_to_server=False) if who == "p1" and MEMENTO in packet]
     assert len(recorded) > 30
     first = message_of(recorded[0])

@@ -1,4 +1,4 @@
-"""The sentences are those of release 18.2.6: recorded packets, and the verdicts of its rules."""
+"""The texts are those of release 18.2.6: recorded packets, and the verdicts of its rules."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def check_verdicts(path: Path) -> int:
 
 
 @pytest.mark.parametrize("name", ["games.jsonl.gz", "special.jsonl.gz"])
-def test_verdicts_are_told_in_the_releases_words(name: str) -> None:
+def test_verdicts_have_the_texts_of_the_release(name: str) -> None:
     assert check_verdicts(DATA / name) > 50
 
 
 @needs_shared
 @pytest.mark.slow
-def test_all_verdicts_are_told_in_the_releases_words() -> None:
+def test_all_verdicts_have_the_texts_of_the_release() -> None:
     assert check_verdicts(ORACLE / "hui2018_games.jsonl.gz") > 1000
 
 
@@ -84,7 +84,7 @@ def test_a_refused_move_is_shown_as_it_was_carried_out() -> None:
     assert refusal.shown == MoveData(HaseUndIgelMove((advance, card)))
 
 
-def test_a_move_without_actions_is_shown_so() -> None:
+def test_a_move_without_actions_is_shown_without_actions() -> None:
     refusal = TEXTS.illegal("Alice", HaseUndIgelMistake.NO_ACTION_LIST, HaseUndIgelMove(None), STATE)
     assert refusal.shown == MoveData(HaseUndIgelMove(None))
     assert refusal.error == "Ungueltiger Zug von 'Alice'.\nAktionen sind null"
@@ -96,12 +96,12 @@ def test_a_move_out_of_turn_is_refused_as_recorded() -> None:
     assert refusal.reason == "Der Spieler hat das Spiel verlassen"
 
 
-def test_a_move_nobody_asked_for_is_told_so() -> None:
+def test_a_move_that_was_not_requested_is_refused() -> None:
     refusal = TEXTS.out_of_turn(None, 1, 1, NAMES, MoveData(HaseUndIgelMove((Skip(),))))
     assert refusal.error == "We didn't request a data from you yet."
 
 
-def test_what_cannot_be_read_is_refused_in_the_same_style() -> None:
+def test_an_unreadable_move_is_refused_in_the_same_style() -> None:
     data = UnreadableData("move", "advance fehlt")
     refusal = TEXTS.unreadable("Alice", data)
     assert refusal.error == "Ungueltiger Zug von 'Alice'.\nDer Zug konnte nicht erkannt werden: advance fehlt"
@@ -116,11 +116,11 @@ def test_what_cannot_be_read_is_refused_in_the_same_style() -> None:
         (ROUND_LIMIT_REACHED, "Das Rundenlimit wurde erreicht."),
     ],
 )
-def test_the_end_is_told_as_recorded(reason: str, text: str) -> None:
+def test_the_reason_of_the_end_is_as_recorded(reason: str, text: str) -> None:
     assert TEXTS.regular_reason(Outcome(0, reason)) == text
 
 
-def test_the_rest_is_told_as_in_the_seasons_after() -> None:
+def test_other_texts_are_those_of_later_seasons() -> None:
     assert TEXTS.departure_reason(Departure.LOST_CONNECTION) == "Der Spieler hat das Spiel verlassen"
     assert TEXTS.soft_timeout_reason(2).startswith("Der Spieler hat innerhalb von 2 Sekunden")
     assert TEXTS.unauthenticated(JoinRequest("g")).endswith("JoinGameRequest(gameType=g) requires authentication")

@@ -1,4 +1,4 @@
-"""The packets around a game: what real clients write, and that every message comes back as it was."""
+"""The packets around a game: as real clients write them, and every message written and read again."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def decode(text: str) -> Message:
         ("<protocol><join/>\n<!-- x --><join/>", [JoinRequest(), JoinRequest()]),
     ],
 )
-def test_what_clients_send(stream: str, events: list[object], cut: Cut) -> None:
+def test_packets_of_clients(stream: str, events: list[object], cut: Cut) -> None:
     connection = Connection(Role.SERVER, BLOKUS_2021_R3)
     assert all_events(connection, cut(stream.encode())) == [*events, ConnectionClosed()]
 
@@ -152,7 +152,7 @@ def test_class_names_are_further_tags(class_name: str, message: Message) -> None
     assert decode(f"<sc.protocol.{class_name}/>") == message
 
 
-def test_a_score_sheet_by_its_class_name() -> None:
+def test_the_class_name_of_player_score() -> None:
     tag = "sc.protocol.responses.PlayerScoreResponse"
     assert decode(f'<{tag}><score displayName="A" numberOfTests="0"/></{tag}>') == PlayerScore("A", 0, ())
 
@@ -166,7 +166,7 @@ def test_a_score_sheet_by_its_class_name() -> None:
         ("sc.protocol.requests.JoinGameRequest", True),
     ],
 )
-def test_what_the_release_took_for_a_goodbye(tag: str, is_known: bool) -> None:
+def test_close_packets_of_the_release(tag: str, is_known: bool) -> None:
     packet = cast("Element", etree.fromstring(f"<{tag}/>"))
     if is_known:
         BLOKUS_2021_RELEASE.decode(packet)
@@ -188,7 +188,7 @@ def test_what_the_release_took_for_a_goodbye(tag: str, is_known: bool) -> None:
         (JoinedGameRoom("r"), 'roomId="r"'),
     ],
 )
-def test_somebody_joined(message: JoinedGameRoom, attributes: str) -> None:
+def test_joined_game_room(message: JoinedGameRoom, attributes: str) -> None:
     assert BLOKUS_2021_R3.encode(message).decode() == f"\n  <joinedGameRoom {attributes}/>"
     release = attributes.partition(" existing")[0]
     assert BLOKUS_2021_RELEASE.encode(message).decode() == f"\n  <joinedGameRoom {release}/>"
@@ -238,7 +238,7 @@ def test_an_errorpacket_always_has_an_end_tag(original: Message | None, written:
         ('<joinedGameRoom playerCount="x"/>', 'joinedGameRoom playerCount="x" ist keine ganze Zahl'),
     ],
 )
-def test_what_a_client_cannot_read(text: str, problem: str) -> None:
+def test_unreadable_packets_of_a_server(text: str, problem: str) -> None:
     with pytest.raises(RemoteProtocolError) as error:
         decode(text)
     assert error.value.refusal is Refusal.UNREADABLE_PACKET
@@ -253,7 +253,7 @@ def test_what_a_client_cannot_read(text: str, problem: str) -> None:
         '<room roomId="r"><x/></room>',
     ],
 )
-def test_what_a_client_does_not_know_it_skips(text: str) -> None:
+def test_unknown_content_is_skipped(text: str) -> None:
     notes: list[str] = []
     BLOKUS_2021_R3.decode(cast("Element", etree.fromstring(text)), notes.append)
     assert notes
@@ -264,14 +264,14 @@ def test_what_a_client_does_not_know_it_skips(text: str) -> None:
 
 @settings(max_examples=30)
 @given(strategies.messages)
-def test_a_message_comes_back_as_it_was(message: Message) -> None:
+def test_a_written_message_is_read_as_it_was(message: Message) -> None:
     check_there_and_back(message)
 
 
 @pytest.mark.slow
 @settings(max_examples=400)
 @given(strategies.messages)
-def test_every_message_comes_back_as_it_was(message: Message) -> None:
+def test_every_written_message_is_read_as_it_was(message: Message) -> None:
     check_there_and_back(message)
 
 
@@ -290,7 +290,7 @@ def check_there_and_back(message: Message) -> None:
 
 
 @pytest.mark.parametrize("edition", EDITIONS.values(), ids=lambda edition: edition.name)
-def test_the_status_is_asked_for_and_told_the_same_way_in_every_edition(edition: Edition) -> None:
+def test_status_packets_are_the_same_in_every_edition(edition: Edition) -> None:
     report = '{"a":["<b> & \\"c\\"","ä"]}'
     written = '\n  <status>{"a":["&lt;b> & \\"c\\"","ä"]}\n  </status>'.replace("& ", "&amp; ").replace("b>", "b&gt;")
     assert edition.dialect.encode(StatusRequest()) == b"\n  <status/>"

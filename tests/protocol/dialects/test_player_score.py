@@ -17,7 +17,7 @@ def decode(text: str) -> Message:
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])
-def test_what_is_written_is_read_back(count: int) -> None:
+def test_written_scores_are_read_as_they_were(count: int) -> None:
     part = Fragment("∅ <Punkte>", Aggregation.AVERAGE, is_relevant_for_ranking=True)
     values = ((part, Decimal("1.50")), (part, Decimal(-3)))[:count]
     score = PlayerScore("A & B", 2, values)
@@ -53,7 +53,7 @@ def test_a_score_that_cannot_be_read_says_why(text: str, problem: str) -> None:
     assert str(error.value).endswith(f"cannot be read: {problem}")
 
 
-def test_what_is_not_known_is_skipped() -> None:
+def test_unknown_content_is_skipped() -> None:
     notes: list[str] = []
     text = '<playerScore><score displayName="A" numberOfTests="1"><x/></score><x/></playerScore>'
     element = cast("Element", etree.fromstring(text))

@@ -1,4 +1,4 @@
-"""What all games share inside a room: welcome, requests, pauses, errors, results."""
+"""The data of room packets that all games share: welcome, requests, pauses, errors, results."""
 
 from __future__ import annotations
 
@@ -87,11 +87,11 @@ def encode(data: RoomData) -> str:
         ),
     ],
 )
-def test_recorded_data_are_understood(name: str, data: RoomData) -> None:
+def test_recorded_data_are_read(name: str, data: RoomData) -> None:
     assert sample(name) == data
 
 
-def test_the_definition_is_the_dialects() -> None:
+def test_the_score_definition_is_that_of_the_dialect() -> None:
     assert BLOKUS_2021_R3.score_definition == DEFINITION
 
 
@@ -117,7 +117,7 @@ def test_an_error_carries_the_move() -> None:
         ),
     ],
 )
-def test_an_error_echoes_what_was_understood(original: RoomData | None, written: str) -> None:
+def test_an_error_repeats_what_was_understood(original: RoomData | None, written: str) -> None:
     end = f">{written}</data>" if written else "/>"
     assert encode(ErrorMessage("m", original)) == (
         f'\n  <room roomId="r">\n    <data class="error" message="m"{end}\n  </room>'
@@ -131,7 +131,7 @@ def test_an_error_with_something_unreadable_is_read() -> None:
     assert error.original.class_name == "x"
 
 
-def test_the_names_of_seats_are_the_dialects() -> None:
+def test_the_names_of_seats_are_those_of_the_dialect() -> None:
     older = BLOKUS_2021_R3.evolve(
         welcome_names=("one", "two"), team_names=("RED", "BLUE"), data_writers={MoveRequest: empty_writer("ask")}
     )
@@ -180,7 +180,7 @@ def test_class_names_are_further_classes(class_name: str, data: RoomData) -> Non
         ),
     ],
 )
-def test_what_cannot_be_read_says_why(data: str, problem: str) -> None:
+def test_unreadable_data_say_why(data: str, problem: str) -> None:
     found = decode(f"<room>{data}</room>")
     assert isinstance(found, UnreadableData)
     assert found.problem == problem

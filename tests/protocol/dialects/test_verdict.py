@@ -1,4 +1,4 @@
-"""One sentence says how a game ended, and is taken apart again."""
+"""One sentence says how a game ended; reading it gives cause and reason again."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def encode(result: Result) -> str:
         ),
     ],
 )
-def test_a_recorded_verdict_is_understood(
+def test_a_recorded_verdict_is_read(
     name: str, causes: tuple[Cause, Cause], reason: str, winners: tuple[int, ...]
 ) -> None:
     result = result_of(RECORDED[name])
@@ -83,7 +83,7 @@ def test_a_recorded_verdict_is_understood(
     assert result.winners == winners
 
 
-def test_a_result_holds_names_and_parts() -> None:
+def test_a_result_contains_names_and_parts() -> None:
     result = result_of(RECORDED["result_regular_names"])
     assert result.names == ("Häschen & Co", "Zwei")
     assert [score.parts for score in result.scores] == [(0, 98), (2, 131)]
@@ -125,7 +125,7 @@ def test_a_result_holds_names_and_parts() -> None:
         ),
     ],
 )
-def test_a_verdict_is_written_and_comes_back(
+def test_a_written_verdict_is_read_as_it_was(
     names: tuple[str, str], scores: tuple[Score, Score], winners: tuple[int, ...], verdict: str
 ) -> None:
     result = Result(BLOKUS_2027.score_definition, scores, winners, names)
@@ -160,11 +160,11 @@ def test_a_game_without_a_winner_has_no_verdict() -> None:
         ('<winner team="TWO"', '<winner team="two"', 'winner team="two" gibt es nicht; erlaubt: ONE, TWO'),
     ],
 )
-def test_a_result_that_makes_no_sense_says_why(old: str, new: str, problem: str) -> None:
+def test_an_unreadable_result_says_why(old: str, new: str, problem: str) -> None:
     assert problem_of(TEMPLATE.replace(old, new)).startswith(problem)
 
 
-def test_what_nobody_knows_is_noted() -> None:
+def test_unknown_children_are_noted() -> None:
     notes: list[str] = []
     text = (
         TEMPLATE.replace("<entry>", "<entry><a/>").replace("<score>", "<score><b/>").replace("<scores>", "<scores><c/>")
@@ -183,7 +183,7 @@ FAULTS: Final = st.tuples(st.sampled_from([cause for cause in Cause if cause is 
 
 @settings(max_examples=150)
 @given(strategies.names, FAULTS, st.sampled_from((0, 1, None)))
-def test_every_verdict_comes_back_with_the_same_bytes(
+def test_every_verdict_is_written_as_it_was_read(
     names: tuple[str, str], fault: tuple[Cause, str], faulty: int | None
 ) -> None:
     bad = Score(*fault, (0, 0))

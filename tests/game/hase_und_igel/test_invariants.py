@@ -1,4 +1,4 @@
-"""What holds in every position of every game, tested on games played at random."""
+"""Invariants of every position of every game, tested on random games."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def check_players(state: HaseUndIgelState) -> None:
 
 
 def check_game(seed: int) -> None:
-    """The laws of one game from its start to its end."""
+    """Check the invariants of one game from its start to its end."""
     turn = 0
     for state, move, after in play_out(seed):
         check_players(after)
@@ -103,7 +103,7 @@ def test_players_stay_within_the_rules_in_many_games(seed: int) -> None:
 
 
 def ledger(state: HaseUndIgelState, move: HaseUndIgelMove) -> tuple[int, int]:
-    """Carrots and salads of the mover after `move`, by the price list and the way it went."""
+    """The carrots and salads of the mover after `move`, computed from the costs and its way over the board."""
     mover, other = state.player_on_turn, state.opponent
     index, carrots, salads = mover.index, mover.carrots, mover.salads
     for action in move.in_order:
@@ -136,7 +136,7 @@ def test_carrots_and_salads_are_accounted_for(seed: int) -> None:
 
 
 def check_moves(state: HaseUndIgelState) -> None:
-    """The generated moves are the ones that a trial of all finds, each once; a skip stands alone."""
+    """The generated moves are those found by trying all moves, each once; a skip is the only move if there is one."""
     moves = list(state.generate_legal_moves())
     assert len(moves) == len(set(moves)) > 0
     assert set(moves) == legal_by_trial(state)
@@ -169,7 +169,7 @@ def test_generated_moves_are_those_found_by_trial_of_everything(seed: int, turn:
 
 @given(seeds)
 @settings(max_examples=4)
-def test_only_the_order_attributes_say_what_happens_first(seed: int) -> None:
+def test_actions_are_carried_out_in_the_order_of_their_attributes(seed: int) -> None:
     rng = random.Random(seed)
     for state, move, after in play_out(seed):
         assert move.actions is not None
