@@ -112,7 +112,7 @@ def _first_line_problem(path: str, cwd: str) -> str:
 
 def _no_first_line(path: str) -> str:
     runner = _RUNNERS.get(Path(path).suffix.lower(), "its interpreter")
-    return f"{path} is a text file without a first line (#!) that names an interpreter; begin it with {runner}"
+    return f"{path} is a text without a first line (#!) that names an interpreter; begin the command with {runner}"
 
 
 def _no_interpreter(path: str, interpreter: str) -> str:

@@ -102,7 +102,7 @@ def test_a_command_that_the_system_would_start_is_accepted(text: str) -> None:
         ),
         (
             "./bare.py",
-            "./bare.py is a text file without a first line (#!) that names an interpreter; begin it with",
+            "./bare.py is a text without a first line (#!) that names an interpreter; begin the command with",
         ),
         (f"{PYTHON} bar.py", "there is no file bar.py (did you mean 'bare.py'?)"),
         ("sh ~/bar.sh", "there is no file {home}/bar.sh"),
