@@ -38,7 +38,7 @@ def missing_requirement() -> str | None:
             return f"the bench needs {module.__name__}.{name}, which this Python does not have"
     try:
         if "VmRSS:" not in PROCESS_STATUS.read_text(encoding="ascii", errors="replace"):
-            return f"the bench needs the memory of processes, and {PROCESS_STATUS} does not tell it"
+            return f"the bench needs the memory of processes, and {PROCESS_STATUS} does not show it"
     except OSError as error:
         return f"the bench needs {PROCESS_STATUS}, which cannot be read ({error.strerror or error})"
     try:

@@ -249,7 +249,7 @@ class Driver:
     def play(self, patience: float = PATIENCE) -> None:
         """Poll once, for `patience` seconds at most. Raises RuntimeError if nothing arrives for `PATIENCE` seconds."""
         if not self.poll(min(patience, PATIENCE)) and patience >= PATIENCE:
-            raise RuntimeError(f"nothing came for {PATIENCE:g} s: a game hangs")
+            raise RuntimeError(f"nothing arrived for {PATIENCE:g} s: a game hangs")
 
     def play_until(self, instant: float) -> None:
         """Play until `instant`, by `time.perf_counter`."""

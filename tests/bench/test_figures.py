@@ -21,9 +21,9 @@ def test_a_ratio_is_computed_for_each_round() -> None:
 
 
 def test_values_that_are_not_finite_are_null_in_json() -> None:
-    told = Figure("ms", (math.nan,)).to_json()
-    assert json.loads(json.dumps(told, allow_nan=False))["median"] is None
-    assert told["rounds"] == [None]
+    written = Figure("ms", (math.nan,)).to_json()
+    assert json.loads(json.dumps(written, allow_nan=False))["median"] is None
+    assert written["rounds"] == [None]
 
 
 def test_rounds_with_the_same_labels_are_one_record() -> None:

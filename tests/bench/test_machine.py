@@ -51,7 +51,7 @@ def test_what_is_missing_is_named(where: str, name: str, missing: str, monkeypat
 
 
 @pytest.mark.parametrize(
-    ("content", "missing"), [(None, "cannot be read (No such file"), ("Pid: 1", "does not tell it")]
+    ("content", "missing"), [(None, "cannot be read (No such file"), ("Pid: 1", "does not show it")]
 )
 def test_the_memory_of_processes_must_be_readable(
     content: str | None, missing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -16,9 +16,9 @@ def test_names_are_refused_and_the_memory_is_printed(tmp_path: Path, capsys: pyt
     connections = 2 * PARTS
     with running_server(tmp_path) as server:
         grown = measure(server, connections * PACKET_NAMES, connections)
-    told = capsys.readouterr().out.splitlines()
-    assert len(told) == PARTS
-    assert told[-1].split()[:5] == [str(connections * PACKET_NAMES), "names", "over", str(connections), "connections:"]
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == PARTS
+    assert lines[-1].split()[:5] == [str(connections * PACKET_NAMES), "names", "over", str(connections), "connections:"]
     assert grown < 1.0
     log = [json.loads(line) for line in (tmp_path / LOG_NAME).read_text(encoding="utf-8").splitlines()]
     refused = [each["refusal"] for each in log if each["event"] == "protocol_broken"]

@@ -101,8 +101,8 @@ def test_matches_have_bounds_for_the_longest_one() -> None:
 
 
 def test_a_target_in_json_has_a_lower_or_an_upper_bound() -> None:
-    told = Target("throughput", "e", 0.4, True, 0.5, "of floor", False).to_json()
-    assert told == {
+    written = Target("throughput", "e", 0.4, True, 0.5, "of floor", False).to_json()
+    assert written == {
         "target": "throughput",
         "edition": "e",
         "least": 0.4,

@@ -60,7 +60,7 @@ def all_events(connection: Connection, pieces: Iterator[bytes]) -> list[Event]:
             events.append(event)
             if isinstance(event, ConnectionClosed):
                 return events
-    raise AssertionError("the end of input was not told")
+    raise AssertionError("there was no event for the end of the input")
 
 
 def shape_of(element: Element) -> object:

@@ -104,7 +104,7 @@ def test_a_season_is_recognised_despite_additional_content(old: bytes, new: byte
 
 def test_other_data_are_read_but_decide_nothing() -> None:
     recogniser = Recogniser(DIALECTS)
-    told: list[tuple[str, RoomData | None]] = [
+    expected: list[tuple[str, RoomData | None]] = [
         ('<room roomId="r"><data class="welcomeMessage" color="blue"/></room>', WelcomeMessage(1)),
         ('<room roomId="r"><data class="welcomeMessage" color="two"/></room>', WelcomeMessage(1)),
         ('<room roomId="r"><data class="sc.framework.plugins.protocol.MoveRequest"/></room>', MoveRequest()),
@@ -112,7 +112,7 @@ def test_other_data_are_read_but_decide_nothing() -> None:
         ('<room roomId="r"><data class="paused" paused="true"/></room>', Paused(is_paused=True)),
         ('<room roomId="r"/>', None),
     ]
-    for packet, data in told:
+    for packet, data in expected:
         assert read(recogniser, packet) == RoomMessage("r", data)
     assert recogniser.of_room("r") is None
 

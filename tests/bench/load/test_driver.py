@@ -49,9 +49,9 @@ def begun(driver: Driver, server: Server) -> tuple[Game, socket.socket, list[soc
 
 def test_a_game_is_prepared_joined_and_observed(driver: Driver, server: Server) -> None:
     _, administrator, players, observer = begun(driver, server)
-    told = administrator.recv(4096)
-    assert told.startswith(b'<protocol>\n  <authenticate password="examplepassword"/>\n  <prepare gameType="swc_test">')
-    assert told.count(b'<slot displayName="0" canTimeout="true" reserved="true"/>') == 2
+    sent = administrator.recv(4096)
+    assert sent.startswith(b'<protocol>\n  <authenticate password="examplepassword"/>\n  <prepare gameType="swc_test">')
+    assert sent.count(b'<slot displayName="0" canTimeout="true" reserved="true"/>') == 2
     assert [each.recv(4096) for each in players] == [
         b'<protocol>\n  <joinPrepared reservationCode="%s"/>' % code for code in (b"one", b"two")
     ]
@@ -142,22 +142,22 @@ def test_an_interval_counts_only_what_happens_in_it(driver: Driver, server: Serv
     until(driver, lambda: game.ply == 1)
     players[1].sendall(POSITION + REQUEST.encode())
     now = clock()
-    told = driver.measure(now, now + 0.01)
-    assert told["moves"] == 1
-    assert [len(ply) for ply in told["latencies"]] == [0, 1, 0, 0]
-    assert told["playing"] == 1
-    assert told["longest_wait"] > 0
-    assert told["seconds"] == pytest.approx(0.01, abs=0.002)
-    assert told["start_times"] == []
+    report = driver.measure(now, now + 0.01)
+    assert report["moves"] == 1
+    assert [len(ply) for ply in report["latencies"]] == [0, 1, 0, 0]
+    assert report["playing"] == 1
+    assert report["longest_wait"] > 0
+    assert report["seconds"] == pytest.approx(0.01, abs=0.002)
+    assert report["start_times"] == []
 
 
 def test_players_waiting_for_their_first_request_are_counted(driver: Driver, server: Server) -> None:
     begun(driver, server)
     now = perf_counter()
-    told = driver.measure(now, now + 0.02)
-    (waited,) = told["start_times"]
+    report = driver.measure(now, now + 0.02)
+    (waited,) = report["start_times"]
     assert waited >= 0.02
-    assert (told["moves"], told["playing"]) == (0, 0)
+    assert (report["moves"], report["playing"]) == (0, 0)
 
 
 def test_a_silent_server_is_an_error(driver: Driver, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

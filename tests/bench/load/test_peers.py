@@ -48,9 +48,10 @@ def administrator(driver: FakeDriver) -> Iterator[Administrator]:
 
 
 def receive_all(administrator: Administrator) -> None:
-    """Have the administrator read what the server has sent, which has arrived by now."""
+    """Have the administrator read what the server has sent, waiting for it if necessary."""
     administrator.sock.setblocking(True)
     administrator.receive()
+    administrator.sock.setblocking(False)
 
 
 def test_a_peer_sends_its_opening_and_is_registered(driver: FakeDriver, server: Server) -> None:

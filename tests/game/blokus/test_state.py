@@ -26,15 +26,17 @@ def new(start: str = "PENTO_L") -> BlokusState:
     return BLOKUS_2021.with_options({"startPiece": start}).new_state(random.Random(0))
 
 
-def lay(color: Color, shape: Shape, x: int, y: int, rotation: Rotation = Rotation.NONE, flip: bool = False) -> SetMove:
+def place(
+    color: Color, shape: Shape, x: int, y: int, rotation: Rotation = Rotation.NONE, flip: bool = False
+) -> SetMove:
     return SetMove(color, shape, rotation, flip, x, y)
 
 
 FIRST_PIECES = (
-    lay(BLUE, Shape.PENTO_L, 0, 16),
-    lay(YELLOW, Shape.PENTO_L, 0, 0, Rotation.MIRROR, flip=True),
-    lay(RED, Shape.PENTO_L, 18, 16, flip=True),
-    lay(GREEN, Shape.PENTO_L, 18, 0, Rotation.MIRROR),
+    place(BLUE, Shape.PENTO_L, 0, 16),
+    place(YELLOW, Shape.PENTO_L, 0, 0, Rotation.MIRROR, flip=True),
+    place(RED, Shape.PENTO_L, 18, 16, flip=True),
+    place(GREEN, Shape.PENTO_L, 18, 0, Rotation.MIRROR),
 )
 
 
@@ -100,12 +102,12 @@ def test_seat_0_owns_blue_and_red() -> None:
 @pytest.mark.parametrize(
     ("move", "mistake"),
     [
-        (lay(BLUE, Shape.PENTO_L, 0, 16), None),
-        (lay(YELLOW, Shape.PENTO_L, 0, 16), BlokusMistake.WRONG_COLOR),
-        (lay(YELLOW, Shape.MONO, -1, -1), BlokusMistake.WRONG_COLOR),
-        (lay(BLUE, Shape.MONO, -1, -1), BlokusMistake.WRONG_SHAPE),
-        (lay(BLUE, Shape.PENTO_L, 0, 17), BlokusMistake.OUT_OF_BOUNDS),
-        (lay(BLUE, Shape.PENTO_L, 1, 16), BlokusMistake.NOT_IN_CORNER),
+        (place(BLUE, Shape.PENTO_L, 0, 16), None),
+        (place(YELLOW, Shape.PENTO_L, 0, 16), BlokusMistake.WRONG_COLOR),
+        (place(YELLOW, Shape.MONO, -1, -1), BlokusMistake.WRONG_COLOR),
+        (place(BLUE, Shape.MONO, -1, -1), BlokusMistake.WRONG_SHAPE),
+        (place(BLUE, Shape.PENTO_L, 0, 17), BlokusMistake.OUT_OF_BOUNDS),
+        (place(BLUE, Shape.PENTO_L, 1, 16), BlokusMistake.NOT_IN_CORNER),
         (SkipMove(BLUE), BlokusMistake.SKIP_FIRST_TURN),
         (SkipMove(), BlokusMistake.SKIP_FIRST_TURN),
         (SkipMove(YELLOW), BlokusMistake.WRONG_COLOR),
@@ -118,17 +120,17 @@ def test_the_first_move(move: SetMove | SkipMove, mistake: BlokusMistake | None)
 @pytest.mark.parametrize(
     ("move", "mistake"),
     [
-        (lay(BLUE, Shape.PENTO_X, 1, 12), BlokusMistake.NO_SHARED_CORNER),
-        (lay(BLUE, Shape.PENTO_X, 1, 16), BlokusMistake.TOUCHES_SAME_COLOR),
-        (lay(BLUE, Shape.MONO, 1, 15), None),
-        (lay(BLUE, Shape.MONO, 2, 18), None),
-        (lay(BLUE, Shape.MONO, 0, 15), BlokusMistake.TOUCHES_SAME_COLOR),
-        (lay(BLUE, Shape.MONO, 0, 16), BlokusMistake.OBSTRUCTED),
-        (lay(BLUE, Shape.MONO, 0, 0), BlokusMistake.OBSTRUCTED),
-        (lay(BLUE, Shape.MONO, 10, 10), BlokusMistake.NO_SHARED_CORNER),
-        (lay(BLUE, Shape.MONO, 20, 10), BlokusMistake.OUT_OF_BOUNDS),
-        (lay(BLUE, Shape.PENTO_L, 10, 10), BlokusMistake.DUPLICATE_SHAPE),
-        (lay(RED, Shape.PENTO_L, 10, 10), BlokusMistake.WRONG_COLOR),
+        (place(BLUE, Shape.PENTO_X, 1, 12), BlokusMistake.NO_SHARED_CORNER),
+        (place(BLUE, Shape.PENTO_X, 1, 16), BlokusMistake.TOUCHES_SAME_COLOR),
+        (place(BLUE, Shape.MONO, 1, 15), None),
+        (place(BLUE, Shape.MONO, 2, 18), None),
+        (place(BLUE, Shape.MONO, 0, 15), BlokusMistake.TOUCHES_SAME_COLOR),
+        (place(BLUE, Shape.MONO, 0, 16), BlokusMistake.OBSTRUCTED),
+        (place(BLUE, Shape.MONO, 0, 0), BlokusMistake.OBSTRUCTED),
+        (place(BLUE, Shape.MONO, 10, 10), BlokusMistake.NO_SHARED_CORNER),
+        (place(BLUE, Shape.MONO, 20, 10), BlokusMistake.OUT_OF_BOUNDS),
+        (place(BLUE, Shape.PENTO_L, 10, 10), BlokusMistake.DUPLICATE_SHAPE),
+        (place(RED, Shape.PENTO_L, 10, 10), BlokusMistake.WRONG_COLOR),
         (SkipMove(BLUE), None),
         (SkipMove(), None),
         (SkipMove(RED), BlokusMistake.WRONG_COLOR),
@@ -147,8 +149,8 @@ def test_a_later_move(move: SetMove | SkipMove, mistake: BlokusMistake | None) -
 
 def test_the_border_of_the_other_season() -> None:
     state = BLOKUS_2027.with_options({"startPiece": "PENTO_X"}).new_state(random.Random(0))
-    assert state.check(lay(BLUE, Shape.PENTO_X, 0, 8)) is None
-    assert state.check(lay(BLUE, Shape.PENTO_X, 1, 8)) is BlokusMistake.NOT_ON_BORDER
+    assert state.check(place(BLUE, Shape.PENTO_X, 0, 8)) is None
+    assert state.check(place(BLUE, Shape.PENTO_X, 1, 8)) is BlokusMistake.NOT_ON_BORDER
     assert len(list(state.generate_legal_moves())) == 68
 
 
