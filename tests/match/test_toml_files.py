@@ -48,6 +48,6 @@ def test_a_command_is_enough_if_no_name_is_needed() -> None:
     ],
 )
 def test_errors_in_a_program_name_the_key(change: dict[str, Any], problem: str) -> None:
-    with pytest.raises(SetupError) as told:
+    with pytest.raises(SetupError) as refused:
         read_entrant({**BOT, **change})
-    assert problem in str(told.value)
+    assert problem in str(refused.value)

@@ -23,11 +23,11 @@ async def test_chunks_are_logged_in_order_after_their_name_and_length(tmp_path: 
         await wire.send_eof()
         assert bytes(await near.receive_some()) == b"<joined/>"
         await wire.aclose()
-    _, first, asked, second, told = gzip.decompress((tmp_path / "log").read_bytes()).decode().split("\n")
+    _, first, asked, second, sent = gzip.decompress((tmp_path / "log").read_bytes()).decode().split("\n")
     assert first.startswith("--- 0.")
     assert first.endswith(" program 1 > 10")
     assert second.endswith(" program 1 < 9")
-    assert (asked, told) == ("<protocol>", "<joined/>")
+    assert (asked, sent) == ("<protocol>", "<joined/>")
 
 
 async def test_the_log_is_bounded_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

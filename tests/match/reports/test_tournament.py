@@ -103,8 +103,8 @@ def test_an_unfinished_tournament_has_reports(kind: Kind, stop: int) -> None:
     progress = play_tournament(make_tournament(kind, LISTED if kind.has_rounds else KindOptions()), stop=stop)
     etree.HTML(render_report(progress))
     assert len(rows(render_table(progress), "Ratings")) == len(NAMES)
-    told = json.loads(render_tournament(progress))
-    matches = [each for round_ in told["rounds"] for each in round_["matches"]]
+    content = json.loads(render_tournament(progress))
+    matches = [each for round_ in content["rounds"] for each in round_["matches"]]
     assert sum(each["winner"] is not None for each in matches) == stop
     if kind is Kind.KNOCK_OUT:
         assert "| still in | " in render_table(progress)
@@ -163,8 +163,8 @@ def test_reports_are_written_atomically(tmp_path: Path) -> None:
 def test_every_pairing_of_a_round_robin_is_there() -> None:
     progress = play_tournament(make_tournament(Kind.ROUND_ROBIN))
     pairings: list[Pairing] = [each.encounter.pairing for each in progress.played]
-    told = json.loads(render_tournament(progress))
-    assert [each["programs"] for each in told["rounds"][0]["matches"]] == [
+    content = json.loads(render_tournament(progress))
+    assert [each["programs"] for each in content["rounds"][0]["matches"]] == [
         [NAMES[first], NAMES[second]] for first, second in pairings
     ]
-    assert told["standings"] is None
+    assert content["standings"] is None
