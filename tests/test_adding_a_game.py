@@ -29,7 +29,11 @@ RELAYED = ("PYTEST_", "COV_CORE_", "COVERAGE_", "SPIELLEITER_", "PYTHON")
 """What the surrounding test run says to its own processes."""
 
 DERIVED = {
-    "tables": ("tests/protocol/test_current_season.py", "tests/server/test_editions.py", "tests/test_document_tables.py"),
+    "tables": (
+        "tests/protocol/test_current_season.py",
+        "tests/server/test_editions.py",
+        "tests/test_document_tables.py",
+    ),
     "dialects": (
         *(
             "tests/protocol/dialects/test_lobby.py",
