@@ -17,8 +17,10 @@ import click
 
 from spielleiter.cli.commands import EXIT_INTERRUPTED, Misuse, run_async
 from spielleiter.cli.completion import completing, editions_of_games, game_option_values, game_types
-from spielleiter.server.config.config import IGNORED, PROPERTIES_FILE, SETTINGS, Config, load_config
+from spielleiter.cli.options import why_without_effect
+from spielleiter.server.config.config import PROPERTIES_FILE, SETTINGS, Config, load_config
 from spielleiter.server.config.setting import Setting
+from spielleiter.server.config.sources import IGNORED
 from spielleiter.server.errors import StartError
 from spielleiter.server.runtime.signals import HANGUP, stop_signals
 

@@ -23,7 +23,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from spielleiter.client.admin import AdminClient, PreparedRoom
+    from spielleiter.client.admin import AdminClient
+    from spielleiter.client.admin_requests import PreparedRoom
     from spielleiter.client.asking import Strategy
     from spielleiter.client.blocking import SyncAdminClient, SyncObservation, connect_admin, play_game
     from spielleiter.client.errors import (
@@ -79,7 +80,8 @@ __all__ = [
 ]
 
 _MODULES = {
-    "spielleiter.client.admin": ("AdminClient", "PreparedRoom"),
+    "spielleiter.client.admin": ("AdminClient",),
+    "spielleiter.client.admin_requests": ("PreparedRoom",),
     "spielleiter.client.asking": ("Strategy",),
     "spielleiter.client.blocking": ("SyncAdminClient", "SyncObservation", "connect_admin", "play_game"),
     "spielleiter.client.observation": ("Observation", "ObserverEvent"),

@@ -9,14 +9,13 @@ further requests are impossible then.
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import trio
 
+from spielleiter.client.admin_requests import PendingRequest, PreparedRoom, parsed_status
 from spielleiter.client.errors import (
     AuthenticationError,
     ClientError,
@@ -67,45 +66,6 @@ STATUS_TIMEOUT = 10.0
 """Seconds to wait for the answer to a status request; servers that do not know it may not answer at all."""
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedRoom:
-    """A room that was prepared and waits for its players; the result of `AdminClient.prepare`.
-
-    - `room_id`: the id by which the room is observed, paused, stepped and cancelled.
-    - `reservations`: a code for each reserved slot, in the order of the slots. A player takes the seat with
-      `Player.join_prepared`, with `play_game`, or with the command `spielleiter play --reservation CODE`.
-
-    For example:
-
-        room = await admin.prepare("swc_2027_blokus", ["Alice", "Bob"])
-        first_code, second_code = room.reservations
-    """
-
-    room_id: str
-    reservations: tuple[str, ...]
-
-
-def _parsed(report: str) -> dict[str, Any]:
-    try:
-        parsed = json.loads(report)
-    except ValueError as error:
-        raise NoStatusError(f"the server's status cannot be read ({error})") from None
-    if not isinstance(parsed, dict):
-        raise NoStatusError("the server's status cannot be read (it is not a JSON object)")
-    return parsed
-
-
-@dataclass(eq=False, slots=True)
-class _Pending:
-    """A request that waits for its answer: the first message for which `accepts` returns True, or a refusal."""
-
-    request: Request
-    accepts: Callable[[Message], bool]
-    is_done: trio.Event = field(default_factory=trio.Event)
-    answer: Message | None = None
-    refusal: ClientError | None = None
-
-
 class AdminClient:
     """An administrator's connection to a server: prepares, observes, pauses, steps and cancels games.
 
@@ -130,7 +90,7 @@ class AdminClient:
         """Use the open connection `transport`; `AdminClient.connect` opens one over TCP and closes it again."""
         self._transport = transport
         self._send_lock = trio.Lock()
-        self._pending: list[_Pending] = []
+        self._pending: list[PendingRequest] = []
         self._observations: list[Feed] = []
         self._failure: ClientError | None = None
         """The reason why the connection has ended."""
@@ -323,7 +283,7 @@ class AdminClient:
         why = f"no answer for {STATUS_TIMEOUT:g} s; spielleiter answers so late only after several wrong passwords"
         with trio.move_on_after(STATUS_TIMEOUT):
             try:
-                return _parsed((await self._ask(StatusRequest(), Status)).report)
+                return parsed_status((await self._ask(StatusRequest(), Status)).report)
             except AuthenticationError:
                 raise
             except RequestRefusedError as error:
@@ -338,7 +298,7 @@ class AdminClient:
         self, request: Request, kind: type[_Answer], is_meant: Callable[[_Answer], bool] = lambda _: True
     ) -> _Answer:
         # stays in the list if the caller is cancelled: its answer arrives nevertheless and belongs to no other request
-        pending = _Pending(request, lambda message: isinstance(message, kind) and is_meant(message))
+        pending = PendingRequest(request, lambda message: isinstance(message, kind) and is_meant(message))
         await self._send(request, pending)
         await pending.is_done.wait()
         if pending.refusal:
@@ -347,7 +307,7 @@ class AdminClient:
             raise self._raised_failure()
         return pending.answer
 
-    async def _send(self, request: Request, pending: _Pending | None = None) -> None:
+    async def _send(self, request: Request, pending: PendingRequest | None = None) -> None:
         async with self._send_lock:  # acquired first: while waiting for it, the end of the stream may have been read
             self._raise_new_refusal()
             if self._failure:

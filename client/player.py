@@ -9,7 +9,6 @@ given up its seat.
 from __future__ import annotations
 
 import enum
-import reprlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -17,12 +16,12 @@ from typing import TypeAlias
 
 import trio
 
+from spielleiter.client.answer_checks import refuse_return_value, refuse_wrong_hints
 from spielleiter.client.asking import Strategy, ask
 from spielleiter.client.errors import (
     ConnectionLostError,
     NotAMoveError,
     ServerProtocolError,
-    StrategyError,
     UnspeakableError,
     refusal,
 )
@@ -268,7 +267,7 @@ class Player:
 
             async def answer(state: State) -> None:
                 try:
-                    _refuse_return_value(await responder(self, state))  # type: ignore[func-returns-value]
+                    refuse_return_value(await responder(self, state))  # type: ignore[func-returns-value]
                 except ConnectionLostError:
                     pass  # the reading task notices it too, after reading everything that was sent before
                 except Exception as error:  # raised below, where no nursery wraps it in a group
@@ -310,7 +309,7 @@ class Player:
             raise ConnectionLostError("this player has left already")
         if move is None:
             raise NotAMoveError(move, self.state)
-        _refuse_wrong_hints(hints)
+        refuse_wrong_hints(hints)
         try:
             packet = self._transport.encode(RoomMessage(self.room_id, MoveData(move, hints)))
         except (UnspeakableError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -392,20 +391,3 @@ def respond_with(strategy: Strategy) -> Responder:
         await player.send_move(answer.move, answer.hints)
 
     return respond
-
-
-def _refuse_wrong_hints(hints: object) -> None:
-    """Raises StrategyError; a single text instead of a tuple would be sent letter by letter."""
-    if not isinstance(hints, tuple | list) or not all(isinstance(hint, str) for hint in hints):
-        raise StrategyError(
-            f"the hints {reprlib.repr(hints)} cannot be sent; expected a tuple of texts, such as ('a hint',)"
-        )
-
-
-def _refuse_return_value(value: object) -> None:
-    """Raises StrategyError; a responder that returns its move would otherwise lose by the time limit."""
-    if value is not None:
-        raise StrategyError(
-            f"the responder returned a {type(value).__name__}, which is not sent; "
-            "for a function that returns its move, use Player.play"
-        )

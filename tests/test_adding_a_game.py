@@ -29,7 +29,11 @@ RELAYED = ("PYTEST_", "COV_CORE_", "COVERAGE_", "SPIELLEITER_", "PYTHON")
 """Prefixes of the environment variables that the surrounding test run sets for its own processes."""
 
 DERIVED = {
-    "tables": ("tests/protocol/test_current_season.py", "tests/server/test_editions.py", "tests/test_document_tables.py"),
+    "tables": (
+        "tests/protocol/test_current_season.py",
+        "tests/server/test_editions.py",
+        "tests/test_document_tables.py",
+    ),
     "dialects": (
         *(
             "tests/protocol/dialects/test_lobby.py",

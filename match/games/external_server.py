@@ -10,7 +10,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 
-from spielleiter.client.admin import AdminClient, PreparedRoom
+from spielleiter.client.admin import AdminClient
+from spielleiter.client.admin_requests import PreparedRoom
 from spielleiter.client.observation import Observation
 from spielleiter.game.api import Game, GameOptionError, State
 from spielleiter.match.plan import PlannedGame

@@ -9,14 +9,13 @@ The command's help and the documents of `spielleiter.server.config.documents` ar
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeAlias
 
 from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
-from spielleiter.server.config.properties import ConfigError, read_properties
+from spielleiter.server.config.properties import ConfigError
 from spielleiter.server.config.setting import (
     Setting,
     address,
@@ -30,26 +29,14 @@ from spielleiter.server.config.setting import (
     seconds,
     setting,
     settings_of,
-    suggestion,
     switch,
     text,
     whole_number,
 )
+from spielleiter.server.config.sources import CONFIG_VARIABLE, Options, SettingReader
 
 PROPERTIES_FILE = "server.properties"
-CONFIG_VARIABLE = "SPIELLEITER_CONFIG"
-
-RESERVED_VARIABLES = frozenset({CONFIG_VARIABLE, "SPIELLEITER_SHARED"})
-"""Variables with this project's prefix that are no settings; the second belongs to the tests."""
-
 MAX_SEED = 2**63 - 1
-
-IGNORED = MappingProxyType({"plugins": "games are built in, no plugins are loaded"})
-"""Keys of the official releases that are accepted without effect, and why; on the command line, each takes a value."""
-
-Options: TypeAlias = Mapping[str, str | Sequence[str] | None]
-"""Texts from the command line by field of `Config`; None means that the option was not given."""
-
 
 _EDITIONS = pairs("gameType", "edition")
 
@@ -304,7 +291,6 @@ class Config:
 
 SETTINGS: tuple[Setting, ...] = settings_of(Config)
 EDITION_SETTING = next(each for each in SETTINGS if each.kind is _EDITIONS)
-_EDITION_PREFIX = EDITION_SETTING.name + "."
 
 
 def is_loopback(host: str) -> bool:
@@ -340,97 +326,29 @@ def load_config(options: Options, environ: Mapping[str, str], directory: Path | 
     """
     explicit = options.get("config") or environ.get(CONFIG_VARIABLE) or None  # an empty variable names no file
     file = Path(str(explicit)) if explicit else (directory or Path()) / PROPERTIES_FILE
-    loader = _Loader()
+    loader = SettingReader(SETTINGS, EDITION_SETTING)
     found_file = explicit is not None or file.exists()
     if found_file:
         loader.read_file(file)
     loader.read_environment(environ)
     loader.read_options(options)
-    return loader.config(file if found_file else None)
+    return _checked(loader, file if found_file else None)
 
 
-class _Loader:
-    """Collects values from the source of the lowest precedence to that of the highest."""
-
-    def __init__(self) -> None:
-        self._values: dict[str, Any] = {}
-        self._precedence: dict[str, int] = {}
-        """The precedence of the source of each value, by field."""
-        self._edition_precedence: dict[str, int] = {}
-        """The same for the chosen edition of each gameType."""
-        self._current_precedence = 0
-        self._ignored: list[str] = []
-
-    def read_file(self, file: Path) -> None:
-        self._current_precedence = 1
-        by_name = {name: each for each in SETTINGS for name in (each.name, *each.other_names)}
-        for line, name, value in read_properties(file):
-            place = f"{file}:{line}: {name}"
-            if name in IGNORED:
-                self._ignored.append(f"{place} ({IGNORED[name]})")
-            elif name.startswith(_EDITION_PREFIX):
-                self._read(EDITION_SETTING, f"{name.removeprefix(_EDITION_PREFIX)}={value.strip()}", place)
-            elif known := by_name.get(name):
-                self._read(known, value, place)
-            else:
-                raise ConfigError(f"{place}: there is no such property{suggestion(name, by_name)}")
-
-    def read_environment(self, environ: Mapping[str, str]) -> None:
-        self._current_precedence = 2
-        by_variable = {each.variable: each for each in SETTINGS}
-        for name, value in sorted(environ.items()):
-            if not name.startswith("SPIELLEITER_") or name in RESERVED_VARIABLES:
-                continue
-            if name not in by_variable:
-                raise ConfigError(f"{name}: there is no such environment variable{suggestion(name, by_variable)}")
-            self._read(by_variable[name], value, name)
-
-    def read_options(self, options: Options) -> None:
-        self._current_precedence = 3
-        for each in SETTINGS:
-            given = options.get(each.field)
-            for content in (given,) if isinstance(given, str) else given or ():
-                self._read(each, content, each.option)
-        self._ignored += [f"--{name} ({why})" for name, why in IGNORED.items() if options.get(name) is not None]
-
-    def _read(self, which: Setting, content: str, place: str) -> None:
-        try:
-            value = which.read(content, place)
-        except ValueError as error:
-            raise ConfigError(str(error)) from None
-        if which is EDITION_SETTING:
-            self._require_new_editions(value, place)
-            value = MappingProxyType({**self._values.get(which.field, {}), **value})
-        self._values[which.field] = value
-        self._precedence[which.field] = self._current_precedence
-
-    def _require_new_editions(self, editions: Mapping[str, str], place: str) -> None:
-        """Check that one source chooses only one edition of a game. Raises ConfigError.
-
-        A source of higher precedence may choose another edition.
-        """
-        for game_type in editions:
-            if self._edition_precedence.get(game_type) == self._current_precedence:
-                chosen = self._values[EDITION_SETTING.field][game_type]
-                raise ConfigError(
-                    f"{place}: {game_type} is already played in {chosen}, expected one edition for each gameType"
-                )
-            self._edition_precedence[game_type] = self._current_precedence
-
-    def config(self, properties_file: Path | None) -> Config:
-        """The configuration from what was read. Raises ConfigError for values that do not fit together."""
-        values = self._values
-        is_local = values.get("is_local")
-        local_precedence, host_precedence = (self._precedence.get(field, 0) for field in ("is_local", "host"))
-        if local_precedence > host_precedence:
-            values["host"] = "127.0.0.1" if is_local else "0.0.0.0"  # noqa: S104 - requested by the setting
-        elif local_precedence == host_precedence > 0 and is_local != is_loopback(values["host"]):
-            raise ConfigError(
-                f"host {values['host']} and local {str(is_local).lower()} contradict each other, expected one of them"
-            )
-        if values.get("turn") and values.get("load_game_file") is None:
-            raise ConfigError(f"turn {values['turn']} needs a replay to start from, expected loadGameFile with it")
-        config = Config(**values, properties_file=properties_file, ignored=tuple(self._ignored))
-        if config.has_timeouts and (problem := limits_problem(config.soft_timeout, config.hard_timeout)):
-            raise ConfigError(f"{problem} (softTimeout, hardTimeout), or switch both off (--no-timeout)")
-        return config
+def _checked(read: SettingReader, properties_file: Path | None) -> Config:
+    """The configuration from what was read. Raises ConfigError for values that do not fit together."""
+    values = read.values
+    is_local = values.get("is_local")
+    local_precedence, host_precedence = (read.precedence.get(field, 0) for field in ("is_local", "host"))
+    if local_precedence > host_precedence:
+        values["host"] = "127.0.0.1" if is_local else "0.0.0.0"  # noqa: S104 - requested by the setting
+    elif local_precedence == host_precedence > 0 and is_local != is_loopback(values["host"]):
+        raise ConfigError(
+            f"host {values['host']} and local {str(is_local).lower()} contradict each other, expected one of them"
+        )
+    if values.get("turn") and values.get("load_game_file") is None:
+        raise ConfigError(f"turn {values['turn']} needs a replay to start from, expected loadGameFile with it")
+    config = Config(**values, properties_file=properties_file, ignored=tuple(read.ignored))
+    if config.has_timeouts and (problem := limits_problem(config.soft_timeout, config.hard_timeout)):
+        raise ConfigError(f"{problem} (softTimeout, hardTimeout), or switch both off (--no-timeout)")
+    return config

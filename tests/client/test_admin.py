@@ -6,7 +6,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from spielleiter.client.admin import AdminClient, PreparedRoom
+from spielleiter.client.admin import AdminClient
+from spielleiter.client.admin_requests import PreparedRoom
 from spielleiter.client.errors import (
     AuthenticationError,
     ClientError,

@@ -12,11 +12,11 @@ from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAUL
 from spielleiter.server.config.config import (
     SETTINGS,
     Config,
-    Options,
     is_loopback,
     load_config,
 )
 from spielleiter.server.config.properties import ConfigError
+from spielleiter.server.config.sources import Options
 from spielleiter.server.errors import StartError
 
 
