@@ -17,7 +17,6 @@ import click
 
 from spielleiter.cli.commands import EXIT_INTERRUPTED, Misuse, run_async
 from spielleiter.cli.completion import completing, editions_of_games, game_option_values, game_types
-from spielleiter.cli.options import why_without_effect
 from spielleiter.server.config.config import PROPERTIES_FILE, SETTINGS, Config, load_config
 from spielleiter.server.config.setting import Setting
 from spielleiter.server.config.sources import IGNORED
@@ -97,7 +96,7 @@ def _with_ignored(config: Config) -> Config:
     edition = choose_default(config.default_game, choose_editions(config.editions, {}))
     whys = {(name, value): game_option_problem(edition, name, value) for name, value in config.game_options.items()}
     ignored = tuple(
-        f"{name}={value} (where no game is named: {why})" for (name, value), why in whys.items() if why is not None
+        f"{name}={value} (in the default game: {why})" for (name, value), why in whys.items() if why is not None
     )
     return dataclasses.replace(config, ignored=(*config.ignored, *ignored))
 

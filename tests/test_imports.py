@@ -33,14 +33,15 @@ def module_name(path: Path, source: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imported_names(tree: ast.Module) -> Iterator[str]:
-    """Yield the absolute names that are imported anywhere in a module; those of `from a import b` as `a.b`."""
+def imported_names(tree: ast.Module, package: str) -> Iterator[str]:
+    """Yield the absolute names that are imported anywhere in a module of `package`; those of `from a import b` as `a.b`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, "the linter bans relative imports"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            base = ".".join([*package.split(".")[: len(package.split(".")) + 1 - node.level], node.module or ""])
+            base = base.rstrip(".") if node.level else node.module or ""
+            yield from (f"{base}.{alias.name}" for alias in node.names)
 
 
 def import_graph(source: Path) -> Graph:
@@ -49,7 +50,7 @@ def import_graph(source: Path) -> Graph:
     graph: dict[str, set[str]] = {}
     for module, tree in trees.items():
         imported = graph[module] = set()
-        for name in imported_names(tree):
+        for name in imported_names(tree, module.rpartition(".")[0]):
             target = name if name in trees else name.rpartition(".")[0]
             if target in trees:
                 imported.add(target)

@@ -163,7 +163,7 @@ def test_a_book_is_played_in_its_order_or_in_a_random_one(book: Path, tmp_path: 
         ((*MATCH, "--player1", "./no-such-bot"), "program './no-such-bot': there is no file ./no-such-bot"),
         ((*MATCH, "--server", "example.org"), "expected HOST:PORT"),
         ((*MATCH, "--server", "example.org:0"), "expected HOST:PORT"),
-        ((*MATCH, "--port", "7", "--soft-timeout", "9"), "set by that server"),
+        ((*MATCH, "--port", "7", "--soft-timeout", "9"), "set by the running server"),
         ((*MATCH, "--sprt", "elo0=9 elo1=0"), "SPRT"),
         ((*MATCH, "--fail-on", "crash,oh"), "--fail-on 'oh': expected crash, timeout, illegal, message, exit, any"),
         ((*MATCH, "--start-piece", "TRIANGLE"), "startPiece: 'TRIANGLE' is not one of"),
@@ -229,10 +229,10 @@ def test_a_command_is_run_at_the_end_and_changes_no_exit_code(tmp_path: Path) ->
     [
         (("--on-end", "no-such-program"), "there is no program no-such-program"),
         (("--env1", "A"), "'A': expected NAME=VALUE"),
-        (("--cwd1", "here"), "builtin:greedy has no process of its own"),
+        (("--cwd1", "here"), "builtin:greedy plays without a process of its own"),
         (("--soft-timeout2", "20000"), "the soft time limit (20000 ms) is above the hard one (10000 ms)"),
-        (("--time-factor1", "2", "--server", "localhost:1"), "greedy: time limits are set by that server"),
-        (("--cores-per-game", "1000"), "1000 cores for each game cannot be had"),
+        (("--time-factor1", "2", "--server", "localhost:1"), "greedy: time limits are set by the running server"),
+        (("--cores-per-game", "1000"), "each game needs 1000 cores"),
         (("--player1", "sleep 1", "--cwd1", "no-such-folder"), "the directory that sleep is started in does not exist"),
     ],
 )

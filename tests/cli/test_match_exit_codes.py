@@ -79,7 +79,7 @@ def test_a_requirement_is_refused_with_too_few_games(
     games |= {number: game(number, 0) for number in range(1, 13)}
     refused = play(tmp_path, "--require", requirement, games=11)
     assert refused.exit_code == 2
-    assert "11 games are too few to decide which program is better, expected at least -n 12" in refused.stderr
+    assert "11 games cannot show which program is better, expected at least -n 12" in refused.stderr
     assert not (tmp_path / "out").exists()
     assert play(tmp_path, "--require", requirement, games=12).exit_code == 0
 

@@ -86,7 +86,7 @@ def test_a_match_from_a_file_is_resumed_without_it(tmp_path: Path) -> None:
         (("games = 4", "cwd = 'here'"), "m.toml: cwd 'here': expected an absolute path"),
         (('[[program]]\nname = "new"', '[[program]]\ncommand = "builtin:first"\n[[program]]'), "expected 2 programs"),
         (("time_factor = 2.5", "time_factor = 0"), "m.toml: time_factor 0: expected a number above 0"),
-        (("time_factor = 2.5", "memory = 9"), "builtin:random has no process of its own"),
+        (("time_factor = 2.5", "memory = 9"), "builtin:random plays without a process of its own"),
         (("games = 4", "games ="), "m.toml: Invalid value"),
         (("games = 4", f"games = {'9' * 5000}"), "m.toml: "),
         (("games = 4", "start_timeout = true"), "m.toml: start_timeout True: expected a number"),

@@ -152,7 +152,7 @@ async def test_a_program_that_does_not_connect_is_blamed_for_the_voided_game(tmp
 
 
 def test_every_test_that_the_page_names_exists() -> None:
-    for row in rows("docs/fair-play.md", "attempt"):
+    for row in rows("docs/fair-play.md", "attack"):
         names = re.findall(r"`([\w/]+\.py)::(\w+)`", row[-1])
         assert names, row[0]
         for file, function in names:

@@ -98,7 +98,7 @@ async def test_a_program_that_joins_any_game_fails_only_the_step_of_taking_its_s
     monkeypatch.setattr(CheckSteps, "real_game", FakeStep(0))  # the tests of the referee cover that step
     results = await check(tmp_path, f"{LIGHT} first -h {{host}} -p {{port}}")
     assert failed(results) == ["takes its seat"]
-    assert results[1].came.startswith("join came instead of joinPrepared: it takes any free seat and not the one")
+    assert results[1].came.startswith("join came instead of joinPrepared: it takes any free seat instead of the one")
     assert Status.NOT_TRIED not in {result.status for result in results}
 
 

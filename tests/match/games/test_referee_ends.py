@@ -23,7 +23,7 @@ async def test_leftovers_and_programs_that_had_to_be_ended_are_named(tmp_path: P
     second = shell(f'{LIGHT} first "$@"; exec sleep 500')
 
     async def attempt(limit: float) -> None:
-        record = await play(tmp_path, first, second, patience=dataclasses.replace(NO_TIMEOUTS, exit=limit))
+        record = await play(tmp_path, first, second, timeouts=dataclasses.replace(NO_TIMEOUTS, exit=limit))
         assert (record.verdict, record.offender) == (Verdict.LEFTOVERS, 0)
         assert record.is_counted
         assert record.reason.startswith("1 process outlived it: sleep (")
@@ -47,7 +47,7 @@ async def test_a_program_that_does_not_end_is_at_fault_if_it_had_time_to(
     other = lasting if patience == 0 else f"{LIGHT} first"
 
     async def attempt(limit: float) -> None:
-        record = await play(tmp_path, lasting, other, patience=dataclasses.replace(NO_TIMEOUTS, exit=limit))
+        record = await play(tmp_path, lasting, other, timeouts=dataclasses.replace(NO_TIMEOUTS, exit=limit))
         assert (record.verdict, record.reason, record.is_counted) == (verdict, reason.format(limit=limit), True)
         assert record.offender == (None if verdict == Verdict.REGULAR else 0)
         assert record.points != (None, None)
@@ -64,7 +64,7 @@ async def test_a_game_without_time_limits_ends_when_its_own_time_is_over(can_tim
         IDLE,
         IDLE,
         entrants=(silent, Entrant("old", f"{LIGHT} first")),
-        patience=dataclasses.replace(NO_TIMEOUTS, game=1),
+        timeouts=dataclasses.replace(NO_TIMEOUTS, game=1),
     )
     assert (record.verdict, record.offender, record.winner) == (Verdict.HANGS, 0, 1)
     assert record.reason == "it was on turn when the time for the game was over"

@@ -82,7 +82,7 @@ async def test_a_program_that_does_not_take_its_seat_loses(
     command = BAD_STARTER.replace("SENT", sent).replace("THEN", then)
 
     async def attempt(limit: float) -> None:
-        record = await play(tmp_path, command, "builtin:first", patience=dataclasses.replace(NO_TIMEOUTS, start=limit))
+        record = await play(tmp_path, command, "builtin:first", timeouts=dataclasses.replace(NO_TIMEOUTS, start=limit))
         assert (record.verdict, record.offender, record.winner) == (verdict, 0, None)
         assert record.reason.startswith(reason)
 
@@ -94,7 +94,7 @@ async def test_waiting_for_a_program_to_connect_has_a_time_limit(tmp_path: Path)
     command = shell("trap : TERM INT HUP; setsid sleep 500 & sleep 500 & wait; sleep 500")
 
     async def attempt(limit: float) -> None:
-        record = await play(tmp_path, "builtin:first", command, patience=dataclasses.replace(NO_TIMEOUTS, start=limit))
+        record = await play(tmp_path, "builtin:first", command, timeouts=dataclasses.replace(NO_TIMEOUTS, start=limit))
         assert (record.verdict, record.offender, record.reason) == (Verdict.NEVER_JOINS, 1, "it did not connect")
 
     await with_longer_limits(attempt, 2)

@@ -147,4 +147,4 @@ async def test_the_lag_of_the_event_loop_is_measured(mock_clock: MockClock) -> N
 def test_the_readme_lists_every_metric() -> None:
     families = text_string_to_metric_families(MetricsHarness().metrics.text().decode())
     names = {family.name + "_total" * (family.type == "counter") for family in families}
-    assert sorted(column("README.md", "figure")) == sorted(name for name in names if not name.endswith("_created"))
+    assert sorted(column("README.md", "metric")) == sorted(name for name in names if not name.endswith("_created"))
