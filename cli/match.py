@@ -169,7 +169,7 @@ def _show(summary: Summary, folder: Path, end: EndReason) -> None:
     if end is EndReason.DECIDED:
         print_line(end.value)
     elif end is not EndReason.COMPLETED:
-        print_line(f"{end.value}; --resume {folder} goes on")
+        print_line(f"{end.value}; --resume {folder} continues")
     print_line(headline(summary))
     print_line(games_text(summary))
     for program in summary.programs:

@@ -158,7 +158,7 @@ class LiveProgress:
             self._bar.render_finish()
 
     def _draw(self, *lines_above: str) -> None:
-        """Draw the bar anew, which is always another one where there are lines above it."""
+        """Draw the bar again, below new lines if there are any."""
         text = "  ".join(filter(None, (self._time(), score_line(self._records, self._interim.sprt))))
         before = f"{self._bar.label}[]  {self._bar.format_pos()}  "
         self._text = text[: max(0, shutil.get_terminal_size().columns - len(before))]
@@ -179,7 +179,7 @@ class LiveProgress:
 def showing_progress(
     planned: int, records: Sequence[GameRecord], screen: TextIO | None = None, interim: Interim = Interim()
 ) -> Iterator[ProgressListener]:
-    """The display for `planned` games of which `records` are finished already, on `screen` or standard error."""
+    """Show the progress of `planned` games, of which `records` are finished already, on `screen` (default: stderr)."""
     screen = sys.stderr if screen is None else screen
     if not screen.isatty() or os.environ.get("TERM") == "dumb":  # which cannot return to the start of a line
         yield PlainProgress(screen, records, interim)

@@ -70,7 +70,10 @@ _COPY = "tournament.toml"
 @click.option("--no-timeout", is_flag=True, help="No program is held to the time limits.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first game in which a program fails; --resume continues.")
 @click.option(
-    "--fail-on", multiple=True, metavar="KIND", help=f"Exit with {EXIT_FAULT} if this happened, as of `match`."
+    "--fail-on",
+    multiple=True,
+    metavar="KIND",
+    help=f"Exit with {EXIT_FAULT} if a program had this fault, as for `match`.",
 )
 @click.option(
     "--report-every",
@@ -263,10 +266,10 @@ def _play(
     try:
         for match in progress.schedule():
             end = _play_match(progress, match, folder, conditions, report_every)
-            if end is EndReason.UNFIT:  # the others can still play each other
+            if end is EndReason.UNFIT:  # the other programs can still play each other
                 unfit = True
             elif end not in {EndReason.COMPLETED, EndReason.DECIDED}:
-                print_line(f"{end.value}; --resume {folder} goes on")
+                print_line(f"{end.value}; --resume {folder} continues")
                 break
             played += 1
             if played % len(described.entrants) == 0:

@@ -105,7 +105,8 @@ def play_match(
     `EndReason.INTERRUPTED`; a second one cuts them off.
 
     Raises JournalError if the folder holds another match, is in use by another process or cannot be written to;
-    SetupError if the conditions cannot be met; MachineError and SupervisorError if the server or this machine fails; and
+    SetupError if the conditions cannot be met; MachineError and SupervisorError if the server or this machine fails;
+    and
     whatever `on_game_finished` raises. A program that misbehaves raises nothing: that is a verdict in its game's
     record. In a program that runs trio already, use `run_match`.
     """

@@ -34,7 +34,7 @@ def module_name(path: Path, source: Path) -> str:
 
 
 def imported_names(tree: ast.Module, package: str) -> Iterator[str]:
-    """Yield the absolute names that are imported anywhere in a module of `package`; those of `from a import b` as `a.b`."""
+    """Yield the absolute names that a module of `package` imports anywhere; those of `from a import b` as `a.b`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
