@@ -47,7 +47,7 @@ async def read_until(stream: trio.SocketStream, end: bytes) -> bytes:
 
 async def prepare(connect: Connect) -> tuple[trio.SocketStream, list[bytes]]:
     """The administrator's connection, and the codes of a game's two seats."""
-    admin = await trio.open_tcp_stream("127.0.0.1", port)
+    admin = await connect()
     slot = b'<slot displayName="0"/>'
     await admin.send_all(b'<protocol><authenticate/><prepare gameType="g">' + slot * 2 + b"</prepare>")
     prepared = await read_until(admin, b"</prepared>")
