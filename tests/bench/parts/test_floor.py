@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TypeAlias
 
 import trio
 
@@ -15,14 +16,23 @@ SEATS = [0, 1]
 REQUEST = b"<request/>"
 
 
+Connect: TypeAlias = Callable[[], Awaitable[trio.SocketStream]]
+
+
 @asynccontextmanager
-async def running_floor(observers: int) -> AsyncIterator[int]:
-    """A floor with one script in this event loop; yields its port."""
+async def running_floor(observers: int) -> AsyncIterator[Connect]:
+    """A floor with one script in this event loop; yields a function that connects to it."""
     floor = Floor([(MEMENTOS, SEATS)], REQUEST, observers)
     with trio.fail_after(PATIENCE):
         async with trio.open_nursery() as nursery:
             listeners = await nursery.start(trio.serve_tcp, floor.serve, 0)
-            yield listeners[0].socket.getsockname()[1]
+            port = listeners[0].socket.getsockname()[1]
+            async with AsyncExitStack() as streams:
+
+                async def connect() -> trio.SocketStream:
+                    return await streams.enter_async_context(await trio.open_tcp_stream("127.0.0.1", port))
+
+                yield connect
             nursery.cancel_scope.cancel()
 
 
@@ -35,9 +45,9 @@ async def read_until(stream: trio.SocketStream, end: bytes) -> bytes:
     return data
 
 
-async def prepare(port: int) -> tuple[trio.SocketStream, list[bytes]]:
+async def prepare(connect: Connect) -> tuple[trio.SocketStream, list[bytes]]:
     """The administrator's connection, and the codes of a game's two seats."""
-    admin = await trio.open_tcp_stream("127.0.0.1", port)
+    admin = await connect()
     slot = b'<slot displayName="0"/>'
     await admin.send_all(b'<protocol><authenticate/><prepare gameType="g">' + slot * 2 + b"</prepare>")
     prepared = await read_until(admin, b"</prepared>")
@@ -45,17 +55,17 @@ async def prepare(port: int) -> tuple[trio.SocketStream, list[bytes]]:
     return admin, [part.partition(b"</reservation>")[0] for part in prepared.split(b"<reservation>")[1:]]
 
 
-async def join(port: int, code: bytes) -> trio.SocketStream:
-    player = await trio.open_tcp_stream("127.0.0.1", port)
+async def join(connect: Connect, code: bytes) -> trio.SocketStream:
+    player = await connect()
     await player.send_all(b'<protocol><joinPrepared reservationCode="%s"/>' % code)
     await read_until(player, b"/>")
     return player
 
 
 async def test_a_game_is_played_by_the_script() -> None:
-    async with running_floor(observers=0) as port:
-        _, codes = await prepare(port)
-        second, first = await join(port, codes[1]), await join(port, codes[0])  # in any order
+    async with running_floor(observers=0) as connect:
+        _, codes = await prepare(connect)
+        second, first = await join(connect, codes[1]), await join(connect, codes[0])  # in any order
         assert await read_until(first, REQUEST) == MEMENTOS[0] + REQUEST
         await first.send_all(b"any bytes")
         assert await read_until(second, REQUEST) == MEMENTOS[0] + MEMENTOS[1] + REQUEST
@@ -66,10 +76,10 @@ async def test_a_game_is_played_by_the_script() -> None:
 
 
 async def test_observers_get_every_position_and_no_request() -> None:
-    async with running_floor(observers=1) as port:
-        observer, codes = await prepare(port)
+    async with running_floor(observers=1) as connect:
+        observer, codes = await prepare(connect)
         await observer.send_all(b'<observe roomId="00000000-0000-4000-8000-000000000001"/>')
-        players = [await join(port, code) for code in codes]
+        players = [await join(connect, code) for code in codes]
         for seat in SEATS:
             await read_until(players[seat], REQUEST)
             await players[seat].send_all(b"any bytes")
@@ -79,9 +89,9 @@ async def test_observers_get_every_position_and_no_request() -> None:
 
 
 async def test_a_player_that_leaves_ends_the_game() -> None:
-    async with running_floor(observers=0) as port:
-        _, codes = await prepare(port)
-        first, second = [await join(port, code) for code in codes]
+    async with running_floor(observers=0) as connect:
+        _, codes = await prepare(connect)
+        first, second = [await join(connect, code) for code in codes]
         await read_until(first, REQUEST)
         await first.aclose()
         data = MEMENTOS[0]
