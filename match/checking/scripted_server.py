@@ -13,13 +13,13 @@ import re
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import trio
 
 from spielleiter.game.api import Move, Seat, State
+from spielleiter.match.checking.answer import Answer
 from spielleiter.match.checking.errors import UnexpectedBehaviourError, too_slow
 from spielleiter.match.checking.packet_variants import Splitter, unsplit
 from spielleiter.match.errors import MatchError, NotStartedError
@@ -59,25 +59,6 @@ _EXIT_TIMEOUT: Final = 1.0  # seconds for a process to end after it has closed i
 _PIECE_INTERVAL: Final = 0.002  # seconds between two pieces, so that they are sent separately
 _TAG: Final = re.compile(rb"<([\w.]+)")
 _DATA_CLASS: Final = re.compile(rb"<data class=[\"']([^\"']+)")
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The answer to a move request, after so many seconds.
-
-    `data` is None if it cannot be parsed at all; `problem` says what is wrong with it. `seconds_lost` are the seconds
-    that the program or this process waited for a processor.
-    """
-
-    data: MoveData | UnreadableData | None
-    seconds: float
-    problem: str = ""
-    seconds_lost: float = 0.0
-
-    def require_within(self, limit: float) -> None:
-        """Raise InconclusiveError or UnexpectedBehaviourError if it came after more than `limit` seconds."""
-        if self.seconds > limit:
-            raise too_slow(f"the answer came after {self.seconds:.3f} s", self.seconds, self.seconds_lost, limit)
 
 
 class ScriptedServer:

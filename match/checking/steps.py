@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from spielleiter.game.api import Seat
+from spielleiter.match.checking.answer import Answer
 from spielleiter.match.checking.early_endings import EarlyEnding, result_by_rules, result_of
 from spielleiter.match.checking.errors import InconclusiveError, PlainJoinError, UnexpectedBehaviourError
 from spielleiter.match.checking.packet_variants import split_into_fragments, with_unknown_elements
-from spielleiter.match.checking.scripted_server import Answer, GameOver, ScriptedServer, open_scripted_server
+from spielleiter.match.checking.scripted_server import GameOver, ScriptedServer, open_scripted_server
 from spielleiter.match.games.referee import play_game
 from spielleiter.match.plan import plan_games
 from spielleiter.match.programs.program import Command
