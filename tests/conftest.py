@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import none
 
 from spielleiter.server.runtime.garbage import keep_frozen
-from tests.effort import FACTOR
+from tests.example_counts import FACTOR
 
 settings.register_profile(
     "project",

@@ -19,7 +19,7 @@ from pathlib import Path
 from tests.cli.background import BackgroundServer, background_server
 from tests.documents import ROOT, Block, blocks
 from tests.match.players import LIGHT, listening_players
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 SPIELLEITER = """\
 #!/bin/bash
@@ -71,13 +71,13 @@ class Shell:
         self.folder = folder
         programs = folder / "programs"
         programs.mkdir()
-        limit = round(PATIENCE * 1000)
+        limit = round(HANG_TIMEOUT * 1000)
         values = {
             "python": shlex.quote(sys.executable),
             "light_player": LIGHT,
             "folder": shlex.quote(str(programs)),
             "port": server.port,
-            "start_timeout": PATIENCE,
+            "start_timeout": HANG_TIMEOUT,
             "long_limits": f"--soft-timeout {limit} --hard-timeout {limit}",
         }
         (programs / "jq.py").write_text(JQ)
@@ -106,7 +106,7 @@ class Shell:
 
     def write_tournament(self, block: Block) -> None:
         """Write the programs of a tournament: two games for each pair, and time limits that are not reached."""
-        limit = round(PATIENCE * 1000)
+        limit = round(HANG_TIMEOUT * 1000)
         text = re.sub(r"games = \d+", f"games = 2\nsoft_timeout = {limit}\nhard_timeout = {limit}", block.text)
         (self.folder / "programme.toml").write_text(text, encoding="utf-8")
 
@@ -133,7 +133,7 @@ class Shell:
 def end_of(started: subprocess.Popen[str]) -> str:
     """Wait for the end of a process and return its output; if it hangs, kill it and all processes it has started."""
     try:
-        return started.communicate(timeout=PATIENCE)[0]
+        return started.communicate(timeout=HANG_TIMEOUT)[0]
     except subprocess.TimeoutExpired:
         os.killpg(started.pid, signal.SIGKILL)
         return started.communicate()[0]

@@ -17,8 +17,8 @@ import yaml
 from spielleiter.cli.cli import cli
 from spielleiter.cli.match import match_command
 from tests.documents import blocks
-from tests.patience import PATIENCE
 from tests.shell import end_of, shell
+from tests.timeouts import HANG_TIMEOUT
 
 ROOT = Path(__file__).parents[1]
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
@@ -52,7 +52,7 @@ def play(folder: Path, **inputs: str) -> Run:
         path.touch()
     done = subprocess.run(
         ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", PLAY["run"]],
-        cwd=folder, timeout=PATIENCE, check=False, capture_output=True, text=True,
+        cwd=folder, timeout=HANG_TIMEOUT, check=False, capture_output=True, text=True,
         env={**os.environ, **environment, **{name: str(path) for name, path in files.items()}},
     )  # fmt: skip
     lines = files["GITHUB_OUTPUT"].read_text(encoding="utf-8").splitlines()

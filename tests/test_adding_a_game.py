@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from tests.documents import ROOT, Block, blocks
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 PAGE = "docs/adding-a-game.md"
 GAME = ("--game", "tic_tac_toe")
@@ -140,7 +140,7 @@ class Project:
         finally:
             serving.terminate()
             try:
-                serving.communicate(timeout=PATIENCE)
+                serving.communicate(timeout=HANG_TIMEOUT)
             except subprocess.TimeoutExpired:
                 serving.kill()
                 serving.communicate()
@@ -175,7 +175,7 @@ class Server:
 def finished(process: subprocess.Popen[str]) -> str:
     """What a process prints; it must succeed."""
     try:
-        output, errors = process.communicate(timeout=PATIENCE)
+        output, errors = process.communicate(timeout=HANG_TIMEOUT)
     except subprocess.TimeoutExpired:
         process.kill()
         output, errors = process.communicate()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.outside import ROOT, run
+from tests.commands import ROOT, run
 from tests.shared import SHARED
 
 FAKE_PYTHON = """\

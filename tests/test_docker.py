@@ -24,7 +24,7 @@ import yaml
 
 from spielleiter.protocol.defaults import DEFAULT_PASSWORD
 from spielleiter.server.config.config import Config, load_config
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 ROOT = Path(__file__).parents[1]
 PYPROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -171,7 +171,9 @@ def run_health_check(port: int) -> int:
     assert HEALTH_CHECK[0] == "python3"
     environment = {**os.environ, "SPIELLEITER_PORT": str(port)}
     command = [sys.executable, *HEALTH_CHECK[1:]]
-    return subprocess.run(command, env=environment, stderr=subprocess.DEVNULL, timeout=PATIENCE, check=False).returncode
+    return subprocess.run(
+        command, env=environment, stderr=subprocess.DEVNULL, timeout=HANG_TIMEOUT, check=False
+    ).returncode
 
 
 def test_the_health_check_passes_on_an_open_port(listener: socket.socket) -> None:
@@ -236,10 +238,10 @@ def test_a_wheel_built_from_the_copied_files_serves_and_stops_as_in_the_image(tm
         else:
             shutil.copyfile(ROOT / source, target)
     (hatchling,) = (command for command in COMMANDS if "hatchling" in command)
-    subprocess.run([sys.executable, *hatchling[1:]], cwd=build, check=True, capture_output=True, timeout=PATIENCE)
+    subprocess.run([sys.executable, *hatchling[1:]], cwd=build, check=True, capture_output=True, timeout=HANG_TIMEOUT)
     (wheel,) = (build / "dist").glob("*.whl")
     install = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--target", str(site), str(wheel)]
-    subprocess.run(install, check=True, capture_output=True, timeout=PATIENCE)
+    subprocess.run(install, check=True, capture_output=True, timeout=HANG_TIMEOUT)
 
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("SPIELLEITER_")}
     environment = {**inherited, **SETTINGS, "SPIELLEITER_PORT": "0", "PYTHONPATH": str(site)}
@@ -259,7 +261,7 @@ def test_a_wheel_built_from_the_copied_files_serves_and_stops_as_in_the_image(tm
             assert run_health_check(int(port[1])) == 0
             server.send_signal(signal.SIGTERM)
             output += server.stdout
-            assert server.wait(timeout=PATIENCE) == 0, output
+            assert server.wait(timeout=HANG_TIMEOUT) == 0, output
         finally:
             server.kill()
     assert "server_stopped" in output[-1]

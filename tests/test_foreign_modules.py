@@ -19,7 +19,7 @@ import pytest
 
 from spielleiter.match.programs.fork_server_client import FORK_SERVER_COMMAND
 from tests.cli.background import background_server
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 PROJECT: Final = Path(__file__).parents[1]
 PACKAGES: Final = ("bench", "cli", "client", "game", "match", "protocol", "server")
@@ -33,7 +33,7 @@ raise ImportError("imported " + __file__)
 """
 CONSOLE_SCRIPT: Final = [str(Path(sys.executable).with_name("spielleiter"))]
 MODULE_COMMAND: Final = [sys.executable, "-P", "-m", "spielleiter"]
-PATIENT: Final = ("--no-timeout", "--start-timeout", str(PATIENCE), "--exit-timeout", str(PATIENCE))
+PATIENT: Final = ("--no-timeout", "--start-timeout", str(HANG_TIMEOUT), "--exit-timeout", str(HANG_TIMEOUT))
 TOURNAMENT: Final = """\
 games = 2
 
@@ -70,7 +70,7 @@ def environment() -> dict[str, str]:
 def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     """Run a command in `folder`."""
     return subprocess.run(
-        command, cwd=folder, env=environment(), capture_output=True, text=True, timeout=PATIENCE, check=False
+        command, cwd=folder, env=environment(), capture_output=True, text=True, timeout=HANG_TIMEOUT, check=False
     )
 
 

@@ -12,7 +12,7 @@ import pytest
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.errors import RemoteProtocolError
 from tests.fuzz import CORPUS, INSTRUMENTED, TARGETS
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 ROOT = Path(__file__).parents[1]
 
@@ -50,7 +50,7 @@ def test_a_short_run_finds_nothing_or_says_what_to_install(name: str, tmp_path: 
         capture_output=True,
         text=True,
         check=False,
-        timeout=PATIENCE,
+        timeout=HANG_TIMEOUT,
     )
     if importlib.util.find_spec("atheris") is None:
         assert done.returncode == 1

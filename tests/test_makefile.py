@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.documents import ROOT
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 WITHOUT_ENSUREPIP = """\
 #!/bin/sh
@@ -29,7 +29,7 @@ def make(folder: Path, python: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=PATIENCE,
+        timeout=HANG_TIMEOUT,
     )
 
 

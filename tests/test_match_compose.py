@@ -24,8 +24,8 @@ from spielleiter.match.programs.program import Command
 from spielleiter.match.programs.remote import DEFAULT_REMOTE_PROGRAM_PORT
 from spielleiter.protocol.defaults import DEFAULT_PASSWORD
 from spielleiter.server.config.config import Config
-from tests.patience import PATIENCE
 from tests.test_docker import FINAL, HEALTH_CHECK, ROOT, final_step
+from tests.timeouts import HANG_TIMEOUT
 
 TEXT = (ROOT / "docker" / "match.compose.yaml").read_text(encoding="utf-8")
 PROGRAMS = ("program1", "program2")
@@ -173,7 +173,7 @@ def play(folder: Path, **choices: str) -> subprocess.CompletedProcess[str]:
             assert address in text
             text = text.replace(address, f"127.0.0.1:{port}")
         return subprocess.run(
-            [sys.executable, "-P", "-m", "spielleiter", *words(text)], cwd=folder, timeout=PATIENCE, check=False,
+            [sys.executable, "-P", "-m", "spielleiter", *words(text)], cwd=folder, timeout=HANG_TIMEOUT, check=False,
             env={**base, **services["match"]["environment"]}, capture_output=True, text=True,
         )  # fmt: skip
 

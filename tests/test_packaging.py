@@ -22,8 +22,8 @@ from typing import Any
 import pytest
 
 import hatch_build
-from tests.outside import ROOT, run
-from tests.patience import PATIENCE
+from tests.commands import ROOT, run
+from tests.timeouts import HANG_TIMEOUT
 
 PYPROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 TARGETS: dict[str, Any] = PYPROJECT["tool"]["hatch"]["build"]["targets"]
@@ -60,7 +60,7 @@ def copy_checkout(target: Path) -> Path:
 def build(project: Path, target: str, folder: Path) -> Path:
     """Build the wheel or the sdist of `project` into `folder`."""
     command = [sys.executable, "-P", "-m", "hatchling", "build", "--target", target, "--directory", str(folder)]
-    subprocess.run(command, cwd=project, check=True, capture_output=True, timeout=PATIENCE)
+    subprocess.run(command, cwd=project, check=True, capture_output=True, timeout=HANG_TIMEOUT)
     (built,) = folder.iterdir()
     return built
 
@@ -70,7 +70,7 @@ def pip_install(*arguments: str | Path, python: str = sys.executable) -> subproc
     options = ["--no-index", "--no-deps", "--no-build-isolation", "--no-compile", "--disable-pip-version-check"]
     pip = [sys.executable, "-P", "-m", "pip", "--python", python, "install"]
     command = [*pip, *options, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=HANG_TIMEOUT, check=False)
 
 
 def contents(wheel: Path) -> dict[str, bytes]:
@@ -139,7 +139,7 @@ def test_an_installed_wheel_adds_one_package_to_site_packages_which_runs_and_is_
     def run_as_user(*command: str | Path) -> subprocess.CompletedProcess[str]:
         environment = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "MYPYPATH"}}
         return subprocess.run(
-            command, cwd=user, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
+            command, cwd=user, env=environment, capture_output=True, text=True, timeout=HANG_TIMEOUT, check=False
         )
 
     for command in ([python.with_name("spielleiter")], [python, "-P", "-m", "spielleiter"]):
@@ -205,7 +205,12 @@ def test_tests_run_in_an_unpacked_sdist(sdist: Path) -> None:
         "sys.exit(pytest.main(['-q', '-p', 'no:xdist', *tests]))\n"
     )
     done = subprocess.run(
-        [sys.executable, "-P", "-c", script], cwd=sdist, capture_output=True, text=True, timeout=PATIENCE, check=False
+        [sys.executable, "-P", "-c", script],
+        cwd=sdist,
+        capture_output=True,
+        text=True,
+        timeout=HANG_TIMEOUT,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -21,8 +21,8 @@ from packaging.version import Version
 
 from spielleiter.cli.cli import cli
 from spielleiter.server.editions import EDITIONS
-from tests.outside import run
-from tests.patience import PATIENCE
+from tests.commands import run
+from tests.timeouts import HANG_TIMEOUT
 
 ROOT = Path(__file__).parents[1]
 PYPROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -209,7 +209,7 @@ def test_ruff_forbids_to_import_a_folder_by_its_bare_name() -> None:
     lines = [form.format(folder) for folder in (*PACKAGES, "src") for form in forms]
     ruff = [sys.executable, "-m", "ruff", "check", "--output-format=concise", "--stdin-filename=tests/test_x.py", "-"]
     checked = subprocess.run(
-        ruff, cwd=ROOT, input="\n".join(lines), capture_output=True, text=True, timeout=PATIENCE, check=False
+        ruff, cwd=ROOT, input="\n".join(lines), capture_output=True, text=True, timeout=HANG_TIMEOUT, check=False
     )
     refused = re.findall(r"^tests/test_x\.py:(\d+):\d+: TID251 ", checked.stdout, re.MULTILINE)
     assert [int(number) for number in refused] == list(range(1, len(lines) + 1))

@@ -28,8 +28,8 @@ from spielleiter.protocol.messages import Memento, MoveData, MoveRequest, RoomMe
 from spielleiter.server.editions import EDITIONS
 from tests.cli.background import background_server
 from tests.documents import ROOT, Block, blocks
-from tests.patience import PATIENCE
 from tests.shell import end_of, saved_game, shell
+from tests.timeouts import HANG_TIMEOUT
 
 READMES = ("README.md", "README.de.md")
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -224,7 +224,7 @@ def test_make_serve_and_make_demo(tmp_path: Path) -> None:
         )
 
     demo = make("demo", "--seed 1")
-    output, _ = demo.communicate(timeout=PATIENCE)
+    output, _ = demo.communicate(timeout=HANG_TIMEOUT)
     assert demo.returncode == 0
     assert output.splitlines()[0].endswith("greedy against random")
     assert re.match(r"(greedy|random) wins \d+:\d+$", output.splitlines()[-1])
@@ -233,7 +233,7 @@ def test_make_serve_and_make_demo(tmp_path: Path) -> None:
     assert serve.stderr
     assert '"addresses": ["127.0.0.1:' in serve.stderr.readline()
     os.killpg(serve.pid, signal.SIGINT)  # as Ctrl-C does
-    _, errors = serve.communicate(timeout=PATIENCE)
+    _, errors = serve.communicate(timeout=HANG_TIMEOUT)
     assert '"event": "server_stopped"' in errors
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from tests.cli.background import background_server
 from tests.documents import Block, blocks, read
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 TOKEN = re.compile(r"(ROOM|CODE-[12]|^…\n)", re.MULTILINE)
 MOVE_REQUEST = re.compile(r".*moveRequest\"/>\n  </room>", re.DOTALL)
@@ -75,7 +75,7 @@ class Server:
 
     def connect(self, ids: dict[str, str] | None = None) -> Connection:
         """A new connection; `ids` are the ids that it knows already."""
-        sock = socket.create_connection(("127.0.0.1", self._port), timeout=PATIENCE)
+        sock = socket.create_connection(("127.0.0.1", self._port), timeout=HANG_TIMEOUT)
         self._sockets.append(sock)
         return Connection(sock, {} if ids is None else ids)
 

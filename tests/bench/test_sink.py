@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 
 @pytest.mark.slow
@@ -19,8 +19,8 @@ def test_a_sink_discards_what_it_receives() -> None:
             assert process.stdout is not None
             address = ("127.0.0.1", int(process.stdout.readline()))
             with (
-                socket.create_connection(address, PATIENCE) as first,
-                socket.create_connection(address, PATIENCE) as second,
+                socket.create_connection(address, HANG_TIMEOUT) as first,
+                socket.create_connection(address, HANG_TIMEOUT) as second,
             ):
                 for sock in (first, second):
                     sock.sendall(b"<protocol>" * 100_000)

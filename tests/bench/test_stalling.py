@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 
 @pytest.mark.slow
@@ -24,7 +24,7 @@ def test_a_stalling_server_serves_reports_and_stops(stall: float) -> None:
             assert process.stdout is not None
             start = json.loads(process.stdout.readline())
             assert start["bytes"] > 1 << 20
-            with socket.create_connection(("127.0.0.1", start["port"]), PATIENCE) as client:
+            with socket.create_connection(("127.0.0.1", start["port"]), HANG_TIMEOUT) as client:
                 client.sendall(b"<protocol><status/>")
                 assert client.recv(1)
                 process.send_signal(signal.SIGUSR1)
@@ -33,6 +33,6 @@ def test_a_stalling_server_serves_reports_and_stops(stall: float) -> None:
             assert connected["descriptors"] == start["descriptors"] + 1
             assert set(connected["pauses"]) == {"count", "total", "longest"}
             process.terminate()
-            assert process.wait(PATIENCE) == 0
+            assert process.wait(HANG_TIMEOUT) == 0
         finally:
             process.kill()

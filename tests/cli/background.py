@@ -21,7 +21,7 @@ from spielleiter.client.strategies import make_responder
 from spielleiter.server.app import Listening, serve
 from spielleiter.server.config.config import Config
 from spielleiter.server.editions import EDITIONS
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 END = "</protocol>"
 
@@ -48,7 +48,9 @@ class _Log(io.StringIO):
 
     def wait_for(self, text: str) -> None:
         with self._changed:
-            assert self._changed.wait_for(lambda: text in self.getvalue(), timeout=PATIENCE), f"no {text} was logged"
+            assert self._changed.wait_for(lambda: text in self.getvalue(), timeout=HANG_TIMEOUT), (
+                f"no {text} was logged"
+            )
 
 
 class BackgroundServer:
@@ -130,7 +132,7 @@ def scripted_server(*replies: str, after: str = "<protocol>") -> Iterator[int]:
     thread.start()
     with listener:
         yield listener.getsockname()[1]
-        thread.join(timeout=PATIENCE)
+        thread.join(timeout=HANG_TIMEOUT)
 
 
 def run(*arguments: str, **more: Any) -> Result:
@@ -141,7 +143,7 @@ def run(*arguments: str, **more: Any) -> Result:
 @contextmanager
 def background_server(**settings: Any) -> Iterator[BackgroundServer]:
     """A server with these settings on a free port; at the end it is stopped and its thread joined."""
-    limits = {"soft_timeout": PATIENCE, "hard_timeout": PATIENCE}
+    limits = {"soft_timeout": HANG_TIMEOUT, "hard_timeout": HANG_TIMEOUT}
     config = Config(**{"port": 0, "seed": 1, "grace": 0.0, "log_format": "json", **limits, **settings})
     log = _Log()
     ready: queue.Queue[tuple[int, Callable[..., None], Callable[[], None]]] = queue.Queue()
@@ -163,12 +165,12 @@ def background_server(**settings: Any) -> Iterator[BackgroundServer]:
 
     thread = threading.Thread(target=trio.run, args=(main,), daemon=True)
     thread.start()
-    port, start, stop = ready.get(timeout=PATIENCE)
+    port, start, stop = ready.get(timeout=HANG_TIMEOUT)
     try:
         yield BackgroundServer(port, start, log)
     finally:
         stop()
-        thread.join(timeout=PATIENCE)
+        thread.join(timeout=HANG_TIMEOUT)
         assert not thread.is_alive(), "the server does not stop"
 
 

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from spielleiter.match.records.journal import load_setup
 from tests.cli.background import run
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 MATCH: Final = ("match", "--player1", "builtin:greedy", "--player2", "builtin:random")
-ENDLESS: Final = ("--no-timeout", "--start-timeout", str(PATIENCE), "--exit-timeout", str(PATIENCE))
+ENDLESS: Final = ("--no-timeout", "--start-timeout", str(HANG_TIMEOUT), "--exit-timeout", str(HANG_TIMEOUT))
 """For games with real processes: no program is too slow, however busy this machine is."""
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = """\
@@ -62,7 +62,7 @@ def test_bash_gets_the_completion_of_its_last_word(
     environment |= {"PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run(
         ["bash", "--norc", "-c", SCRIPT, "bash", f"spielleiter {line}", "spielleiter", *words],
-        env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False,
+        env=environment, capture_output=True, text=True, timeout=HANG_TIMEOUT, check=False,
     )  # fmt: skip
     assert done.stderr == ""
     found = done.stdout.split()

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests.cli.background import run
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 TRAFFIC = {
     "throughput",
@@ -189,9 +189,9 @@ def test_a_signal_ends_all_started_processes(number: signal.Signals) -> None:
         assert process.poll() is None
         started |= children_of(process.pid)
     process.send_signal(number)
-    stdout, _ = process.communicate(timeout=PATIENCE)
+    stdout, _ = process.communicate(timeout=HANG_TIMEOUT)
     assert process.returncode == 130
     assert stdout == ""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + HANG_TIMEOUT
     while any(Path(f"/proc/{pid}").exists() for pid in started):  # a driver that has just been started ends by itself
         assert time.monotonic() < deadline

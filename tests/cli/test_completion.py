@@ -12,7 +12,7 @@ import pytest
 
 from spielleiter.game.blokus.polyomino import PENTOMINOES
 from spielleiter.server.editions import EDITIONS
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 ROOT = Path(__file__).parents[2]
 START = "import sys; from spielleiter.cli.cli import main; sys.argv = ['spielleiter']; main()"
@@ -28,7 +28,12 @@ def ask(instruction: str, words: list[str], number: int | None = None) -> str:
         "PYTHONPATH": str(ROOT / "src"),
     }
     done = subprocess.run(
-        [sys.executable, "-c", START], env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
+        [sys.executable, "-c", START],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=HANG_TIMEOUT,
+        check=False,
     )
     assert done.stderr == ""
     return done.stdout

@@ -11,7 +11,7 @@ from spielleiter.game.blokus.bitboard import SIZE
 from spielleiter.server.config.config import Config
 from spielleiter.server.errors import StartError
 from tests.cli.background import run
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 
 def test_a_game_is_played_and_its_last_board_shown() -> None:
@@ -97,7 +97,7 @@ def test_a_whole_game_is_the_same_for_the_same_seed() -> None:
     command = [sys.executable, "-m", "spielleiter", "demo", "--seed", "5"]
     runs = [
         subprocess.run(
-            command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2], timeout=PATIENCE
+            command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2], timeout=HANG_TIMEOUT
         )
         for _ in range(2)
     ]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.background import run
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 SPIELLEITER = [sys.executable, "-m", "spielleiter"]
 
@@ -28,7 +28,7 @@ def lending(command: str, end: signal.Signals = signal.SIGTERM) -> Iterator[str]
             assert line.startswith(f"lends {command} on 127.0.0.1 port ")
             yield f"127.0.0.1:{line.split()[-1]}"
             process.send_signal(end)
-            assert process.wait(PATIENCE) == 0
+            assert process.wait(HANG_TIMEOUT) == 0
         finally:
             process.kill()
 
@@ -36,7 +36,7 @@ def lending(command: str, end: signal.Signals = signal.SIGTERM) -> Iterator[str]
 def borrow(lender: str, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*SPIELLEITER, "borrow", lender, "-p", "13050", "-r", "abc", *options],
-        capture_output=True, text=True, timeout=PATIENCE, check=False,
+        capture_output=True, text=True, timeout=HANG_TIMEOUT, check=False,
     )  # fmt: skip
 
 

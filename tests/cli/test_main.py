@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 ROOT = Path(__file__).parents[2]
 
@@ -46,6 +46,6 @@ def test_ctrl_c_while_a_module_is_loaded_shows_no_traceback(module: str, tmp_pat
         capture_output=True,
         text=True,
         check=False,
-        timeout=PATIENCE,
+        timeout=HANG_TIMEOUT,
     )
     assert (done.returncode, done.stderr.strip()) == (130, "")

@@ -17,7 +17,7 @@ from spielleiter.cli.manual import commands, line, render, roff
 from spielleiter.cli.serve import serve
 from spielleiter.server.config.config import Config
 from tests.documents import ROOT, read
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 PAGE = "docs/spielleiter.1"
 UNIT = "docs/spielleiter.service"
@@ -74,7 +74,7 @@ def test_text_is_escaped_for_roff(text: str, written: str) -> None:
 @pytest.mark.skipif(shutil.which("groff") is None, reason="there is no groff here to read the page")
 def test_groff_reports_nothing() -> None:
     command = ["groff", "-man", "-Tutf8", "-ww", "-P-cbou", str(ROOT / PAGE)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=HANG_TIMEOUT)
     assert done.stderr == ""
     assert "spielleiter serve [OPTIONS]" in done.stdout
 
@@ -103,5 +103,5 @@ def test_systemd_reports_nothing(tmp_path: Path) -> None:
     copy = tmp_path / "spielleiter.service"
     copy.write_text(read(UNIT).replace(f"ExecStart={program}", f'ExecStart="{sys.executable}"'), encoding="utf-8")
     command = ["systemd-analyze", "verify", "--man=no", str(copy)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=HANG_TIMEOUT)
     assert (done.returncode, done.stdout + done.stderr) == (0, "")

@@ -15,7 +15,7 @@ from spielleiter.match.records.game_record import Verdict
 from spielleiter.match.records.journal import load_setup, read_journal
 from tests.cli.background import background_server, run
 from tests.cli.matches import ENDLESS, MATCH
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 ROOT = Path(__file__).parents[2]
 
@@ -70,7 +70,7 @@ def test_an_interrupted_match_is_resumed(is_killed: bool, tmp_path: Path) -> Non
     with start(out) as process:
         wait_for_game(process)
         process.send_signal(signal.SIGKILL if is_killed else signal.SIGINT)
-        process.wait(PATIENCE)
+        process.wait(HANG_TIMEOUT)
         assert process.returncode == (-signal.SIGKILL if is_killed else 130)
     kept = {record.game: record for record in read_journal(out)}
     assert 1 <= len(kept) < 8
@@ -89,7 +89,7 @@ def test_an_interrupted_match_is_resumed(is_killed: bool, tmp_path: Path) -> Non
 def test_the_second_signal_ends_the_games_at_once(tmp_path: Path) -> None:
     out = tmp_path / "out"
     with start(out, "--player2", "builtin:silent", "--player1", "builtin:first") as process:
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + HANG_TIMEOUT
         while len(list(out.glob("games/*/program2.stdout.log"))) < 2:
             assert time.monotonic() < deadline
             time.sleep(0.01)
@@ -97,6 +97,6 @@ def test_the_second_signal_ends_the_games_at_once(tmp_path: Path) -> None:
         assert process.stderr
         assert any("finishing the running games" in line for line in process.stderr)
         process.send_signal(signal.SIGINT)
-        assert process.wait(PATIENCE) == 130
+        assert process.wait(HANG_TIMEOUT) == 130
     assert read_journal(out) == ()
     assert processes_of(out) == []

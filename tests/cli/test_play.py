@@ -11,7 +11,7 @@ from spielleiter.cli.commands import Failure
 from spielleiter.cli.play import _options_from_line
 from spielleiter.server.editions import EDITIONS, choose_editions
 from tests.cli.background import END, BackgroundServer, background_server, run, scripted_server
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 ROOT = Path(__file__).parents[2]
 
@@ -144,7 +144,7 @@ def test_waiting_is_announced(seat: str) -> None:
             # on a busy machine waiting may be announced before the server has told the room
             room, waiting = sorted([player.stderr.readline(), player.stderr.readline()])
             server.add_player("illegal", reservation=code)
-            out, rest = player.communicate(timeout=PATIENCE)
+            out, rest = player.communicate(timeout=HANG_TIMEOUT)
     assert room.startswith("room ")
     awaited = (
         {"the other reserved seat"} if seat == "reservation" else {f"an opponent in {room.strip()}", "an opponent"}
@@ -295,7 +295,7 @@ def test_two_processes_play_a_whole_game() -> None:
             )
             for strategy in ("greedy", "random")
         ]
-        outputs = [player.communicate(timeout=PATIENCE)[0] for player in players]
+        outputs = [player.communicate(timeout=HANG_TIMEOUT)[0] for player in players]
     assert [player.returncode for player in players] == [0, 0]
     assert sorted(line.split(" ")[0] for line in outputs) == ["lost", "won"]
     assert '"event": "game_ended"' in server.log

@@ -16,7 +16,7 @@ from spielleiter.cli.screen import Screen
 from spielleiter.game.api import State
 from spielleiter.game.blokus.rulesets import BLOKUS_2027
 from tests.cli.terminal import pty, seen
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 NAMES = ("Alice", "Bob")
 START = BLOKUS_2027.with_options({"startPiece": "PENTO_V"}).new_state(random.Random(1))
@@ -224,7 +224,7 @@ async def test_nobody_waits_for_a_slow_terminal(monkeypatch: pytest.MonkeyPatch)
 
         def hang(text: str) -> None:
             has_begun.set()
-            assert goes_on.wait(timeout=PATIENCE)
+            assert goes_on.wait(timeout=HANG_TIMEOUT)
             write(text)
 
         monkeypatch.setattr(screen, "_write", hang)

@@ -17,7 +17,7 @@ from spielleiter.cli.cli import cli
 from spielleiter.server.config.config import SETTINGS, Config
 from spielleiter.server.errors import StartError
 from tests.cli.background import run
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 HANG_UP = [signal.SIGHUP] if sys.platform != "win32" else []
 
@@ -256,7 +256,7 @@ def test_words_are_completed(words: list[str], completions: list[str]) -> None:
 
 
 def _wait_for(path: Path, process: subprocess.Popen[bytes]) -> str:
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + HANG_TIMEOUT
     while not path.exists():
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
@@ -278,11 +278,11 @@ def test_a_real_server_listens_and_ends_on_sigterm(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
     with subprocess.Popen(command, stderr=subprocess.PIPE, cwd=root) as process:
         port = int(_wait_for(tmp_path / "port", process))
-        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as client:
+        with socket.create_connection(("127.0.0.1", port), timeout=HANG_TIMEOUT) as client:
             client.sendall(b"<protocol><nonsense/>")
-            client.settimeout(PATIENCE)
+            client.settimeout(HANG_TIMEOUT)
             assert client.recv(100).startswith(b"<protocol>\n  <errorpacket")
         process.send_signal(signal.SIGTERM)
-        _, log = process.communicate(timeout=PATIENCE)
+        _, log = process.communicate(timeout=HANG_TIMEOUT)
     assert process.returncode == 0
     assert f"127.0.0.1:{port}".encode() in log

@@ -13,7 +13,7 @@ import trio
 from lxml import etree
 
 from tests.cli.server_process import RESULT, ScriptedGame, ServerProcess, server_process
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 GAMES = 50
 GRACE = 2.0
@@ -53,7 +53,7 @@ async def started_games(server: ServerProcess, nursery: trio.Nursery, *delays: f
 async def test_every_player_gets_a_result_and_every_game_is_saved(tmp_path: Path) -> None:
     """Half of the games go on in the grace period and may end in it; in the others a player never answers."""
     folder = tmp_path / "replays"
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         async with server_process(folder, "--grace", str(GRACE)) as server, trio.open_nursery() as nursery:
             games = await started_games(server, nursery, None, 0.005)
             await trio.sleep(0.1)
@@ -80,7 +80,7 @@ async def test_every_player_gets_a_result_and_every_game_is_saved(tmp_path: Path
 
 async def test_a_killed_server_loses_no_announced_result(tmp_path: Path) -> None:
     folder = tmp_path / "replays"
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         async with server_process(folder) as server, trio.open_nursery() as nursery:
             games = await started_games(server, nursery, 0.5, 0.0)
             for game in games[1 : GAMES // 2 : 2]:  # by now some of the others are over, and some are just ending

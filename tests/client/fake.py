@@ -26,7 +26,7 @@ from spielleiter.protocol.messages import (
     Score,
     WelcomeMessage,
 )
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 DIALECT = BLOKUS_2021_R3
 ROOM = "39a1e9f8-11ff-422f-878e-37cf99acd4bf"
@@ -90,7 +90,7 @@ def connected(tap: Tap | None = None, dialect: Dialect = DIALECT) -> tuple[Trans
 async def together(*parts: Callable[[], Awaitable[None]]) -> None:
     """Run both sides of a conversation; the first failure ends it."""
     is_virtual = isinstance(trio.lowlevel.current_clock(), MockClock)
-    with trio.fail_after(100_000 if is_virtual else PATIENCE):
+    with trio.fail_after(100_000 if is_virtual else HANG_TIMEOUT):
         async with trio.open_nursery() as nursery:
             for part in parts:
                 nursery.start_soon(part)

@@ -26,7 +26,7 @@ from spielleiter.protocol.messages import (
 )
 from tests.client.admin_sessions import answer_another_observation, expect_2027_goodbye, session, watch
 from tests.client.fake import ROOM, FakeServer
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 
 async def test_the_waiting_call_raises_the_refusal_and_the_connection_goes_on() -> None:
@@ -138,7 +138,7 @@ async def test_an_old_refusal_is_not_the_reason_for_the_end_of_the_connection() 
 async def test_a_request_at_the_end_of_the_stream_raises_the_reason(_attempt: int) -> None:
     receiving = MemoryReceiveStream()
     transport = Transport(trio.StapledStream(MemorySendStream(), receiving), BLOKUS_2021_R3)
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         async with AdminClient(transport).running("wrong") as admin:
             await wait_all_tasks_blocked()
             receiving.put_data(b'<protocol><errorpacket message="no">')

@@ -13,7 +13,7 @@ from spielleiter.client.asking import Strategy, ask
 from spielleiter.game.api import Move, State
 from spielleiter.protocol.messages import MoveData
 from tests.client.fake import START
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 MOVE = next(START.generate_legal_moves())
 
@@ -93,7 +93,7 @@ async def test_a_computing_function_does_not_block_the_loop_and_is_abandoned_whe
 
     def compute(state: State) -> Move:
         trio.from_thread.run_sync(computing.set)
-        assert may_return.wait(PATIENCE)
+        assert may_return.wait(HANG_TIMEOUT)
         return plain(state)
 
     try:
@@ -111,7 +111,7 @@ async def test_calls_do_not_wait_for_each_other() -> None:
     together = threading.Barrier(count)
 
     def meet(state: State) -> Move:
-        together.wait(PATIENCE)
+        together.wait(HANG_TIMEOUT)
         return plain(state)
 
     async with trio.open_nursery() as nursery:

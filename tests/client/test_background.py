@@ -15,7 +15,7 @@ from spielleiter.client.background import Background
 from spielleiter.client.errors import ConnectionLostError
 from tests.documents import ROOT
 
-PATIENCE = 60.0  # seconds; reached only by a test that hangs
+HANG_TIMEOUT = 60.0  # seconds; reached only by a test that hangs
 
 
 class Client:
@@ -102,9 +102,9 @@ def test_closing_ends_calls_that_are_waiting() -> None:
 
     thread = threading.Thread(target=call)
     thread.start()
-    assert waiting.wait(PATIENCE)
+    assert waiting.wait(HANG_TIMEOUT)
     background.close()
-    thread.join(PATIENCE)
+    thread.join(HANG_TIMEOUT)
     assert [str(error) for error in errors] == ["the connection has been closed"]
 
 
@@ -126,7 +126,7 @@ def test_a_call_that_begins_during_closing_ends_too() -> None:
 
     with pytest.raises(ConnectionLostError):
         background.call(lambda _: _and_wait(close))
-    thread.join(PATIENCE)
+    thread.join(HANG_TIMEOUT)
     background.close()
     assert [str(error) for error in errors] == ["the connection has been closed"]
 
@@ -177,6 +177,6 @@ except KeyboardInterrupt:
 def test_ctrl_c_cancels_the_waiting_call(opening: str, then: str) -> None:
     script = INTERRUPTED.format(opening=opening, then=then)
     done = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=HANG_TIMEOUT, check=False
     )
     assert (done.returncode, sorted(done.stdout.split()), done.stderr) == (0, ["cancelled", "interrupted"], "")

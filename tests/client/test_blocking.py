@@ -31,12 +31,12 @@ from tests.documents import ROOT
 
 EDITION = next(iter(EDITIONS.values()))
 GAME_TYPE = EDITION.game_type
-PATIENCE = 60.0  # seconds; reached only by a test that hangs
+HANG_TIMEOUT = 60.0  # seconds; reached only by a test that hangs
 
 
 @pytest.fixture
 def server() -> Iterator[BackgroundServer]:
-    with background_server(soft_timeout=PATIENCE, hard_timeout=PATIENCE) as server:
+    with background_server(soft_timeout=HANG_TIMEOUT, hard_timeout=HANG_TIMEOUT) as server:
         yield server
 
 
@@ -103,7 +103,7 @@ def test_several_threads_may_call_at_the_same_time(server: BackgroundServer) -> 
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(PATIENCE)
+            thread.join(HANG_TIMEOUT)
         assert {each["roomId"] for each in admin.status()["rooms"]} == set(rooms)
         assert len(rooms) == 5
 
@@ -122,7 +122,7 @@ def test_a_call_in_another_thread_ends_when_the_connection_is_closed(server: Bac
     thread = threading.Thread(target=watch)
     thread.start()
     admin.close()
-    thread.join(PATIENCE)
+    thread.join(HANG_TIMEOUT)
     assert [str(error) for error in errors] == ["the connection has been closed"]
 
 
@@ -249,7 +249,7 @@ def interrupt_script(script: str, server: BackgroundServer, event: str) -> tuple
         assert process.stdout
         assert process.stdout.readline() == "waiting\n"
         os.kill(process.pid, signal.SIGINT)
-        output, errors = process.communicate(timeout=PATIENCE)
+        output, errors = process.communicate(timeout=HANG_TIMEOUT)
     finally:
         process.kill()
         process.wait()

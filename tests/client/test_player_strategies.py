@@ -25,7 +25,7 @@ from spielleiter.protocol.messages import (
 )
 from tests.client.fake import ROOM, START, FakeServer, connected, result, together
 from tests.client.player_sessions import MOVE, expect_move, first, play_against
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 
 async def _play(
@@ -173,7 +173,7 @@ async def test_the_end_of_the_game_is_noticed_while_a_plain_function_computes() 
 
     def compute(state: State) -> Move:
         trio.from_thread.run_sync(computing.set)
-        assert may_return.wait(PATIENCE)
+        assert may_return.wait(HANG_TIMEOUT)
         return MOVE
 
     async def serve(server: FakeServer) -> None:

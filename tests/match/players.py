@@ -25,7 +25,7 @@ from spielleiter.client.strategies import DEFAULT_DELAY, make_responder
 from spielleiter.client.transport import Transport
 from spielleiter.server.editions import EDITIONS
 from tests.interpreter import PYTHON
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 LIGHT: Final = f"{PYTHON} -I -S {shlex.quote(str(Path(__file__).with_name('light.py')))}"
 """The beginning of a command line, followed by a strategy and optionally ``--edition``, ``--delay``, ``--ends-at``."""
@@ -44,14 +44,14 @@ def listening_players() -> Iterator[None]:
 
     thread = threading.Thread(target=trio.run, args=(main,), daemon=True)
     thread.start()
-    port, stop = ready.get(timeout=PATIENCE)
+    port, stop = ready.get(timeout=HANG_TIMEOUT)
     os.environ["PLAYERS"] = str(port)
     try:
         yield
     finally:
         del os.environ["PLAYERS"]
         stop()
-        thread.join(timeout=PATIENCE)
+        thread.join(timeout=HANG_TIMEOUT)
         assert not thread.is_alive(), "the players do not stop"
 
 

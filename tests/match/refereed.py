@@ -14,10 +14,10 @@ from spielleiter.match.programs.processes import find_processes
 from spielleiter.match.records.game_record import GameRecord
 from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
-NO_LIMITS = {"soft_timeout": PATIENCE, "hard_timeout": PATIENCE}
-NO_TIMEOUTS = ProgramTimeouts(start=PATIENCE, exit=PATIENCE, game=PATIENCE)
+NO_LIMITS = {"soft_timeout": HANG_TIMEOUT, "hard_timeout": HANG_TIMEOUT}
+NO_TIMEOUTS = ProgramTimeouts(start=HANG_TIMEOUT, exit=HANG_TIMEOUT, game=HANG_TIMEOUT)
 
 IDLE = "sleep 500"
 """A program that does nothing."""
@@ -40,7 +40,7 @@ def setup_of(first: str, second: str, **changes: Any) -> MatchSetup:
 async def play(folder: Path, first: str, second: str, game: int = 1, **changes: Any) -> GameRecord:
     """Play a game of a match of these commands; return its record, and assert that no process is left."""
     setup = dataclasses.replace(setup_of(first, second, **changes), run_id=str(folder))
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         record = await play_game(setup, setup.plan()[game - 1], folder)
     assert find_processes(str(folder)) == ()
     return record

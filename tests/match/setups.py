@@ -6,7 +6,7 @@ from pathlib import Path
 
 from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 
 def lenient_setup(folder: Path, first: Entrant, second: Entrant, game_type: str = DEFAULT_GAME_TYPE) -> MatchSetup:
@@ -20,6 +20,6 @@ def lenient_setup(folder: Path, first: Entrant, second: Entrant, game_type: str 
         games=2,
         seed=1,
         run_id=str(folder),
-        timeouts=ProgramTimeouts(start=PATIENCE, exit=PATIENCE, game=PATIENCE),
-        server_options={"soft_timeout": PATIENCE, "hard_timeout": PATIENCE},
+        timeouts=ProgramTimeouts(start=HANG_TIMEOUT, exit=HANG_TIMEOUT, game=HANG_TIMEOUT),
+        server_options={"soft_timeout": HANG_TIMEOUT, "hard_timeout": HANG_TIMEOUT},
     )

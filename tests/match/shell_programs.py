@@ -9,7 +9,7 @@ import trio
 
 from spielleiter.match.programs.processes import find_processes
 from spielleiter.match.programs.program import Program
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 
 class Runner:
@@ -31,7 +31,7 @@ class Runner:
 
 
 async def wait_until(condition: Callable[[], bool]) -> None:
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         while not condition():  # noqa: ASYNC110 - another process makes it true
             await trio.sleep(0.001)
 

@@ -12,7 +12,7 @@ import trio
 from spielleiter.match.programs.fork_server_client import start_supervised_process
 from spielleiter.match.programs.process_spec import ProcessSpec
 from spielleiter.match.programs.supervised_process import SupervisedProcess
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 
 def start(script: str, **options: object) -> SupervisedProcess:
@@ -24,7 +24,7 @@ def start(script: str, **options: object) -> SupervisedProcess:
 
 def wait_until(condition: Callable[[], bool]) -> None:
     """Wait until another process makes `condition` true."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + HANG_TIMEOUT
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.001)
@@ -37,7 +37,7 @@ def parent_of(pid: int) -> int:
 
 async def finish(process: SupervisedProcess) -> None:
     """End a process and close its outputs."""
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         await process.end()
     process.stdout.close()
     process.stderr.close()

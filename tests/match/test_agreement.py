@@ -19,7 +19,7 @@ from spielleiter.server.app import RESULTS_NAME
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import EDITIONS
 from tests.match.audit import room_data
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 PLAYERS = {
     "a whole game": ("builtin:greedy", "builtin:random"),
@@ -41,10 +41,10 @@ async def test_record_replay_and_the_servers_results_agree(
         games=2,
         seed=1,
         run_id=str(tmp_path),
-        timeouts=ProgramTimeouts(start=PATIENCE, exit=PATIENCE, game=PATIENCE),
-        server_options={"replay_directory": kept, "soft_timeout": PATIENCE, "hard_timeout": PATIENCE},
+        timeouts=ProgramTimeouts(start=HANG_TIMEOUT, exit=HANG_TIMEOUT, game=HANG_TIMEOUT),
+        server_options={"replay_directory": kept, "soft_timeout": HANG_TIMEOUT, "hard_timeout": HANG_TIMEOUT},
     )
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         async with open_match_server(setup) as match_server:
             records = [await play_game(setup, planned, tmp_path, match_server=match_server) for planned in setup.plan()]
     lines = [json.loads(line) for line in (kept / RESULTS_NAME).read_text().splitlines()]

@@ -19,7 +19,7 @@ from spielleiter.match.setup import Entrant
 from tests.interpreter import PYTHON
 from tests.match.audit import check_game, check_match
 from tests.match.setups import lenient_setup
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 pytestmark = pytest.mark.slow
 
@@ -33,7 +33,7 @@ def match(tmp_path_factory: pytest.TempPathFactory) -> Path:
         setup = lenient_setup(
             folder, Entrant("new", f"{PYTHON} -m spielleiter play -s first"), Entrant("old", "builtin:random")
         )
-        with open_journal(folder) as journal, trio.fail_after(PATIENCE):
+        with open_journal(folder) as journal, trio.fail_after(HANG_TIMEOUT):
             for planned in setup.plan():
                 journal.append(await play_game(setup, planned, folder))
 

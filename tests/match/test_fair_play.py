@@ -19,7 +19,7 @@ from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.documents import rows
 from tests.interpreter import PYTHON
 from tests.match.setups import lenient_setup
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 pytestmark = pytest.mark.slow
 
@@ -35,7 +35,7 @@ async def play_against_attack(
     """Play a game in which program 0 tries `attack`; assert that program 1 is not blamed for anything."""
     bot = f"env PYTHONPATH={shlex.quote(str(PROJECT))} {PYTHON} -P -m tests.match.bots.attacker {attack} {OPTIONS}"
     setup = lenient_setup(folder, Entrant("attacker", bot), Entrant("honest", honest), game_type)
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         record = await play_game(setup, setup.plan()[0], folder)
     assert find_processes(str(folder)) == ()
     assert record.offender != 1

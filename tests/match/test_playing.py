@@ -27,9 +27,9 @@ from spielleiter.match import (
     summarise,
 )
 from tests.match.players import LIGHT
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
-ENDLESS = ProgramTimeouts(start=PATIENCE, exit=PATIENCE, game=PATIENCE)
+ENDLESS = ProgramTimeouts(start=HANG_TIMEOUT, exit=HANG_TIMEOUT, game=HANG_TIMEOUT)
 
 
 def prepare(
@@ -37,7 +37,7 @@ def prepare(
 ) -> MatchSetup:
     """A match with limits that no program reaches, however busy this machine is."""
     return prepare_match(
-        first, second, games=games, seed=1, soft_timeout=PATIENCE, hard_timeout=PATIENCE, timeouts=ENDLESS
+        first, second, games=games, seed=1, soft_timeout=HANG_TIMEOUT, hard_timeout=HANG_TIMEOUT, timeouts=ENDLESS
     )
 
 
@@ -93,7 +93,7 @@ async def test_a_program_that_runs_trio_plays_matches_side_by_side(tmp_path: Pat
         assert not (folder / "games" / "0001").exists()
         ends.append(result.end)
 
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(play, tmp_path / "one")
             nursery.start_soon(play, tmp_path / "two")
@@ -105,7 +105,7 @@ def test_a_match_can_be_played_outside_of_the_main_thread(tmp_path: Path) -> Non
     ends: list[EndReason] = []
     thread = threading.Thread(target=lambda: ends.append(play_match(prepare(), tmp_path).end))
     thread.start()
-    thread.join(PATIENCE)
+    thread.join(HANG_TIMEOUT)
     assert ends == [EndReason.COMPLETED]
 
 
@@ -115,7 +115,7 @@ async def test_a_cancelled_match_leaves_reports_and_can_be_continued(tmp_path: P
         await run_match(prepare(games=4), tmp_path, on_game_finished=lambda _record: scope.cancel())
     assert scope.cancelled_caught
     assert json.loads((tmp_path / "summary.json").read_text())["played"] == 1
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         result = await run_match(load_match(tmp_path), tmp_path)
     assert len(result.records) == 4
 

@@ -29,7 +29,7 @@ from spielleiter.match.runner import (
 )
 from spielleiter.match.setup import Entrant, MatchSetup
 from tests.match.sample_records import fault, game
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 SETUP = MatchSetup((Entrant("new", "new"), Entrant("old", "old")), "chess", games=10, seed=1, run_id="run")
 
@@ -94,7 +94,7 @@ class RunnerHarness:
         conditions: Conditions | None = None,
         is_decided: Callable[[Sequence[GameRecord]], bool] = play_to_the_end,
     ) -> EndReason:
-        with open_journal(self.folder) as journal, trio.fail_after(PATIENCE):
+        with open_journal(self.folder) as journal, trio.fail_after(HANG_TIMEOUT):
             return await play_games(SETUP, self.folder, journal, self.listener, conditions or Conditions(), is_decided)
 
     @property

@@ -25,7 +25,7 @@ from spielleiter.protocol.errors import Refusal, RemoteProtocolError
 from spielleiter.protocol.limits import AFTER_JOIN, BEFORE_JOIN, Limits
 from spielleiter.protocol.reader import PacketReader
 from spielleiter.protocol.tree import TreeBuilder, new_parser
-from tests.effort import examples
+from tests.example_counts import examples
 from tests.fuzz import CORPUS
 from tests.protocol.streams import LATEST, ONE_LINE_MOVE, Cut, all_packets, byte_by_byte, outcomes, stream_of, whole
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spielleiter.protocol.markup import MarkupScanner, end_of_markups
-from tests.effort import examples
+from tests.example_counts import examples
 
 MARKUP = {
     "a tag": b"<a>",

@@ -13,7 +13,7 @@ from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
 from spielleiter.protocol.errors import Refusal, RemoteProtocolError
 from spielleiter.protocol.limits import AFTER_JOIN
-from tests.effort import examples
+from tests.example_counts import examples
 from tests.protocol.streams import LATEST, ONE_LINE_MOVE, in_random_pieces, stream_of
 
 EDITIONS = [BLOKUS_2021_R3, BLOKUS_2021_RELEASE]

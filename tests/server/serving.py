@@ -19,8 +19,8 @@ from spielleiter.client.strategies import make_responder
 from spielleiter.server.app import Listening, serve
 from spielleiter.server.config.config import Config
 from spielleiter.server.editions import EDITIONS
-from tests.patience import PATIENCE
 from tests.server.harness import GAME_TYPE, PASSWORD
+from tests.timeouts import HANG_TIMEOUT
 
 DIALECT = EDITIONS["blokus-2021-r3"].dialect
 USUAL: dict[str, Any] = {
@@ -28,8 +28,8 @@ USUAL: dict[str, Any] = {
     "log_format": "json",
     "log_level": "debug",
     "default_game": GAME_TYPE,
-    "soft_timeout": PATIENCE,
-    "hard_timeout": PATIENCE,
+    "soft_timeout": HANG_TIMEOUT,
+    "hard_timeout": HANG_TIMEOUT,
     "grace": 0.0,
 }
 """Default settings, with time limits that no player exceeds, however slow this machine is."""
@@ -67,7 +67,7 @@ async def serving(**settings: Any) -> AsyncIterator[Serving]:
     """Run a server until the context is left, then stop it and wait for its end."""
     config = Config(**{**USUAL, **settings})
     stop, log = trio.Event(), io.StringIO()
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         async with trio.open_nursery() as nursery:
             listening: Listening = await nursery.start(partial(serve, config, stop=stop, log_file=log))
             yield Serving(listening.addresses[0][1], stop, log)

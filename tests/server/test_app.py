@@ -20,10 +20,10 @@ from spielleiter.server.config.config import Config
 from spielleiter.server.errors import StartError
 from spielleiter.server.net import sockets as binding
 from spielleiter.server.net.accepting import ACCEPT_PAUSE
-from tests.patience import PATIENCE
 from tests.server.answers import answered
 from tests.server.harness import GAME_TYPE, GOODBYE, START, open_harness
 from tests.server.serving import files_in, open_descriptors, read_all, serving
+from tests.timeouts import HANG_TIMEOUT
 
 # -- accepting --------------------------------------------------------------------------------------------------------
 
@@ -139,7 +139,7 @@ async def test_a_flood_of_connections_does_not_keep_others_waiting() -> None:
             near.close()
             return far, ("127.0.0.1", 1)
 
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(server._accept, EndlessConnections(), nursery)  # type: ignore[arg-type]
             for _ in range(20):

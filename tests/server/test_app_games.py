@@ -36,11 +36,11 @@ from spielleiter.protocol.messages import (
 )
 from spielleiter.server.app import Server
 from spielleiter.server.record import archive
-from tests.patience import with_longer_limits
 from tests.protocol.streams import LATEST
 from tests.server.harness import END, GAME_TYPE, START, open_harness, packet, sample
 from tests.server.net.test_wire import read_late
 from tests.server.serving import DIALECT, Serving, files_in, replays_in, serving
+from tests.timeouts import retry_with_longer_limits
 
 
 async def play_game(harness: Serving, first: str, second: str) -> tuple[list[GameReport], bytes, list[Any]]:
@@ -193,7 +193,7 @@ async def test_a_time_verdict_is_logged_with_its_measurements() -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux stamps what arrives on a TCP socket")
 async def test_a_busy_server_loses_nobody_a_game(monkeypatch: pytest.MonkeyPatch) -> None:
-    await with_longer_limits(partial(_answer_a_busy_server, monkeypatch), 0.2)
+    await retry_with_longer_limits(partial(_answer_a_busy_server, monkeypatch), 0.2)
 
 
 async def _answer_a_busy_server(monkeypatch: pytest.MonkeyPatch, limit: float) -> None:

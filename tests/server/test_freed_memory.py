@@ -25,11 +25,11 @@ from spielleiter.server.core.room import Room
 from spielleiter.server.net.outbox import Outbox
 from spielleiter.server.net.session import Session
 from spielleiter.server.net.wire import SocketWire
-from tests.patience import PATIENCE
 from tests.server.all_games import open_all_games, playing
 from tests.server.harness import PASSWORD, ServerHarness, open_harness
 from tests.server.serving import serving
 from tests.server.wires import StreamWire, ThrottledWire
+from tests.timeouts import HANG_TIMEOUT
 
 TRANSIENT = (
     Session,
@@ -243,7 +243,7 @@ async def test_socket_connections_are_freed() -> None:
             stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset
             await stream.aclose()
         opened = 0
-        with trio.fail_after(PATIENCE):
+        with trio.fail_after(HANG_TIMEOUT):
             while opened < len(BAD_BYTES) or alive() - before:
                 await trio.sleep(0.01)
                 opened = len(server.logged("connection_closed"))

@@ -21,10 +21,10 @@ from spielleiter.server.config.config import load_config
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import choose_editions
 from spielleiter.server.errors import StartError
-from tests.patience import PATIENCE
 from tests.server.all_games import GAME_TYPES, edition_of, joined, open_all_games, playing
 from tests.server.harness import ServerHarness
 from tests.server.serving import Serving, serving
+from tests.timeouts import HANG_TIMEOUT
 
 EDITIONS = choose_editions({}, {})
 USUAL = list(EDITIONS.values())
@@ -85,7 +85,7 @@ async def _plays_one_game(
 @pytest.mark.slow
 async def test_games_of_all_seasons_are_played_at_once_and_end_correctly() -> None:
     meeting = _Meeting(len(USUAL))
-    async with serving(hard_timeout=PATIENCE, seed=3) as server:
+    async with serving(hard_timeout=HANG_TIMEOUT, seed=3) as server:
         saw: dict[str, tuple[list[GameReport], list[object]]] = {}
 
         async def play(edition: Edition) -> None:

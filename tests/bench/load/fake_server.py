@@ -7,7 +7,7 @@ from typing import Final
 
 from spielleiter.bench.load.plan import PlannedGame
 from spielleiter.bench.load.scripts import ROOM
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 ROOM_ID: Final = "11111111-2222-4333-8444-555555555555"
 PREPARED: Final = (
@@ -30,7 +30,7 @@ class Server:
 
     def __init__(self) -> None:
         self.listening = socket.create_server(("127.0.0.1", 0))
-        self.listening.settimeout(PATIENCE)
+        self.listening.settimeout(HANG_TIMEOUT)
         self.accepted: list[socket.socket] = []
 
     @property
@@ -40,7 +40,7 @@ class Server:
 
     def accept(self) -> socket.socket:
         sock, _ = self.listening.accept()
-        sock.settimeout(PATIENCE)
+        sock.settimeout(HANG_TIMEOUT)
         self.accepted.append(sock)
         return sock
 

@@ -15,7 +15,7 @@ from spielleiter.bench.load.driver import Driver, Game
 from spielleiter.bench.load.plan import Plan
 from spielleiter.bench.subject import end, start_python
 from tests.bench.load.fake_server import POSITION, PREPARED, REQUEST, RESULT, ROOM_ID, SCRIPT, Server, packet
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def driver(server: Server) -> Iterator[Driver]:
 
 
 def until(driver: Driver, is_done: Callable[[], bool]) -> None:
-    deadline = perf_counter() + PATIENCE
+    deadline = perf_counter() + HANG_TIMEOUT
     while not is_done():
         assert perf_counter() < deadline
         driver.poll(0.1)
@@ -163,7 +163,7 @@ def test_players_waiting_for_their_first_request_are_counted(driver: Driver, ser
 def test_a_silent_server_is_an_error(driver: Driver, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     begun(driver, server)
     driver.poll(0.01)
-    monkeypatch.setattr("spielleiter.bench.load.driver.PATIENCE", 0.01)
+    monkeypatch.setattr("spielleiter.bench.load.driver.HANG_TIMEOUT", 0.01)
     with pytest.raises(RuntimeError, match="a game hangs"):
         driver.play()
 
@@ -183,6 +183,6 @@ def test_a_driver_ends_with_its_input(server: Server) -> None:
         assert json.loads(process.stdout.readline()) == "ready"
         process.stdin.close()
         assert json.loads(process.stdout.readline()) == {"over": 0, "broken": 0, "cut_off": [ROOM_ID]}
-        assert process.wait(PATIENCE) == 0
+        assert process.wait(HANG_TIMEOUT) == 0
     finally:
         end(process)

@@ -11,7 +11,7 @@ import pytest
 from spielleiter.bench.load import scripted_program
 from spielleiter.bench.load.scripted_program import ROOM
 from tests.bench.load.fake_server import Server
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 SCRIPT = b"\n".join(
     [
@@ -37,7 +37,7 @@ def moves_of(color: str, server: Server, script: Path) -> list[bytes]:
             player.sendall(b'\n  <room roomId="r1">' + b"x" * 5000 + b'<data class="moveRequest"/>\n  </room>')
             moves.append(player.recv(4096))
         player.sendall(b'\n  <room roomId="r1"><data class="result"/></room>\n  <left roomId="r1"/>')
-        assert process.wait(PATIENCE) == 0
+        assert process.wait(HANG_TIMEOUT) == 0
     return moves
 
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import trio
 
 from spielleiter.bench.parts.floor import Floor
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 MEMENTOS = [b"<position0/>", b"<position1/>", b"<position2/>"]
 SEATS = [0, 1]
@@ -23,7 +23,7 @@ Connect: TypeAlias = Callable[[], Awaitable[trio.SocketStream]]
 async def running_floor(observers: int) -> AsyncIterator[Connect]:
     """A floor with one script in this event loop; yields a function that connects to it."""
     floor = Floor([(MEMENTOS, SEATS)], REQUEST, observers)
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         async with trio.open_nursery() as nursery:
             listeners = await nursery.start(trio.serve_tcp, floor.serve, 0)
             port = listeners[0].socket.getsockname()[1]

@@ -31,7 +31,7 @@ from spielleiter.server.editions import EDITIONS
 from spielleiter.server.text.counting import count_text
 from tests.interpreter import PYTHON
 from tests.match.players import LIGHT
-from tests.patience import PATIENCE, with_longer_limits
+from tests.timeouts import HANG_TIMEOUT, retry_with_longer_limits
 
 PLAY = f"{PYTHON} -m spielleiter play --seed 1"
 STEPS = 22
@@ -41,7 +41,7 @@ BASIC_STEPS = 6
 @pytest.fixture(autouse=True)
 def _long_exit_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait for a process that has closed its connection, however busy this machine is."""
-    monkeypatch.setattr("spielleiter.match.checking.scripted_server._EXIT_TIMEOUT", PATIENCE)
+    monkeypatch.setattr("spielleiter.match.checking.scripted_server._EXIT_TIMEOUT", HANG_TIMEOUT)
 
 
 async def check(
@@ -49,10 +49,10 @@ async def check(
 ) -> tuple[StepResult, ...]:
     """Run the check; assert that every step was reported in order and that no process is left."""
     reported: list[StepResult] = []
-    limits = {"soft_timeout": PATIENCE, "hard_timeout": PATIENCE, "pause": 0.1, **times}
-    patience = ProgramTimeouts(PATIENCE, PATIENCE, PATIENCE)
+    limits = {"soft_timeout": HANG_TIMEOUT, "hard_timeout": HANG_TIMEOUT, "pause": 0.1, **times}
+    patience = ProgramTimeouts(HANG_TIMEOUT, HANG_TIMEOUT, HANG_TIMEOUT)
     setup = CheckSetup(command, game_type, patience=patience, edition=edition, **limits)
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         results = await check_program(setup, folder, reported.append)
     assert results == tuple(reported)
     assert [result.number for result in results] == list(range(1, STEPS + 1))
@@ -139,13 +139,15 @@ async def test_a_bad_program_fails_at_the_right_step(
         assert {result.status for result in results[: number - 1]} <= {Status.PASSED}
         assert {result.status for result in results[number:]} == {Status.NOT_TRIED}
 
-    await with_longer_limits(attempt, 1)
+    await retry_with_longer_limits(attempt, 1)
 
 
 @pytest.mark.slow
 async def test_a_program_that_does_not_connect_is_reminded_of_its_options(tmp_path: Path) -> None:
     """Usually such a program ignores its options, and has connected to the default port."""
-    setup = CheckSetup("sleep 500 {port}", DEFAULT_GAME_TYPE, PATIENCE, PATIENCE, 0.1, ProgramTimeouts(start=0.1))
+    setup = CheckSetup(
+        "sleep 500 {port}", DEFAULT_GAME_TYPE, HANG_TIMEOUT, HANG_TIMEOUT, 0.1, ProgramTimeouts(start=0.1)
+    )
     first, *_ = await check_program(setup, tmp_path, lambda _result: None)
     assert first.expected == "the process starts and connects in 0.1 s, to the host and port it was given (-h, -p)"
     assert first.came.startswith("nobody connected in 0.1 s")
@@ -165,14 +167,14 @@ async def test_a_program_that_does_not_end_fails_every_step_in_which_a_game_ends
     command = f"sh -c {shlex.quote(script)} bot"
 
     async def attempt(limit: float) -> None:
-        patience = ProgramTimeouts(start=PATIENCE, exit=limit, game=PATIENCE)
-        setup = CheckSetup(command, DEFAULT_GAME_TYPE, PATIENCE, PATIENCE, 0.1, patience)
-        with trio.fail_after(PATIENCE):
+        patience = ProgramTimeouts(start=HANG_TIMEOUT, exit=limit, game=HANG_TIMEOUT)
+        setup = CheckSetup(command, DEFAULT_GAME_TYPE, HANG_TIMEOUT, HANG_TIMEOUT, 0.1, patience)
+        with trio.fail_after(HANG_TIMEOUT):
             results = await check_program(setup, tmp_path / f"{limit:g}")
         assert failed(results) == [result.title for result in results[10:]]
         assert results[-1].came.startswith(f"does not end: it still ran {limit:g} s after the end of the game")
 
-    await with_longer_limits(attempt, 0.2)
+    await retry_with_longer_limits(attempt, 0.2)
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.messages import MoveData
 from spielleiter.server.editions import choose_editions
 from tests.interpreter import PYTHON
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 EDITION = choose_editions({}, {})[DEFAULT_GAME_TYPE]
 
@@ -24,7 +24,7 @@ EDITION = choose_editions({}, {})[DEFAULT_GAME_TYPE]
 @pytest.fixture(autouse=True)
 def _long_exit_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait for a process that has closed its connection, however busy this machine is."""
-    monkeypatch.setattr("spielleiter.match.checking.scripted_server._EXIT_TIMEOUT", PATIENCE)
+    monkeypatch.setattr("spielleiter.match.checking.scripted_server._EXIT_TIMEOUT", HANG_TIMEOUT)
 
 
 async def run_scripted(
@@ -32,11 +32,11 @@ async def run_scripted(
     act: Callable[[ScriptedServer], Awaitable[object]],
     folder: Path,
     seat: int = 0,
-    connect_timeout: float = PATIENCE,
+    connect_timeout: float = HANG_TIMEOUT,
 ) -> object:
     """Start the program against a scripted server and return what `act` returns; afterwards no process is left."""
     try:
-        with trio.fail_after(PATIENCE):
+        with trio.fail_after(HANG_TIMEOUT):
             async with open_scripted_server(
                 EDITION, Command.parse(command), seat, folder, str(folder), connect_timeout
             ) as scripted_server:
@@ -66,7 +66,7 @@ async def take_seat(scripted_server: ScriptedServer) -> None:
 )
 async def test_a_program_that_does_not_connect_is_unexpected(command: str, problem: str, tmp_path: Path) -> None:
     with pytest.raises(UnexpectedBehaviourError, match=problem):
-        await run_scripted(command, connect, tmp_path, connect_timeout=0.1 if "sleep" in command else PATIENCE)
+        await run_scripted(command, connect, tmp_path, connect_timeout=0.1 if "sleep" in command else HANG_TIMEOUT)
 
 
 @pytest.mark.slow
@@ -131,9 +131,9 @@ async def test_the_moves_of_a_program_are_played(seat: int, tmp_path: Path) -> N
         await take_seat(scripted_server)
         await scripted_server.begin()
         for _ in range(3):
-            answer = await scripted_server.ask(PATIENCE)
+            answer = await scripted_server.ask(HANG_TIMEOUT)
             assert isinstance(answer.data, MoveData)
-            assert 0 < answer.seconds <= scripted_server.longest < PATIENCE
+            assert 0 < answer.seconds <= scripted_server.longest < HANG_TIMEOUT
             turn = scripted_server.state.turn
             scripted_server.play(answer.data.move)
             assert scripted_server.state.turn == turn + 1
@@ -141,7 +141,7 @@ async def test_the_moves_of_a_program_are_played(seat: int, tmp_path: Path) -> N
                 scripted_server.play(answer.data.move)
         await scripted_server.expect_silence(0.05)
         await scripted_server.finish(None)  # the built-in player reports a missing result by its exit code
-        assert await scripted_server.expect_exit(PATIENCE) == "the process ended with exit code 1"
+        assert await scripted_server.expect_exit(HANG_TIMEOUT) == "the process ended with exit code 1"
 
     await run_scripted("builtin:first", act, tmp_path, seat)
     assert (tmp_path / "stdout.log").exists()
@@ -151,7 +151,7 @@ async def test_the_moves_of_a_program_are_played(seat: int, tmp_path: Path) -> N
 async def test_a_packet_that_was_not_asked_for_is_unexpected(tmp_path: Path) -> None:
     async def act(scripted_server: ScriptedServer) -> None:
         await scripted_server.wait_for_connection()
-        await scripted_server.expect_silence(PATIENCE)
+        await scripted_server.expect_silence(HANG_TIMEOUT)
 
     with pytest.raises(UnexpectedBehaviourError, match=r"^joinPrepared came, though nothing had been"):
         await run_scripted("builtin:first", act, tmp_path)
@@ -169,7 +169,7 @@ async def test_a_program_that_does_not_end_is_unexpected(command: str, problem: 
     async def act(scripted_server: ScriptedServer) -> None:
         await scripted_server.wait_for_connection()
         await scripted_server.finish(None)
-        await scripted_server.expect_exit(0.1 if "sleep" in command else PATIENCE)
+        await scripted_server.expect_exit(0.1 if "sleep" in command else HANG_TIMEOUT)
 
     with pytest.raises(UnexpectedBehaviourError, match=problem):
         await run_scripted(command, act, tmp_path)
@@ -180,7 +180,7 @@ async def test_an_answer_that_cannot_be_parsed_is_in_time_but_not_a_move(tmp_pat
     async def act(scripted_server: ScriptedServer) -> None:
         await take_seat(scripted_server)
         await scripted_server.begin()
-        answer = await scripted_server.ask(PATIENCE)
+        answer = await scripted_server.ask(HANG_TIMEOUT)
         assert answer.data is None
         assert "Not well-formed XML" in answer.problem
 
@@ -224,7 +224,7 @@ async def test_the_bytes_on_the_wire_are_logged(tmp_path: Path) -> None:
     async def act(scripted_server: ScriptedServer) -> None:
         await take_seat(scripted_server)
         await scripted_server.begin()
-        await scripted_server.ask(PATIENCE)
+        await scripted_server.ask(HANG_TIMEOUT)
 
     await run_scripted("builtin:first", act, tmp_path)
     log = gzip.decompress((tmp_path / "wire.log.gz").read_bytes()).decode()

@@ -21,7 +21,7 @@ from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.server.editions import choose_editions
 from tests.interpreter import PYTHON
 from tests.match.setups import lenient_setup
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 STATE = choose_editions({}, {})[DEFAULT_GAME_TYPE].game.new_state(random.Random(1))
 
@@ -86,14 +86,14 @@ async def test_a_worker_that_ends_is_a_machine_error() -> None:
 
 
 async def choose_moves_for_ever(player: WorkerPlayer) -> None:
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         while True:
             await player.choose_move(STATE)
 
 
 async def play_twice(folder: Path, first: str, second: str) -> None:
     setup = lenient_setup(folder, Entrant("new", first), Entrant("old", second))
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         async with open_match_server(setup) as match_server:
             for name in ("a", "b"):
                 record = await play_game(setup, setup.plan()[0], folder / name, match_server=match_server)

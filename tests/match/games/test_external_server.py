@@ -19,7 +19,7 @@ from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.messages import Memento, Result
 from spielleiter.server.editions import choose_editions
 from tests.cli.background import background_server
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 SETUP = MatchSetup(
     entrants=(Entrant("new", "new"), Entrant("old", "old")), game_type=DEFAULT_GAME_TYPE, games=2, seed=1, run_id="run"
@@ -54,7 +54,7 @@ async def test_a_game_at_another_server_is_observed(tmp_path: Path) -> None:
 
             nursery.start_soon(take_part, 0, "first")
             nursery.start_soon(take_part, 1, "illegal")
-            with trio.fail_after(PATIENCE):
+            with trio.fail_after(HANG_TIMEOUT):
                 seen = [event async for event in room.observation if isinstance(event, Memento | Result)]
     assert isinstance(seen[0], Memento)
     assert isinstance(seen[-1], Result)
@@ -70,5 +70,5 @@ async def test_a_game_at_another_server_can_be_cancelled(tmp_path: Path) -> None
         setup = dataclasses.replace(SETUP, server=("127.0.0.1", server.port), password="examplepassword")
         async with open_external_room(setup, GAME, WireLog(tmp_path / WIRE_LOG)) as room:
             await room.cancel()
-            with trio.fail_after(PATIENCE):
+            with trio.fail_after(HANG_TIMEOUT):
                 assert not [event async for event in room.observation if isinstance(event, Memento)]

@@ -29,7 +29,7 @@ from spielleiter.match.setup import Entrant, MatchSetup
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.server import events
 from spielleiter.server.core.room import Phase
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 SETUP = MatchSetup(
     entrants=(Entrant("new", "new"), Entrant("old", "old")), game_type=DEFAULT_GAME_TYPE, games=2, seed=1, run_id="run"
@@ -54,7 +54,7 @@ class RecordingListener:
         return [program for event, program in self.all if isinstance(event, kind)]
 
     async def wait_for(self, kind: type[events.ServerEvent], count: int = 1) -> None:
-        with trio.fail_after(PATIENCE):
+        with trio.fail_after(HANG_TIMEOUT):
             while len(self.programs_of(kind)) < count:
                 await self._more.wait()
 
@@ -84,7 +84,7 @@ async def play(
             await player.join_prepared(room.reservations[program])
             await player.play_with(make_responder(strategies[program], seed=1))
 
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(take_part, 0)
             nursery.start_soon(take_part, 1)
@@ -124,7 +124,7 @@ async def test_a_reservation_code_is_valid_on_its_own_port_only(tmp_path: Path) 
     async with open_room(tmp_path) as (room, listener):
         async with Player.connect(*room.addresses[0], dialect=room.dialect) as foreign:
             with pytest.raises(ClientError):
-                with trio.fail_after(PATIENCE):
+                with trio.fail_after(HANG_TIMEOUT):
                     await foreign.join_prepared(room.reservations[1])
         await play(room, listener)
         refused = [event for event, program in listener.all if program == 0]

@@ -27,7 +27,7 @@ from tests.cli.background import background_server
 from tests.interpreter import PYTHON
 from tests.match.players import LIGHT
 from tests.match.refereed import IDLE, NO_LIMITS, play, setup_of, shell
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 pytestmark = pytest.mark.usefixtures("players")
 
@@ -153,7 +153,7 @@ async def test_a_program_has_its_own_directory_environment_and_memory(tmp_path: 
     folder.mkdir()
     script = 'echo "$(pwd) $A $(ulimit -d)" >&2; exit 3'
     new = Entrant("new", shell(script), cwd=str(folder), environment={"A": "b"}, memory=77)
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         setup = dataclasses.replace(
             setup_of("builtin:first", "builtin:first"), entrants=(new, Entrant("old", "builtin:first"))
         )

@@ -12,7 +12,7 @@ from spielleiter.match.setup import Entrant
 from tests.interpreter import PYTHON
 from tests.match.players import LIGHT
 from tests.match.refereed import IDLE, NO_TIMEOUTS, play, shell
-from tests.patience import with_longer_limits
+from tests.timeouts import retry_with_longer_limits
 
 pytestmark = pytest.mark.usefixtures("players")
 
@@ -29,7 +29,7 @@ async def test_leftovers_and_programs_that_had_to_be_ended_are_named(tmp_path: P
         assert record.reason.startswith("1 process outlived it: sleep (")
         assert record.reason.endswith("; old had to be ended after the game")
 
-    await with_longer_limits(attempt, 0.5)
+    await retry_with_longer_limits(attempt, 0.5)
 
 
 @pytest.mark.slow
@@ -52,7 +52,7 @@ async def test_a_program_that_does_not_end_is_at_fault_if_it_had_time_to(
         assert record.offender == (None if verdict == Verdict.REGULAR else 0)
         assert record.points != (None, None)
 
-    await with_longer_limits(attempt, patience)
+    await retry_with_longer_limits(attempt, patience)
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.interpreter import PYTHON
 from tests.match.players import LIGHT
 from tests.match.refereed import IDLE, NO_TIMEOUTS, play, shell
-from tests.patience import PATIENCE, with_longer_limits
+from tests.timeouts import HANG_TIMEOUT, retry_with_longer_limits
 
 pytestmark = pytest.mark.usefixtures("players")
 
@@ -86,7 +86,7 @@ async def test_a_program_that_does_not_take_its_seat_loses(
         assert (record.verdict, record.offender, record.winner) == (verdict, 0, None)
         assert record.reason.startswith(reason)
 
-    await with_longer_limits(attempt, 2)
+    await retry_with_longer_limits(attempt, 2)
 
 
 @pytest.mark.slow
@@ -97,7 +97,7 @@ async def test_waiting_for_a_program_to_connect_has_a_time_limit(tmp_path: Path)
         record = await play(tmp_path, "builtin:first", command, timeouts=dataclasses.replace(NO_TIMEOUTS, start=limit))
         assert (record.verdict, record.offender, record.reason) == (Verdict.NEVER_JOINS, 1, "it did not connect")
 
-    await with_longer_limits(attempt, 2)
+    await retry_with_longer_limits(attempt, 2)
 
 
 @pytest.mark.slow
@@ -144,7 +144,7 @@ async def test_a_plain_join_takes_the_programs_own_seat(tmp_path: Path) -> None:
 @pytest.mark.slow
 async def test_a_program_for_another_season_is_told_at_once_what_is_played(tmp_path: Path) -> None:
     other = f"{LIGHT} first --edition hase-und-igel-2018 -h {{host}} -p {{port}}"
-    record = await play(tmp_path, f"{LIGHT} first", other, timeouts=ProgramTimeouts(start=PATIENCE))
+    record = await play(tmp_path, f"{LIGHT} first", other, timeouts=ProgramTimeouts(start=HANG_TIMEOUT))
     assert (record.verdict, record.offender, record.is_counted) == (Verdict.NEVER_JOINS, 1, False)
     assert f"{DEFAULT_GAME_TYPE} is played here, not swc_2018_hase_und_igel" in record.reason
-    assert record.wall_seconds < PATIENCE
+    assert record.wall_seconds < HANG_TIMEOUT

@@ -14,7 +14,7 @@ from spielleiter.match.programs.fork_server_client import ForkServer, start_supe
 from spielleiter.match.programs.process_spec import ProcessSpec
 from spielleiter.match.programs.processes import still_running
 from tests.match.supervised import finish, parent_of, start
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has supervisors")
 
@@ -24,7 +24,7 @@ async def test_a_killed_fork_server_is_replaced() -> None:
     parent = parent_of(parent_of(first.pid))
     os.kill(parent, signal.SIGKILL)
     second = start("exit 4")
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         await second.wait()
     assert second.returncode == 4
     assert still_running([first.pid])  # its supervisor is still there
@@ -38,7 +38,7 @@ async def test_a_stopped_fork_server_is_resumed(monkeypatch: pytest.MonkeyPatch)
     first = start("sleep 500")
     os.kill(parent_of(parent_of(first.pid)), signal.SIGSTOP)
     second = start("exit 4")
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         await second.wait()
     assert second.returncode == 4
     await finish(second)
@@ -70,7 +70,7 @@ async def test_a_program_has_the_given_environment_and_directory(tmp_path: Path)
         ProcessSpec(["sh", "-c", "pwd; echo $A-$B"], str(tmp_path), {"A": "ü\udcff", "PATH": os.environ["PATH"]})
     )
     assert process is not None
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         await process.wait()
     assert process.stdout.read() == f"{tmp_path}\nü".encode() + b"\xff-\n"
     await finish(process)

@@ -20,7 +20,7 @@ from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.interpreter import PYTHON
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 PLAYER = f"{PYTHON} -m spielleiter play -s first"
 VALUES = {"host": "127.0.0.1", "port": "4711", "reservation": "code", "seed": "7", "more": "not sent"}
@@ -61,8 +61,8 @@ class ShellProgram:
 
 async def test_a_program_receives_its_next_game_in_one_line(tmp_path: Path) -> None:
     script = ShellProgram(tmp_path, "while read line; do echo $line; done; exit 3")
-    with trio.fail_after(PATIENCE):
-        async with open_persistent_programs(set(), PATIENCE) as persistent_programs:
+    with trio.fail_after(HANG_TIMEOUT):
+        async with open_persistent_programs(set(), HANG_TIMEOUT) as persistent_programs:
             program = await persistent_programs.start(0, script.make)
             assert persistent_programs.retain(0)
             await persistent_programs.end_game()
@@ -75,8 +75,8 @@ async def test_a_program_receives_its_next_game_in_one_line(tmp_path: Path) -> N
 async def test_a_program_that_has_ended_is_started_anew_and_may_be_retained_again(tmp_path: Path) -> None:
     script = ShellProgram(tmp_path, "exit 0")
     excluded: set[int] = set()
-    with trio.fail_after(PATIENCE):
-        async with open_persistent_programs(excluded, PATIENCE) as persistent_programs:
+    with trio.fail_after(HANG_TIMEOUT):
+        async with open_persistent_programs(excluded, HANG_TIMEOUT) as persistent_programs:
             program = await persistent_programs.start(0, script.make)
             await program.gone.wait()
             assert persistent_programs.retain(0)
@@ -87,7 +87,7 @@ async def test_a_program_that_has_ended_is_started_anew_and_may_be_retained_agai
 async def test_a_program_that_does_not_connect_is_ended_and_not_asked_again(tmp_path: Path) -> None:
     script = ShellProgram(tmp_path, "sleep 1000")
     excluded: set[int] = set()
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         async with open_persistent_programs(excluded, 0.05) as persistent_programs:
             program = await persistent_programs.start(0, script.make)
             assert persistent_programs.retain(0)
@@ -102,8 +102,8 @@ async def test_a_program_that_does_not_connect_is_ended_and_not_asked_again(tmp_
 
 async def test_a_program_that_is_not_retained_ends_with_its_game(tmp_path: Path) -> None:
     script = ShellProgram(tmp_path, "while read line; do echo $line; done")
-    with trio.fail_after(PATIENCE):
-        async with open_persistent_programs(set(), PATIENCE) as persistent_programs:
+    with trio.fail_after(HANG_TIMEOUT):
+        async with open_persistent_programs(set(), HANG_TIMEOUT) as persistent_programs:
             program = await persistent_programs.start(0, script.make)
             await persistent_programs.end_game()
             assert program.gone.is_set()
@@ -118,9 +118,9 @@ async def play_three(folder: Path, first: str, second: str, patience: ProgramTim
         seed=1,
         run_id=str(folder),
         timeouts=patience,
-        server_options={"soft_timeout": PATIENCE, "hard_timeout": PATIENCE},
+        server_options={"soft_timeout": HANG_TIMEOUT, "hard_timeout": HANG_TIMEOUT},
     )
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         async with (
             open_match_server(setup) as match_server,
             open_persistent_programs(set(), patience.exit) as persistent_programs,
@@ -149,7 +149,9 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.mark.slow
 async def test_a_persistent_player_plays_all_games_in_one_process(tmp_path: Path, started: list[str]) -> None:
-    records = await play_three(tmp_path, f"{PLAYER} --stay", PLAYER, ProgramTimeouts(PATIENCE, PATIENCE, PATIENCE))
+    records = await play_three(
+        tmp_path, f"{PLAYER} --stay", PLAYER, ProgramTimeouts(HANG_TIMEOUT, HANG_TIMEOUT, HANG_TIMEOUT)
+    )
     assert [record.verdict for record in records] == [Verdict.REGULAR] * 3
     assert all(record.plies > 20 and min(record.cpu_seconds) > 0 for record in records)
     assert len([line for line in started if "--stay" in line]) == 1
@@ -166,7 +168,7 @@ async def test_a_program_that_hangs_after_a_game_is_started_anew_without_blame(
 ) -> None:
     script = f'{PLAYER} "$@"; exec sleep 1000'
     hanging = f"sh -c {shlex.quote(script)} bot"
-    records = await play_three(tmp_path, hanging, "builtin:first", ProgramTimeouts(PATIENCE, 0.5, PATIENCE))
+    records = await play_three(tmp_path, hanging, "builtin:first", ProgramTimeouts(HANG_TIMEOUT, 0.5, HANG_TIMEOUT))
     assert records[0].verdict == Verdict.REGULAR
     assert records[1].causes == records[2].causes == ("REGULAR", "REGULAR")
     # from the second game on, it is treated as with --restart always

@@ -17,7 +17,7 @@ from spielleiter.match.programs.processes import (
     kill_processes,
     still_running,
 )
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 
 def start(tag: str) -> subprocess.Popen[bytes]:
@@ -30,7 +30,7 @@ def test_processes_are_found_by_the_beginning_of_their_tag(tmp_path: Path) -> No
         assert find_processes(f"{tag}/") == tuple(ProcessInfo(pid, "sleep") for pid in sorted([first.pid, second.pid]))
         assert find_processes(f"{tag}/2") == (ProcessInfo(second.pid, "sleep"),)
         kill_processes(find_processes(tag))
-        assert first.wait(PATIENCE) == second.wait(PATIENCE) == -9
+        assert first.wait(HANG_TIMEOUT) == second.wait(HANG_TIMEOUT) == -9
         assert third.poll() is None
         third.kill()
     assert find_processes(tag) == ()
@@ -44,7 +44,7 @@ def test_ended_processes_are_not_found_even_if_nobody_has_waited_for_them(tmp_pa
         assert find_processes(str(tmp_path)) == ()
         kill_processes([ProcessInfo(process.pid, "sleep")])
     finally:
-        process.wait(PATIENCE)
+        process.wait(HANG_TIMEOUT)
     kill_processes([ProcessInfo(process.pid, "sleep")])
 
 

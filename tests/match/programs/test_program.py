@@ -13,7 +13,7 @@ from spielleiter.match.errors import NotStartedError
 from spielleiter.match.programs.output import OUTPUT_LIMIT
 from spielleiter.match.programs.processes import TAG_VARIABLE
 from tests.match.shell_programs import Runner, has_written, lines, wait_until
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def runner(tmp_path: Path) -> Runner:
 @pytest.mark.parametrize(("script", "code"), [("exit 0", 0), ("exit 3", 3), ("kill -SEGV $$", -signal.SIGSEGV)])
 async def test_the_return_code_is_recorded(script: str, code: int, runner: Runner) -> None:
     program = runner.program(script)
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         await program.run()
     assert program.returncode == code
     assert program.exited.is_set()
@@ -51,11 +51,11 @@ async def test_a_missing_directory_is_named(runner: Runner, tmp_path: Path) -> N
 
 
 async def test_outputs_are_written_with_a_time_before_each_line(runner: Runner) -> None:
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         await runner.program("echo one; echo two; echo oh >&2; printf three").run()
     assert lines(runner.out) == ["one", "two", "three"]
     assert lines(runner.error) == ["oh"]
-    assert all(0 <= float(line[:9]) < PATIENCE for line in runner.out.read_text().splitlines())
+    assert all(0 <= float(line[:9]) < HANG_TIMEOUT for line in runner.out.read_text().splitlines())
 
 
 async def test_a_line_that_arrives_in_pieces_has_one_time(runner: Runner) -> None:
@@ -69,7 +69,7 @@ async def test_a_line_that_arrives_in_pieces_has_one_time(runner: Runner) -> Non
 
 
 async def test_endless_output_is_cut(runner: Runner) -> None:
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         await runner.program(f"head -c {2 * OUTPUT_LIMIT} /dev/zero; echo done >&2").run()
     assert OUTPUT_LIMIT <= runner.out.stat().st_size < OUTPUT_LIMIT + 200_000
     assert runner.out.read_bytes().endswith(b"(the rest was not kept)\n")
@@ -79,9 +79,9 @@ async def test_endless_output_is_cut(runner: Runner) -> None:
 async def test_processor_time_includes_that_of_children(runner: Runner) -> None:
     burn = f"{shlex.quote(sys.executable)} -c 'import time\nwhile time.process_time() < 0.1: pass'"
     program = runner.program(f"{burn}; {burn}")
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         await program.run()
-    assert 0.2 <= program.cpu_seconds < PATIENCE
+    assert 0.2 <= program.cpu_seconds < HANG_TIMEOUT
 
 
 BURNING = """
@@ -106,7 +106,7 @@ async def test_processor_time_is_known_before_the_end_and_includes_ended_threads
     async with trio.open_nursery() as nursery:
         await nursery.start(program.run)
         await wait_until(lambda: has_written(runner.out, "done"))
-        assert 0.15 <= program.cpu_seconds_so_far < PATIENCE
+        assert 0.15 <= program.cpu_seconds_so_far < HANG_TIMEOUT
         before = program.cpu_seconds_so_far
         await program.end(0)
         assert before <= program.cpu_seconds_so_far + 0.1  # before the end, it is counted in clock ticks
@@ -141,8 +141,8 @@ async def test_a_process_that_ends_by_itself_is_not_killed(runner: Runner) -> No
     program = runner.program("exit 4")
     async with trio.open_nursery() as nursery:
         await nursery.start(program.run)
-        with trio.fail_after(PATIENCE):
-            await program.end(PATIENCE)
+        with trio.fail_after(HANG_TIMEOUT):
+            await program.end(HANG_TIMEOUT)
     assert (program.returncode, program.was_ended) == (4, False)
 
 
@@ -151,7 +151,7 @@ async def test_a_process_receives_sigterm_before_sigkill(runner: Runner) -> None
     async with trio.open_nursery() as nursery:
         await nursery.start(program.run)
         await wait_until(lambda: has_written(runner.out, "ready"))
-        with trio.fail_after(PATIENCE):
+        with trio.fail_after(HANG_TIMEOUT):
             await program.end(0)
     assert (program.returncode, program.was_ended) == (7, True)
     assert lines(runner.out) == ["ready", "asked"]
@@ -163,7 +163,7 @@ async def test_a_process_that_ignores_sigterm_is_killed_with_everything_it_has_s
     async with trio.open_nursery() as nursery:
         await nursery.start(program.run)
         await wait_until(lambda: has_written(runner.out, "ready"))
-        with trio.fail_after(PATIENCE):
+        with trio.fail_after(HANG_TIMEOUT):
             await program.end(0)
     assert program.returncode == -signal.SIGKILL
     assert program.leftovers == ()
@@ -176,7 +176,7 @@ async def test_a_process_that_ignores_sigterm_is_killed_with_everything_it_has_s
 )
 async def test_processes_that_outlive_a_program_are_named_and_killed(child: str, runner: Runner) -> None:
     program = runner.program(f"{child} echo here")
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         await program.run()
     assert [process.name for process in program.leftovers] == ["sleep"]
     assert runner.running == []
@@ -185,7 +185,7 @@ async def test_processes_that_outlive_a_program_are_named_and_killed(child: str,
 
 async def test_children_that_end_soon_are_not_leftovers(runner: Runner) -> None:
     program = runner.program("sleep 0.1 & exit 0")
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         await program.run()
     assert program.leftovers == ()
 
@@ -205,7 +205,7 @@ async def test_cancelling_a_program_leaves_no_process_behind(runner: Runner) -> 
 async def test_a_program_can_be_pinned_to_one_core(runner: Runner) -> None:
     before = os.sched_getaffinity(0)
     core = max(before)
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         await runner.program("taskset -p $$ 2>/dev/null || grep Cpus_allowed_list /proc/$$/status", [core]).run()
     line = lines(runner.out)[0]
     assert line.endswith(f": {1 << core:x}") or line.split() == ["Cpus_allowed_list:", str(core)]
@@ -213,6 +213,6 @@ async def test_a_program_can_be_pinned_to_one_core(runner: Runner) -> None:
 
 
 async def test_a_program_has_its_tag_and_an_empty_input(runner: Runner) -> None:
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         await runner.program(f"echo ${TAG_VARIABLE}; cat").run()
     assert lines(runner.out) == [runner.tag]

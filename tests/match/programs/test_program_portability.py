@@ -15,7 +15,7 @@ import spielleiter.match.programs.unsupervised_process
 from spielleiter.match.programs import processes
 from spielleiter.match.programs.unsupervised_process import UnsupervisedProcess
 from tests.match.shell_programs import Runner, has_written, lines, wait_until
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 
 @pytest.fixture
@@ -38,8 +38,8 @@ async def test_a_process_is_run_to_its_end_without_posix(runner: Runner) -> None
     program = runner.program("echo to out; echo to error >&2; exit 6")
     async with trio.open_nursery() as nursery:
         await nursery.start(program.run)
-        with trio.fail_after(PATIENCE):
-            await program.end(PATIENCE)
+        with trio.fail_after(HANG_TIMEOUT):
+            await program.end(HANG_TIMEOUT)
     assert (program.returncode, program.was_ended) == (6, False)
     assert lines(runner.out) == ["to out"]
     assert lines(runner.error) == ["to error"]
@@ -51,7 +51,7 @@ async def test_a_process_that_does_not_end_is_killed_without_posix(runner: Runne
     program = runner.command(["sleep", "500"])
     async with trio.open_nursery() as nursery:
         await nursery.start(program.run)
-        with trio.fail_after(PATIENCE):
+        with trio.fail_after(HANG_TIMEOUT):
             await program.end(0)
     assert (program.returncode, program.was_ended) == (-signal.SIGKILL, True)
 
@@ -92,7 +92,7 @@ def unkillable(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("is_cancelled", [True, False])
 async def test_a_program_that_cannot_be_killed_is_given_up_and_named(is_cancelled: bool, runner: Runner) -> None:
     program = runner.command(["sleep", "500"])
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         async with trio.open_nursery() as nursery:
             await nursery.start(program.run)
             if is_cancelled:

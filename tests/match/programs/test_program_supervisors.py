@@ -15,7 +15,7 @@ import spielleiter.match.programs.program
 import spielleiter.match.programs.supervised_process
 import spielleiter.match.programs.unsupervised_process
 from tests.match.shell_programs import Runner, wait_until
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ async def test_a_program_that_stops_its_supervisor_does_not_delay_the_match(
 ) -> None:
     monkeypatch.setattr(spielleiter.match.programs.fork_server_client, "_RESUME_AFTER", 0.1)
     program = runner.program("kill -STOP $PPID; exit 3")
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         async with trio.open_nursery() as nursery:
             await nursery.start(program.run)
             await program.end(0.1)
@@ -52,7 +52,7 @@ async def test_a_program_that_keeps_stopping_its_supervisor_is_killed(
     for name in ("pipe", "second"):
         os.mkfifo(tmp_path / name)
     program = runner.program(STOPPING.format(folder=tmp_path) + f"read x < {tmp_path}/second; {rest}")
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         async with trio.open_nursery() as nursery:
             await nursery.start(program.run)
             await trio.Path(tmp_path / "pipe").write_text("go\n")
@@ -74,7 +74,7 @@ async def test_a_program_that_keeps_stopping_its_supervisor_can_be_ended(
 ) -> None:
     os.mkfifo(tmp_path / "pipe")
     program = runner.program(f"{STOPPING.format(folder=tmp_path)} sleep 500")
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         async with trio.open_nursery() as nursery:
             await nursery.start(program.run)
             await trio.Path(tmp_path / "pipe").write_text("go\n")

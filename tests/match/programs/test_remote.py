@@ -26,7 +26,7 @@ from spielleiter.match.programs.remote import (
     serve_remote_program,
 )
 from spielleiter.match.programs.unsupervised_process import UnsupervisedProcess
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 VALUES = {"host": "127.0.0.1", "port": "13050", "reservation": "abc-1", "seed": "7", "game": "swc_2021_blokus"}
 
@@ -145,7 +145,7 @@ async def test_the_process_ends_with_either_end_of_the_connection(closing: str) 
             except RemoteProgramError as error:
                 problems.append(str(error))
 
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         async with connection_observer() as (observer_port, received), trio.open_nursery() as nursery:
             port: int = await nursery.start(run_server)
             nursery.start_soon(run_client, port, observer_port)
@@ -166,7 +166,7 @@ async def test_children_are_named_and_ended(options: str) -> None:
         program_server(python(child, "{port}", "{reservation}")) as port,
     ):
         code, written = await run_program(port, port=str(observer_port))
-        with trio.fail_after(PATIENCE):
+        with trio.fail_after(HANG_TIMEOUT):
             assert [await received.receive(), await received.receive()] == ["connected", "closed"]
     assert code == 0
     assert written["stderr"].startswith(b"spielleiter lend: outlived the program: python")
@@ -186,7 +186,7 @@ async def test_a_program_that_cannot_be_killed_is_reported_to_the_operator(monke
             await stream.send_all(json.dumps(VALUES).encode() + b"\n")
             answer = json.loads(await stream.receive_some(4096))
             pid = int(base64.b64decode(answer["stdout"]))
-        with trio.fail_after(PATIENCE):
+        with trio.fail_after(HANG_TIMEOUT):
             warning = await warnings.receive()
         nursery.cancel_scope.cancel()
     os.kill(pid, signal.SIGKILL)

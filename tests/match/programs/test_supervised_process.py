@@ -12,7 +12,7 @@ from spielleiter.match.programs.process_spec import ProcessSpec
 from spielleiter.match.programs.processes import still_running
 from spielleiter.match.programs.supervised_process import SupervisedProcess
 from tests.match.supervised import finish, parent_of, start, wait_until
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has supervisors")
 
@@ -52,7 +52,7 @@ async def test_each_program_has_a_supervisor_of_its_own() -> None:
 @pytest.mark.slow  # children have some time to end by themselves
 async def test_processes_that_outlive_a_program_are_named() -> None:
     process = start(f"{STRAY} exit 3")
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         await process.wait()
         await process.wait_for_children()
     assert (process.returncode, [each.name for each in process.leftovers]) == (3, ["sleep"])
@@ -76,7 +76,7 @@ async def test_everything_below_a_killed_supervisor_is_killed() -> None:
     wait_until(lambda: has_stray(process))
     pids = process.pids
     os.kill(parent_of(process.pid), signal.SIGKILL)
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         await process.wait()
     assert process.returncode == -signal.SIGKILL
     wait_until(lambda: not still_running(pids))
@@ -90,7 +90,7 @@ async def test_a_supervisor_is_killed_without_its_help() -> None:
     pids, own = process.pids, parent_of(process.pid)
     os.kill(own, signal.SIGSTOP)
     os.kill(parent_of(own), signal.SIGSTOP)  # so that it cannot do it instead
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         await process.kill_supervisor()
     assert still_running(pids) == ()
     wait_until(lambda: not still_running([own]))
@@ -111,7 +111,7 @@ async def test_memory_is_limited() -> None:
     for memory, expected in ((None, 0), (50_000_000, 1)):
         process = start_supervised_process(ProcessSpec(arguments, None, dict(os.environ), memory=memory))
         assert process is not None
-        with trio.fail_after(PATIENCE):
+        with trio.fail_after(HANG_TIMEOUT):
             await process.wait()
         assert process.returncode == expected
         assert (process.peak_memory > 100_000_000) is (memory is None)

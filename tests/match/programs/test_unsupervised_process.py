@@ -10,7 +10,7 @@ from spielleiter.match.programs import unsupervised_process
 from spielleiter.match.programs.process_spec import ProcessSpec
 from spielleiter.match.programs.processes import still_running
 from spielleiter.match.programs.unsupervised_process import UnsupervisedProcess
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "killpg"), reason="this system has no process groups")
 
@@ -20,7 +20,7 @@ def start(script: str) -> UnsupervisedProcess:
 
 
 async def finish(process: UnsupervisedProcess) -> None:
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         await process.end()
     process.stdout.close()
     process.stderr.close()
@@ -28,7 +28,7 @@ async def finish(process: UnsupervisedProcess) -> None:
 
 async def test_the_return_code_of_an_unsupervised_process_is_recorded() -> None:
     process = start("exit 3")
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         await process.wait()
         await process.wait_for_children()
     assert (process.returncode, process.has_ended, process.leftovers) == (3, True, ())
@@ -40,7 +40,7 @@ async def test_an_unsupervised_process_can_be_terminated() -> None:
     assert process.stdout.readline() == b"ready\n"
     assert not process.has_ended
     process.terminate()
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         await process.wait()
     assert process.returncode == -signal.SIGTERM
     await finish(process)
@@ -61,7 +61,7 @@ async def test_a_process_that_cannot_be_killed_is_given_up_and_named(monkeypatch
     process = start("sleep 500")
     pid = process._popen.pid
     try:
-        with trio.fail_after(PATIENCE):
+        with trio.fail_after(HANG_TIMEOUT):
             await process.end()
         assert pid in {survivor.pid for survivor in process.survivors}
         assert process.returncode == -signal.SIGKILL

@@ -16,7 +16,7 @@ from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.server.editions import choose_editions
 from spielleiter.server.record.replay import load_starting_states
 from tests.match.sample_records import fault, game
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 
 def files_in(folder: Path) -> set[str]:
@@ -47,10 +47,10 @@ async def test_a_regular_game_keeps_its_folder_according_to_the_policy(keep: Kee
         games=1,
         seed=1,
         run_id=str(tmp_path),
-        timeouts=ProgramTimeouts(start=PATIENCE, exit=PATIENCE, game=PATIENCE),
-        server_options={"soft_timeout": PATIENCE, "hard_timeout": PATIENCE},
+        timeouts=ProgramTimeouts(start=HANG_TIMEOUT, exit=HANG_TIMEOUT, game=HANG_TIMEOUT),
+        server_options={"soft_timeout": HANG_TIMEOUT, "hard_timeout": HANG_TIMEOUT},
     )
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_TIMEOUT):
         async with open_match_server(setup) as match_server:
             record = await play_game(setup, setup.plan()[0], tmp_path, match_server=match_server, keep=keep)
     assert (record.verdict, record.plies > 20) == (Verdict.REGULAR, True)

@@ -19,7 +19,7 @@ from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027
 from spielleiter.protocol.errors import RemoteProtocolError
 from spielleiter.protocol.limits import AFTER_JOIN
 from spielleiter.protocol.messages import MoveData, RoomMessage
-from tests.effort import examples
+from tests.example_counts import examples
 from tests.protocol import strategies
 from tests.protocol.streams import ONE_LINE_MOVE, Cut, byte_by_byte, in_random_pieces, outcomes, whole
 

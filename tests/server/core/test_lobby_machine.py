@@ -23,7 +23,7 @@ from spielleiter.protocol.messages import (
     StepRequest,
 )
 from spielleiter.server.core.room import Phase
-from tests.effort import examples
+from tests.example_counts import examples
 from tests.server.room_harness import GAME_TYPE, FakePeer, RoomHarness, first_move
 
 

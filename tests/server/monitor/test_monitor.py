@@ -18,9 +18,9 @@ from spielleiter.server.monitor.monitor import Monitor
 from spielleiter.server.monitor.status import Snapshot
 from spielleiter.server.runtime.garbage import PauseMeter
 from tests.documents import ROOT
-from tests.patience import PATIENCE
 from tests.server.harness import GAME_TYPE
 from tests.server.serving import Serving, read_all, serving
+from tests.timeouts import HANG_TIMEOUT
 
 
 async def get(harness: Serving, path: str) -> tuple[int, str]:
@@ -95,7 +95,7 @@ async def test_a_failing_socket_and_failing_metrics_are_reported_and_end_nothing
     def broken() -> Snapshot:
         raise ValueError("a bug")
 
-    with socket.create_server(("127.0.0.1", 0)) as listening, trio.fail_after(PATIENCE):
+    with socket.create_server(("127.0.0.1", 0)) as listening, trio.fail_after(HANG_TIMEOUT):
         monitor = Monitor([listening], stream, broken, PauseMeter(), lambda: False)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(monitor.run)

@@ -8,7 +8,7 @@ import trio
 import trio.testing
 
 from spielleiter.server.net.accepting import ACCEPT_PAUSE, accept
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 
 class Listening:
@@ -56,7 +56,7 @@ async def test_any_other_error_is_raised() -> None:
 async def test_accept_waits_for_a_connection() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening, socket.socket() as caller:
         listening.setblocking(False)
-        with trio.fail_after(PATIENCE):
+        with trio.fail_after(HANG_TIMEOUT):
             async with trio.open_nursery() as nursery:
 
                 async def take() -> None:

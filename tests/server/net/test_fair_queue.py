@@ -19,9 +19,9 @@ from spielleiter.server.net.fair_queue import (
     SUSPECTS_SHARE,
     FairQueue,
 )
-from tests.patience import PATIENCE
 from tests.server.all_games import joined, open_all_games, playing
 from tests.server.harness import PATIENT, Caller, ServerHarness, legal_move, open_harness
+from tests.timeouts import HANG_TIMEOUT
 
 TASKS = 30
 
@@ -119,7 +119,7 @@ async def test_tasks_can_be_cancelled_in_any_order() -> None:
                 scopes[number].cancel()
                 fair_queue.note_answer(trio.current_time())
                 await trio.lowlevel.checkpoint()
-        with trio.fail_after(PATIENCE):
+        with trio.fail_after(HANG_TIMEOUT):
             await fair_queue.wait_for_turn()
 
 

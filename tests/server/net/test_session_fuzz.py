@@ -15,7 +15,7 @@ from spielleiter.server import events
 from spielleiter.server.app import Server
 from spielleiter.server.core.room import Phase
 from spielleiter.server.editions import EDITIONS
-from tests.effort import examples
+from tests.example_counts import examples
 from tests.server.harness import NOWHERE, PASSWORD, Caller, ServerHarness
 
 GAME_TYPES = sorted({edition.game_type for edition in EDITIONS.values()})

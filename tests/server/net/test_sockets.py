@@ -14,7 +14,7 @@ import pytest
 from spielleiter.server.errors import StartError
 from spielleiter.server.net.sockets import KEEPALIVE_COUNT, KEEPALIVE_IDLE, KEEPALIVE_INTERVAL, listen, notice_vanished
 from spielleiter.server.net.wire import SO_TIMESTAMPNS
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 
 class FakeSocket:
@@ -136,10 +136,10 @@ def test_the_host_of_all_addresses_is_reached_over_both_protocols(host: str, is_
         reached = set()
         for address in ("127.0.0.1", "::1"):
             try:
-                peer = socket.create_connection((address, port), timeout=PATIENCE)
+                peer = socket.create_connection((address, port), timeout=HANG_TIMEOUT)
             except OSError:
                 continue
-            ready, _, _ = select.select(sockets, [], [], PATIENCE)
+            ready, _, _ = select.select(sockets, [], [], HANG_TIMEOUT)
             accepted, (seen, *_) = ready[0].accept()
             assert seen == address
             reached.add(address)

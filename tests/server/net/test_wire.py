@@ -17,7 +17,7 @@ from trio.testing import wait_all_tasks_blocked
 from spielleiter.server.core.clock import StampSource
 from spielleiter.server.net import wire as module
 from spielleiter.server.net.wire import RECEIVE_BYTES, SO_TIMESTAMPNS, SocketWire, stamp_arrivals
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 LATE = 0.02  # seconds
 
@@ -35,7 +35,7 @@ def stamps_everything() -> Iterator[None]:
     """Wait until the kernel stamps, as it does while a server listens; it starts doing so in the background."""
     with socket.socket() as listening:
         if stamp_arrivals(listening):
-            until = time.monotonic() + PATIENCE
+            until = time.monotonic() + HANG_TIMEOUT
             while not is_stamped_at_once():
                 assert time.monotonic() < until, "the kernel does not stamp"
         yield
@@ -70,7 +70,7 @@ async def wired(buffer: int | None = None) -> AsyncIterator[tuple[socket.socket,
 
 def read_late(sock: socket.socket, seconds: float = LATE) -> None:
     """Wait until there is something to read, and then block the thread for a while."""
-    assert select.select([sock], [], [], PATIENCE)[0]
+    assert select.select([sock], [], [], HANG_TIMEOUT)[0]
     until = time.perf_counter() + seconds
     while time.perf_counter() < until:
         pass
@@ -261,13 +261,13 @@ async def test_unread_input_is_seen_without_being_read() -> None:
     async with wired() as (near, wire, far):
         assert not wire.has_unread_input()
         near.sendall(b"x")
-        select.select([far], [], [], PATIENCE)
+        select.select([far], [], [], HANG_TIMEOUT)
         assert wire.has_unread_input()
         assert wire.has_unread_input()
         assert (await wire.receive())[0] == b"x"
         assert not wire.has_unread_input()
         near.close()
-        select.select([far], [], [], PATIENCE)
+        select.select([far], [], [], HANG_TIMEOUT)
         assert not wire.has_unread_input()  # the end of the input is not input
 
 
@@ -284,7 +284,7 @@ async def test_no_stamp_is_before_a_check_that_found_nothing(
         near.sendall(b"x")
         arrival = (await wire.receive())[1]
         assert looked_at <= arrival.instant <= trio.current_time()
-        select.select([], [far], [], PATIENCE)
+        select.select([], [far], [], HANG_TIMEOUT)
         emptied_at = arrival.instant
         near.sendall(b"x")
         arrival = (await wire.receive())[1]

@@ -22,9 +22,9 @@ from spielleiter.server.errors import StartError
 from spielleiter.server.record import archive as module
 from spielleiter.server.record import results
 from spielleiter.server.record.archive import LEFTOVER_AGE, RETRY_INTERVAL, Archive
-from tests.patience import PATIENCE
 from tests.server.record.test_log import ENDED
 from tests.server.serving import replays_in
+from tests.timeouts import HANG_TIMEOUT
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 STEM = "replay_swc_2021_blokus_2026-11-21_12-00-00_Eins_Zwei"
@@ -137,7 +137,7 @@ async def test_a_waiting_line_does_not_name_a_replay_that_could_not_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "BATCH_DELAY", 0.0)
-    monkeypatch.setattr(module, "RETRY_INTERVAL", PATIENCE)
+    monkeypatch.setattr(module, "RETRY_INTERVAL", HANG_TIMEOUT)
     stream, has_failed = events.EventStream(), trio.Event()
     stream.subscribe(lambda _: has_failed.set(), [events.ReplayFailed])
     archive = Archive(tmp_path, tmp_path / "all.jsonl", choose_editions({}, {}), stream, lambda: NOON)

@@ -14,7 +14,7 @@ import pytest
 
 from spielleiter.match.programs.fork_server_client import FORK_SERVER_COMMAND
 from spielleiter.match.programs.supervision.messages import HEAD, READY, REUSE
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has supervisors")
 
@@ -46,7 +46,7 @@ class ForkServer:
 
     def close(self) -> None:
         self.socket.close()
-        assert self.process.wait(PATIENCE) == 0
+        assert self.process.wait(HANG_TIMEOUT) == 0
 
 
 class RunningProgram:
@@ -86,14 +86,14 @@ def fork_server() -> Iterator[ForkServer]:
 
 
 def wait_for_end(pid: int) -> None:
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + HANG_TIMEOUT
     while os.path.exists(f"/proc/{pid}"):  # noqa: PTH110 - no path of ours
         assert time.monotonic() < deadline
 
 
 def wait_until_reused(fork_server: ForkServer, supervisors: Collection[int]) -> None:
     """Run programs until one of these supervisors is used; it is idle a moment after its socket was closed."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + HANG_TIMEOUT
     while True:
         program = fork_server.start("true")
         program.close()
@@ -120,7 +120,7 @@ def test_a_program_inherits_nothing_from_the_previous_one(fork_server: ForkServe
     bound = fork_server.start(*show, cores=(min(everything),))
     assert bound.close() == f"{min(everything)}\n"
     used: set[int] = set()
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + HANG_TIMEOUT
     while bound.reports["supervisor"] not in used:
         assert time.monotonic() < deadline
         free = fork_server.start(*show)
@@ -207,4 +207,4 @@ def test_the_fork_server_ends_when_its_socket_is_closed() -> None:
     with ours:
         assert ours.recv(1) == READY
         ours.sendall(b"\0\0")  # half a request
-    assert process.wait(PATIENCE) == 0
+    assert process.wait(HANG_TIMEOUT) == 0

@@ -12,7 +12,7 @@ import pytest
 from spielleiter.match.programs.processes import descendants_of
 from spielleiter.match.programs.supervision import process_tree
 from spielleiter.match.programs.supervision.process_tree import find_descendants, kill_all
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has supervisors")
 
@@ -25,7 +25,7 @@ def tree() -> Iterator[subprocess.Popen[bytes]]:
     with subprocess.Popen(["sh", "-c", TREE], stdout=subprocess.PIPE, start_new_session=True) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + HANG_TIMEOUT
         while len(find_descendants(process.pid)) < 4:
             assert time.monotonic() < deadline
         yield process
@@ -62,7 +62,7 @@ def test_all_processes_are_killed_until_reap_confirms_it(tree: subprocess.Popen[
         return len(reaped) > 3  # until then, something may be left
 
     assert kill_all(lambda: [pid for pid in find_descendants(os.getpid()) if pid in found], reap)
-    assert tree.wait(PATIENCE) == -signal.SIGKILL
+    assert tree.wait(HANG_TIMEOUT) == -signal.SIGKILL
     assert len(reaped) > 3
 
 

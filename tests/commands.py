@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from tests.patience import PATIENCE
+from tests.timeouts import HANG_TIMEOUT
 
 ROOT = Path(__file__).parents[1]
 
@@ -17,5 +17,11 @@ def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     of_make = ("MAKE", "MFLAGS", "PYTHON", "VENV", "ARGS", "FACTOR")
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(of_make)}
     return subprocess.run(
-        words, cwd=ROOT, env={**inherited, **environment}, capture_output=True, text=True, timeout=PATIENCE, check=False
+        words,
+        cwd=ROOT,
+        env={**inherited, **environment},
+        capture_output=True,
+        text=True,
+        timeout=HANG_TIMEOUT,
+        check=False,
     )
