@@ -116,12 +116,7 @@ def test_tournament(folder: Path) -> None:
 @pytest.mark.slow
 def test_check(folder: Path) -> None:
     done = run(folder, *CONSOLE_SCRIPT, "check", "builtin:illegal", *PATIENT[1:])
-<<<<<<< HEAD
-    assert "keeps the rules" in done.stdout, done.stderr
-    assert "not fit" in done.stdout
-=======
     assert "6  failed     keeps the rules" in done.stdout, done.stderr
->>>>>>> arena
 
 
 @contextmanager
@@ -147,11 +142,7 @@ def test_lend_and_borrow(folder: Path) -> None:
     with background_server() as server, lending(folder, "builtin:first") as address:
         done = run(folder, *CONSOLE_SCRIPT, "borrow", address, "-p", str(server.port), "-r", "no-such-code")
     assert done.returncode == 1
-<<<<<<< HEAD
-    assert "reservation" in done.stderr
-=======
     assert "Couldn't find a reservation" in done.stderr  # the server's answer, so the program was running
->>>>>>> arena
 
 
 @pytest.mark.slow

@@ -32,7 +32,7 @@ from spielleiter.match.games.match_server import (
     match_server_config,
     open_match_server,
 )
-from spielleiter.match.games.replay_recorder import ReplayRecorder
+from spielleiter.match.games.replay_recorder import ReplayRecorder, encode_with_checkpoints
 from spielleiter.match.games.verdict import STOPPED_SUPERVISOR, Judgement, ProgramFacts, has_failed_to_start, judge
 from spielleiter.match.plan import PlannedGame
 from spielleiter.match.programs.last_words import last_words
@@ -46,7 +46,6 @@ from spielleiter.match.setup import MatchSetup
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.messages import Cause
 from spielleiter.server.errors import StartError, os_error_text
-from spielleiter.server.record.replay import replay_pieces
 
 NOT_ENDED: Final = "could not be ended, not even by SIGKILL"
 """The remark about processes that survive a game."""
@@ -55,7 +54,6 @@ GAMES: Final = "games"
 
 _EXIT_TIMEOUT: Final = 1.0  # seconds for a process to end after it has left the game
 _RESULT_TIMEOUT: Final = 5.0  # seconds for a server to send the result of a cancelled game
-_PIECES_PER_CHECKPOINT: Final = 8  # packets of a replay that are encoded before other tasks may run
 
 
 async def play_game(
@@ -303,17 +301,9 @@ class _Referee:
         replay = None
         if self._facts.has_begun:
             recorded = None if self._recorder is None else self._recorder.content(self._evidence.replay)
-            replay = recorded or await self._encode_replay()
+            assert self._dialect is not None
+            replay = recorded or await encode_with_checkpoints(self._dialect, self._evidence.replay)
         return await trio.to_thread.run_sync(self._write, record, replay)
-
-    async def _encode_replay(self) -> bytes:
-        assert self._dialect is not None
-        pieces = []
-        for number, piece in enumerate(replay_pieces(self._dialect, "", self._evidence.replay)):
-            pieces.append(piece)
-            if number % _PIECES_PER_CHECKPOINT == 0:
-                await trio.lowlevel.checkpoint()
-        return b"".join(pieces)
 
     def _write(self, record: GameRecord, replay: bytes | None) -> GameRecord:
         """Write the files; runs in a thread, since compressing takes some milliseconds."""

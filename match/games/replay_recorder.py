@@ -12,13 +12,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+import trio
+
+from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.messages import Memento, ObserveRequest, RoomData
 from spielleiter.server.core import admin_requests
 from spielleiter.server.core.lobby import Lobby
 from spielleiter.server.core.peer import Peer, SentCallback
 from spielleiter.server.core.room import Room
+from spielleiter.server.record.replay import replay_pieces
 
 _ROOM_PACKET: Final = b"\n  <room "
+_PACKETS_PER_CHECKPOINT: Final = 8
+
+
+async def encode_with_checkpoints(dialect: Dialect, record: Sequence[RoomData]) -> bytes:
+    """Encode a replay with an empty room id; other games proceed after every few packets."""
+    pieces = []
+    for number, piece in enumerate(replay_pieces(dialect, "", record)):
+        pieces.append(piece)
+        if number % _PACKETS_PER_CHECKPOINT == 0:
+            await trio.lowlevel.checkpoint()
+    return b"".join(pieces)
 
 
 class ReplayRecorder:
