@@ -163,7 +163,7 @@ def test_players_waiting_for_their_first_request_are_counted(driver: Driver, ser
 def test_a_silent_server_is_an_error(driver: Driver, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     begun(driver, server)
     driver.poll(0.01)
-    monkeypatch.setattr("spielleiter.bench.load.driver.HANG_TIMEOUT", 0.01)
+    monkeypatch.setattr("spielleiter.bench.load.driver.PATIENCE", 0.01)
     with pytest.raises(RuntimeError, match="a game hangs"):
         driver.play()
 
