@@ -109,7 +109,9 @@ class MoveClock:
         return max(0.0, at - self._started)
 
     def is_over_soft_limit(self, think_time: float) -> bool:
+        """Return whether `think_time`, in seconds, exceeds the soft limit."""
         return self._limits.soft_timeout is not None and think_time > self._limits.soft_timeout
 
     def is_over_hard_limit(self, think_time: float) -> bool:
+        """Return whether `think_time`, in seconds, exceeds the hard limit."""
         return self._limits.hard_timeout is not None and think_time > self._limits.hard_timeout
