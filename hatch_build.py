@@ -21,7 +21,7 @@ class LinkError(Exception):
 
 
 def require_link(link: Path, folder: Path) -> None:
-    """Make `link` a relative link to `folder`, unless it leads there already. Raises LinkError."""
+    """Make `link` a relative link to `folder`, unless it already is one. Raises LinkError."""
     if link.resolve() == folder.resolve():
         return
     target = Path(*[".."] * len(link.parent.relative_to(folder.parent).parts), folder.name)
@@ -44,7 +44,7 @@ class LinkHook(BuildHookInterface[Any]):
     """Makes the links, one for each folder that the wheel's `sources` in pyproject.toml put into the package."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
-        """Called by hatchling before it builds; `version` is `standard` for a wheel, `editable` for such an install."""
+        """Called by hatchling before it builds; `version` is `standard` for a wheel, else `editable`."""
         if version != "editable":
             return
         root = Path(self.root)

@@ -14,7 +14,7 @@ For programs that run trio: `Player` and `AdminClient`. All errors of the server
 
     print(play_game(strategy).has_won)
 
-Invariants: a name is imported from its module when it is first used, so that `import spielleiter.client` costs nothing.
+Invariants: a name is imported from its module when it is first used, so that `import spielleiter.client` is cheap.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The administrator's side of a connection: prepares rooms, and observes, pauses, steps and cancels games.
 
-Invariants: one task reads everything the server sends and passes it to the waiting calls. Answers and refusals belong
-to the requests of their kind, in the order in which these were sent. The server does not confirm a password, `pause`,
-`step` or `cancel`; it answers them only if it refuses them. Such a refusal is raised once: by a call that is waiting,
-by the next call, or at the latest when the connection is left. Some editions end the connection after a refusal, and
-further requests are impossible then.
+Invariants: one task reads everything the server sends and passes it to the waiting calls. Answers and refusals are
+assigned to the requests of their kind in the order of sending. The server does not confirm a password, `pause`, `step`
+or `cancel`; it answers only to refuse them. Such a refusal is raised once: by a call that is waiting, by the next call,
+or at the latest when the connection is left. Some editions end the connection after a refusal; further requests are
+then impossible.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class AdminClient:
 
     @asynccontextmanager
     async def running(self, password: str) -> AsyncIterator[AdminClient]:
-        """Authenticate with `password` and use the connection inside of an `async with` block.
+        """Authenticate with `password` and use the connection inside an `async with` block.
 
         `AdminClient.connect` does this for TCP; call it yourself for a transport over another stream. Raises what
         leaving the context of `connect` raises.
@@ -165,7 +165,7 @@ class AdminClient:
             raise failure
 
     async def _leave(self) -> None:
-        """Say goodbye, read what was still on its way, and raise a failure that no call has raised."""
+        """Send a goodbye, read what still arrives, and raise a failure that no call has raised."""
         self._is_leaving = True
         with trio.move_on_after(CLOSE_TIMEOUT):
             await self._transport.say_goodbye()
@@ -193,8 +193,8 @@ class AdminClient:
     async def observe(self, room_id: str) -> Observation:
         """Observe the room `room_id`: an `async for` loop over the result gives the events of its game.
 
-        If the game has begun already, the first event may be its current position. The loop ends when the game is over.
-        Raises RequestRefusedError if there is no such room, and other ClientErrors if the connection fails.
+        If the game has started already, the first event may be its current position. The loop ends when the game is
+        over. Raises RequestRefusedError if there is no such room, and other ClientErrors if the connection fails.
 
             async for event in await admin.observe(room.room_id):
                 print(event)
@@ -203,7 +203,7 @@ class AdminClient:
         self._observations.append(observation)  # before the answer, since events may follow it at once
         try:
             await self._ask(ObserveRequest(room_id), Observed, lambda observed: observed.room_id == room_id)
-        except BaseException:  # no caller has it, not even after a cancellation
+        except BaseException:  # the caller never gets this observation, even after a cancellation
             self._observations = [each for each in self._observations if each is not observation]
             raise
         return observation
@@ -239,7 +239,7 @@ class AdminClient:
         await self._send(StepRequest(room_id, forced))
 
     async def cancel(self, room_id: str) -> None:
-        """End the game in the room `room_id` before its time; the rules of its season decide who wins then.
+        """End the game in the room `room_id` early; its edition determines who wins in this case.
 
         Returns as soon as the request is sent. Raises ClientError if it cannot be sent; a refusal is raised by a later
         call.
@@ -272,8 +272,8 @@ class AdminClient:
     async def status(self) -> dict[str, Any]:
         """Return the state of the server: its rooms, its connections, and how the last connections ended.
 
-        The README describes the fields. Only spielleiter knows this request: raises NoStatusError if the server is
-        another one, or has not answered for 10 seconds; AuthenticationError if the password was wrong, and other
+        The README describes the fields. Only spielleiter knows this request. Raises NoStatusError if the server is
+        another one or has not answered within 10 seconds, AuthenticationError if the password was wrong, and other
         ClientErrors if the connection fails.
 
             status = await admin.status()
@@ -297,7 +297,7 @@ class AdminClient:
     async def _ask(
         self, request: Request, kind: type[_Answer], is_meant: Callable[[_Answer], bool] = lambda _: True
     ) -> _Answer:
-        # stays in the list if the caller is cancelled: its answer arrives nevertheless and belongs to no other request
+        # stays in the list if the caller is cancelled: its answer still arrives, and belongs to no other request
         pending = PendingRequest(request, lambda message: isinstance(message, kind) and is_meant(message))
         await self._send(request, pending)
         await pending.is_done.wait()
@@ -333,13 +333,13 @@ class AdminClient:
             raise self._refusal
 
     def _fail(self, error: ClientError) -> None:
-        """Note that the connection has ended; of several reasons, the first one counts."""
+        """Note that the connection has ended; the first of several reasons is kept."""
         if self._failure is None:
             self._failure = self._refusal or error
             self._is_failure_raised = self._refusal is not None and self._is_refusal_raised
 
     def _raised_failure(self) -> ClientError:
-        """The reason why the connection has ended, to be raised by the caller."""
+        """Return the reason why the connection has ended, to be raised by the caller."""
         assert self._failure is not None, "a connection never ends early without a reason"
         self._is_failure_raised = True
         self._is_refusal_raised |= self._failure is self._refusal

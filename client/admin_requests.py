@@ -32,6 +32,7 @@ class PreparedRoom:
 
 
 def parsed_status(report: str) -> dict[str, Any]:
+    """Return the JSON object in the text `report`. Raises NoStatusError if it is not one."""
     try:
         parsed = json.loads(report)
     except ValueError as error:

@@ -8,7 +8,7 @@ from spielleiter.client.errors import StrategyError
 
 
 def refuse_wrong_hints(hints: object) -> None:
-    """Raises StrategyError; a single text instead of a tuple would be sent letter by letter."""
+    """Check that `hints` are texts. Raises StrategyError, for example for a single text instead of a tuple."""
     if not isinstance(hints, tuple | list) or not all(isinstance(hint, str) for hint in hints):
         raise StrategyError(
             f"the hints {reprlib.repr(hints)} cannot be sent; expected a tuple of texts, such as ('a hint',)"
@@ -16,7 +16,7 @@ def refuse_wrong_hints(hints: object) -> None:
 
 
 def refuse_return_value(value: object) -> None:
-    """Raises StrategyError; a responder that returns its move would otherwise lose by the time limit."""
+    """Check that a responder returned None. Raises StrategyError: a move that is returned is not sent."""
     if value is not None:
         raise StrategyError(
             f"the responder returned a {type(value).__name__}, which is not sent; "

@@ -1,17 +1,17 @@
-"""How a strategy is asked for its move.
+"""Calls a strategy to get its move for a position.
 
 A strategy is a function that takes a position and returns the move to play there, for example one of
 `state.generate_legal_moves()`. To send debug hints along with the move, it returns `MoveData(move, ("a hint",))`.
 
-A plain function runs in a worker thread. It may compute as long as it likes: the end of the game is noticed meanwhile,
-and what the function returns after that is dropped. Python cannot stop a thread, so the function runs until it returns.
+A plain function runs in a worker thread. It may compute for any time: the end of the game is still noticed, and
+whatever the function returns after that is dropped. Python cannot stop a thread, so the function runs until it returns.
 The calls of one game follow one after the other, but not always in the same thread. If a game ends while the function
 computes, the first call of the next game may come before that call has returned.
 
 An `async def` function runs on trio's event loop instead. It is cancelled at its next `await` when the game ends. While
 it computes without an `await`, nothing else runs: the end of the game is not noticed, and other players in the same
-process wait. In return, it saves the 0.1 to 0.2 ms that a thread costs for each move. The built-in strategies need less
-than 1 ms for most moves and are asynchronous for this reason.
+process wait. On the other hand, it avoids the 0.1 to 0.2 ms that a thread costs for each move. The built-in strategies
+need less than 1 ms for most moves and are asynchronous for this reason.
 
 Invariants: the event loop keeps running while a plain function computes. What a strategy returns is not checked here.
 """
@@ -33,9 +33,9 @@ Strategy: TypeAlias = Callable[[Any], Move | MoveData | Awaitable[Move | MoveDat
 
 
 async def ask(strategy: Strategy, state: State) -> MoveData:
-    """Return the answer of `strategy` to the position `state`, which need not be a move.
+    """Call `strategy` with the position `state` and return its answer, which is not checked.
 
-    Raises what the strategy raises.
+    Raises whatever the strategy raises.
     """
     if _is_async(strategy):
         answer = strategy(state)
@@ -56,5 +56,5 @@ def _is_async(strategy: Strategy) -> bool:
 
 
 def _boxed(strategy: Strategy, state: State) -> tuple[Any]:
-    """The answer in a tuple, since trio refuses an awaitable as the result of a worker thread."""
+    """Return the answer in a tuple, since trio refuses an awaitable as the result of a worker thread."""
     return (strategy(state),)

@@ -1,8 +1,8 @@
 """A thread that runs trio for a program without an event loop, and keeps a client open there.
 
-Invariants: every call ends: with its result, with its error, or with ConnectionLostError once the client is closed. A
-call that is interrupted by Ctrl-C is cancelled, so that it does not take events from the next one. Errors are raised as
-they are, never in an exception group. After `close`, the thread has ended.
+Invariants: every call ends with its result, with its error, or with ConnectionLostError once the client is closed. A
+call that is interrupted by Ctrl-C is cancelled, so that it does not consume the events of the next one. Errors are
+raised as they are, never in an exception group. After `close`, the thread has ended.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Background(Generic[_C]):
     def __init__(self, opening: Callable[[], AbstractAsyncContextManager[_C]]) -> None:
         """Start the thread and open the client: enter the context manager that `opening` returns.
 
-        Raises what opening the client raises; then the thread has ended.
+        Raises what opening the client raises; the thread has ended then.
         """
         self._opening = opening
         self._scope = trio.CancelScope()
@@ -49,7 +49,7 @@ class Background(Generic[_C]):
             self._thread.start()
             self._client = _result(self._opened)
         except BaseException:
-            if self._thread in threading.enumerate():  # otherwise Ctrl-C came before it was started
+            if self._thread in threading.enumerate():  # otherwise Ctrl-C arrived before it was started
                 self._stop(self._scope.cancel)
             raise
 

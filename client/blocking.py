@@ -50,9 +50,10 @@ def play_game(
     - `strategy`: a function that takes a position and returns a move. A plain function runs in a worker thread, an
       `async def` function on trio's event loop.
     - `host`, `port`: the server's name or address, and its TCP port.
-    - `game_type`: the season's name on the wire; the seat is in any open game of this season, or in a new one.
-    - `room_id`: instead, the room in which to take a free seat.
-    - `reservation_code`: instead, the code of a reserved seat.
+    - `game_type`: the season's name on the wire. The player takes a seat in any open game of this season, or in a new
+      one, unless one of the following two is given.
+    - `room_id`: the room in which to take a free seat.
+    - `reservation_code`: the code of a reserved seat.
     - `dialect`: the wire form of the edition to speak; by default that of the current season.
     - `wait_timeout`: how many seconds to retry while no server listens there; 0 means one attempt.
 
@@ -108,7 +109,7 @@ def connect_admin(
 def _blocking(
     method: Callable[Concatenate[AdminClient, _P], Awaitable[_T]],
 ) -> Callable[Concatenate[SyncAdminClient, _P], _T]:
-    """`method` of AdminClient as a method of SyncAdminClient, with the same signature.
+    """Return `method` of AdminClient as a method of SyncAdminClient, with the same signature.
 
     Its docstring is the same as well, without the `await` in the example.
     """
@@ -142,7 +143,7 @@ class SyncAdminClient:
         self._background = Background(opening)
 
     def __enter__(self) -> Self:
-        """The client itself."""
+        """Return the client itself."""
         return self
 
     def __exit__(
@@ -152,7 +153,7 @@ class SyncAdminClient:
         try:
             self.close()
         except ClientError:
-            if error is None:  # otherwise the block's own error says more
+            if error is None:  # otherwise the block's own error is more informative
                 raise
 
     def close(self) -> None:
@@ -178,8 +179,8 @@ class SyncAdminClient:
     def observe(self, room_id: str) -> SyncObservation:
         """Observe the room `room_id`: a `for` loop over the result gives the events of its game.
 
-        If the game has begun already, the first event may be its current position. The loop ends when the game is over.
-        Raises RequestRefusedError if there is no such room, and other ClientErrors if the connection fails.
+        If the game has started already, the first event may be its current position. The loop ends when the game is
+        over. Raises RequestRefusedError if there is no such room, and other ClientErrors if the connection fails.
 
             for event in admin.observe(room.room_id):
                 print(event)
@@ -193,7 +194,7 @@ class SyncAdminClient:
 class SyncObservation:
     """The events of one game in order, for a `for` loop: Memento (a position), Result, ErrorMessage or Paused.
 
-    `SyncAdminClient.observe` returns one. `room_id` is the room that is observed. Events are kept until they are taken.
+    `SyncAdminClient.observe` returns one. `room_id` is the room that is observed. Events are kept until they are read.
 
         for event in admin.observe(room.room_id):
             if isinstance(event, Result):

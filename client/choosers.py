@@ -1,4 +1,4 @@
-"""How the built-in strategies choose a move: functions of a position, without a connection or an event loop.
+"""The move choice of the built-in strategies: functions of a position, without a connection or an event loop.
 
 Invariants: a chooser uses only what `spielleiter.game.api` defines for every game. Its only source of randomness is the
 generator that it is given: the same seed and the same positions give the same moves. This module does not load
@@ -29,17 +29,17 @@ def _legal_moves(state: State) -> list[Move]:
 
 
 def first_move(state: State, _rng: random.Random) -> Move:
-    """The first legal move."""
+    """Return the first legal move."""
     return _legal_moves(state)[0]
 
 
 def random_move(state: State, rng: random.Random) -> Move:
-    """A legal move; all are equally likely."""
+    """Return a random legal move; all are equally likely. Raises StrategyError if there is none."""
     return rng.choice(_legal_moves(state))
 
 
 def greedy_move(state: State, rng: random.Random) -> Move:
-    """A move with the best evaluation; of several, all are equally likely."""
+    """Return a move with the best evaluation; several best moves are equally likely."""
     evaluate = evaluation_of(state)
     rated = [(evaluate(state, move), move) for move in contenders(state, _legal_moves(state))]
     best = max(rating for rating, _ in rated)
@@ -47,9 +47,9 @@ def greedy_move(state: State, rng: random.Random) -> Move:
 
 
 def illegal_move(state: State, _rng: random.Random) -> Move:
-    """A move that would be legal one move later, but not now; if there is none, the last move again.
+    """Return a move that would be legal one move later, but not now; if there is none, the last move again.
 
-    If neither is illegal, as at the start of a game in which every move may be the first, it is a legal move; a later
+    If these are all legal, as at the start of a game in which any move may be the first, return a legal move; a later
     call finds an illegal one.
     """
     legal = _legal_moves(state)
@@ -74,10 +74,10 @@ CHOOSERS: Final[Mapping[str, Choose]] = MappingProxyType(
 
 
 def make_chooser(name: str, *, seed: int | None = None) -> Callable[[State], Move]:
-    """The chooser of the strategy called `name`, as a function of a position.
+    """Return the chooser of the strategy called `name`, as a function of a position.
 
     With a `seed`, it chooses the same moves in every run; with None, different ones. Raises KeyError for an unknown
-    name, and for a strategy that does more than choosing moves.
+    name, and for a strategy that does more than choose moves.
     """
     choose, rng = CHOOSERS[name], random.Random(seed)
     return lambda state: choose(state, rng)

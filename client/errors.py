@@ -1,7 +1,7 @@
 """The errors of the client, one class for each reason.
 
 Invariants: every error that is caused by the server, the network or a strategy is a ClientError, whose text is one line
-for people. Bugs of this program raise other exceptions.
+that can be shown to users. Bugs of this program raise other exceptions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from spielleiter.protocol.messages import AuthenticateRequest, Message
 class ClientError(Exception):
     """The base class of all errors of the client; never raised itself.
 
-    Its text is one line for people:
+    Its text is one line that can be shown to users:
 
         try:
             report = play_game(strategy)
@@ -70,13 +70,14 @@ class StrategyError(ClientError):
 class NotAMoveError(StrategyError):
     """A strategy returned, or a responder sent, something that is not a move of this game.
 
-    `value` is the thing itself. A move against the rules is no such error: it is sent, and the server judges it.
+    `value` is what was returned or sent. An illegal move is not an error of this kind: it is sent, and the server
+    judges it.
     """
 
     def __init__(self, value: object, state: State | None = None) -> None:
-        """The error for `value` in the position `state`: the message names the type of the moves that are possible.
+        """Make the error for `value` in the position `state`; the message names the type of legal moves.
 
-        If `value` is of this type, the message names its wrong fields instead.
+        If `value` has this type, the message names its wrong fields instead.
         """
         example = next(iter(state.generate_legal_moves()), None) if state is not None else None
         wrong = list(_wrong_fields(value)) if type(value) is type(example) else []
@@ -93,7 +94,7 @@ class NotAMoveError(StrategyError):
 
 
 def _wrong_fields(move: object) -> Iterator[str]:
-    """A text for each field of a dataclass whose value is not of the field's type: the value and what was expected."""
+    """Yield a text for each field of a dataclass whose value has the wrong type: the value, and what was expected."""
     if not dataclasses.is_dataclass(move):
         return
     types = get_type_hints(type(move))
@@ -110,6 +111,6 @@ def _wrong_fields(move: object) -> Iterator[str]:
 
 
 def refusal(message: str, request: Message | None) -> RequestRefusedError:
-    """The error for an `errorpacket` with the text `message` and the original `request`."""
+    """Return the error for an `errorpacket` with the text `message` and the original `request`."""
     kind = AuthenticationError if isinstance(request, AuthenticateRequest) else RequestRefusedError
     return kind(message, request)

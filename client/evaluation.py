@@ -25,12 +25,12 @@ Evaluation: TypeAlias = Callable[[Any, Any], tuple[int, ...]]
 
 
 def points_after(state: State, move: Move) -> tuple[int, ...]:
-    """The points of the side to move after the move."""
+    """Return the points of the side to move after the move."""
     return state.play(move).points(state.seat_on_turn)
 
 
 def cells_and_corners(state: BlokusState, move: SetMove) -> tuple[int, ...]:
-    """The cells of the piece, then the number of cells at which the colour's next pieces can attach."""
+    """Return the cells of the piece, then the number of cells at which the colour's next pieces can attach."""
     piece = orientation(move.shape, move.rotation, move.is_flipped).mask << (move.y * STRIDE + move.x)
     blue, yellow, red, green = state.cells
     own = state.cells[move.color] | piece
@@ -39,7 +39,7 @@ def cells_and_corners(state: BlokusState, move: SetMove) -> tuple[int, ...]:
 
 
 def turns_to_the_goal(state: HaseUndIgelState, move: HaseUndIgelMove) -> tuple[int, ...]:
-    """Whether the goal is reached, then minus the fewest turns that the remaining way needs."""
+    """Return whether the goal is reached, and the negated minimum number of turns for the remaining way."""
     player = state.play(move).players[state.seat_on_turn]
     turns = _turns(GOAL_INDEX - player.index, player.carrots) + _SALAD_TURNS * player.salads
     if player.salads and state.board.type_at(player.index) is FieldType.SALAD:
@@ -48,7 +48,7 @@ def turns_to_the_goal(state: HaseUndIgelState, move: HaseUndIgelMove) -> tuple[i
 
 
 _SALAD_TURNS: Final = 8
-"""The turns that a salad costs, roughly: the way to its field and eating it, or a card."""
+"""An estimate of the turns that a salad costs: moving to a salad field and eating, or playing a card."""
 
 _EXCHANGED: Final = 10
 """The carrots that can be given back in one turn."""
@@ -56,10 +56,10 @@ _EXCHANGED: Final = 10
 
 @lru_cache(maxsize=4096)
 def _turns(distance: int, carrots: int) -> int:
-    """The fewest turns for `distance` fields with `carrots`, in steps of nearly equal length.
+    """Return the minimum number of turns for `distance` fields with `carrots`, in steps of nearly equal length.
 
-    Without enough carrots for single steps, each missing carrot costs one turn more. A player may not enter the goal
-    with many carrots: those that one long step cannot use up have to be given back, ten in a turn.
+    If there are not enough carrots for single steps, each missing carrot costs one more turn. A player may not enter
+    the goal with many carrots: those that even one long step leaves over have to be given back, ten in a turn.
     """
     if carrots < distance:
         return 2 * distance - carrots
@@ -69,7 +69,7 @@ def _turns(distance: int, carrots: int) -> int:
 
 
 def _price(distance: int, turns: int) -> int:
-    """The carrots for `distance` fields in `turns` steps of nearly equal length."""
+    """Return the carrots for `distance` fields in `turns` steps of nearly equal length."""
     step, longer = divmod(distance, turns)
     return turns * (step * (step + 1) // 2) + longer * (step + 1)
 
@@ -85,7 +85,7 @@ GAMES_OF_STRATEGIES: Final[Mapping[str, type]] = MappingProxyType({"hui": HaseUn
 
 
 def largest_pieces(moves: Sequence[SetMove]) -> Sequence[SetMove]:
-    """The moves that may be best by `cells_and_corners`, which compares corners only for pieces of the same size."""
+    """Return the moves that may be best by `cells_and_corners`, which compares corners only of pieces of equal size."""
     largest = max(SIZES[move.shape] for move in moves)
     return [move for move in moves if SIZES[move.shape] == largest]
 
@@ -95,11 +95,11 @@ CONTENDERS: Final[Mapping[type, Callable[[Any], Sequence[Any]]]] = MappingProxyT
 
 
 def contenders(state: State, moves: Sequence[Move]) -> Sequence[Move]:
-    """The moves to evaluate: all best moves are among them."""
+    """Return the moves to evaluate; all best moves are among them."""
     choose = CONTENDERS.get(type(state))
     return moves if choose is None else choose(moves)
 
 
 def evaluation_of(state: State) -> Evaluation:
-    """The evaluation for positions of the type of `state`."""
+    """Return the evaluation for positions of the type of `state`."""
     return EVALUATIONS.get(type(state), points_after)

@@ -1,4 +1,4 @@
-"""Errors out of the exception groups that trio's nurseries wrap them into.
+"""Extracts errors from the exception groups in which trio's nurseries wrap them.
 
 Functions that are called from outside raise errors as they are: a caller should not need `except*` because a nursery is
 used somewhere inside.
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 
 def unwrapped(error: BaseException) -> BaseException:
-    """The error itself where groups hold only this one; a group of several errors is returned as a group.
+    """Return the single error in nested groups; a group of several errors is returned as a group.
 
-    A KeyboardInterrupt among several errors counts as the only one, since Ctrl-C ends the program in any case.
+    If a KeyboardInterrupt is among several errors, it is returned alone, since Ctrl-C ends the program regardless.
     """
     if isinstance(error, BaseExceptionGroup) and error.subgroup(KeyboardInterrupt):
         return KeyboardInterrupt()
@@ -20,7 +20,7 @@ def unwrapped(error: BaseException) -> BaseException:
 
 
 def first_error(error: BaseException) -> BaseException:
-    """The first error of a group, however deeply groups are nested; any other error is returned as it is."""
+    """Return the first error of a group, at any depth of nesting; any other error is returned as it is."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error

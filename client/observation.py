@@ -1,7 +1,7 @@
 """The events of a game as an observer receives them.
 
-Invariants: no event is lost, however late it is taken. An observation ends once, either because the game is over or
-because the connection has ended, and its reader can tell which.
+Invariants: no event is lost, no matter how late it is read. An observation ends once, either because the game is over
+or because the connection has ended, and its reader can tell which.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Observation:
     """The events of one game in order, for an `async for` loop: Memento (a position), Result, ErrorMessage or Paused.
 
     `AdminClient.observe` returns one. The loop ends when the game is over, and raises ClientError if the connection
-    ends first. Events are kept until they are taken; a game has a few hundred of them at most. `room_id` is the room
+    ends first. Events are kept until they are read; a game has a few hundred of them at most. `room_id` is the room
     that is observed.
 
         async for event in await admin.observe(room.room_id):
@@ -54,7 +54,7 @@ class Feed(Observation):
     """The side of an observation that the client writes to."""
 
     def put_nowait(self, event: ObserverEvent) -> None:
-        """Add an event; there is room for any number of them."""
+        """Add an event; the number of unread events is not limited."""
         self._send.send_nowait(event)
 
     def end(self, *, is_over: bool) -> None:

@@ -2,7 +2,7 @@
 
 Invariants: a player plays one game at a time, in one task. Its strategy runs concurrently with the task that reads the
 connection: the end of the game is noticed while the strategy still computes, and cancels it. The player trusts the
-server: it keeps the last position that it was sent, and never applies moves itself. When `play` raises, the player has
+server: it keeps the last position that it received, and never applies moves itself. When `play` raises, the player has
 given up its seat.
 """
 
@@ -51,7 +51,7 @@ from spielleiter.protocol.messages import (
 
 
 class GameEnd(enum.Enum):
-    """How a game ended for a player, as the player saw it.
+    """How a game ended, from the player's point of view.
 
     It is the attribute `end` of a GameReport:
 
@@ -69,11 +69,11 @@ class GameEnd(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class GameReport:
-    """A game as its player saw it; the result of `Player.play` and `play_game`.
+    """A report on one game from its player's point of view; the result of `Player.play` and `play_game`.
 
     - `end`: how the game ended.
     - `room_id`: the id of its room.
-    - `seat`: 0 or 1; None if the game never began.
+    - `seat`: 0 or 1; None if the game never started.
     - `result`: the server's result; None if there was none.
     - `state`: the last position that the server sent; None if it sent none.
     - `moves_played`: the number of moves that were sent, whether or not they were accepted.
@@ -138,8 +138,8 @@ class Player:
 
         trio.run(main)
 
-    Attributes of the present game: `room_id`, `seat` (0 or 1) and `state` (the last position that the server sent) are
-    None while they are not known; `moves_played` is the number of moves that were sent.
+    Attributes of the current game: `room_id`, `seat` (0 or 1) and `state` (the last position that the server sent) are
+    None while they are unknown; `moves_played` is the number of moves that were sent.
     """
 
     def __init__(self, transport: Transport) -> None:
@@ -238,8 +238,8 @@ class Player:
         worker thread, or an `async def` function; `help("spielleiter.client.asking")` has the details. The move is sent
         unchecked: a move against the rules loses the game, as with any client.
 
-        Every end of the game is reported and not raised, a broken connection included. Raises NotAMoveError if the
-        strategy returns something that is not a move of this game, anything that the strategy itself raises, and
+        However the game ends, this is reported and not raised, even for a broken connection. Raises NotAMoveError if
+        the strategy returns something that is not a move of this game, anything that the strategy itself raises, and
         ServerProtocolError if the server sends something unreadable. In these cases the player has given up its seat,
         so that the opponent does not wait, and the connection cannot be used any more.
 
@@ -269,7 +269,7 @@ class Player:
                 try:
                     refuse_return_value(await responder(self, state))  # type: ignore[func-returns-value]
                 except ConnectionLostError:
-                    pass  # the reading task notices it too, after reading everything that was sent before
+                    pass  # the reading task notices this as well, after it has read everything that was sent before
                 except Exception as error:  # raised below, where no nursery wraps it in a group
                     failures.append(error)
                     nursery.cancel_scope.cancel()
@@ -315,7 +315,7 @@ class Player:
         except (UnspeakableError, AttributeError, LookupError, TypeError, ValueError) as error:
             # all but the first are raised for a move with a wrong value in one of its fields
             raise NotAMoveError(move, self.state) from error
-        self._is_thinking = False  # from here on the server may ask again
+        self._is_thinking = False  # from now on, the server may ask again
         self.moves_played += 1
         async with self._send_lock:
             await self._transport.send_bytes(packet)
@@ -341,7 +341,7 @@ class Player:
         await self._transport.abort()
 
     async def _follow(self, ask: Callable[[State], None]) -> GameEnd:
-        """Read until the game is over; keep what the server sends, and call `ask` for each request for a move.
+        """Read until the game is over; store what the server sends, and call `ask` for each move request.
 
         A refusal need not be the end: in some editions the connection and its game go on.
         """
@@ -384,7 +384,7 @@ Responder: TypeAlias = Callable[[Player, State], Awaitable[None]]
 
 
 def respond_with(strategy: Strategy) -> Responder:
-    """A responder that asks `strategy` for a move and sends it."""
+    """Return a responder that asks `strategy` for a move and sends it."""
 
     async def respond(player: Player, state: State) -> None:
         answer = await ask(strategy, state)

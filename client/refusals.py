@@ -1,7 +1,7 @@
-"""A server's refusals in a form for people.
+"""Makes a server's refusals readable for users.
 
-The official server begins most refusals with the name of a Java class, and so does this project's. Programs may need
-the name; people do not.
+The official server begins most refusals with the name of a Java class, and so does spielleiter. Programs may need the
+name; users do not.
 
 Invariants: text that is neither such a name nor Java's form of a refused move stays unchanged.
 """
@@ -18,7 +18,7 @@ _UNAUTHENTICATED: Final = re.compile(r"\bRequest \w+\(.*\) requires authenticati
 
 
 def plain_text(message: str) -> str:
-    """The part of a server's `message` that is meant for people, in one line."""
+    """Return a server's `message` without the names of Java classes, in one line."""
     text = _CLASS_NAME.sub("", message)
     text = _INVALID_MOVE.sub(_invalid_move, text)
     text = _NOT_YOUR_TURN.sub(r"It's not your turn yet; expected: \1, got \2 (msg was \3).", text)

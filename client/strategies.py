@@ -1,8 +1,8 @@
 """The built-in strategies: good ones to play against, and bad ones for tests of servers and match runners.
 
 Invariants: the good ones choose their moves with `client/choosers.py`; their only source of randomness is the generator
-that they are made with, so the same seed and the same positions give the same moves. The bad ones misbehave on the
-wire, and then wait for the server's reaction. They need the player for this, so all strategies are made as responders.
+that they are given, so the same seed and the same positions give the same moves. The bad ones misbehave on the wire,
+and then wait for the server's reaction. They need the player for this, so all strategies are made as responders.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class StrategyKind:
     """The chooser of its moves; None for a strategy that does something else on the connection."""
 
     def plays(self, game: Game) -> bool:
-        """Whether it can play `game`."""
+        """Return whether it can play `game`."""
         return isinstance(game.new_state(random.Random(0)), self.position)
 
 
@@ -121,7 +121,7 @@ STRATEGIES: Final[Mapping[str, StrategyKind]] = MappingProxyType({kind.name: kin
 
 
 def make_responder(name: str, *, seed: int | None = None, delay: float = DEFAULT_DELAY) -> Responder:
-    """The built-in strategy called `name`, as a responder for `Player.play_with`.
+    """Return the built-in strategy called `name`, as a responder for `Player.play_with`.
 
     - `name`: one of `STRATEGIES`, such as ``random`` or ``greedy``.
     - `seed`: makes the strategy choose the same moves in every run; None means different ones.

@@ -35,7 +35,7 @@ Tap = Callable[[bytes], None]
 
 
 class Transport:
-    """A connection over `stream`. `async for` gives the received messages in order, to the end of the server's stream.
+    """A connection over `stream`. An `async for` loop gives the received messages until the server's stream ends.
 
     `dialect` is the edition's wire form, `tap` a function that is called with all received bytes.
     """
@@ -62,7 +62,7 @@ class Transport:
         return self._is_closed
 
     def encode(self, message: Message) -> bytes:
-        """The bytes of one packet, which have to be sent next. Raises UnspeakableError if it cannot be encoded."""
+        """Return the bytes of one packet, to be sent next. Raises UnspeakableError if it cannot be encoded."""
         try:
             return self._connection.send(message)
         except LocalProtocolError as error:
@@ -82,7 +82,7 @@ class Transport:
             raise ConnectionLostError("the connection to the server is lost") from None
 
     async def receive(self) -> Message | None:
-        """The next packet, or None at the end of the stream. Raises ConnectionLostError or ServerProtocolError."""
+        """Return the next packet, None at the end of the stream. Raises ConnectionLostError and ServerProtocolError."""
         while not self._has_ended:
             try:
                 event = self._connection.next_event()
@@ -117,7 +117,7 @@ class Transport:
         return message
 
     async def say_goodbye(self) -> None:
-        """Send the packet that ends the connection, and the end tag, once. A lost connection is no error here."""
+        """Send the packet that ends the connection, and the end tag, once. A lost connection is not an error here."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -172,7 +172,7 @@ async def open_transport(
 
 
 def _reason(error: OSError) -> str:
-    """The reason why connecting failed; trio raises one error for all attempts, with theirs as its cause."""
+    """Return why connecting failed; trio raises one error, whose cause holds those of all attempts."""
     if isinstance(error, socket.gaierror):
         return "no such host"
     first = first_error(error.__cause__ or error)

@@ -22,7 +22,7 @@ CENTRE = 9.5  # the cells of a row are numbered from 0 to 19
 
 
 def rating(move: SetMove) -> tuple[int, float]:
-    """Return how good a move looks: first the size of its piece, then how close to the centre the piece comes."""
+    """Return a rating of a move: first the size of its piece, then how close to the centre the piece comes."""
     piece = orientation(move.shape, move.rotation, move.is_flipped)
     distances = [abs(move.x + x - CENTRE) + abs(move.y + y - CENTRE) for x, y in piece.cells]
     return len(piece.cells), -min(distances)

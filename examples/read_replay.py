@@ -20,7 +20,7 @@ from spielleiter.server.editions import EDITIONS
 
 
 def read_packets(content: bytes, edition: str) -> Iterator[RoomData]:
-    """Yield what the packets of a replay say, in order. Raises RemoteProtocolError if it is not a replay."""
+    """Yield the data of the packets in a replay, in order. Raises RemoteProtocolError if it is not a replay."""
     # A replay holds the packets that an observer received, so it is read like a connection to a server.
     connection = Connection(Role.CLIENT, EDITIONS[edition].dialect)
     connection.receive_data(content)

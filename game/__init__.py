@@ -1,1 +1,1 @@
-"""The rules of the games. Nothing in here does input or output, reads XML or a clock, or writes a log."""
+"""The rules of the games. This package does no input or output, and uses no XML, no clock and no log."""

@@ -5,10 +5,10 @@ Invariants:
 - Everything here is pure and immutable. A state never changes; `State.play` returns a new one. Randomness is an
   argument, and there is no time.
 - A seat is 0 or 1. Seat 0 belongs to the first player.
-- `check(move) is None` exactly if `play(move)` succeeds.
+- `check(move) is None` if and only if `play(move)` succeeds.
 - A position whose `outcome()` is known is final: `generate_legal_moves` yields nothing, and `check` and `play` raise
   GameOverError. So a search needs no special case for the end of the game, and a caller that plays on by mistake
-  learns of it at once instead of continuing a game that cannot exist.
+  gets an error at once instead of continuing a game that cannot exist.
 
 Example: play a game of Blokus to its end, each time with the first legal move.
 
@@ -74,7 +74,7 @@ class Mistake(enum.Enum):
 
 @runtime_checkable
 class Move(Protocol):
-    """A move: a frozen, hashable value. `str(move)` is meant for logs and error messages."""
+    """A move: a frozen, hashable value. `str(move)` is for logs and error messages."""
 
     def __hash__(self) -> int: ...
 
@@ -135,8 +135,8 @@ class State(Protocol):
     def points(self, seat: Seat) -> tuple[int, ...]:
         """Return the parts of the score of `seat`, in the order of the wire.
 
-        The very first part of a score on the wire (won, drawn or lost) is not among them. The number of parts is the
-        same in every position.
+        The first part of a score on the wire (won, drawn or lost) is not among them. The number of parts is the same in
+        every position.
         """
         ...
 

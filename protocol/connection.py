@@ -2,7 +2,7 @@
 
 Invariants: nothing here uses a socket or a clock, or waits. Bytes are parsed only when `next_event` is called, packet
 by packet, so the dialect may be replaced between two packets. Reading raises nothing but RemoteProtocolError, whatever
-the reader or the dialect has raised. The caller sends the bytes that it is given, each value in one write.
+the reader or the dialect has raised. The caller has to send all returned bytes, each value in one write.
 
 A client that joins a game, without its socket::
 
@@ -96,12 +96,12 @@ class Connection:
 
     @property
     def input_phase(self) -> InputPhase:
-        """How far the peer's stream has been read."""
+        """The phase of the peer's stream."""
         return self._input_phase
 
     @property
     def output_phase(self) -> OutputPhase:
-        """How far our stream has been written."""
+        """The phase of our stream."""
         return self._output_phase
 
     @property
@@ -115,7 +115,7 @@ class Connection:
 
     @property
     def has_partial_packet(self) -> bool:
-        """Whether the peer has begun a packet and not ended it. Meaningful after `next_event` has returned None."""
+        """Whether an incomplete packet has arrived. Meaningful after `next_event` has returned None."""
         return self._reader.has_partial_packet
 
     # -- input ------------------------------------------------------------------------------------------------------
@@ -134,10 +134,9 @@ class Connection:
     def next_event(self) -> Event | None:
         """Return the peer's next message, or the end of its stream; None: call again after more data.
 
-        After the end of input, it returns ConnectionClosed, however often it is called. Raises RemoteProtocolError for
-        input that cannot be understood; nothing more is read from this peer after that. If reading fails because of a
-        bug of this program, the refusal is BUG, the cause is the original exception, and `data` holds the bytes that
-        could not be read.
+        After the end of input, every call returns ConnectionClosed. Raises RemoteProtocolError for input that cannot be
+        understood; nothing more is read from this peer after that. If reading fails because of a bug of this program,
+        the refusal is BUG, the cause is the original exception, and `data` holds the bytes that could not be read.
         """
         phase = self._input_phase
         if phase is _READING or phase is _DRAINING:

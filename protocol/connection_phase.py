@@ -13,11 +13,11 @@ from typing import Final
 
 
 class InputPhase(enum.Enum):
-    """How far the peer's stream has been read. It starts as READING."""
+    """The phases of the peer's stream. It starts as READING."""
 
     READING = "reading"  # packets are read as they arrive
     DRAINING = "draining"  # the input is over; packets that arrived before are still read
-    ENDED = "ended"  # nothing more is read, because of the end tag or of an error; the input is not over yet
+    ENDED = "ended"  # nothing more is read after the end tag or an error; the input is not over yet
     CLOSED = "closed"  # the input is over, and everything in it has been read
 
 
@@ -31,7 +31,7 @@ class InputTrigger(enum.Enum):
 
 
 class OutputPhase(enum.Enum):
-    """How far our stream has been written. It starts as IDLE."""
+    """The phases of our stream. It starts as IDLE."""
 
     IDLE = "idle"  # nothing has been sent
     OPEN = "open"  # the root's start tag has been sent

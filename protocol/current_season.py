@@ -1,7 +1,7 @@
-"""The current season: what clients and servers play unless another season is named.
+"""The current season, which clients and servers play unless another one is chosen.
 
 Invariants: this is the only definition of the current season. The other seasons are entries in `server/editions.py`; a
-client that plays one of them is given its dialect.
+client that plays one of them gets its dialect as an argument.
 """
 
 from __future__ import annotations

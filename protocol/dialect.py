@@ -41,9 +41,9 @@ its children; the result is its body. Raises LocalProtocolError."""
 
 
 class RememberingWriter(ABC):
-    """A writer of room data that is faster if it may remember what it wrote last.
+    """A writer of room data that is faster if it can reuse what it wrote last.
 
-    Calling the object itself writes without a memory; `for_room` returns a writer that has one. Both write the same: a
+    Calling the object itself writes without a cache; `for_room` returns a writer that has one. Both write the same: a
     body that has children and no attributes.
     """
 
@@ -52,7 +52,7 @@ class RememberingWriter(ABC):
 
     @abstractmethod
     def for_room(self) -> Writer:
-        """Return a writer with a memory of its own, to be used for one room and in one thread."""
+        """Return a writer with a cache of its own, to be used for one room and in one thread."""
 
 
 PACKET_INDENT: Final = "\n  "
@@ -98,9 +98,9 @@ class Dialect:
     data_writers: Mapping[type, Writer] = field(repr=False)
     """The writers of the data of room packets, by type."""
     move_classes: tuple[str, ...] = ()
-    """The classes of data that are moves. A player who sends something else is told them."""
+    """The classes of data that are moves, which the error for unreadable data lists."""
     plain_forms: tuple[PlainForm, ...] = field(default=(), repr=False)
-    """Packets that are read without a tree if they come in their most usual form."""
+    """Packets that are read without a tree if they have their most usual form."""
     team_names: tuple[str, str] = ("ONE", "TWO")
     """The teams in the order of the seats, as they are written in results and positions."""
     welcome_names: tuple[str, str] = ("ONE", "TWO")
@@ -112,9 +112,9 @@ class Dialect:
     prepare_attributes: tuple[str, ...] = ("gameType", "pause")
     """The attributes that a `prepare` packet may have."""
     unnamed: str = ""
-    """The display name of a player that was given none."""
+    """The display name of a player without one."""
     player_details: Callable[[State], tuple[object, object]] = field(default=_no_details, repr=False)
-    """Returns for each seat what a result shows of the player beside its score, taken from the last position."""
+    """Returns, by seat, what a result shows about the player besides its score, taken from the last position."""
     is_strict: bool = False
     """Whether a packet that contains anything unknown is unreadable, as it was for the official release."""
 
@@ -201,7 +201,7 @@ class Dialect:
         return element(indent, name, attributes, children, has_end_tag=has_end_tag).encode()
 
     def decode(self, packet: Element, note: Callable[[str], None] = _ignore) -> Message:
-        """Return the message that `packet` stands for. `note` is called with a text for every unknown child skipped.
+        """Return the message in `packet`. `note` is called with a text for every unknown child that is skipped.
 
         Raises RemoteProtocolError (UNKNOWN_PACKET or UNREADABLE_PACKET).
         """
@@ -246,7 +246,7 @@ class Dialect:
 
 
 class Reading:
-    """The context in which one packet is read: its dialect, and a function that notes what was skipped."""
+    """The context for reading one packet: its dialect, and a function that is called with what was skipped."""
 
     __slots__ = ("_note", "dialect")
 

@@ -1,8 +1,8 @@
-"""The exceptions of the protocol, divided by whose fault it is.
+"""The exceptions of the protocol, one for each side that can be at fault.
 
-Invariants: `Connection` raises only these two. RemoteProtocolError means that the peer broke the protocol; its text
-says what was wrong and can be sent back. LocalProtocolError means that this program used the connection wrongly, which
-is a bug.
+Invariants: `Connection` raises only LocalProtocolError and RemoteProtocolError. RemoteProtocolError means that the peer
+broke the protocol; its text says what was wrong and can be sent back. LocalProtocolError means that this program used
+the connection incorrectly, which is a bug.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class ProtocolError(Exception):
 
 
 class LocalProtocolError(ProtocolError):
-    """Our own program did something that the protocol does not allow, such as sending after the end of its stream."""
+    """The local program did something that the protocol does not allow, such as sending after the end of its stream."""
 
 
 class Refusal(enum.Enum):
@@ -41,9 +41,9 @@ class Refusal(enum.Enum):
 class RemoteProtocolError(ProtocolError):
     """The peer sent something that the protocol does not allow. The connection reads nothing more from it.
 
-    `refusal` is the kind of the fault, `str(error)` an explanation of what was wrong and where. `original` is the
-    packet as far as it was understood, to be repeated in the answer. `data` is set only for BUG, which is a fault of
-    this program: the first bytes of the input that it failed to read. The exception that it failed with is the cause.
+    `refusal` is the kind of fault, and `str(error)` explains what was wrong and where. `original` is the packet as far
+    as it was understood, to be repeated in the reply. `data` is set only for BUG, a fault of this program: it holds the
+    first bytes of the input that could not be read, and the original exception is the cause.
     """
 
     def __init__(self, refusal: Refusal, explanation: str, original: Message | None = None, data: bytes = b"") -> None:

@@ -35,4 +35,4 @@ AFTER_JOIN: Final = Limits(packet_bytes=64 * 1024)
 FROM_SERVER: Final = Limits(packet_bytes=1024 * 1024, names=1024)
 """What a client accepts from a server. A position has at most about 45 KiB; a packet of a replay may be longer."""
 REPORT_FROM_SERVER: Final = Limits(packet_bytes=8 * 1024 * 1024, names=1024)
-"""What an administrator accepts who asks for the status, which has some hundred bytes for each room and connection."""
+"""For an administrator that requests the status: a report has some hundred bytes for each room and connection."""

@@ -1,7 +1,7 @@
-"""Finding the ends of tags, comments, processing instructions and CDATA sections in a stream of bytes.
+"""Finds the ends of tags, comments, processing instructions and CDATA sections in a stream of bytes.
 
 Invariants: the result does not depend on how the bytes were divided into pieces, and every byte is examined a bounded
-number of times in any case. Something that cannot be markup ends at the first `>` after the byte that shows it; the
+number of times, for any input. Something that cannot be markup ends at the first `>` after the byte that shows it; the
 parser then reports the fault.
 """
 
@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-# No group is possessive, since Python before 3.11.5 finds no match for some possessive groups. The time is proportional
-# to the length even so: what a loop matches and what follows the loop always begin with different characters.
+# No group is possessive, since Python before 3.11.5 finds no match for some possessive groups. Even so, the time is
+# proportional to the length: what a loop matches and what follows the loop always begin with different characters.
 _QUOTED: Final = rb"""[^"'<>]*(?:(?:"[^"<]*"|'[^'<]*')[^"'<>]*)*"""
 _ONE: Final = rb"[^<]*<(?:(?![!?])" + _QUOTED + rb">|!--.*?-->|\?.*?\?>|!\[CDATA\[.*?\]\]>)"
 _MARKUP: Final = re.compile(_ONE, re.DOTALL)

@@ -1,10 +1,10 @@
 """All messages of the protocol, as frozen values that are the same for all seasons.
 
-Invariants: a message says what is meant, never how it is written; the written form belongs to the dialects. Requests
-are named in the imperative (join, pause), events in the past tense (joined, paused). A field is None if the sender left
-the attribute out. Most messages are msgspec structs, whose classes and instances are made in C, since every move
-creates some of them and every start of a program defines them all. Three are dataclasses, because they exclude a field
-from `repr` or from comparison. Sources: the packets in the seed documents and those of the official releases.
+Invariants: a message has a meaning and no written form; the written form belongs to the dialects. Requests are named in
+the imperative (join, pause), events in the past tense (joined, paused). A field is None if the sender left the
+attribute out. Most messages are msgspec structs, whose classes and instances are made in C, since every move creates
+some of them and every start of a program defines them all. Three are dataclasses, because they exclude a field from
+`repr` or from comparison. Sources: the packets in the seed documents and those of the official releases.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class TestModeRequest(Struct, frozen=True):
 
 
 class ScoreForPlayerRequest(Struct, frozen=True):
-    """Ask for the scores that a player has got in test mode."""
+    """Ask for the scores of a player in test mode."""
 
     display_name: str | None = None
 
@@ -144,7 +144,7 @@ class MoveData(Struct, frozen=True):
 
 
 class UnreadableData(Struct, frozen=True):
-    """Room data that could not be read. `problem` says in German what exactly was wrong.
+    """Room data that could not be read. `problem` is a German text that says exactly what was wrong.
 
     `class_name` is the class of the data on the wire; None if it has none.
     """
@@ -232,8 +232,8 @@ class Score(Struct, frozen=True):
 class Result(Struct, frozen=True):
     """The result of a game.
 
-    `scores`, `names` and `details` are in the order of the seats. `winners` are no seat, one seat, or both (a draw).
-    `details` are what the game shows of a player beside the score, as a value of the game; see
+    `scores`, `names` and `details` are in the order of the seats. `winners` contains no seat, one seat, or both (a
+    draw). `details` are what the game shows about a player besides the score, as a value of the game; see
     `Dialect.player_details`.
     """
 

@@ -1,7 +1,7 @@
-"""Reading packets in the plain form that nearly all clients write, without building a tree.
+"""Reads packets in the plain form that nearly all clients write, without building a tree.
 
 Invariants: a form reads exactly what the parser and the tables of the dialect would read from the same bytes. Anything
-that does not match the form exactly (other quotes, a comment, an additional attribute) is left to them, and so is every
+that does not match the form exactly (other quotes, a comment, an additional attribute) is left to them, as is every
 error. The reason for this module is speed: most packets that a server reads are moves, and the parser and the tree take
 several times as long for a move.
 """
@@ -17,7 +17,7 @@ from spielleiter.protocol.limits import Limits
 from spielleiter.protocol.messages import Message
 
 PlainReader: TypeAlias = Callable[[re.Match[bytes]], Message | None]
-"""Returns the message that the packet stands for, or None if it has to be read by the tables, which report errors."""
+"""Returns the message in the packet, or None if the tables have to read it, which also report errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,5 +37,5 @@ class PlainForm:
     """The number of elements below that of the packet."""
 
     def fits(self, limits: Limits) -> bool:
-        """Return whether a packet of this form is within all `limits`, except perhaps that on its bytes."""
+        """Return whether a packet of this form is within all `limits` but `packet_bytes`, which is not checked here."""
         return self.depth <= limits.depth and self.attributes <= limits.attributes and self.children <= limits.children

@@ -1,11 +1,10 @@
-"""`PacketReader`: bytes to complete packets, by a parser that is fed in such pieces that each packet's size is known.
+"""`PacketReader`: splits the bytes of a stream into packets, parses them, and enforces the limits.
 
 Invariants: the parser gets the bytes in pieces that end at the earliest possible end of a packet. So the bytes of a
 packet are counted exactly, and the limits are checked before the memory is used. A piece ends with a complete tag,
-comment, instruction or section, or with white space. The parser may defer anything incomplete (expat does from 2.6.0
-on), but nothing is. Every refusal says what was wrong and where. None of this depends on how the received bytes were
-divided, and every byte is examined a bounded number of times in any case. Memory does not grow with the length of the
-stream.
+comment, instruction or section, or with white space. So the parser never has to defer incomplete input (as expat does
+from 2.6.0 on). Every refusal says what is wrong and where. None of this depends on how the received bytes were divided,
+and every byte is examined a bounded number of times, for any input. Memory does not grow with the length of the stream.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _PLAIN_BYTES: Final = 1024
 _SHORT_BYTES: Final = 4096
 """A packet of at most this length is taken from the buffer as a whole."""
 _MOST_SKIPPED: Final = 16 * 1024
-"""The parser must be given the lines and columns that it has not seen. After so many, it reads the packet itself."""
+"""The maximum of lines and columns that the parser has not seen; with more, the packet is parsed instead of skipped."""
 _LONGEST_REMEMBERED: Final = 4096
 """The number of bytes of a packet that are kept, to be shown if reading it fails because of a bug."""
 _EXCERPT_BYTES: Final = 20
@@ -152,7 +151,7 @@ class PacketReader:
     # -- cutting the bytes ------------------------------------------------------------------------------------------
 
     def _cut(self) -> bytearray:
-        """Take the next piece from the buffer. If it contains the end of a packet, it ends there."""
+        """Remove the next piece from the buffer and return it. If it contains the end of a packet, it ends there."""
         buffer = self._buffer
         if not self._has_begun and not self._is_begun():
             return bytearray()

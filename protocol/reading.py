@@ -1,9 +1,9 @@
-"""Reading values from parsed elements, and dealing with unknown ones.
+"""Reads values from parsed elements, with errors that say what is wrong and what is allowed.
 
-Invariants: a value that is missing or cannot be read raises UnreadableError. Its text says in German exactly which
-element and attribute is wrong and what is allowed; such texts become part of a game's result, beside the German ones of
-the official server. Unknown children are noted and skipped; in a strict dialect they are an error. Unknown attributes
-are ignored.
+Invariants: a value that is missing or cannot be read raises UnreadableError. Its German text says exactly which element
+and attribute is wrong and what is allowed; such texts become part of a game's result, like the German texts of the
+official server. Unknown children are noted and skipped; in a strict dialect they are an error. Unknown attributes are
+ignored.
 """
 
 from __future__ import annotations

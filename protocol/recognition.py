@@ -1,13 +1,13 @@
-"""Recognising the edition of a room from what the server sends.
+"""Recognises the edition of a room by the packets that the server sends.
 
 Seasons share most packets, but write positions and results differently. A `Recogniser` reads such a packet with every
-dialect that it was given, and writes it again. The dialect whose result is nearest to the packet received is that of
-the room. So a new season is recognised without an entry in any table, and a season is recognised even if the server
-adds an attribute or an element.
+dialect that it was given, and writes it again. The room has the dialect whose result is nearest to the received packet.
+So a new season is recognised without an entry in any table, and a season is recognised even if the server adds an
+attribute or an element.
 
 Invariants: a room is recognised once, from a position or a result, and from then on read and written in that dialect
-only. Before that, data is read by the nearest dialect without deciding anything. Packets outside rooms are written in
-the form of the first dialect.
+only. Before that, data is read in the nearest dialect, which decides nothing. Packets outside rooms are written in the
+form of the first dialect.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _INDENT: Final = "\n"
 class Recogniser:
     """Recognises the dialects of the rooms on one connection of a client.
 
-    `dialects` are those that the server may use, at least one; of equally near ones the first is taken. The attribute
+    `dialects` are those that the server may use, at least one; the first of equally near ones is taken. The attribute
     `dialect` is the one to be used for the connection: it reads and writes each room in the room's own dialect.
     """
 
@@ -80,7 +80,7 @@ class Recogniser:
         return self._chosen.get(message.room_id, self._dialects[0]).body(message, indent)
 
     def _write_close(self, message: CloseConnection, _dialect: Dialect, indent: str) -> Body:
-        """Write it in the dialect of the room that was recognised last, as a strict season requires."""
+        """Write it in the dialect of the room that was recognised last, since a strict season requires its own form."""
         return self._latest.body(message, indent)
 
 

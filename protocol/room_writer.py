@@ -1,8 +1,8 @@
-"""`RoomWriter`: encoding the packets of one room faster, by keeping what was written before.
+"""`RoomWriter`: encodes the packets of one room faster, by reusing what was written before.
 
-Invariants: the bytes are always those of `Dialect.encode`, whatever was written before. The parts that are the same in
-every packet of the room are written once, and the cost of a position depends on what has changed since the last one. A
-writer is used for one room and in one thread.
+Invariants: the bytes are always those of `Dialect.encode`, regardless of what was written before. The parts that are
+the same in every packet of the room are written once, and the cost of a position depends on what has changed since the
+last one. A writer is used for one room and in one thread.
 """
 
 from __future__ import annotations

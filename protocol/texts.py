@@ -1,7 +1,7 @@
-"""`Texts`: every sentence of the official server that a client can see, byte for byte.
+"""`Texts`: every text of the official server that a client can receive, byte for byte.
 
-Invariants: a `Texts` is a value that consists of values and functions; a season with another text replaces that field.
-Where the official server sends no text (because it does not answer), the text is this project's own, in the same style.
+Invariants: a `Texts` is an immutable set of texts and functions; a season with another text replaces that field. Where
+the official server sends no text (because it does not answer), the text is this project's own, in the same style.
 Sources: the recorded packets and, for texts that no recording shows, the `toString` methods of release 21.4.0.
 """
 
@@ -76,7 +76,7 @@ class MoveRefusal:
     """All texts about one move that was not accepted."""
 
     reason: str
-    """The reason in the score of the player who sent the move, if it loses the game by it."""
+    """The reason in the score of the player who sent the move, if it loses the game because of it."""
     error: str
     """The text of the room's error for that player."""
     observer_error: str
@@ -105,7 +105,7 @@ class Texts:
     unreadable: Callable[[str, UnreadableData], MoveRefusal]
     """The player's name, and the data that it sent."""
     out_of_turn: Callable[[Seat | None, Seat, Seat, tuple[str, str], RoomData], MoveRefusal]
-    """The seat whose move was requested (None: no move was), the seat on turn, the seat of the sender, the names in the
+    """The seat whose move was requested (None: none was), the seat on turn, the seat of the sender, the names in the
     order of the seats, and the data that was sent."""
 
     # reasons in the scores of a result

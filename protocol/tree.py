@@ -1,4 +1,4 @@
-"""`TreeBuilder`: elements from XML text, by handlers for expat that check the limits.
+"""`TreeBuilder`: builds elements from XML text, with handlers for expat that check the limits.
 
 Invariants: a limit is checked in the handler, before anything more is parsed. Nothing but the caller refers to a
 finished element. A parser is used for one stream, and everything that it has stored is freed with it, including the
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final, NoReturn
 
-# ruff's warning about these modules concerns document types (expanding entities, external files), which are refused at
+# ruff warns about these modules because of document types (entity expansion, external files), which are refused at
 # their first byte.
 from xml.etree.ElementTree import Element as TreeElement
 from xml.parsers import expat
@@ -21,7 +21,7 @@ from spielleiter.protocol.reading import Element, quote
 
 _PACKET_DEPTH: Final = 2
 _TEXT_BYTES: Final = 1024
-"""The size of a parser's text buffer: its handler is called once for so much text, instead of for every line."""
+"""The size of a parser's text buffer: its handler is called once for that amount of text, not for every line."""
 _UTF8_NAMES: Final = frozenset({"utf-8", "utf8"})
 _VERSIONS: Final = "1."
 

@@ -1,9 +1,9 @@
-"""Writing XML elements as strings, in the form that the official server uses.
+"""Writes XML elements as strings, in the form that the official server uses.
 
 Invariants: `indent` is a line feed and blanks. It is written before every tag that is on a line of its own; nothing
-follows the last tag. The same characters are escaped as by the official server: the five with names and carriage return
-everywhere, tab and line feed in attributes. A character that XML does not allow becomes U+FFFD, so the result is always
-well-formed.
+follows the last tag. The same characters are escaped as by the official server: `&`, `<`, `>`, both quotes and carriage
+return everywhere, tab and line feed in attributes. A character that XML does not allow becomes U+FFFD, so the result is
+always well-formed.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def boolean(*, value: bool) -> str:
 def element(indent: str, tag: str, attributes: str = "", children: str = "", *, has_end_tag: bool = False) -> str:
     """Return an element with its children, and with its end tag on a line of its own.
 
-    Without children it is an empty-element tag or, if `has_end_tag`, has an end tag all the same.
+    Without children it is an empty-element tag or, if `has_end_tag`, a start tag and an end tag.
 
     >>> element("", "left", attribute("roomId", "a<b"))
     '<left roomId="a&lt;b"/>'

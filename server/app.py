@@ -66,9 +66,11 @@ class Listening:
 
 
 class Server:
-    """Everything that exists once in a server. Raises StartError for a wrong configuration.
+    """The parts of a server, and the connections that it serves.
 
-    `processor_time` is the clock that measures the cost of connections, in seconds.
+    `log_file` receives the log (None: standard error). `editions` maps each gameType to the edition that is played
+    (None: those that `config` chooses). `processor_time` is the clock that measures the cost of connections, in
+    seconds. Raises StartError for a wrong configuration.
     """
 
     def __init__(
@@ -127,7 +129,7 @@ class Server:
         stop: trio.Event | None,
         task_status: trio.TaskStatus[Listening] = trio.TASK_STATUS_IGNORED,
     ) -> None:
-        """Serve on `sockets` until `stop` is set, then stop in an orderly way."""
+        """Serve on the listening `sockets` until `stop` is set (None: until cancelled), then stop in an orderly way."""
         addresses = tuple(sock.getsockname()[:2] for sock in sockets)
         async with trio.open_nursery() as recorders:
             await recorders.start(self.archive.run)
@@ -177,8 +179,8 @@ class Server:
     ) -> None:
         """Serve one connection on any kind of wire.
 
-        `label` is its name in the log (None: the next number); `dedicated_port` is the port it was accepted on, if that
-        serves a single seat.
+        `address` is the peer's host and port. `label` is the connection's name in the log (None: the next number).
+        `dedicated_port` is the port on which it was accepted, if that port serves a single seat.
         """
         self._connection_count += 1
         label = label or f"c{self._connection_count}"
@@ -188,7 +190,7 @@ class Server:
                 label, address, wire, self.lobby, self.stream, self.config, self._guard, budget, dedicated_port
             )
         self._sessions[session] = None
-        if self._is_stopping:  # it was accepted at the last moment
+        if self._is_stopping:  # it was accepted just before the server began to stop
             session.end(STOPPING, CLOSING_TIME)
         try:
             await session.run()
@@ -309,7 +311,7 @@ async def serve(
         pauses = stack.enter_context(deferred_gc())
         if watched:
             from spielleiter.server.monitor.monitor import (
-                Monitor,  # here, since what it needs takes time to load and few want it
+                Monitor,  # imported on demand: its dependencies load slowly, and most servers run without metrics
             )
 
             monitor = Monitor(
@@ -325,7 +327,7 @@ def _standard_error() -> TextIO:
 
 
 def _write_port(path: Path, port: int) -> None:
-    """Write the port file under another name and rename it, so that nobody reads half of it."""
+    """Write the port file under another name and rename it, so that no reader sees an incomplete file."""
     temporary = path.with_name(path.name + ".tmp")
     try:
         temporary.write_text(f"{port}\n", encoding="ascii")

@@ -88,7 +88,7 @@ EDITIONS: Final[Mapping[str, Edition]] = {
 
 
 def choose_editions(chosen: Mapping[str, str], game_options: Mapping[str, str]) -> dict[str, Edition]:
-    """The edition in which each gameType is played, with the options of the games set.
+    """Return the edition in which each gameType is played, with the options of the games set.
 
     `chosen` maps a gameType to the name of its edition, where that is not the first one; `game_options` are those of
     `spielleiter.game.api.Game.with_options`. Raises StartError for unknown names and values.
@@ -136,7 +136,7 @@ def _with_option(editions: dict[str, Edition], option: str, value: str) -> dict[
 
 
 def editions_meant(word: str) -> list[Edition]:
-    """The editions of the game that `word` stands for; an empty list if it stands for no game.
+    """Return the editions of the game that `word` names; an empty list if it names no game.
 
     A game is named by its gameType, or by the first parts of its editions' names: ``blokus``, ``blokus-2021``.
     """
@@ -145,10 +145,10 @@ def editions_meant(word: str) -> list[Edition]:
 
 
 def choose_default(default_game: str | None, editions: Mapping[str, Edition]) -> Edition:
-    """The edition of a `join` without gameType, which only clients of the current season send.
+    """Return the edition for a `join` without gameType, which only clients of the current season send.
 
-    `default_game` is the gameType that the operator chose; None means the current season, or the first of `editions`
-    where that season is not offered. Raises StartError.
+    `default_game` is the gameType that the operator chose; None means the current season, or the first of `editions` if
+    that season is not among them. Raises StartError.
     """
     if default_game is None:
         return editions.get(DEFAULT_GAME_TYPE) or next(iter(editions.values()))

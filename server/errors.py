@@ -1,4 +1,4 @@
-"""The errors of the server, by whose fault they are.
+"""The errors of the server, grouped by who caused them.
 
 Invariants: a RequestError is the sender's fault: the session answers it with a refusal, and no other peer notices. A
 ClockError is a bug of the server. A StartError is the operator's fault: it stops the start with one clear line.
@@ -23,7 +23,7 @@ class StartError(ServerError):
 
 
 def os_error_text(error: OSError) -> str:
-    """``path: Permission denied``: the error for people, without its number, and without a path if none is known."""
+    """Return the error as text for users: ``path: Permission denied``, without the path if none is known."""
     reason = error.strerror or str(error)
     return (
         f"{os.fsdecode(error.filename)}: {reason}" if isinstance(error.filename, str | bytes | os.PathLike) else reason
@@ -34,7 +34,7 @@ class Fault(enum.Enum):
     """Why a request was refused; the values are the names of counters and are written to the log."""
 
     WRONG_PASSWORD = "wrong_password"  # noqa: S105 - the name of a fault
-    GUESSES_WAITING = "guesses_waiting"  # too many wrong passwords: no further one is checked now
+    GUESSES_WAITING = "guesses_waiting"  # too many wrong passwords: this one was not checked
     UNAUTHENTICATED = "unauthenticated"
     UNKNOWN_RESERVATION = "unknown_reservation"
     UNKNOWN_GAME_TYPE = "unknown_game_type"

@@ -1,9 +1,9 @@
-"""What happens in the server: typed events, and the stream that passes them on to the log, the archive and others.
+"""The events of the server as typed values, and the stream that passes them to the log, the archive and others.
 
 Invariants: an event is published after the fact, and subscribers receive events in the order of publication. Nothing
-waits for a subscriber: it is a plain function that returns at once. If one raises, the others receive the event
-nevertheless, and what the event describes stays done. The fields are those that a log line needs; passwords are never
-among them. Times are seconds.
+waits for a subscriber: it is a plain function that returns at once. If one raises, the others still receive the event,
+and whatever the event reports is not undone. The fields are those that a log line needs; passwords are never among
+them. Times are seconds.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class ConnectionRefused(ServerEvent, frozen=True):
 
 
 class RequestRefused(ServerEvent, frozen=True):
-    """A request was understood and could not be granted."""
+    """A request was understood but could not be granted."""
 
     connection: str
     fault: Fault
@@ -172,7 +172,7 @@ class MovePlayed(ServerEvent, frozen=True):
 
 
 class MoveRefused(ServerEvent, frozen=True):
-    """`ply` is as in MovePlayed; `turn` is that of the position, at which a game can be started from the replay."""
+    """`ply` is as in MovePlayed; `turn` is that of the position, from which a new game can start (`--turn`)."""
 
     room: str
     seat: Seat
@@ -184,7 +184,11 @@ class MoveRefused(ServerEvent, frozen=True):
 
 
 class TimeVerdict(ServerEvent, frozen=True):
-    """A player exceeded a time limit. `ply` and `turn` are as in MoveRefused; `loop_lag` is the server's own delay."""
+    """A player exceeded a time limit.
+
+    `ply` and `turn` are as in MoveRefused. `source` says how the arrival was measured (`StampSource`), and `loop_lag`
+    is the delay that the server itself caused.
+    """
 
     room: str
     seat: Seat
@@ -214,7 +218,7 @@ class PlayerLeft(ServerEvent, frozen=True):
 
 
 class GameEnded(ServerEvent, frozen=True):
-    """A game that had begun is over. `record` is the content of a replay: every position once, errors, the result.
+    """A game that had started is over. `record` is the content of its replay: each position once, errors, the result.
 
     `think_times` holds the think times of each seat in seconds, one for each answered request.
     """
@@ -296,7 +300,7 @@ class InternalError(ServerEvent, frozen=True):
 
     @classmethod
     def of(cls, error: BaseException, connection: str = "", data: bytes = b"") -> InternalError:
-        """The event for a raised `error`; `data` is the input that was being read, if any."""
+        """Return the event for a raised `error`; `data` is the input that was being read, if any."""
         reading = f"while reading {data!r}\n" if data else ""
         return cls(connection, "".join(traceback.format_exception(error)) + reading)
 
@@ -311,7 +315,7 @@ _Event = TypeVar("_Event", bound=ServerEvent)
 
 
 class RefusalKind(NamedTuple):
-    """How a kind of event that refuses something is counted."""
+    """How one kind of refusal event is counted."""
 
     refused: str
     """What is refused: a label of the metrics."""
@@ -330,18 +334,18 @@ REFUSALS: Mapping[type[ServerEvent], RefusalKind] = MappingProxyType(
         ReservationExpired: RefusalKind("reservation", lambda _event: "reservation_timeout"),
     }
 )
-"""The kinds of events that refuse something to a peer."""
+"""The kinds of events that report a refusal to a peer."""
 
 
 class EventStream:
-    """Passes events on to their subscribers, and counts them: by kind, and refusals by reason as well."""
+    """Passes events to their subscribers, and counts them by kind; refusals are also counted by reason."""
 
     __slots__ = ("_subscribers", "_subscriptions", "counters", "refusals")
 
     def __init__(self) -> None:
         self._subscriptions: list[tuple[Callable[[Any], None], Collection[type[ServerEvent]] | None]] = []
         self._subscribers: dict[type[ServerEvent], tuple[Callable[[Any], None], ...]] = {}
-        """By kind, filled at the first event of a kind: an event without subscribers costs one look-up."""
+        """A cache by kind, filled at the first event of that kind: an event without subscribers costs one look-up."""
         self.counters: Counter[str] = Counter()
         """The number of events by the name of their class."""
         self.refusals: Counter[tuple[str, str]] = Counter()
@@ -386,7 +390,7 @@ class EventStream:
         return subscribers
 
     def _publish_failure(self, failed: Callable[[Any], None], event: InternalError) -> None:
-        """Publish the failure of a subscriber to all others; what these raise now is dropped."""
+        """Publish the failure of a subscriber to all others; exceptions that these raise are dropped."""
         self.counters[type(event).__name__] += 1
         for subscriber in self._subscribers_of(type(event)):
             if subscriber is not failed:

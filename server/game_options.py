@@ -7,7 +7,7 @@ from spielleiter.server.core.policy import Edition
 
 
 def game_option_problem(edition: Edition, name: str, value: str) -> str | None:
-    """Why the option `name` with this value cannot be used in the edition's game; None if it can."""
+    """Return why the option `name` cannot have this `value` in the edition's game; None if it can."""
     if name not in edition.game.option_names:
         return f"{edition.game_type} has no option {name}"
     try:

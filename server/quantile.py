@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 
 def nearest_rank(ordered: Sequence[float], share: float) -> float:
-    """The smallest value that at least `share` (0 to 1) of all values do not exceed; for 0, the smallest of all.
+    """Return the smallest value that at least `share` (0 to 1) of all values do not exceed; for 0, the minimum.
 
     `ordered` holds the values in ascending order. Raises IndexError if it is empty.
     """

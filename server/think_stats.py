@@ -21,12 +21,12 @@ class ThinkStats:
     maximum: float = 0.0
 
     def as_dict(self) -> dict[str, float]:
-        """The form in the log and in the results."""
+        """Return the JSON object that the log and the results contain."""
         return {"count": self.count, "median": self.median, "p95": self.p95, "maximum": self.maximum}
 
     @classmethod
     def of(cls, think_times: Sequence[float]) -> ThinkStats:
-        """The summary of these think times, in any order."""
+        """Return the summary of `think_times`, which may be in any order."""
         if not think_times:
             return cls()
         ordered = sorted(think_times)

@@ -1,9 +1,9 @@
-"""Finding the legal placements of pieces, and the reason why a placement is not legal.
+"""Finds the legal placements of pieces, and the reason why a placement is illegal.
 
 Invariants: `free` is the set of cells that a colour may cover: on the board, not covered yet, and sharing no edge with
 the colour's own cells. `attach` is the subset of `free` of which every piece must cover at least one cell: the cells
 that share a corner with the colour's own cells or, for its first piece, the cells prescribed by the rules. A placement
-is legal exactly if its cells are a subset of `free` and have a cell in common with `attach`.
+is legal if and only if its cells are a subset of `free` and have a cell in common with `attach`.
 
 Both conditions are tested for all positions of a piece at once. The AND of copies of `free`, each shifted by one cell
 of the piece, leaves the positions where the piece fits. The OR of the same copies of `attach` leaves the positions

@@ -57,7 +57,7 @@ class Color(enum.IntEnum):
 
 
 class Shape(enum.IntEnum):
-    """The 21 pieces in the order of the wire's lists."""
+    """The 21 pieces in the order of the lists on the wire."""
 
     MONO = 0
     DOMINO = 1

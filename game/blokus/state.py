@@ -1,7 +1,7 @@
 """Positions of Blokus: checking, generating and playing moves, points, and the end of the game.
 
 Invariants: a position is a value. Turn t belongs to the colour t mod 4. After every move the turn passes to the next
-colour that is still in the game. If that colour has no legal placement, it leaves the game for good, and the turn
+colour that is still in the game. If that colour has no legal placement, it leaves the game permanently, and the turn
 passes on again. When the last colour leaves, `turn` keeps its value. The round limit is checked only after that. Once
 the game is over, there are no legal moves.
 """
@@ -100,7 +100,7 @@ class BlokusState:
 
     @property
     def round(self) -> int:
-        """The number of the current round, from 1. A round has four turns, also if colours have left the game."""
+        """The number of the current round, from 1. A round has four turns even if colours have left the game."""
         return 1 + self.turn // 4
 
     @property
@@ -234,7 +234,7 @@ class BlokusState:
         return sum(SIZES) + _ALL_PLACED_BONUS + (_MONO_LAST_BONUS if self.mono_last[color] else 0)
 
     def _is_over(self) -> bool:
-        # Every move is checked for this, so the quick tests come first: hardly any position has a finished colour.
+        # This runs for every move, so the cheap tests come first; few positions have a finished colour.
         return (
             not self.valid_mask
             or self.turn >= 4 * self.rules.round_limit

@@ -1,4 +1,4 @@
-"""Hase und Igel, the game of 2018: a race of two hares who pay for every step with carrots.
+"""Hase und Igel, the game of 2018: a race between two players who pay carrots for every step.
 
 The names below are the public interface. `HASE_UND_IGEL_2018` is the game as `spielleiter.game.api.Game` describes it;
 it makes positions (`HaseUndIgelState`), in which moves (`HaseUndIgelMove`, a sequence of actions) are checked,

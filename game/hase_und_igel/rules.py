@@ -1,7 +1,7 @@
 """The rules: what an action does, whether it is allowed, and which moves are legal.
 
 Invariants: the functions get the board, the player to move and the other player, and return values. An action is
-allowed exactly if `attempt` returns a player. Where the published rules are silent or contradict themselves, the
+allowed if and only if `attempt` returns a player. Where the published rules are silent or contradict themselves, the
 functions do what release 18.2.6 was observed to do.
 """
 
@@ -27,7 +27,7 @@ from spielleiter.game.hase_und_igel.board import Board, FieldType
 from spielleiter.game.hase_und_igel.player import Player
 
 GOAL_CARROTS: Final = 10
-"""The most carrots with which a player may enter the goal. It must not have any salad left, either."""
+"""The maximum number of carrots with which a player may enter the goal, which also requires that no salad is left."""
 
 EXCHANGE_VALUES: Final = (10, -10)
 CARD_VALUES: Final = (20, 0, -20)
@@ -47,8 +47,8 @@ _LAST_CARDS: Final = frozenset({CardType.EAT_SALAD, CardType.TAKE_OR_DROP_CARROT
 class HaseUndIgelMistake(Mistake):
     """The rules that a move can break.
 
-    A text that names the refused distance or value finds it in `HaseUndIgelMove.first_action`, since only the first
-    action of a move can be an advance or an exchange.
+    The refused distance or value, which some texts name, is that of `HaseUndIgelMove.first_action`, since only the
+    first action of a move can be an advance or an exchange.
     """
 
     NO_ACTION_LIST = "the move has no list of actions"
@@ -137,7 +137,7 @@ def execute(
 ) -> tuple[Player, HaseUndIgelMistake | None]:
     """Carry out the actions in their order, up to the first mistake.
 
-    Returns `player` after that, and the mistake; None if there is none.
+    Return `player` after that, and the mistake, or None if there is none.
     """
     if move.actions is None:
         return player, HaseUndIgelMistake.NO_ACTION_LIST
@@ -199,8 +199,7 @@ def _attempt_card(board: Board, player: Player, other: Player, action: Card) -> 
         return replace(after, carrots=player.carrots + action.value)
     if action.type is CardType.EAT_SALAD:
         return _eat(after, other)
-    # Each of the two cards that move the player is for one of the players only: HURRY_AHEAD for the one behind,
-    # FALL_BACK for the leader.
+    # Only the player behind may play HURRY_AHEAD, and only the leader FALL_BACK.
     if (action.type is CardType.FALL_BACK) is not is_first(player, other):
         return None
     step = -1 if action.type is CardType.FALL_BACK else 1

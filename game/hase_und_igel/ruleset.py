@@ -21,7 +21,7 @@ _EXAMPLE: Final = generate_board(random.Random(0))
 
 @dataclass(frozen=True, slots=True)
 class HaseUndIgelGame:
-    """The rules, and the board to play on. If `board` is None, one is generated for each game."""
+    """A game and its board (None: one is generated for each game); implements `spielleiter.game.api.Game`."""
 
     name: str
     board: Board | None = None

@@ -1,7 +1,7 @@
 """Positions of Hase und Igel: checking, generating and playing moves, points, and the end of the game.
 
-Invariants: a state is nothing but its fields, and can be built from them. `play` returns a new one, and an illegal move
-changes nothing. The number of the turn says whose turn it is. Once the game is over, there are no legal moves.
+Invariants: a state is a value that consists of its fields only. `play` returns a new one, and an illegal move changes
+nothing. The number of the turn determines the side to move. Once the game is over, there are no legal moves.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class HaseUndIgelState:
     def generate_legal_moves(self) -> Iterator[HaseUndIgelMove]:
         """Yield every legal move once; nothing once the game is over.
 
-        While the game is being played there always is a legal move: a lone skip, if there is no other one.
+        Until then, there is always a legal move: a lone skip if there is no other one.
         """
         if self._end_reason() is not None:
             return iter(())
@@ -98,8 +98,8 @@ class HaseUndIgelState:
     def outcome(self) -> Outcome | None:
         """Return the outcome once the game is over, else None; a game can end only with a complete round.
 
-        The player who is further ahead has won; if both are in the same place, the one with fewer carrots; if these are
-        equal, too, RED.
+        The player who is further ahead has won. If both are on the same field, the one with fewer carrots has won; if
+        the carrots are equal as well, RED has won.
         """
         reason = self._end_reason()
         if reason is None:
@@ -129,7 +129,7 @@ class HaseUndIgelState:
 
 
 def _own(move: Move) -> HaseUndIgelMove:
-    """Return `move` with its type. Raises TypeError for a move of another game."""
+    """Return `move`, typed as a move of this game. Raises TypeError for a move of another game."""
     if not isinstance(move, HaseUndIgelMove):
         raise TypeError(f"not a move of Hase und Igel: {move!r}")
     return move

@@ -1,6 +1,6 @@
-"""Reading and writing the moves of Blokus, and reading its positions; `blokus_position` writes them.
+"""Reads and writes the moves of Blokus, and reads its positions; `blokus_position` writes them.
 
-Invariants: lists are read in any order. Sources: the seed documents, and releases 21.4.0 and 21.1.0.
+Invariants: the entries of lists are read in any order. Sources: the seed documents, and releases 21.4.0 and 21.1.0.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The dialect of Blokus 2021: the last revision of the documents, and release 21.4.0.
 
-Invariants: each edition is the one before it with the differences named. `BLOKUS_2021_R3` has the packets of releases
-21.3.1 to 21.4.0, with the defaults of the documents, and ignores what it does not know. `BLOKUS_2021_RELEASE` reads
-packets as release 21.4.0 did.
+Invariants: `BLOKUS_2021_RELEASE` is derived from `BLOKUS_2021_R3` and lists only the entries that differ.
+`BLOKUS_2021_R3` has the packets of releases 21.3.1 to 21.4.0, with the defaults of the documents, and ignores unknown
+elements. `BLOKUS_2021_RELEASE` reads packets as release 21.4.0 did.
 """
 
 from __future__ import annotations

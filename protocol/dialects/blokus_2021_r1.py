@@ -1,9 +1,9 @@
 """The dialect of Blokus 2021 in the first revision of the documents.
 
-Invariants: it is the middle revision; in addition, a position has the list of colours that are still in the game, the
-index of the colour on turn in that list, and the colour that began. The rules count the turns of colours that have left
-the game; release 21.1.0 did not, so its positions keep the numbers that they came with, too. Sources: the seed document
-of this revision, and packets of release 21.1.0.
+Invariants: it is derived from the dialect of the middle revision. In addition, a position has the list of colours that
+are still in the game, the index of the colour on turn in that list, and the colour that began. The rules count the
+turns of colours that have left the game; release 21.1.0 did not, so a position that was read also keeps the received
+numbers. Sources: the seed document of this revision, and packets of release 21.1.0.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from spielleiter.protocol.writer import leaf
 
 @dataclass(frozen=True, slots=True)
 class CountedState(BlokusState):
-    """A position whose sender counts turns or rounds in another way. Only the writer uses these numbers."""
+    """A position whose sender counts turns or rounds differently. Only the writer uses these numbers."""
 
     counted_turn: int = 0
     counted_round: int = 1
@@ -52,7 +52,7 @@ _read_common: Final = blokus.memento_reader(RULES_2021, "orderedColors", "startC
 
 
 def read_memento(data: Element, reading: Reading) -> Memento:
-    """Read a position. Its turn becomes the next turn of the colour on turn, in whatever way the sender counts."""
+    """Read a position. Its turn becomes the next turn of the colour on turn, regardless of how the sender counts."""
     memento = _read_common(data, reading)
     assert isinstance(memento, Memento)
     assert isinstance(memento.state, BlokusState)

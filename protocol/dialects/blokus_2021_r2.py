@@ -1,8 +1,9 @@
 """The dialect of Blokus 2021 in the middle revision of the documents.
 
-Invariants: it is the last revision with the differences named. A position does not say which colours are still in the
-game. There is no errorpacket, and pauses are not announced; a client learns that its request was wrong by the end of
-its connection. Sources: the seed document of this revision and, where it says nothing, release 21.1.0.
+Invariants: it is derived from the dialect of the last revision and lists only the entries that differ. A position does
+not say which colours are still in the game. There is no errorpacket, and pauses are not announced; a client whose
+request was wrong is only disconnected. Sources: the seed document of this revision and, where it says nothing, release
+21.1.0.
 """
 
 from __future__ import annotations

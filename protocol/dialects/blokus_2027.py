@@ -1,6 +1,7 @@
 """The dialect of Blokus 2027.
 
-Invariants: it is the dialect of the season 2021 with the differences named. Source: packets of release 27.0.4.
+Invariants: it is derived from the dialect of the season 2021 and lists only the entries that differ. Source: packets of
+release 27.0.4.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ _COMMON_TEXTS: Final = release_texts(
 def _refuse_out_of_turn(
     _requested: Seat | None, on_turn: Seat, actual: Seat, names: tuple[str, str], data: RoomData
 ) -> MoveRefusal:
-    """The player loses the game, and the reason in the result is the text of its error."""
+    """Return the texts for a player that loses the game; the reason in the result is the text of the error."""
     if actual == on_turn:
         error = f"Move from {_TEAM_NAMES[actual]}({names[actual]}) has not been requested."
     else:
@@ -67,7 +68,7 @@ def _refuse_out_of_turn(
 
 
 def _without_packet(refusal: MoveRefusal) -> MoveRefusal:
-    """No errorpacket follows the room's error, since the player stays connected."""
+    """Return `refusal` without an errorpacket, since the player stays connected."""
     return dataclasses.replace(refusal, packet=None)
 
 
@@ -103,7 +104,7 @@ def _attributes(state: BlokusState) -> str:
 
 
 def _write_prepare(message: PrepareRequest, dialect: Dialect, indent: str) -> Body:
-    """In this season only a game can be paused, not a slot; a slot that should be paused makes the game paused."""
+    """Write a request. In this season only a game can be paused, not a slot, so a paused slot pauses the game."""
     is_paused = message.is_paused or any(slot.should_be_paused for slot in message.slots)
     slots = tuple(dataclasses.replace(slot, should_be_paused=False) for slot in message.slots)
     return lobby.write_prepare(dataclasses.replace(message, is_paused=is_paused, slots=slots), dialect, indent)

@@ -1,4 +1,4 @@
-"""Writing the positions of Blokus, from parts that each edition combines in its own order.
+"""Writes the positions of Blokus, from parts that each edition combines in its own order.
 
 Invariants: a position is composed of texts that are cached: a list of pieces by its mask, a covered cell by its colour.
 A writer for one room also keeps the board that it wrote last, so the cost of a position depends on what has changed
@@ -36,8 +36,8 @@ _CACHED_INDENTS: Final = 8
 class StatePart:
     """Some children of the element `state`.
 
-    `new` returns a function that writes them, with a memory of its own if it has any. `key` returns the value on which
-    they depend: if it is equal, so is the text. If `key` is None, they are written anew every time.
+    `new` returns a function that writes them, with a cache of its own if it has one. `key` returns the value on which
+    they depend: if it is equal, so is the text. If `key` is None, they are written again every time.
     """
 
     new: Callable[[], Write]
@@ -45,7 +45,7 @@ class StatePart:
 
 
 def part(write: Write, depends_on: str | None = None) -> StatePart:
-    """Return a part that is written without a memory.
+    """Return a part that is written without a cache.
 
     `depends_on` is the (dotted) name of the attribute of a memento that serves as its key.
     """
@@ -151,6 +151,7 @@ def _fields(indent: str) -> tuple[tuple[str, ...], ...]:
 
 
 def turn_round_start_piece(state: BlokusState) -> str:
+    """Return the attributes of the element `state` as XML: turn, round and start piece."""
     return f' turn="{state.turn}" round="{state.round}" startPiece="{SHAPE_NAMES[state.start_shape]}"'
 
 

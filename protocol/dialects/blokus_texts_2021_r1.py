@@ -1,7 +1,7 @@
 """The texts about Blokus of the first releases of the season 2021: in English, with the cell or piece in question.
 
-Invariants: the texts are those of release 21.1.0. The rules decide which mistake is reported; the cell that a text
-names is the one because of which they did. Sources: recorded packets, and the classes of that release.
+Invariants: the texts are those of release 21.1.0. The rules decide which mistake is reported, and a text names the cell
+that caused it. Sources: recorded packets, and the classes of that release.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reading and writing one part of a score definition, which is used in results and in the scores of test mode.
+"""Reads and writes one part of a score definition, which is used in results and in the scores of test mode.
 
 Invariants: reading a written part gives an equal one. Sources: the seed documents, and release 21.4.0.
 """

@@ -1,7 +1,7 @@
-"""Reading and writing the moves, players and positions of Hase und Igel.
+"""Reads and writes the moves, players and positions of Hase und Igel.
 
-Invariants: attributes are written in the order of the recordings, actions in the order in which the move has them.
-Sources: the seed document, and packets of release 18.2.6.
+Invariants: attributes are written in the order of the recordings, actions in the order of the move. Sources: the seed
+document, and packets of release 18.2.6.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _read_advance(action: Element) -> Action:
 
 
 def _read_card(action: Element) -> Action:
-    """Read a card. The value may be missing, since it has a meaning for one card only."""
+    """Read a card. The value may be missing, since only one type of card needs it."""
     value = read_integer(action, "value") if action.get("value") is not None else 0
     return Card(read_enum(action, "type", _CARDS), value, _order(action))
 
@@ -96,6 +96,7 @@ def _write_action(action: Action) -> tuple[str, str]:
 
 
 def read_move(data: Element, reading: Reading) -> MoveData:
+    """Read a move and its hints. Raises UnreadableError."""
     return MoveData(*_read_actions(data, reading))
 
 
@@ -124,6 +125,7 @@ def _read_actions(parent: Element, reading: Reading) -> tuple[HaseUndIgelMove, t
 
 
 def write_move(data: MoveData, _dialect: Dialect, indent: str) -> Body:
+    """Write a move and its hints. Raises LocalProtocolError for a move of another game."""
     if not isinstance(data.move, HaseUndIgelMove):
         raise LocalProtocolError(f"not a move of Hase und Igel: {data.move!r}")
     return Body(MOVE_CLASS, "", _actions(data.move, indent) + _hints(data.hints, indent))
@@ -193,6 +195,7 @@ def _read_last_action(action: Element) -> Action:
 
 
 def write_memento(memento: Memento, _dialect: Dialect, indent: str) -> Body:
+    """Write a position. Raises LocalProtocolError for one of another game."""
     state = memento.state
     if not isinstance(state, HaseUndIgelState):
         raise LocalProtocolError(f"not a position of Hase und Igel: {type(state).__name__}")
@@ -222,6 +225,7 @@ def _board(board: Board, indent: str) -> str:
 
 
 def read_memento(data: Element, reading: Reading) -> Memento:
+    """Read a position. Raises UnreadableError."""
     state = reading.children(data, "state").get("state")
     if state is None:
         raise UnreadableError(f"im Element {data.tag} fehlt das Element state")

@@ -1,8 +1,8 @@
 """The dialect of Hase und Igel 2018: the packets around a game as they were in that season, and its result.
 
-Invariants: it has the packets that all seasons share, with the differences named. A refused request is answered with an
-`error` packet (release 18.2.6 did not answer), and pauses are not announced. Sources: the seed document, and packets of
-release 18.2.6.
+Invariants: the packets that all seasons share are taken from `lobby` and `room`; only those that differ are defined
+here. A refused request is answered with an `error` packet (release 18.2.6 did not answer), and pauses are not
+announced. Sources: the seed document, and packets of release 18.2.6.
 """
 
 from __future__ import annotations

@@ -65,6 +65,7 @@ from spielleiter.protocol.writer import Body, attribute, boolean, element, escap
 
 
 def read_authenticate(packet: Element, reading: Reading) -> AuthenticateRequest:
+    """Read the password from the attribute `password`, or else from `passphrase`."""
     reading.skip_children(packet)
     for name in ("password", "passphrase"):
         password = packet.get(name)
@@ -74,10 +75,12 @@ def read_authenticate(packet: Element, reading: Reading) -> AuthenticateRequest:
 
 
 def write_authenticate(message: AuthenticateRequest, _dialect: Dialect, _indent: str) -> Body:
+    """Write the password in the attribute in which it was read."""
     return Body("authenticate", attribute(message.attribute, message.password))
 
 
 def read_prepare(packet: Element, reading: Reading) -> PrepareRequest:
+    """Read a request with its slots; missing attributes get the defaults of the dialect."""
     slots = []
     for child in packet:
         if child.tag == "slot":
@@ -105,6 +108,7 @@ def _read_slot(slot: Element, reading: Reading) -> Slot:
 
 
 def write_prepare(message: PrepareRequest, _dialect: Dialect, indent: str) -> Body:
+    """Write a request with one element for each slot."""
     attributes = attribute("gameType", message.game_type) + f' pause="{boolean(value=message.is_paused)}"'
     return Body("prepare", attributes, "".join(element(indent, "slot", _slot(slot)) for slot in message.slots))
 
@@ -137,6 +141,7 @@ def write_status(message: Status, _dialect: Dialect, _indent: str) -> Body:
 
 
 def read_joined_game_room(packet: Element, reading: Reading) -> JoinedGameRoom:
+    """Read both attributes, each of which may be missing. Raises UnreadableError."""
     reading.skip_children(packet)
     count = packet.get("playerCount")
     existing = packet.get("existing")
@@ -168,6 +173,7 @@ def write_joined_game_room_existing(message: JoinedGameRoom, _dialect: Dialect, 
 
 
 def read_prepared(packet: Element, reading: Reading) -> Prepared:
+    """Read the id of a prepared room and its reservation codes."""
     reservations = []
     for child in packet:
         if child.tag == "reservation":
@@ -184,6 +190,7 @@ def write_prepared(message: Prepared, _dialect: Dialect, indent: str) -> Body:
 
 
 def read_error_packet(packet: Element, reading: Reading) -> ErrorPacket:
+    """Read an error and the request that it repeats, if any. Raises UnreadableError."""
     original = reading.children(packet, "originalRequest").get("originalRequest")
     return ErrorPacket(packet.get("message", ""), None if original is None else _read_original(original, reading))
 
@@ -211,6 +218,7 @@ def write_unknown_packet(message: UnknownPacket, _dialect: Dialect, _indent: str
 
 
 def read_room(packet: Element, reading: Reading) -> RoomMessage:
+    """Read a room packet. Unreadable data becomes UnreadableData or, in a strict dialect, raises UnreadableError."""
     element_of_data = reading.children(packet, "data").get("data")
     room_id = packet.get("roomId")
     if element_of_data is None:
@@ -222,6 +230,7 @@ def read_room(packet: Element, reading: Reading) -> RoomMessage:
 
 
 def write_room(message: RoomMessage, dialect: Dialect, indent: str) -> Body:
+    """Write a room packet. Raises LocalProtocolError for data that the dialect cannot write."""
     data = ""
     if message.data is not None:
         data = typed_element(indent, "data", dialect.data_body(message.data, indent + "  "))

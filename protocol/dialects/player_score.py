@@ -1,4 +1,4 @@
-"""Reading and writing a player's scores in test mode: the number of games, and the sum or average of each part.
+"""Reads and writes a player's scores in test mode: the number of games, and the sum or average of each part.
 
 Invariants: reading written scores gives equal ones. Source: release 21.4.0.
 """

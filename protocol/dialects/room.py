@@ -1,6 +1,6 @@
 """The data of room packets that all games share: welcome messages, move requests, pauses, errors, results.
 
-Invariants: the class of the data says what it is. Seats are written as the team names of the dialect. Positions and
+Invariants: the class of the data determines its form. Seats are written as the team names of the dialect. Positions and
 moves belong to the dialects of the games. Sources: the seed documents, and release 21.4.0.
 """
 
@@ -39,6 +39,7 @@ CAUSES: Final = {cause.value: cause for cause in Cause}
 
 
 def read_welcome(data: Element, reading: Reading) -> WelcomeMessage:
+    """Read the receiver's seat from its team name. Raises UnreadableError."""
     reading.skip_children(data)
     return WelcomeMessage(seat_named(data.get("color", ""), reading.dialect.welcome_names, "welcomeMessage color"))
 
@@ -80,6 +81,7 @@ def write_unreadable(message: UnreadableData, _dialect: Dialect, _indent: str) -
 
 
 def read_result(data: Element, reading: Reading) -> Result:
+    """Read a result; only winners have names in it. Raises UnreadableError."""
     definition: tuple[Fragment, ...] = ()
     scores: list[Score] = []
     winners: list[tuple[int, str]] = []
@@ -97,6 +99,7 @@ def read_result(data: Element, reading: Reading) -> Result:
 
 
 def read_definition(definition: Element, reading: Reading) -> tuple[Fragment, ...]:
+    """Read the definition of a score. Raises UnreadableError."""
     parts = []
     for child in definition:
         if child.tag == "fragment":
@@ -107,6 +110,7 @@ def read_definition(definition: Element, reading: Reading) -> tuple[Fragment, ..
 
 
 def read_score(score: Element, reading: Reading) -> Score:
+    """Read the score of one player. Raises UnreadableError."""
     parts = []
     for child in score:
         if child.tag == "part":
@@ -117,6 +121,7 @@ def read_score(score: Element, reading: Reading) -> Score:
 
 
 def write_result(message: Result, dialect: Dialect, indent: str) -> Body:
+    """Write a result: the definition of the score, the scores, and an element for each winner."""
     inner = indent + "  "
     parts = "".join(fragment(part, inner) for part in message.definition)
     lines = [element(indent, "definition", "", parts)]

@@ -1,9 +1,9 @@
-"""Reading and writing the results of later seasons: a score for each player, then one winner with one sentence.
+"""Reads and writes the results of later seasons: a score for each player, then one winner with one sentence.
 
 Invariants: the sentence says how the game ended: whose fault it was and why, or who was better. It is composed from the
-causes, reasons and names in the result, so the reason of a score contains no name. Reading the sentence gives cause and
-reason again. An unknown sentence becomes, word for word, the reason of a score with the cause UNKNOWN or, after a
-regular end, the reason of all scores. Source: release 27.0.4.
+causes, reasons and names in the result, so the reason of a score contains no name. Reading the sentence restores cause
+and reason. An unknown sentence becomes, word for word, the reason of a score with the cause UNKNOWN or, after a regular
+end, the reason of all scores. Source: release 27.0.4.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ _SENTENCES: Final = {
 
 
 def write_result(message: Result, dialect: Dialect, indent: str) -> Body:
+    """Write a result; causes and reasons go into the sentence of the element `winner`."""
     inner, innermost = indent + "  ", indent + "    "
     parts = "".join(fragment(part, inner) for part in message.definition)
     entries = "".join(
@@ -106,6 +107,7 @@ def _fault(score: Score, name: str) -> str:
 
 
 def read_result(data: Element, reading: Reading) -> Result:
+    """Read a result, with causes and reasons from the sentence. Raises UnreadableError."""
     parts = reading.children(data, "definition", "scores", "winner")
     if "scores" not in parts:
         raise UnreadableError(f"im Element {data.tag} fehlt das Element scores")

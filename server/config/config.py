@@ -84,7 +84,7 @@ class Config:
         5.0,
         seconds(can_be_zero=True),
         LISTENING,
-        "Seconds that running games have to finish when the server is told to stop.",
+        "Seconds that running games have to finish after the server has received a signal to stop.",
     )
 
     default_game: str | None = setting(
@@ -117,7 +117,7 @@ class Config:
         True,
         switch(),
         GAMES,
-        "Whether the time limits apply; false (--no-timeout): players may think for ever.",
+        "Whether the time limits apply; false (--no-timeout): thinking time is unlimited.",
         name="timeout",
     )
     game_end: str | None = setting(
@@ -294,7 +294,7 @@ EDITION_SETTING = next(each for each in SETTINGS if each.kind is _EDITIONS)
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a server that listens on `host` can be reached only from this machine."""
+    """Return whether a server that listens on `host` can be reached only from this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -302,7 +302,7 @@ def is_loopback(host: str) -> bool:
 
 
 def limits_problem(soft_timeout: float, hard_timeout: float) -> str | None:
-    """What is wrong with this pair of time limits for a move, in seconds; None if they are valid.
+    """Return what is wrong with this pair of time limits for a move, in seconds; None if they are valid.
 
     They may be equal. With a soft limit above the hard one, the game would end before a move could exceed the soft one.
     """
@@ -316,13 +316,13 @@ def limits_problem(soft_timeout: float, hard_timeout: float) -> str | None:
 
 
 def load_config(options: Options, environ: Mapping[str, str], directory: Path | None = None) -> Config:
-    """The configuration from all four sources.
+    """Return the configuration from all four sources.
 
     - `options`: the texts from the command line. The key ``config`` may name a properties file, which must exist.
     - `environ`: the environment variables; SPIELLEITER_CONFIG may name a properties file as well.
     - `directory`: where to look for `server.properties` if no file is named, by default the current directory.
 
-    Raises ConfigError.
+    Raises ConfigError for an unreadable file, an unknown name or an invalid value.
     """
     explicit = options.get("config") or environ.get(CONFIG_VARIABLE) or None  # an empty variable names no file
     file = Path(str(explicit)) if explicit else (directory or Path()) / PROPERTIES_FILE
@@ -336,7 +336,7 @@ def load_config(options: Options, environ: Mapping[str, str], directory: Path | 
 
 
 def _checked(read: SettingReader, properties_file: Path | None) -> Config:
-    """The configuration from what was read. Raises ConfigError for values that do not fit together."""
+    """Return the configuration from the values in `read`. Raises ConfigError for values that contradict each other."""
     values = read.values
     is_local = values.get("is_local")
     local_precedence, host_precedence = (read.precedence.get(field, 0) for field in ("is_local", "host"))

@@ -9,7 +9,7 @@ from spielleiter.server.config.config import EDITION_SETTING, SETTINGS
 
 
 def render_table() -> str:
-    """All settings as a Markdown table, for the README."""
+    """Return all settings as a Markdown table, for the README."""
     rows = ["| property | option | default | meaning |", "|---|---|---|---|"]
     for each in SETTINGS:
         spellings = list(each.options)
@@ -24,7 +24,7 @@ def render_table() -> str:
 
 
 def render_properties() -> str:
-    """The text of the default `server.properties`: every key with its default, commented out."""
+    """Return the text of the default `server.properties`: every key with its default, commented out."""
     lines = [
         "# The settings of spielleiter serve. Every line shows the default: remove the # and change the value.",
         "# Environment variables (SPIELLEITER_SOFT_TIMEOUT for softTimeout) take precedence over this file, and the",

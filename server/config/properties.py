@@ -21,7 +21,7 @@ class ConfigError(StartError):
 
 
 def read_properties(file: Path) -> Iterator[tuple[int, str, str]]:
-    """The line number, key and value of each property in `file`. Raises ConfigError."""
+    """Yield the line number, key and value of each property in `file`. Raises ConfigError."""
     import javaproperties
 
     content = _read_text(file)
@@ -42,7 +42,7 @@ def read_properties(file: Path) -> Iterator[tuple[int, str, str]]:
 
 
 def _read_text(file: Path) -> str:
-    """The text of `file` with LF as line ends. Raises ConfigError."""
+    """Return the text of `file` with LF as line ends. Raises ConfigError."""
     try:
         mode = file.stat().st_mode
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):

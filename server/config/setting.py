@@ -1,4 +1,4 @@
-"""A setting: its name in each source, how its text is parsed, and the error if that fails.
+"""Settings: their names in each source, how their texts are parsed, and the errors if that fails.
 
 Invariants: a `Setting` holds everything about one key of the configuration; options, environment variables,
 `server.properties` and the documents are all derived from it. This module only converts texts to values: it reads no
@@ -22,10 +22,10 @@ T = TypeVar("T")
 _METADATA_KEY = "setting"
 
 MAX_WHOLE_NUMBER: Final = 2**31 - 1
-"""The largest whole number of a setting without a bound of its own; in milliseconds, it is 24 days."""
+"""The upper bound of whole numbers that have no bound of their own; as milliseconds, it is 24 days."""
 
 MAX_SECONDS: Final = 366 * 24 * 3600
-"""The longest duration of a setting in seconds: a year."""
+"""The upper bound of durations, in seconds: a year."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def _parse_text(text: str) -> str:
 
 
 def _parse_utf8(text: str) -> str:
-    """A text that can be sent to clients; bytes that the locale could not decode are read as UTF-8."""
+    """Return a text that can be sent to clients; bytes that the locale could not decode are read as UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError:  # lone surrogates; if their bytes are not UTF-8, the next line raises a ValueError
@@ -71,7 +71,7 @@ def text(metavar: str = "TEXT", *, keeps_spaces: bool = False) -> Kind[str]:
 
 
 def optional(kind: Kind[T]) -> Kind[T | None]:
-    """The same kind, with the empty text for None."""
+    """Return `kind` extended by None, which is written as an empty text."""
     return Kind(
         f"{kind.allowed}, or nothing",
         lambda text: kind.parse(text) if text else None,
@@ -173,7 +173,7 @@ def path(metavar: str = "FILE") -> Kind[Path]:
 
 
 def address() -> Kind[tuple[str, int]]:
-    """A host and a port, ``127.0.0.1:9100`` or ``[::1]:9100``; a port alone is one of the loopback address."""
+    """A host and a port, ``127.0.0.1:9100`` or ``[::1]:9100``; a port alone means the loopback address."""
     number = whole_number(0, 65535)
 
     def parse(text: str) -> tuple[str, int]:
@@ -190,7 +190,7 @@ def address() -> Kind[tuple[str, int]]:
 
 
 def shown_address(value: tuple[str, int]) -> str:
-    """``host:port``, with brackets around a host that contains colons."""
+    """Return ``host:port``, with brackets around a host that contains colons."""
     host, port = value
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
@@ -242,7 +242,7 @@ def pairs(key: str, value: str) -> Kind[Mapping[str, str]]:
 
 
 def _words(name: str) -> list[str]:
-    """The words of a camelCase name in lower case."""
+    """Return the words of a camelCase name in lower case."""
     return [word.lower() for word in re.findall(r"[A-Z]?[a-z0-9]+", name)]
 
 
@@ -293,7 +293,10 @@ class Setting:
         return self.kind.show(self.default)
 
     def read(self, text: str, spelling: str) -> Any:
-        """Parse `text`. Raises ValueError with one line that begins with `spelling`: the source and the name there."""
+        """Parse `text`.
+
+        Raises ValueError with a one-line message that begins with `spelling`: the source, and the name used there.
+        """
         if not self.kind.keeps_spaces:
             text = text.strip()
         try:
@@ -305,7 +308,7 @@ class Setting:
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """`` (did you mean 'x'?)`` for the known word that is most similar to `word`; empty if none is similar."""
+    """Return `` (did you mean 'x'?)`` for the known word most similar to `word`; an empty text if none is similar."""
     by_lower_case = {name.lower(): name for name in known}
     similar = difflib.get_close_matches(word.lower(), by_lower_case, n=1, cutoff=0.6)
     return f" (did you mean {by_lower_case[similar[0]]!r}?)" if similar else ""
@@ -343,7 +346,7 @@ def setting(
 
 
 def settings_of(configuration: Any) -> tuple[Setting, ...]:
-    """All settings of the dataclass `configuration`, in the order of its fields."""
+    """Return all settings of the dataclass `configuration`, in the order of its fields."""
     found = []
     for field in dataclasses.fields(configuration):
         if given := field.metadata.get(_METADATA_KEY):

@@ -17,10 +17,10 @@ from spielleiter.server.config.setting import Setting, suggestion
 CONFIG_VARIABLE = "SPIELLEITER_CONFIG"
 
 RESERVED_VARIABLES = frozenset({CONFIG_VARIABLE, "SPIELLEITER_SHARED"})
-"""Variables with this project's prefix that are no settings; the second belongs to the tests."""
+"""Variables with this project's prefix that are not settings; the second one is for the tests."""
 
 IGNORED = MappingProxyType({"plugins": "games are built in, no plugins are loaded"})
-"""Keys of the official releases that are accepted without effect, and why; on the command line, each takes a value."""
+"""Keys of the official releases that have no effect here, with the reason; on the command line, each takes a value."""
 
 Options: TypeAlias = Mapping[str, str | Sequence[str] | None]
 """Texts from the command line by field of `Config`; None means that the option was not given."""
@@ -30,7 +30,7 @@ class SettingReader:
     """Collects values from the source of the lowest precedence to that of the highest."""
 
     def __init__(self, settings: Sequence[Setting], edition_setting: Setting) -> None:
-        """Read texts as values of `settings`; `edition_setting` is the one with a property for each gameType."""
+        """Read values of `settings`; `edition_setting` is the one that has a property for each gameType."""
         self._settings = settings
         self._edition_setting = edition_setting
         self.values: dict[str, Any] = {}

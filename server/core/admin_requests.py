@@ -1,7 +1,7 @@
-"""Request handlers for administrators.
+"""Handlers for the requests of administrators.
 
 Invariants: like the lobby's own handlers, they decide synchronously; a request that cannot be granted raises
-RequestError and has changed nothing. `dispatch` calls them for administrators only.
+RequestError and changes nothing. `dispatch` calls them for administrators only.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Sends a room's packets to its players and observers, in the order that the edition prescribes.
 
-Invariants: a packet is encoded once, and every recipient gets the same bytes; nothing is encoded if nobody reads it.
+Invariants: a packet is encoded once, and every recipient gets the same bytes; nothing is encoded without a reader.
 Observers get a position before the players; players get what ends a game before the observers. Source: the section
 Order of the edition's specification, and the recordings.
 """
@@ -17,7 +17,10 @@ from spielleiter.server.core.player_slot import PlayerSlot
 
 
 class Broadcaster:
-    """Knows a room's player slots, in seat order, and its observers, in the order in which they arrived."""
+    """Sends the packets of one room.
+
+    `player_slots` are its two slots in seat order; `observers` are its observers in the order in which they arrived.
+    """
 
     __slots__ = ("_encoded_request", "_room_id", "_writer", "observers", "player_slots")
 
@@ -43,7 +46,7 @@ class Broadcaster:
             self._send_data(self.observers, data)
 
     def send_joined(self) -> None:
-        """Tell all players that they have joined, for editions that confirm both joins together."""
+        """Confirm both joins, for editions that confirm them together."""
         self._send_message(self.players, Joined(self._room_id))
 
     def send_welcome(self) -> None:
@@ -58,9 +61,9 @@ class Broadcaster:
         self._send_data((*self.observers, *players), position)
 
     def request_move(self, player: Peer, position: Memento, on_sent: SentCallback) -> None:
-        """Send the position to everybody, and to `player`, who gets it last, the move request in the same write.
+        """Send the position to everybody; `player` gets it last, with the move request in the same write.
 
-        Writes dominate the cost of a move, both here and at the receiver, which is woken up by each. The bytes of the
+        Writes dominate the cost of a move, both here and at the receiver, which each write wakes up. The bytes of the
         request are always the same, so they are encoded once.
         """
         if self._encoded_request is None:

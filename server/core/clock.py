@@ -1,9 +1,9 @@
 """Measures how long a player thinks, and compares that with its time limits.
 
-Invariants: a clock never reads the time itself; every instant is an argument, in seconds of one monotonic clock. It
-runs from the moment a request was handed to the kernel (or should have been: `spielleiter.server.core.pending_request`)
-to the moment the answer's last byte reached this machine. The soft limit is checked when an answer has arrived, the
-hard limit when none has.
+Invariants: a `MoveClock` never reads the time itself; every instant is an argument, in seconds of one monotonic clock.
+It runs from the moment a request was handed to the kernel (at the latest, from the moment that
+`spielleiter.server.core.pending_request` sets) to the moment the answer's last byte reached this machine. The soft
+limit is checked when an answer arrives, the hard limit while none has arrived.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ UNLIMITED = TimeLimits(None, None)
 
 
 class MoveClock:
-    """Measures one player's moves, one after the other, and keeps their think times.
+    """Measures the think times of one player, one move after the other, and keeps them.
 
-    Stopping a clock that is not running and starting one that is running are bugs of the caller: ClockError.
+    Raises ClockError if the caller stops a clock that is not running, or starts one that is running.
     """
 
     __slots__ = ("_limits", "_started", "next_limits", "think_times")
@@ -58,6 +58,7 @@ class MoveClock:
 
     @property
     def limits(self) -> TimeLimits:
+        """The limits of the current request, or of the last one if the clock is stopped."""
         return self._limits
 
     @property
@@ -108,7 +109,9 @@ class MoveClock:
         return max(0.0, at - self._started)
 
     def is_over_soft_limit(self, think_time: float) -> bool:
+        """Return whether `think_time`, in seconds, exceeds the soft limit."""
         return self._limits.soft_timeout is not None and think_time > self._limits.soft_timeout
 
     def is_over_hard_limit(self, think_time: float) -> bool:
+        """Return whether `think_time`, in seconds, exceeds the hard limit."""
         return self._limits.hard_timeout is not None and think_time > self._limits.hard_timeout

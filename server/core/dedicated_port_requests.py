@@ -1,7 +1,7 @@
-"""Request handlers for peers that connected to a port that serves a single seat.
+"""Handlers for the requests of peers that connected to a dedicated port, which serves a single seat.
 
-Invariants: such a peer can take that seat and nothing else. Other requests are refused with the texts that a stranger
-would get, and are counted as `Fault.FORBIDDEN_HERE`.
+Invariants: such a peer can take that seat and do nothing else. Other requests are refused with the texts that a
+stranger would get, and are counted as `Fault.FORBIDDEN_HERE`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Dispatches packets to the request handlers.
 
-Invariants: the tables have one entry for each packet that a client may send, by who may send it; other packets are
-refused by name. Peers of a dedicated port have a table of their own: there, administration does not exist.
+Invariants: each packet that a client may send has an entry in the table for those who may send it. Other packets are
+refused, and the reply names them. Peers of a dedicated port have a table of their own, without administration.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class Ending:
 
     @classmethod
     def against(cls, seat: Seat, cause: Cause, reason: str, winners: tuple[Seat, ...]) -> Ending:
-        """Return the ending of a game that the player of `seat` has lost because of a fault, whatever the points."""
+        """Return the ending of a game that the player of `seat` has lost by a fault, regardless of the points."""
         if seat == 0:
             return cls((cause, Cause.REGULAR), (reason, ""), (LOST, WON), winners)
         return cls((Cause.REGULAR, cause), ("", reason), (WON, LOST), winners)
@@ -58,14 +58,14 @@ class Ending:
 
     @classmethod
     def cancelled(cls, winners: tuple[Seat, ...]) -> Ending:
-        """Return the ending of a cancelled game: both players score a loss, and `winners` are only named."""
+        """Return the ending of a cancelled game: both players score a loss; `winners` are only named in the result."""
         return cls((Cause.REGULAR, Cause.REGULAR), ("", ""), (LOST, LOST), winners)
 
     @classmethod
     def called_off(cls, gone: Mapping[Seat, str]) -> Ending:
         """Return the ending of a game that never started.
 
-        The players in `gone` have left, with the reasons given there; a player that is present alone has won.
+        `gone` maps the seats of the players that have left to the reasons. If only one player is present, it has won.
         """
         causes = [Cause.LEFT if seat in gone else Cause.REGULAR for seat in (0, 1)]
         present = tuple(seat for seat in (0, 1) if seat not in gone)

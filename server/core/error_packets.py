@@ -71,7 +71,7 @@ def encoded_error(dialect: Dialect, text: str, original: Message | None) -> byte
 def _cut(value: Any, depth: int) -> Any:
     if isinstance(value, str):
         return _fitted(value, MAX_VALUE_BYTES)
-    if isinstance(value, UnreadableData):  # the problem is described in our own words, so it is not cut
+    if isinstance(value, UnreadableData):  # the description of the problem is this server's own text, so it is not cut
         class_name = _cut(value.class_name, depth)
         return value if class_name is value.class_name else UnreadableData(class_name, value.problem)
     if isinstance(value, Memento | Result) or (depth == 0 and not isinstance(value, bool | int | float)):

@@ -1,7 +1,7 @@
 """The lobby: connected peers, rooms, reservations and administrators.
 
 Invariants: the lobby knows which peer is in which rooms (`Member`). Every request is decided synchronously, within one
-call. A request that cannot be granted raises RequestError and has changed nothing. When a room is over, the lobby keeps
+call. A request that cannot be granted raises RequestError and changes nothing. When a room is over, the lobby keeps
 nothing of it: no room, no reservation, no membership.
 """
 
@@ -44,9 +44,9 @@ from spielleiter.server.text.counting import count_text
 class Lobby:
     """Handles the requests of all peers.
 
-    `editions` maps game types to editions; `default_edition` is for a `join` without a game type. `starting_states`, by
-    edition name, are the positions of games that do not start from the beginning. `new_id` and `new_rng` are the only
-    sources of randomness. `report` returns the server's status for administrators.
+    `editions` maps gameTypes to editions; `default_edition` is used for a `join` without a gameType. `starting_states`,
+    by edition name, are the positions of games that do not start from the beginning. `new_id` and `new_rng` are the
+    only sources of randomness. `report` returns the server's status for administrators.
     """
 
     def __init__(
@@ -66,10 +66,10 @@ class Lobby:
         self.default_edition = default_edition
         self.rooms: dict[str, Room] = {}
         self.waiting: dict[str, Timer | None] = {}
-        """The rooms that wait for players, by id; a prepared one with the timer that closes it if nobody comes."""
+        """The waiting rooms by id; a prepared one has a timer, which closes it if its seats are not taken."""
         self.reservations: dict[str, tuple[Room, PlayerSlot]] = {}
         self.members: dict[Peer, Member] = {}
-        """Everybody who is connected."""
+        """All connected peers."""
         self.admins: dict[Member, None] = {}
         self._idle_timeouts = IdleTimeouts(timers)
         self.scores = scores or ScoreSheet()
@@ -116,7 +116,7 @@ class Lobby:
         edition = member.peer.edition
         return edition.dialect if member.rooms else self._shared_dialects[edition.name]
 
-    # -- requests of anybody ----------------------------------------------------------------------------------------
+    # -- requests of any peer ---------------------------------------------------------------------------------------
 
     def join(self, member: Member, request: JoinRequest) -> None:
         """Join the first open game of this type, or a new one."""
@@ -213,6 +213,7 @@ class Lobby:
             self._stop_waiting(room)
 
     def choose_edition(self, member: Member, edition: Edition) -> None:
+        """Fix the edition of the peer: its answers have this edition's wire form from now on."""
         member.peer.edition = edition
         member.is_edition_chosen = True
 

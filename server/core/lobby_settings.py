@@ -1,4 +1,4 @@
-"""The operator's settings for lobby, rooms and clocks.
+"""The operator's settings for the lobby, its rooms and their clocks.
 
 Invariants: created once, at the start of the server, and never changed.
 """
@@ -13,7 +13,7 @@ from spielleiter.server.core.clock import TimeLimits
 NO_ADMINS: Final = (
     "this server can be reached from elsewhere and has the well-known password: choose another one (--password)"
 )
-"""The reason why nobody can become an administrator of a server that has no password of its own."""
+"""Why a server that still has the default password accepts no administrators; part of the reply and of the log."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The sending side of a connection, as lobby and rooms see it.
 
 Invariants: sending never waits. Packets are queued and go out in order; after the end of the stream nothing more is
-queued. What a peer may do, and in which rooms it is, is known to the lobby (`spielleiter.server.core.member`).
+queued. The lobby keeps the rights and the rooms of a peer (`spielleiter.server.core.member`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias
 from spielleiter.server.core.policy import Edition
 
 SentCallback: TypeAlias = Callable[[float], None]
-"""Called with the instant at which a packet had been handed to the kernel."""
+"""Called with the instant at which a packet was handed to the kernel, in seconds."""
 
 
 class Sink(Protocol):
@@ -41,9 +41,9 @@ class Peer:
         """Its name in the log."""
         self.sink = sink
         self.edition = edition
-        """The edition whose wire form its answers have."""
+        """The edition in whose wire form it is answered."""
         self.reads_packets = True
-        """False: its sink ignores the bytes, so an empty packet may be sent in place of a position."""
+        """False: its sink ignores the bytes, so an empty packet may be sent instead of a position."""
 
     def __repr__(self) -> str:
         return f"<Peer {self.label}>"

@@ -20,7 +20,7 @@ from spielleiter.server.core.room_host import RoomHost
 from spielleiter.server.core.timer_service import Timer
 
 RECHECK_INTERVAL: Final = 0.01  # seconds until the verdict is tried again if unread bytes have arrived
-LONGEST_RECHECK: Final = 1.0  # seconds after the first check; then a peer that keeps sending is judged all the same
+LONGEST_RECHECK: Final = 1.0  # seconds after the first check; after that, a peer that keeps sending is judged anyway
 SOFT_CHECK_DELAY: Final = 0.05
 """Seconds between the soft limit and the check of the input. The kernel may have stamped bytes in time that it has not
 made readable yet."""
@@ -30,7 +30,7 @@ ExpiredCallback = Callable[[float, float, float], None]
 
 
 class RequestPhase(enum.Enum):
-    """How far a move request has come. It starts as QUEUED, and CLOSED is final."""
+    """The phases of a move request. It starts as QUEUED, and CLOSED is final."""
 
     QUEUED = "queued"  # not yet handed to the kernel; the clock is not running
     DELIVERED = "delivered"  # the player's clock is running
@@ -85,9 +85,9 @@ class PendingRequest:
             self._start_hard_limit(hard)
 
     def stop_clock(self, arrival: Arrival) -> float:
-        """Close the request, which has been answered, and return the think time in seconds.
+        """Close the answered request and return the think time in seconds.
 
-        It is 0 if the answer came before the request was delivered.
+        The think time is 0 if the answer came before the request was delivered.
         """
         was_delivered = self._phase is _DELIVERED
         self.cancel()
@@ -123,9 +123,9 @@ class PendingRequest:
     def _hard_limit_passed(self, lateness: float, first_check: float, now: float) -> None:
         """End the request, unless bytes have arrived that this server has not read yet.
 
-        The input is checked however late the server itself is (the whole machine may have slept). `lateness` is the sum
-        of the delays of the checks. The time between the checks is not part of it: the player causes them by bytes that
-        keep coming, or by a flood for which it is being held up.
+        The input is checked no matter how late the server itself is (the machine may have been suspended). `lateness`
+        is the sum of the delays of the checks, in seconds. The time between the checks is not part of it: it is caused
+        by the player, whose bytes keep coming or whose flood is being slowed down.
         """
         if self._check_input() and now < first_check + LONGEST_RECHECK:
             due = now + RECHECK_INTERVAL

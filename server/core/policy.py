@@ -66,7 +66,7 @@ class Policy:
     """True: a `join` without a gameType gets the configured default game. False: it is refused."""
 
     answers_end_tag: bool = True
-    """True: the peer's end tag is answered with ours. False: the connection just ends."""
+    """True: the peer's end tag is answered with the server's. False: the connection just ends."""
 
     keeps_refused: bool = False
     """True: a peer whose request is refused stays connected and in its game. False: its stream is ended."""
@@ -87,16 +87,16 @@ class Policy:
     """True: observers are told that a game has been resumed before they get the position. False: after it."""
 
     absent_players_left: bool = False
-    """True: if a game never starts, players that are not there have left. False: no player is at fault."""
+    """True: if a game never starts, absent players count as having left. False: no player is at fault."""
 
     out_of_turn_cause: Cause = Cause.LEFT
-    """The cause after a move that was not requested. LEFT: its sender is disconnected. Others end the game directly."""
+    """The cause after a move that was not requested. LEFT: its sender is disconnected. Others end the game at once."""
 
     joins_reserved_together: bool = False
     """True: `joined` for a reservation is sent when both players have joined. False: at once."""
 
     idle_timeout: float | None = None
-    """Seconds after which a player is disconnected that has sent nothing since its last game; None: never."""
+    """Seconds after its last game until a player that sends nothing is disconnected; None: never."""
 
     sends_result_before_start: bool = False
     """True: a room that closes before its game has started sends a result. False: only `left`."""

@@ -42,7 +42,7 @@ from spielleiter.server.think_stats import ThinkStats
 
 
 class Phase(enum.Enum):
-    """How far a game has come. A room starts as OPEN, and OVER is final."""
+    """The phases of a game. A room starts as OPEN, and OVER is final."""
 
     OPEN = "open"  # a player is missing
     RUNNING = "running"
@@ -52,7 +52,7 @@ class Phase(enum.Enum):
 class Room:
     """A game with its two player slots and its observers.
 
-    Methods raise RequestError for faults of the sender. By then, everybody else has been sent what concerns them.
+    Methods raise RequestError for faults of the sender, after the packets for all other peers have been sent.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class Room:
             self._start()
 
     def add_observer(self, peer: Peer) -> None:
-        """Let `peer` observe from now on; repeating this has no effect but a second confirmation."""
+        """Let `peer` observe from now on; a repeated call only sends another confirmation."""
         is_new = peer not in self.observers
         self.observers[peer] = None
         peer.send(self.edition.dialect.encode(Observed(self.id)))
@@ -147,8 +147,9 @@ class Room:
     def move(self, peer: Peer, message: RoomMessage, arrival: Arrival, now: float) -> None:
         """Handle a room packet of a player: play the move, or end the game because of it.
 
-        Raises RequestError if the sender is no player of this room, if the packet is not a move, and for moves after
-        which the edition ends the sender's stream.
+        `arrival` says when the packet arrived, `now` is the present instant in seconds. Raises RequestError if the
+        sender is not a player of this room, if the packet is not a move, and for moves after which the edition ends the
+        sender's stream.
         """
         player_slot = self.slot_of(peer)
         if player_slot is None:
@@ -160,7 +161,7 @@ class Room:
         if pending is None or pending.seat != player_slot.seat:
             self._refuse_out_of_turn(peer, player_slot, shortened(data))
         elif self._is_too_slow(pending, player_slot, arrival, now):
-            pass  # the game is over, whatever the move was
+            pass  # the game is over, regardless of the move
         elif isinstance(data, UnreadableData):
             self._refuse(
                 peer, player_slot, Fault.UNREADABLE_MOVE, self._texts.unreadable(player_slot.name, shortened(data))
@@ -198,7 +199,7 @@ class Room:
             self._request_move(position)
 
     def _request_move(self, position: Memento) -> None:
-        """Send everybody the position, and the move request to the side to move."""
+        """Send the position to everybody, and the move request to the side to move."""
         player_slot = self.player_slots[self.state.seat_on_turn]
         assert player_slot.peer is not None, "a player that leaves ends the game"
         self._pending = pending = PendingRequest(self._host, player_slot, partial(self._hard_limit_passed, player_slot))
@@ -270,7 +271,7 @@ class Room:
         self._disconnect(fault, refusal)
 
     def _disconnect(self, fault: Fault, refusal: MoveRefusal) -> NoReturn:
-        """Raise the error for which the session ends the sender's stream."""
+        """Raise the error that makes the session end the sender's stream."""
         raise RequestError(fault, refusal.packet or refusal.reason, is_answered=refusal.packet is not None)
 
     def _publish_refused(self, player_slot: PlayerSlot, fault: Fault, text: str) -> None:
@@ -321,7 +322,7 @@ class Room:
     # -- the end ----------------------------------------------------------------------------------------------------
 
     def leave(self, peer: Peer, departure: Departure = Departure.UNKNOWN) -> None:
-        """Remove `peer`, which has left or has done what counts as leaving; a missing player ends the game."""
+        """Remove `peer`, which has left or counts as having left; the game ends if it was a player."""
         self.observers.pop(peer, None)
         player_slot = self.slot_of(peer)
         if player_slot is None:

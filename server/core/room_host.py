@@ -1,7 +1,7 @@
 """What a room needs from the lobby that owns it.
 
-Invariants: a room reaches the rest of the server only through its peers and its host. It does not read a clock; timers
-pass the time to it, and events leave it, through this interface.
+Invariants: a room reaches the rest of the server only through its peers and its host. It reads no clock: its timers
+pass the time to it. It publishes its events through this interface.
 """
 
 from __future__ import annotations

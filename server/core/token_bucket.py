@@ -25,5 +25,5 @@ class TokenBucket:
         return max(0.0, -self._left / self._rate)
 
     def left(self, now: float) -> float:
-        """Return what may be used at once at the instant `now`; a debt is negative."""
+        """Return the amount that may be used at the instant `now` without waiting; negative if there is a debt."""
         return min(self._burst, self._left + (now - self._last) * self._rate)

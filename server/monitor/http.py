@@ -1,8 +1,8 @@
 """Serves a few pages over HTTP, for monitoring tools.
 
-Invariants: a connection has one request, GET or HEAD, which is answered at once. A client that is too slow or sends too
-much is disconnected. If there are too many connections, the oldest one is closed, so slow clients cannot keep others
-from being answered. No error here affects the games.
+Invariants: a connection carries one request, GET or HEAD, which is answered at once. A client that is too slow or sends
+too much is disconnected. If there are too many connections, the oldest one is closed, so slow clients cannot block
+others. No error here affects the games.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Pages: TypeAlias = Mapping[str, Callable[[], Page]]
 
 
 class PageServer:
-    """Serves `pages`. `on_bug` is called with unexpected exceptions."""
+    """Serves `pages`, a function for each path. `on_bug` is called with unexpected exceptions."""
 
     def __init__(self, pages: Pages, on_bug: Callable[[Exception], None]) -> None:
         self._pages = pages
@@ -104,7 +104,7 @@ _NOT_ALLOWED: Final = 405
 
 
 async def _receive_request(stream: trio.abc.ReceiveStream, connection: h11.Connection) -> h11.Request | None:
-    """The request, or None if the client sent nothing. Raises h11.RemoteProtocolError."""
+    """Return the request, or None if the client sent nothing. Raises h11.RemoteProtocolError."""
     while True:
         event = connection.next_event()
         if event is h11.NEED_DATA:

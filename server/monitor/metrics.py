@@ -29,7 +29,11 @@ LAG_BUCKETS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25
 
 
 class Metrics:
-    """Subscribes to `stream`; `take_snapshot` gives the present state, `pauses` measures the garbage collector."""
+    """The metrics of one server.
+
+    They are derived from the events of `stream`, from the present state that `take_snapshot` returns, and from
+    `pauses`, which measures the garbage collector.
+    """
 
     def __init__(self, stream: events.EventStream, take_snapshot: Callable[[], Snapshot], pauses: PauseMeter) -> None:
         self._registry = CollectorRegistry()
@@ -54,7 +58,7 @@ class Metrics:
         return Histogram(full_name, f"{meaning}, in seconds.", buckets=buckets, registry=self._registry)
 
     def text(self) -> bytes:
-        """All metrics with their present values, in the text format."""
+        """Return all metrics with their present values, in the text format."""
         return generate_latest(self._registry)
 
     async def watch_loop(self) -> None:
@@ -96,11 +100,11 @@ class _OnRequest(Collector):
         self._pauses = pauses
 
     def describe(self) -> Iterator[Metric]:
-        """No metrics: a registry must not take a snapshot only to find out their names."""
+        """Return nothing: a registry must not take a snapshot only to find out their names."""
         return iter(())
 
     def collect(self) -> Iterator[Metric]:
-        """All metrics that are read on request, with their present values."""
+        """Yield all metrics that are read on request, with their present values."""
         yield from self._gauges()
         yield from self._counters()
         pauses = self._pauses

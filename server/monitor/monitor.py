@@ -1,8 +1,8 @@
 """The health and the metrics of a running server over HTTP.
 
 Invariants: they are served on a port of their own, and only if that is configured; otherwise this module is not loaded.
-`/healthz` has status 200 as long as new games can be played, and 503 from the moment at which the server is told to
-stop. `/metrics` has the metrics of `spielleiter.server.monitor.metrics`.
+`/healthz` has status 200 as long as new games can be played, and 503 once the server has begun to stop. `/metrics` has
+the metrics of `spielleiter.server.monitor.metrics`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from spielleiter.server.runtime.garbage import PauseMeter
 class Monitor:
     """Serves health and metrics on the listening `sockets` while `run` runs.
 
-    `take_snapshot` and `pauses` are those of `Metrics`; `is_stopping` says whether the server was told to stop.
+    `take_snapshot` and `pauses` are those of `Metrics`; `is_stopping` says whether the server has begun to stop.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Monitor:
         self._pages = PageServer({"/healthz": self._health_page, "/metrics": self._metrics_page}, self._report_bug)
 
     async def run(self) -> None:
-        """Measure and serve until it is cancelled. If the sockets fail, that is reported and ends nothing else."""
+        """Measure and serve until it is cancelled. A failure of the sockets is reported and affects nothing else."""
         self._stream.publish(
             events.MonitorStarted(tuple(shown_address(sock.getsockname()[:2]) for sock in self._sockets))
         )

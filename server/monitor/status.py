@@ -1,8 +1,8 @@
 """The state of a running server and how its last connections ended: for administrators and for the metrics.
 
-Invariants: taking a snapshot or a report changes nothing. Memory is bounded: the last `CLOSED` connections are kept,
-one short line each. A report fits into one packet: texts are shortened and lists have a maximum length, while counts
-are always complete.
+Invariants: taking a snapshot or making a report changes nothing. Memory is bounded: the last `CLOSED` connections are
+kept, one short line each. A report fits into one packet: texts are shortened and lists have a maximum length, while
+counts are always complete.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class ClosedConnection:
 
 
 class StatusBoard:
-    """Reports on `rooms` and `connections`, and remembers from the events of `stream` how connections ended.
+    """Reports on `rooms` and `connections`, and remembers how connections ended, from the events of `stream`.
 
     `now` is the wall clock.
     """
@@ -112,7 +112,7 @@ class StatusBoard:
         self.closed.append(ClosedConnection(connection, address, opened_at, self._instant(), _cut(reason)))
 
     def snapshot(self) -> Snapshot:
-        """The present state in numbers."""
+        """Return the present state in numbers."""
         rooms = {"open": 0, "running": 0, "paused": 0}
         for room in self._rooms.values():
             rooms[_phase(room)] += 1
@@ -123,7 +123,7 @@ class StatusBoard:
         return Snapshot(rooms, len(queues) - 1, administrators, sum(queues), max(queues))
 
     def report(self) -> dict[str, Any]:
-        """The answer to an administrator's status request, as a JSON object; the README describes its fields."""
+        """Return the answer to an administrator's status request, as a JSON object; the README describes its fields."""
         now = self.snapshot()
         return {
             "startedAt": self._started_at,

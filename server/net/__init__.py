@@ -1,1 +1,1 @@
-"""Connections: sockets, sessions, what a connection may send, and how its packets are scheduled."""
+"""Connections: sockets, sessions, limits on what a connection may send, and the scheduling of its packets."""

@@ -2,7 +2,7 @@
 
 Invariants: the failure of one connection does not affect another. Only the listed errors are retried: those of a single
 connection at once, and a lack of descriptors or memory after a pause. Every other error of the listening socket is
-raised, since it will not go away.
+permanent, and is raised.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class Accepted(NamedTuple):
 
 
 async def accept(listening: socket.socket, on_exhausted: Callable[[OSError], None] = lambda _: None) -> Accepted:
-    """Return the next connection, without letting other tasks run if one is pending already.
+    """Return the next connection; if one is pending already, no other task runs in between.
 
     `on_exhausted` is called with the first temporary error, and not again for the same connection. Raises OSError for
-    errors that will not go away.
+    permanent errors of the listening socket.
     """
     has_waited = is_exhausted = False
     while True:

@@ -10,11 +10,11 @@ from collections.abc import Callable
 
 
 class BugsContained:
-    """A context manager that passes exceptions to `note` instead of propagating them.
+    """A context manager that passes an exception to `note` instead of propagating it.
 
     It is not a generator with `contextlib.contextmanager`: from Python 3.12 on, the frame of its `__exit__` and the
-    traceback of an exception that it stopped refer to each other, which would keep the session in memory until the next
-    garbage collection.
+    traceback of an exception that it suppressed refer to each other, which would keep the session in memory until the
+    next garbage collection.
     """
 
     def __init__(self, note: Callable[[Exception], None]) -> None:

@@ -1,14 +1,14 @@
 """Decides in which order connections are served, so that players do not have to wait.
 
-Invariants: each turn of the queue admits one task, in the order of arrival. It admits more if players got many answers
-in the last turn: as many as are expected to take half as long as those answers did. Between two turns, every other task
-that is ready has run. Suspects, which were refused something lately or have used much, wait in a queue of their own;
-only its first one waits in the main queue, so a newcomer does not wait for a flood.
+Invariants: each turn of the queue admits one task, in the order of arrival. It admits more tasks if players got many
+answers in the last turn, but no more than are expected to take half the time of those answers. Between two turns, every
+other task that is ready has run. Suspects, which were refused something lately or have used a lot of processor time,
+wait in a queue of their own; only its first one waits in the main queue, so a newcomer does not wait behind a flood.
 
 While players are being answered, the tasks that are admitted here use no more than `share` of a processor together, and
 suspects no more than a part of that. So a player that becomes ready usually finds the server idle, however many others
-connect at the same time. The cost that cannot be measured for each connection (its tasks, its socket, its end) is added
-in proportion to the measured one. While nobody plays there is no such bound, and a busy server still starts new games.
+connect at the same time. The cost that cannot be measured for each connection (tasks, sockets, closing) is added in
+proportion to the measured one. While nobody plays there is no such bound, and a busy server still starts new games.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ import trio
 
 from spielleiter.server.core.token_bucket import TokenBucket
 
-ANSWERS_PER_ADMISSION: Final = 2  # answers to players for each admission beyond the first in a turn
+ANSWERS_PER_ADMISSION: Final = 2  # answers to players in one turn that allow one admission in the next
 BURST: Final = 0.05  # seconds of processor time that may be used before the share applies
-SUSPECTS_SHARE: Final = 0.2  # of `share`, for all suspects together
+SUSPECTS_SHARE: Final = 0.2  # the part of `share` that all suspects together may use
 RECENT_PLAY: Final = 1.0  # seconds after an answer to a player in which another one is expected
 SMOOTHING: Final = 1 / 16  # the weight of the last packet in the expected cost of the next one
 OVERHEAD_INTERVAL: Final = 0.005  # seconds of measured use after which the overhead is measured again
@@ -74,14 +74,14 @@ class FairQueue:
         """The number of admissions in this turn."""
 
     def note_answer(self, now: float, used: float = 0.0) -> None:
-        """Note that a player was answered without waiting here, which took `used` seconds of processor time."""
+        """Note that a player was answered without queueing, which took `used` seconds of processor time."""
         self._answers += 1
         self._answering += used
         self._measure_overhead(used)
         self._answered_at = now
 
     def charge(self, used: float, now: float, *, is_suspect: bool = False) -> None:
-        """Charge `used` seconds of processor time for work that must not keep players waiting."""
+        """Charge `used` seconds of processor time for work that must not delay players."""
         self._expected += SMOOTHING * (used - self._expected)
         self._measure_overhead(used)
         self._budget.take(self.overhead * used, now)
@@ -114,7 +114,7 @@ class FairQueue:
         self._queue[ticket] = None
         try:
             if is_first:
-                self._reset_answers()  # answers given while nobody waited must not admit many tasks now
+                self._reset_answers()  # answers given while the queue was empty must not admit many tasks now
             else:
                 await ticket.called.wait()
             if ticket.is_admitted:
@@ -135,7 +135,7 @@ class FairQueue:
         debt = self._debt(self._budget)
         if debt > 0.0:
             await trio.sleep(debt)
-            self._reset_answers()  # answers given in so long a turn must not admit many tasks
+            self._reset_answers()  # answers given during this long turn must not admit many tasks
         else:
             await trio.lowlevel.checkpoint()
 

@@ -2,7 +2,7 @@
 
 Invariants: packets go out whole and in order, each in one system call if the kernel takes it at once. Senders never
 wait for a slow receiver: what it has not taken is queued up to a bound. A receiver that exceeds the bound, or that
-takes nothing for a while, is dropped. After the end of the stream nothing more is queued.
+takes nothing within a time limit, is dropped. After the end of the stream nothing more is queued.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ OUTBOX_TIMEOUT: Final = "outbox_timeout"
 class Failure:
     """The reason why a peer cannot be written to.
 
-    `bound` is the name of the setting that the peer has exceeded; None: the connection is lost.
+    `bound` is the setting whose limit the peer has exceeded; None: the connection is lost.
     """
 
     why: str
@@ -101,7 +101,7 @@ class Outbox:
         self._wake.set()
 
     def _fail(self, why: str, bound: str | None = None) -> None:
-        """Record the failure; the writer's task returns it, so that no callback interrupts a decision."""
+        """Record the failure, which `run` returns, so that no callback interrupts a decision."""
         if self._failure is None:
             self._failure = Failure(why, bound)
         self._writing.cancel()

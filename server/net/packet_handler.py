@@ -34,7 +34,8 @@ ENDED_BY_SERVER = "the server ended the stream"
 class PacketHandler:
     """Handles the packets of `member` and sends the replies through `outbox`.
 
-    `guard` is told of wrong passwords from `host`, the peer's address without its port.
+    Wrong passwords are reported to `guard`; `host` is the peer's address without its port. `budget` records refusals
+    and the rights of the peer.
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class PacketHandler:
         self.departure = Departure.UNKNOWN
         """How the peer left, for its rooms."""
         self.was_silent = False
-        """The peer's input ended before it had sent anything."""
+        """Whether the peer's input ended before it had sent anything."""
         self._member = member
         self._peer = member.peer
         self._lobby = lobby
@@ -82,7 +83,7 @@ class PacketHandler:
     def handle(self, event: Event, arrival: Arrival, now: float) -> None:
         """Handle a packet that arrived at `arrival`, or the end of the peer's stream.
 
-        `now` is the present instant, less the time for which the sender was held up.
+        `now` is the present instant in seconds, less the time for which the sender was made to wait.
         """
         policy = self._peer.edition.policy
         self._note_packet()
@@ -96,7 +97,7 @@ class PacketHandler:
             self._dispatch(event, arrival, now)
 
     def refuse(self, message: Message, fault: Fault, text: str) -> None:
-        """Refuse a request without looking at it."""
+        """Refuse a request without handling it."""
         self._note_packet()
         self._refuse_request(RequestError(fault, text), message)
 

@@ -1,7 +1,7 @@
 """The size limits for what a connection may send, by its role: stranger, player or administrator.
 
 Invariants: limits only grow. A peer that has joined a game keeps a player's limits, and one that has authenticated
-keeps an administrator's. A player needs room for a move with its hints; only administrators send longer packets.
+keeps an administrator's. A player's longest packet is a move with hints; only administrators send longer ones.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Invariants: the right password is never delayed. A wrong one is answered late if there were a few wrong ones from its
 address before: each further attempt in the same window is delayed by one second more, up to a limit. A delayed answer
-that is still waiting counts as a failure. If all addresses together were wrong too often, each wrong answer is delayed
-as long as any may be.
+that is still waiting counts as a failure. If there were too many wrong passwords from all addresses together, every
+further one is answered after the longest delay.
 
 The number of delayed answers is bounded, which bounds how many passwords can be tried. While
 `MAX_WAITING_PER_ADDRESS` answers to one address are waiting, no further password from there is checked; other addresses
@@ -22,9 +22,9 @@ from typing import Final
 from spielleiter.server.core.token_bucket import TokenBucket
 
 MAX_ADDRESSES: Final = 4096
-"""The most addresses that are remembered; the one whose last failure is oldest is forgotten first."""
+"""The maximum number of remembered addresses; the one whose last failure is oldest is forgotten first."""
 ALL_ADDRESSES_FACTOR: Final = 20
-"""The failures allowed for all addresses together, as a multiple of those allowed for one."""
+"""The number of failures allowed for all addresses together, as a multiple of that for one address."""
 MAX_WAITING: Final = 256
 """The number of waiting answers at which only passwords from addresses without a failure are checked."""
 MAX_WAITING_PER_ADDRESS: Final = 64
@@ -35,7 +35,7 @@ NEWCOMERS_BURST: Final = 1024.0
 
 
 class PasswordGuard:
-    """Delays answers by `longest_delay` seconds at most, after `attempts` wrong passwords in `window` seconds."""
+    """Delays answers after `attempts` wrong passwords in `window` seconds, by at most `longest_delay` seconds."""
 
     __slots__ = ("_all_failures", "_attempts", "_failures", "_longest_delay", "_newcomers", "_waiting", "_window")
 
@@ -46,7 +46,7 @@ class PasswordGuard:
         self._failures: OrderedDict[str, deque[float]] = OrderedDict()
         self._all_failures: deque[float] = deque(maxlen=attempts * ALL_ADDRESSES_FACTOR)
         self._waiting: Counter[str] = Counter()
-        """The number of waiting answers by address. Each counts as a failure, so many at once are delayed in turn."""
+        """The number of waiting answers by address. Each counts as a failure, so parallel attempts are delayed too."""
         self._newcomers = TokenBucket(NEWCOMERS_RATE, NEWCOMERS_BURST)
 
     @property
@@ -55,7 +55,7 @@ class PasswordGuard:
         return self._waiting.total() >= MAX_WAITING
 
     def admit(self, address: str, now: float) -> bool:
-        """Return whether the next password from `address` is checked; a True counts against the newcomers' rate."""
+        """Return whether the next password from `address` is checked; it may use up some of `NEWCOMERS_RATE`."""
         if self._waiting[address] >= MAX_WAITING_PER_ADDRESS:
             return False
         if not self.is_crowded:

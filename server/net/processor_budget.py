@@ -3,8 +3,8 @@
 Invariants: a player that was refused nothing lately is answered at once. Everybody else waits in the fair queue, as a
 suspect after a recent refusal or after using a part of its budget. A connection that has used more processor time than
 its budget also waits until that is paid back, unless it is an administrator. The accepted packets of a player are not
-charged: a fast player is not a flood. Time is the processor time of this thread in seconds, so a busy machine makes
-nobody look expensive; the cost that cannot be measured for each connection is added in proportion.
+charged: a fast player is not a flood. Time is the processor time of this thread in seconds, so other programs on the
+machine do not count; the cost that cannot be measured for each connection is added in proportion.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from spielleiter.server.core.token_bucket import TokenBucket
 from spielleiter.server.net.fair_queue import FairQueue
 
 BURST: Final = 0.1  # seconds of processor time that a connection may use at once after a time of silence
-SUSPECT_AFTER: Final = 0.02  # seconds of these after which a connection waits as a suspect
+SUSPECT_AFTER: Final = 0.02  # seconds of `BURST`; a connection that has used them waits as a suspect
 REFUSAL_MEMORY: Final = 10.0  # seconds after its last refusal until a player is answered at once again
 
 
@@ -64,7 +64,7 @@ class ProcessorBudget:
         return not self._is_player_at(now) or self._debt(now) > 0.0
 
     def _is_player_at(self, now: float) -> bool:
-        """Return whether it plays and was refused nothing lately."""
+        """Return whether the peer has joined a game and was refused nothing lately."""
         return self.plays and now >= self._refused_at + REFUSAL_MEMORY
 
     def __enter__(self) -> None:
@@ -90,7 +90,7 @@ class ProcessorBudget:
     async def wait(self) -> bool:
         """Wait until this connection may be served; return whether it had to wait.
 
-        If not, it only lets one turn of the event loop pass.
+        If not, this is only a checkpoint: other tasks run once.
         """
         now = trio.current_time()
         if not self.has_to_wait(now):

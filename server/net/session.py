@@ -2,8 +2,8 @@
 
 Invariants: one task reads and one writes. No failure of this connection, not even a bug of this server, affects another
 one. However a connection ends, the lobby forgets it before the socket is closed, and what was queued goes out first;
-the server waits for the peer to close no longer than `close_timeout`, nor longer than `end` allows. What a packet
-causes is decided by `spielleiter.server.net.packet_handler`; whether it is handled at once or has to wait is decided by
+the server waits for the peer to close no longer than `close_timeout`, nor longer than `end` allows. The effect of a
+packet is decided by `spielleiter.server.net.packet_handler`; whether it is handled at once or has to wait is decided by
 `spielleiter.server.net.processor_budget`.
 """
 
@@ -74,7 +74,7 @@ class Session:
         """Set when the queue has been flushed."""
         self._packet_deadline = inf
         self._held_until = -inf
-        """The last instant until which this sender was held up because it had sent too much."""
+        """The end of the last wait that was imposed on this sender because it had sent too much."""
         connection = Connection(Role.SERVER, lobby.initial_dialect, stranger_limits(config))
         self._connection = connection
         self._outbox = Outbox(
@@ -111,7 +111,7 @@ class Session:
     # -- the life of a connection -----------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Serve until both sides have ended their streams; closes the wire in any case."""
+        """Serve until both sides have ended their streams; the wire is closed in every case."""
         handler = self._handler
         with self._budget:
             self._stream.publish(events.ConnectionOpened(self._label, self._address))
@@ -139,7 +139,7 @@ class Session:
     def end(self, reason: str, within: float = inf) -> None:
         """End our side of the stream after everything that is queued.
 
-        The peer then has `within` seconds at most to take it and to close, even if it is closing already.
+        The peer then has at most `within` seconds to take it and to close, even if its stream has been ended before.
         """
         self._closing.deadline = trio.current_time() + within
         if not self._outbox.is_ended:
@@ -211,14 +211,14 @@ class Session:
                 if isinstance(event, AuthenticateRequest) and not await self._admit_password(event):
                     handler.refuse(event, Fault.GUESSES_WAITING, GUESSES_WAITING)
                     continue
-                # the time for which a sender is held up because of its own flood does not count as our lateness
+                # a wait that the sender caused by its own flood does not count as lateness of the server
                 held = max(0.0, self._held_until - arrival.instant)
                 handler.handle(event, arrival, trio.current_time() - held)
         self._outbox.holds_input = False
         self._set_deadline(has_handled=has_handled)
 
     async def _wait_for_turn(self) -> None:
-        """Let others go first. Input that has been read counts as unread meanwhile, so no time limit is judged."""
+        """Wait in the fair queue. Input that has been read counts as unread meanwhile, so no time limit is judged."""
         self._outbox.holds_input = True
         with self._budget.interrupted():
             had_to_wait = await self._budget.wait()
@@ -226,7 +226,7 @@ class Session:
             self._held_until = trio.current_time()
 
     async def _slow_down(self, bucket: TokenBucket, amount: int) -> None:
-        """Hold up a sender that exceeds the rate limit of its port."""
+        """Delay a sender that exceeds the rate limit of its port; `amount` is in the units of `bucket`."""
         delay = bucket.take(amount, trio.current_time())
         if delay > 0.0:
             self._outbox.holds_input = True
@@ -235,7 +235,7 @@ class Session:
             self._held_until = trio.current_time()
 
     async def _admit_password(self, request: AuthenticateRequest) -> bool:
-        """Return whether the password is checked at all; a wrong one is delayed if there were too many before it."""
+        """Return whether the password is checked at all; if it is wrong and too many others were, wait before that."""
         now = trio.current_time()
         if not self._guard.admit(self._host, now):
             return False
@@ -249,7 +249,7 @@ class Session:
         return True
 
     def _set_deadline(self, *, has_handled: bool) -> None:
-        """Set the deadline for the packet that has begun; between two packets a peer may be silent for ever."""
+        """Set the deadline for a packet that has begun; between two packets, a peer may be silent without limit."""
         if not self._connection.has_partial_packet:
             if self._state.phase is SERVING:
                 self._packet_deadline = inf
@@ -270,7 +270,7 @@ class Session:
         self._written.set()
 
     async def _close(self) -> None:
-        """Flush the queue, then wait for the peer to close; unread input would turn our close into a reset."""
+        """Flush the queue, then wait for the peer to close: closing a socket with unread input would reset it."""
         with self._closing:
             with trio.move_on_after(self._config.outbox_timeout):
                 await self._written.wait()

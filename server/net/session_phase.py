@@ -15,7 +15,7 @@ import trio
 
 
 class Phase(enum.Enum):
-    """How far a connection has come."""
+    """The phases of a session, in order."""
 
     SILENT = "silent"  # the peer has sent nothing
     FIRST_PACKET = "first packet"  # bytes have arrived, but no complete packet

@@ -79,11 +79,12 @@ def _listen(host: str, port: int) -> list[socket.socket]:
 def notice_vanished(sock: socket.socket) -> None:
     """Let the kernel probe a silent peer, whose machine may have been switched off without closing the connection.
 
-    Two minutes later such a connection is broken, as if the peer had left. A peer that answers may be silent for ever.
+    Such a connection is broken after two minutes, as if the peer had left. A peer that answers may be silent without
+    limit.
     """
     idle = "TCP_KEEPIDLE" if hasattr(socket, "TCP_KEEPIDLE") else "TCP_KEEPALIVE"  # its name on macOS
     values = {idle: KEEPALIVE_IDLE, "TCP_KEEPINTVL": KEEPALIVE_INTERVAL, "TCP_KEEPCNT": KEEPALIVE_COUNT}
-    with contextlib.suppress(OSError):  # not TCP: the kernel knows when such a peer is gone
+    with contextlib.suppress(OSError):  # not TCP: the kernel notices by itself when such a peer is gone
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         for option, value in values.items():
             if hasattr(socket, option):

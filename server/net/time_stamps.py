@@ -1,8 +1,8 @@
 """Converts the kernel's receive time stamps to instants on the server's clock.
 
-Invariants: an instant lies between the last time the socket was seen empty and the read: whatever a stamp says, bytes
-that were not there at a check have arrived after it. The kernel stamps with the wall clock, so a stamp is trusted only
-as far as the wall clock agrees with the monotonic clock. When the wall clock has been stepped, the stamp may be from
+Invariants: an instant lies between the last time the socket was seen empty and the read: bytes that were not there at a
+check have arrived after it, regardless of their stamp. The kernel stamps with the wall clock, so a stamp is trusted
+only while the wall clock agrees with the monotonic clock. When the wall clock has been stepped, the stamp may be from
 before or after the step. The candidate within the bounds is used, the earlier one if both are, and the instant of the
 read if none is. Clocks are arguments.
 """
@@ -19,7 +19,7 @@ from spielleiter.server.core.clock import Arrival, StampSource
 MAX_AGE: Final = 60.0  # seconds; an older stamp means a wrong clock, not a slow server
 MIN_STEP: Final = 0.005  # seconds; a larger difference between the clocks is a step
 DRIFT: Final = 0.0005  # seconds per second by which a clock may be slewed (the kernel's own limit)
-LONGEST_DRIFT_TIME: Final = 10.0  # seconds since the last comparison that count for the drift at most
+LONGEST_DRIFT_TIME: Final = 10.0  # the longest time since the last comparison that counts for the drift, in seconds
 LONGEST_COMPARISON: Final = 0.0005  # seconds; a comparison that took longer was interrupted and is repeated
 ATTEMPTS: Final = 4
 
@@ -57,7 +57,7 @@ class StampReader:
         `stamp` is the kernel's, in seconds since the epoch, or None if there is none. `read_at` is the server's instant
         right before the read. `has_emptied` says that the read has left nothing in the socket.
         """
-        now = self._now()  # taken first: the delay of an interruption counts in favour of the sender
+        now = self._now()  # taken first, so that the delay of an interruption counts in favour of the sender
         offset, compared_at, is_uninterrupted = self._compare()
         arrival = Arrival(now)
         if stamp is not None:
@@ -75,7 +75,7 @@ class StampReader:
         return arrival
 
     def _choose(self, candidates: list[float], now: float) -> Arrival:
-        """Return the earliest possible one of `candidates`.
+        """Return the earliest of `candidates` that is possible, or `now` if none is.
 
         A single candidate before the last check is the stamp of bytes that were not complete then; the instant of that
         check is used for it.

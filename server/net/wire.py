@@ -1,9 +1,9 @@
 """The bytes of a connection, and when they arrived.
 
-Invariants: `receive` returns for every read when its last byte reached this machine. On Linux this is the kernel's time
-stamp (SO_TIMESTAMPNS, read with recvmsg), however late this process reads, but never an instant before the socket was
-last seen empty; elsewhere it is the time right after the read. `try_send` never waits. Bytes that were read are always
-returned: a cancelled `receive` has lost nothing.
+Invariants: `receive` returns, with the bytes of each read, the instant at which the last of them reached this machine.
+On Linux this is the kernel's time stamp (SO_TIMESTAMPNS, read with recvmsg), no matter how late this process reads, but
+never an instant before the socket was last seen empty; elsewhere it is the time right after the read. `try_send` never
+waits. Bytes that were read are always returned: a cancelled `receive` loses nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ _ANCILLARY_BYTES: Final = socket.CMSG_SPACE(_TIMESPEC.size) if hasattr(socket, "
 
 
 class Wire(Protocol):
-    """What a session needs from a connection. Raises trio.BrokenResourceError if the connection is broken."""
+    """The interface of a connection that a session needs.
+
+    Its methods raise trio.BrokenResourceError if the connection is broken.
+    """
 
     async def receive(self) -> tuple[bytes, Arrival]:
         """Wait for bytes; return them (`b""` at the end of input) and when they arrived."""
@@ -46,7 +49,7 @@ class Wire(Protocol):
         ...
 
     def has_unread_input(self) -> bool:
-        """Return whether bytes have arrived that were not read; if not, later ones get no earlier time stamp."""
+        """Return whether unread bytes have arrived; if not, bytes that arrive later get no earlier time stamp."""
         ...
 
     async def aclose(self) -> None:

@@ -1,1 +1,1 @@
-"""What the server writes to files: results, replays and the log."""
+"""The files that the server writes: results, replays and the log."""

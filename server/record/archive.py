@@ -1,10 +1,10 @@
 """Saves finished games: a line in the results file, a replay, and the same line in a file beside the replay.
 
 Invariants: the line is written before the players receive the result, or waits in memory until it can be written; an
-event says how many are waiting. No other server writes to the directory, so a line names its own replay or none.
-Replays are written in a thread, completely or not at all. They are encoded on the event loop, a few packets at a time,
-because a thread that computes would keep the interpreter from the loop for milliseconds. No failure here affects the
-game or ends the server.
+event says how many are waiting. No other server writes to the directory, so a line never names the replay of another
+game. Replays are written in a thread, completely or not at all. They are encoded on the event loop, a few packets at a
+time, because a thread that computes would keep the interpreter from the loop for milliseconds. No failure here affects
+a game or ends the server.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Archive:
 
     Without a `replay_directory`, no replays are written; without a `results_file`, no results. `editions` are those of
     the games by gameType, `now` is the wall clock. Raises StartError if a file cannot be written or another server
-    writes there. An archive that is never run has to be closed.
+    writes there. An archive that is never run has to be closed by its owner.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Archive:
             self._stream.publish(events.ResultsWaiting(str(results.path), results.waiting, os_error_text(error)))
 
     def _write_results(self, results: ResultsFile) -> OSError | None:
-        """Write some of the waiting lines; returns the error if that fails."""
+        """Write some of the waiting lines; return the error if that fails."""
         try:
             results.write_waiting()
         except OSError as error:
@@ -118,7 +118,7 @@ class Archive:
         return None
 
     async def _retry_results(self, results: ResultsFile) -> None:
-        """Write results that wait, again and again until it is cancelled."""
+        """Retry writing the waiting results until it is cancelled."""
         while True:
             await self._has_waiting_results.wait()
             if self._write_results(results) is not None:
@@ -126,7 +126,7 @@ class Archive:
             await trio.lowlevel.checkpoint()
 
     def _reserve_path(self, name: str, room: str) -> Path | None:
-        """Choose the path of a replay; None if the directory cannot be used, and then only the replay is lost."""
+        """Reserve and return the path of a replay; None if the directory cannot be used (only this replay is lost)."""
         assert self._replay_directory is not None
         assert self._lock is not None
         wanted = self._replay_directory / name
@@ -177,7 +177,7 @@ class Archive:
             self._lock.close()
 
     def finish(self) -> None:
-        """Announce that no further game will end: `run` returns once everything is written."""
+        """Note that no further game will end: `run` returns once everything is written."""
         self._is_finishing.set()
         self._has_work.set()
 
@@ -238,7 +238,7 @@ class _Replay:
 
 
 async def _encode(replay: _Replay) -> bytes:
-    """The bytes of a replay; other tasks run in between."""
+    """Return the bytes of a replay; other tasks run in between."""
     pieces = []
     for number, piece in enumerate(replay_pieces(replay.dialect, replay.room, replay.record), 1):
         pieces.append(piece)
@@ -249,7 +249,7 @@ async def _encode(replay: _Replay) -> bytes:
 
 
 def _save(encoded: Sequence[tuple[_Replay, bytes]]) -> list[Path | Exception]:
-    """Write replays, in a thread; returns the path or the error of each of them."""
+    """Write replays; runs in a thread. Return the path or the error of each of them."""
     outcomes: list[Path | Exception] = []
     for replay, content in encoded:
         try:

@@ -41,7 +41,7 @@ def lock_file(descriptor: int, path: Path) -> None:
 
 
 def is_at(descriptor: int, path: Path) -> bool:
-    """Whether the open file is still the one at `path`: it has not been removed, renamed or replaced."""
+    """Return whether the open file is still the one at `path`, and has not been removed, renamed or replaced."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:

@@ -2,7 +2,7 @@
 
 Invariants: lines are written completely and in order. The waiting lines are bounded in bytes: lines beyond the limit
 are dropped, and a line with their number is written as soon as the file accepts data again. While a file accepts
-nothing (a full pipe, a full disk), writing is retried. It stops for good only when the file has been closed or its
+nothing (a full pipe, a full disk), writing is retried. It stops permanently only when the file has been closed or its
 reader is gone.
 """
 
@@ -47,7 +47,7 @@ class LineWriter:
         return self._file.isatty()
 
     def write(self, line: str) -> int:
-        """Queue one line, which includes its line end; returns its length in characters."""
+        """Queue one line, which includes its line end; return its length in characters."""
         size = _size(line)
         with self._changed:
             if self._has_stopped:
@@ -83,7 +83,7 @@ class LineWriter:
             self._lines.clear()
 
     def _gather(self) -> str:
-        """Wait for a line, and a moment longer for others; returns their text, which is empty at the end."""
+        """Wait for a line, and a moment longer for others; return their text, or an empty text at the end."""
         with self._changed:
             while not self._lines and not self._is_closing.is_set():
                 self._changed.wait()
@@ -106,7 +106,7 @@ class LineWriter:
                 self._bytes += _size(line)
 
     def _write_out(self, target: _Target, text: str) -> bool:
-        """Write `text`, however long that takes; False if the file is closed or has no reader any more."""
+        """Write `text`, with retries if necessary; return False if the file is closed or has no reader."""
         target.set_text(text)
         while True:
             try:
@@ -144,7 +144,7 @@ class _Target:
             self._rest = memoryview(text.encode(encoding, errors))
 
     def write(self) -> bool:
-        """Write as much of the text as the file accepts; False if some is left. Raises OSError and ValueError."""
+        """Write what the file accepts; return whether this was the whole text. Raises OSError and ValueError."""
         if self._raw is None:
             self._file.write(self._text)
             self._text = ""  # it must not be written again if only the flush fails
@@ -159,13 +159,13 @@ class _Target:
 
 
 def _size(text: str) -> int:
-    """The size of `text` in bytes of UTF-8."""
+    """Return the size of `text` in bytes of UTF-8."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 @contextmanager
 def line_writer(file: TextIO) -> Iterator[LineWriter]:
-    """A LineWriter for `file` that is closed at the end of the block."""
+    """Give a LineWriter for `file`, and close it at the end of the block."""
     writer = LineWriter(file)
     try:
         yield writer

@@ -1,6 +1,6 @@
 """The log: a line for each event, for people on a terminal or as JSON for programs.
 
-Invariants: an event is one line with its name and its fields, and nothing else is logged. Levels: moves are `debug`,
+Invariants: each event is one line with its name and its fields, and nothing else is logged. Levels: moves are `debug`,
 normal operation is `info`, mistakes of peers are `warning`, failures of the server are `error`. No event holds a
 password. Neither console lines nor JSON contain control characters that a terminal would act on, and the length of a
 line is bounded, whatever a peer has sent.
@@ -49,7 +49,7 @@ _LEVEL_BY_CONTENT: Final[Mapping[type[events.ServerEvent], Callable[[Any], int]]
     # health checks connect and disconnect all day
     events.ConnectionClosed: lambda closed: logging.DEBUG if closed.was_silent else logging.INFO,
 }
-"""The level of an event whose fields decide it."""
+"""The levels that depend on the fields of an event."""
 
 _LEVEL_NAMES: Final = {level: logging.getLevelName(level).lower() for level in (10, 20, 30, 40)}
 
@@ -62,18 +62,18 @@ MOST_ITEMS: Final = 50
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False).encode  # `dumps` makes a new encoder for each call
 _NOT_LOGGED: Final = frozenset({"record", "result", "think_times", "was_silent"})
-"""Fields that are too long for a line, or decide about the level only."""
+"""Fields that are too long for a line, or only determine its level."""
 
 
 def level_of(event: events.ServerEvent) -> int:
-    """The level of an event, as a number of the module `logging`."""
+    """Return the level of an event, as a number of the module `logging`."""
     kind = type(event)
     decide = _LEVEL_BY_CONTENT.get(kind)
     return LEVELS.get(kind, logging.INFO) if decide is None else decide(event)
 
 
 def event_name(kind: type[events.ServerEvent]) -> str:
-    """The name in the log: ``move_played`` for ``MovePlayed``."""
+    """Return the name of a kind of event in the log: ``move_played`` for ``MovePlayed``."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
 
 
@@ -91,13 +91,13 @@ _LONGEST_NAME: Final = max(len(event_name(kind)) for kind in events.KINDS)
 
 
 def logged_kinds(log_level: str) -> frozenset[type[events.ServerEvent]]:
-    """The kinds of events that are logged at `log_level` (``debug``, ``info``, ``warning`` or ``error``)."""
+    """Return the kinds of events that are logged at `log_level` (``debug``, ``info``, ``warning`` or ``error``)."""
     threshold = getattr(logging, log_level.upper())
     return frozenset(kind for kind in events.KINDS if LEVELS.get(kind, logging.INFO) >= threshold)
 
 
 def log_events(file: LogFile, log_format: str, log_level: str) -> Callable[[events.ServerEvent], None]:
-    """A subscriber that writes events to `file`.
+    """Return a subscriber that writes events to `file`.
 
     `log_format` is ``console``, ``json``, or ``auto`` (json unless `file` is a terminal). `log_level` is the name of
     the lowest level that is written.
@@ -127,9 +127,10 @@ def _fields_of(event: events.ServerEvent, fields: tuple[str, ...]) -> dict[str, 
 
 
 def json_line(event: events.ServerEvent, instant: float) -> str:
-    """The JSON that `log_events` writes for an event, without the line's end; `instant` is in seconds since the epoch.
+    """Return the JSON that `log_events` writes for an event, without the line end.
 
-    This is for callers that keep events and write few of them: it loads no library and takes a third of the time.
+    `instant` is in seconds since the epoch. This is for callers that keep events and write few of them: it loads no
+    library and takes a third of the time.
     """
     name, fields = _names(type(event))
     shown = _fields_of(event, fields)
@@ -140,7 +141,7 @@ def json_line(event: events.ServerEvent, instant: float) -> str:
 
 
 def _logger(file: LogFile, threshold: int, *, is_console: bool) -> Any:
-    """A structlog logger that writes lines to `file`.
+    """Return a structlog logger that writes lines to `file`.
 
     Loading structlog takes a fifth of the server's start, so it is loaded for the first event. By then the port is
     open, and clients that connect in the meantime wait in the kernel's queue.
@@ -165,20 +166,20 @@ def _logger(file: LogFile, threshold: int, *, is_console: bool) -> Any:
 
 
 def _json(value: Any, **options: Any) -> str:
-    """`value` as JSON in which all characters that a terminal would act on are escaped."""
+    """Return `value` as JSON in which all characters that a terminal would act on are escaped."""
     text = json.dumps(value, ensure_ascii=False, **options) if options else _encode(value)
     return text if text.isprintable() else json.dumps(value, **options)
 
 
 @cache
 def _names(kind: type[events.ServerEvent]) -> tuple[str, tuple[str, ...]]:
-    """The name of this kind of event in the log, and those of the fields that are logged."""
+    """Return the name of this kind of event in the log, and those of the fields that are logged."""
     fields = tuple(name for name in kind.__struct_fields__ if name not in _NOT_LOGGED)
     return event_name(kind), fields
 
 
 def _ended_for_people(game: events.GameEnded) -> dict[str, object]:
-    """How a game ended, in a few words for people; JSON has every field."""
+    """Return a short summary of a finished game, for the console; JSON has every field."""
     names = [name or f"player {seat + 1}" for seat, name in enumerate(game.names)]
     points = ":".join("/".join(str(part) for part in parts[1:]) for parts in game.parts)  # the first part says who won
     if not game.winners:
@@ -194,7 +195,7 @@ def _ended_for_people(game: events.GameEnded) -> dict[str, object]:
 
 
 def _for_terminals(fields: dict[str, object]) -> dict[str, object]:
-    """`fields`, with texts that hold unprintable characters shown as Python string literals, with escapes."""
+    """Return `fields`, in which texts with unprintable characters are shown as Python string literals."""
     return {
         name: _Quoted(value) if isinstance(value, str) and not value.isprintable() else value
         for name, value in fields.items()
@@ -203,7 +204,7 @@ def _for_terminals(fields: dict[str, object]) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class _Quoted:
-    """A text that is written as its `repr`; structlog would write a text without blanks as it is."""
+    """A text that is written as its `repr`; structlog would write a text without blanks unchanged."""
 
     text: str
 
@@ -212,7 +213,7 @@ class _Quoted:
 
 
 def _shown(value: object) -> object:
-    """`value` as it is logged: of a type that JSON knows, and of bounded length."""
+    """Return `value` as it is logged: of a type that JSON has, and of bounded length."""
     if isinstance(value, str):
         return value if len(value) <= MOST_TEXT else _cut(value)
     if value is None or isinstance(value, int):
@@ -234,7 +235,7 @@ def _cut(text: str) -> str:
 
 
 def _end_of(traceback: str) -> str:
-    """The end of a traceback, which says what was raised and where."""
+    """Return the end of a traceback, which says what was raised and where."""
     cut = len(traceback) - MOST_TRACEBACK
     return traceback if cut <= 0 else f"({cut} characters more) …{traceback[cut:]}"
 
@@ -245,4 +246,4 @@ _SUMMARIES: Final[Mapping[type[events.ServerEvent], Callable[[Any], dict[str, ob
 """What is shown on a console instead of all fields."""
 
 _FORMS: Final[Mapping[type[events.ServerEvent], Callable[[Any], object]]] = {events.InternalError: _end_of}
-"""How the fields of an event are shown where it is not by `_shown`."""
+"""The functions that convert the fields of an event, where it is not `_shown`."""

@@ -43,12 +43,12 @@ class ReplayError(StartError):
 
 
 def encode_replay(dialect: Dialect, room_id: str, record: Sequence[RoomData]) -> bytes:
-    """The bytes of a replay: a document of room packets, each on lines of its own and not indented."""
+    """Return the bytes of a replay: a document of room packets, each on lines of its own and not indented."""
     return b"".join(replay_pieces(dialect, room_id, record))
 
 
 def replay_pieces(dialect: Dialect, room_id: str, record: Sequence[RoomData]) -> Iterator[bytes]:
-    """The bytes of a replay in pieces of one packet, so that the caller can let other tasks run in between."""
+    """Yield the bytes of a replay, one packet at a time, so that the caller can let other tasks run in between."""
     writer = RoomWriter(dialect, room_id, _INDENT)
     yield b"<protocol>"
     yield from map(writer.encode, record)
@@ -56,7 +56,7 @@ def replay_pieces(dialect: Dialect, room_id: str, record: Sequence[RoomData]) ->
 
 
 def replay_name(game_type: str, names: Sequence[str], now: datetime) -> str:
-    """The official releases' file name: ``replay_<gameType>_<date>_<time>_<name>_<name>.xml``."""
+    """Return the file name that the official releases use: ``replay_<gameType>_<date>_<time>_<name>_<name>.xml``."""
     players = "_".join(_cut(_FORBIDDEN.sub("_", name.replace(" ", "_"))) for name in names)
     return f"replay_{game_type}_{now:%Y-%m-%d_%H-%M-%S}_{players}.xml"
 
@@ -77,9 +77,9 @@ def require_writable(directory: Path) -> None:
 
 
 def remove_leftovers(directory: Path, before: float) -> None:
-    """Remove the temporary files that a killed server has left; newer ones may belong to a running server.
+    """Remove the temporary files of killed servers that are older than `before`, in seconds since the epoch.
 
-    `before` is in seconds since the epoch.
+    Newer ones may belong to a running server.
     """
     for leftover in directory.glob(f"{_TEMPORARY}*"):
         with contextlib.suppress(OSError):  # not ours, or removed already
@@ -88,12 +88,12 @@ def remove_leftovers(directory: Path, before: float) -> None:
 
 
 def free_path(path: Path, reserved: Collection[Path]) -> Path:
-    """`path`, or the first of its numbered alternatives that neither exists nor is `reserved` for another game."""
+    """Return `path`, or its first numbered alternative that neither exists nor is `reserved` for another game."""
     return next(each for each in _alternatives(path) if each not in reserved and not each.exists())
 
 
 def save_replay(directory: Path, name: str, content: bytes) -> Path:
-    """Write `content` to the file `name`, or to its first free alternative; returns the path. Raises OSError.
+    """Write `content` to the file `name`, or to its first free alternative; return the path. Raises OSError.
 
     It makes few system calls, since each of them passes the interpreter from this thread to the event loop and back.
     """
@@ -127,12 +127,12 @@ def _write_file(path: Path, content: bytes, mode: int, *, is_synced: bool) -> No
 
 
 def _new_temporary(directory: Path) -> Path:
-    """A new path for a temporary file; those of `tempfile` would not be readable for other users."""
+    """Return a new path for a temporary file; other users could not read a file made by `tempfile`."""
     return directory / f"{_TEMPORARY}{_PROCESS}-{next(_numbers)}"
 
 
 def _take_name(temporary: Path, path: Path) -> bool:
-    """Rename a finished file to `path`; False if another game of the same second has this name."""
+    """Rename a finished file to `path`; return False if another game of the same second has this name."""
     try:
         path.hardlink_to(temporary)  # unlike a rename, it fails if the file exists
     except FileExistsError:
@@ -145,7 +145,7 @@ def _take_name(temporary: Path, path: Path) -> bool:
 
 
 def _alternatives(path: Path) -> Iterator[Path]:
-    """`path` itself, then the same name with a number from 2 on."""
+    """Yield `path` itself, then the same name with a number from 2 on."""
     yield path
     number = 2
     while True:
@@ -154,12 +154,12 @@ def _alternatives(path: Path) -> Iterator[Path]:
 
 
 def load_starting_states(path: Path, turn: int, editions: Mapping[str, Edition]) -> dict[str, State]:
-    """The first position of a replay whose turn is at least `turn`, by the name of its edition.
+    """Return the first position of a replay whose turn is at least `turn`, by the name of its edition.
 
     - `path`: the file, which may be compressed with gzip.
     - `editions`: the editions that are offered, by gameType; the replay's season must be among them.
 
-    Raises ReplayError.
+    Raises ReplayError if the file is not a replay, or has no such position from which a game can continue.
     """
     try:
         content = path.read_bytes()
@@ -193,7 +193,7 @@ def load_starting_states(path: Path, turn: int, editions: Mapping[str, Edition])
 
 
 def _read_states(content: bytes, dialect: Dialect) -> tuple[list[State], int]:
-    """The positions, and the number of room packets that this dialect cannot read."""
+    """Return the positions, and the number of room packets that this dialect cannot read."""
     connection = Connection(Role.CLIENT, dialect)
     connection.receive_data(content)
     connection.receive_data(b"")

@@ -31,14 +31,14 @@ LINES_AT_ONCE: Final = 64
 """The number of waiting lines that are written in one call, since all other tasks wait for it."""
 
 _FLAGS: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
-"""Opening does not block, whatever has taken the place of the file."""
+"""Opening does not block, even if a pipe or a device has replaced the file."""
 _PIPE: Final = "it is a pipe, and results need a file"
 
 
 def result_line(game: GameEnded, ended_at: datetime, replay: str | None) -> dict[str, Any]:
-    """The JSON object of a finished game; lists are by seat, times are in seconds.
+    """Return the JSON object of a finished game; lists are by seat, times are in seconds.
 
-    `replay` is the name of its replay's file, or None if there is none.
+    `replay` is the file name of its replay, or None if there is none.
     """
     return {
         "ended_at": ended_at.isoformat(timespec="milliseconds"),
@@ -82,7 +82,7 @@ class ResultsFile:
         return len(self._waiting)
 
     def append(self, line: dict[str, Any]) -> bool:
-        """Queue one line for `write_waiting`; False if it is lost, because too many are waiting already."""
+        """Queue one line for `write_waiting`; return False if it is lost because too many are waiting."""
         text = encoded_line(line)
         if self._waiting_bytes + len(text) > MOST_WAITING_BYTES:
             return False
@@ -126,7 +126,7 @@ class ResultsFile:
                 self._waiting_bytes += len(changed) - len(text)
 
     def _open(self) -> int:
-        """The open file; it is opened again if `path` is another file by now, or missing. Raises OSError."""
+        """Return the open file; it is opened again if `path` is another file by now, or missing. Raises OSError."""
         if self._descriptor is not None and is_at(self._descriptor, self.path):
             return self._descriptor
         self.close()
@@ -170,7 +170,7 @@ class ResultsFile:
 
 
 def encoded_line(line: dict[str, Any]) -> bytes:
-    """The bytes of a line, including its line end."""
+    """Return the bytes of a line, including its line end."""
     return (
         json.dumps(line, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
     )  # the escapes are valid in JSON too

@@ -1,6 +1,6 @@
-"""Writing all of some bytes to a file that may take them in several parts.
+"""Writes all bytes to a file that may take them in several parts.
 
-Invariants: bytes are written in order, and each once. A file that takes nothing is an error and never an endless loop.
+Invariants: bytes are written in order, each once. A file that takes nothing is an error, and never an endless loop.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ def written_parts(write: Callable[[memoryview], int | None], data: bytes | memor
     """Write `data` with `write`, and yield after each call how many bytes that call has written.
 
     `write` is `FileIO.write`, or `os.write` with its descriptor: it takes bytes and returns how many it has written.
-    Raises what `write` raises, and OSError (ENOSPC) if it writes none of them.
+    Raises what `write` raises, and OSError (ENOSPC) if it writes nothing.
     """
     rest = memoryview(data)
     while rest:

@@ -1,7 +1,7 @@
 """The limit of open files, which limits the number of connections.
 
-Invariants: the soft limit is raised as far as the system allows a process to raise it. If that is not enough, the
-caller learns it at the start, and not in the middle of a game.
+Invariants: the soft limit is raised as far as the system allows a process to raise it. If that is not enough, this is
+known at the start, and not in the middle of a game.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ RESERVE: Final = 64
 
 
 def connections_possible(wanted: int) -> int:
-    """Raise the limit of open files for `wanted` connections; returns the number of connections that are possible."""
+    """Raise the limit of open files for `wanted` connections; return the number of connections that are possible."""
     try:
         import resource
     except ImportError:  # this system has no such limit

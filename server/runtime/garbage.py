@@ -45,9 +45,9 @@ class PauseMeter:
 
 @contextmanager
 def deferred_gc() -> Iterator[PauseMeter]:
-    """Freeze all existing objects and stop automatic full collections inside of the block; gives the meter of pauses.
+    """Freeze all existing objects and stop automatic full collections inside the block; gives the meter of pauses.
 
-    At the end, everything is restored. Inside of another such block, and after `keep_frozen`, no objects are frozen,
+    At the end, everything is restored. Inside another such block, and after `keep_frozen`, no objects are frozen,
     because `gc.unfreeze` could not distinguish them from those that have to stay frozen.
     """
     global _is_frozen  # noqa: PLW0603 - a process has one collector
@@ -71,7 +71,7 @@ def deferred_gc() -> Iterator[PauseMeter]:
 
 
 def keep_frozen() -> None:
-    """Freeze all existing objects for good; for a process that uses `deferred_gc` many times, such as a test run."""
+    """Freeze all existing objects permanently; for a process that uses `deferred_gc` many times, such as a test run."""
     global _is_frozen  # noqa: PLW0603
     gc.collect()
     gc.freeze()
@@ -81,8 +81,8 @@ def keep_frozen() -> None:
 async def collect_in_quiet(is_quiet: Callable[[], bool]) -> None:
     """Run full collections until it is cancelled.
 
-    `is_quiet` is asked every QUIET_INTERVAL seconds whether no game is running, and then there is a collection. While
-    games are running, there is one every BUSY_INTERVAL seconds.
+    `is_quiet` returns whether no game is running. It is called every QUIET_INTERVAL seconds, and if it returns True,
+    there is a collection. While games are running, there is one every BUSY_INTERVAL seconds.
     """
     waited = 0.0
     while True:

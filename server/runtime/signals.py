@@ -14,7 +14,7 @@ HANGUP: signal.Signals | None = getattr(signal, "SIGHUP", getattr(signal, "SIGBR
 
 
 def stop_signals() -> tuple[signal.Signals, ...]:
-    """SIGINT (Ctrl-C), SIGTERM and SIGHUP; without SIGHUP if it is ignored or unknown."""
+    """Return SIGINT (Ctrl-C), SIGTERM and SIGHUP; without SIGHUP if it is ignored or unknown."""
     stops = [signal.SIGINT, signal.SIGTERM]
     if HANGUP is not None and signal.getsignal(HANGUP) is not signal.SIG_IGN:
         stops.append(HANGUP)

@@ -2,8 +2,8 @@
 
 Invariants: the callback of a timer is called once, not before its deadline, with the present time. A cancelled timer is
 never called and keeps no object alive. If several timers are due, other tasks run between two of them, since a timer
-may end a game, which takes milliseconds. Callbacks are plain functions that do not block. A callback that raises has a
-bug, which is reported; the other timers are called nevertheless.
+may end a game, which takes milliseconds. Callbacks are plain functions that do not block. An exception of a callback is
+reported as a bug; the other timers are still called.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ScheduledTimer:
         return (self.deadline, self.number) < (other.deadline, other.number)
 
     def cancel(self) -> None:
-        """Never call the callback, and drop the reference to it."""
+        """Prevent the call, and drop the reference to the callback."""
         self.callback = None
 
 
@@ -52,7 +52,7 @@ class Timers:
         return len(self._heap)
 
     def call_at(self, deadline: float, callback: Callable[[float], None]) -> ScheduledTimer:
-        """Call `callback(now)` as soon as trio's clock has reached `deadline`; both are in seconds of that clock."""
+        """Call `callback(now)` once trio's clock has reached `deadline`; `deadline` and `now` are its seconds."""
         if len(self._heap) >= self._sweep_at:
             self._sweep()
         self._count += 1
@@ -76,7 +76,7 @@ class Timers:
                 await trio.lowlevel.checkpoint()
 
     def _call_next(self, now: float) -> bool:
-        """Call the first timer if it is due; False if it is not."""
+        """Call the first timer if it is due; return whether it was."""
         if self._next_deadline() > now:
             return False
         timer = heapq.heappop(self._heap)
@@ -95,7 +95,7 @@ class Timers:
         self._sweep_at = max(SWEEP_FROM, 2 * len(self._heap))
 
     def _next_deadline(self) -> float:
-        """The deadline of the first timer that is not cancelled; infinite if there is none."""
+        """Return the deadline of the first timer that is not cancelled; infinite if there is none."""
         heap = self._heap
         while heap and heap[0].callback is None:
             heapq.heappop(heap)

@@ -1,1 +1,1 @@
-"""Text for people: escaping, width, numbers with their nouns."""
+"""Text for users: escaping, width, numbers with their nouns."""

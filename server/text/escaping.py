@@ -24,12 +24,12 @@ _SHORT: Final = {"\t": r"\t", "\n": r"\n", "\r": r"\r"}
 
 
 def escaped(text: str) -> str:
-    r"""`text` in one line, with ``\n``, ``\x1b`` or ``\u202e`` instead of each character that is not safe to show."""
+    r"""Return `text` in one line; unsafe characters are shown as escapes such as ``\n``, ``\x1b`` or ``\u202e``."""
     return text if text.isprintable() else _UNSAFE.sub(_escape, text)
 
 
 def escaped_lines(text: str) -> str:
-    """`text` of several lines, escaped; line ends (LF or CRLF) become LF, and tabs are kept."""
+    """Return `text` of several lines, escaped; line ends (LF or CRLF) become LF, and tabs are kept."""
     return "\n".join(
         "\t".join(escaped(piece) for piece in line.removesuffix("\r").split("\t")) for line in text.split("\n")
     )

@@ -1,7 +1,7 @@
 """The width of text in columns of a terminal.
 
 Invariants: wide characters of East Asian scripts take two columns, marks that combine with the character before them
-take none, and all others take one. Where the text is shown makes no difference here.
+take none, and all others take one. The terminal that shows the text is not taken into account.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _SOFT_HYPHEN: Final = "\u00ad"  # of category Cf, but terminals display it
 
 
 def text_width(text: str) -> int:
-    """The number of columns of `text`, which must not contain control characters."""
+    """Return the number of columns of `text`, which must not contain control characters."""
     return len(text) if text.isascii() else sum(map(_width, text))
 
 
@@ -25,7 +25,7 @@ def _width(char: str) -> int:
 
 
 def shortened(text: str, columns: int, end: str = "..") -> str:
-    """`text` if it fits into `columns`, otherwise its longest beginning that fits together with `end` after it."""
+    """Return `text` if it fits into `columns`, otherwise its longest prefix that fits together with `end`."""
     if text_width(text) <= columns:
         return text
     left, most = columns - text_width(end), 0

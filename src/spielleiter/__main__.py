@@ -1,6 +1,6 @@
 """Runs the command `spielleiter` as `python -m spielleiter`.
 
-Invariant: nothing else is imported before `main`, which exits on Ctrl+C without a traceback.
+Invariants: nothing else is imported before `main`, which ends without a traceback on Ctrl+C.
 """
 
 from spielleiter.cli.__main__ import main
