@@ -1,4 +1,4 @@
-"""The fork server: the process that forks the supervisors and hands requests on to them.
+"""The fork server: the process that forks the supervisors and forwards requests to them.
 
 Invariants:
 
@@ -6,7 +6,7 @@ Invariants:
 - A request goes to a supervisor without a program, or to a new one.
 - Once the other end of its socket is closed, it ends. Supervisors with a program outlive it; the others are killed.
 
-A supervisor reports by a READY byte that it can take another program.
+A supervisor sends a READY byte when it can take another program.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ def main() -> None:
 
 
 class _ForkServer:
+    """The supervisors, and the socket `requests` to the match."""
+
     def __init__(self, requests: socket.socket) -> None:
         self._requests = requests
         self._supervisors: dict[int, socket.socket] = {}
@@ -78,7 +80,7 @@ class _ForkServer:
     def _forward(self, options: bytes, descriptors: list[int]) -> None:
         """Give a request to an idle supervisor or to a new one.
 
-        If there is none to be had, the match sees that the program's socket is closed.
+        If neither is possible, the match notices that the program's socket is closed.
         """
         with contextlib.suppress(OSError):
             pid = self._idle.pop() if self._idle else self._fork_supervisor(descriptors)
