@@ -1,8 +1,7 @@
-"""`spielleiter lend` and `spielleiter borrow`: a program of a match that runs in another container or on another
-machine.
+"""`spielleiter lend` and `spielleiter borrow`: a program on another machine or in another container plays in a match.
 
-Invariants: to the match, `borrow` looks like the program itself: it has the same output and the same exit code, and
-ending it ends the program.
+Invariants: for the match, `borrow` is the program: it has the same output and the same exit code, and ending it ends
+the program.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ def lend(command: str, host: str, port: int | None) -> None:
 
     async def main() -> None:
         async with trio.open_nursery() as nursery:
-            # Ctrl-C is left to the common handling of commands, which has its own exit code
+            # Ctrl-C is handled as in every command, with the exit code for it
             with trio.open_signal_receiver(*set(stop_signals()) - {signal.SIGINT}) as signals:
                 listening = await nursery.start(
                     lambda task_status: serve_remote_program(
