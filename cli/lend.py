@@ -35,8 +35,7 @@ EXIT_REFUSED = 127
 def lend(command: str, host: str, port: int | None) -> None:
     """Offer CMD to matches on other machines: start it whenever `spielleiter borrow` asks for it.
 
-    CMD is a command line as for `spielleiter match`. Everybody who can reach the port can have CMD started, and nothing
-    else.
+    CMD is a command line as for `spielleiter match`. Anybody who can reach the port can start CMD, and nothing else.
     """
     import trio
 
@@ -86,8 +85,8 @@ def lend(command: str, host: str, port: int | None) -> None:
 def borrow(lender: str, host: str, port: int, wait: float, reservation: str, seed: int, game: str) -> None:
     """Let the program that `spielleiter lend` offers at HOST:PORT play on the server given by -h and -p.
 
-    Writes what the program writes, and ends with its exit code, by its signal, or with 127 if the program cannot be
-    started there. --wait applies to the lender.
+    Passes on the program's output, and ends with its exit code, by its signal, or with 127 if the program cannot be
+    started there. --wait is the time to wait for `spielleiter lend`, not for the server.
     """
     from spielleiter.match.programs.remote import RemoteProgramError, RemoteStartError, run_remote_program
 

@@ -67,7 +67,7 @@ _COPY = "tournament.toml"
     metavar="N",
     help="With --significance: play at least this many games of each match.  [default: 20]",
 )
-@click.option("--no-timeout", is_flag=True, help="No program is held to the time limits.")
+@click.option("--no-timeout", is_flag=True, help="The time limits apply to no program.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first game in which a program fails; --resume continues.")
 @click.option(
     "--fail-on",
@@ -196,7 +196,7 @@ def _refuse_changed_options(folder: Path, begun: Tournament, asked: Mapping[str,
         value = asked[name]
         if value not in {None, kept}:
             raise Misuse(
-                f"--resume {folder}: the tournament was begun otherwise: {_spelled(name, value)} "
+                f"--resume {folder}: the tournament was begun with other options: {_spelled(name, value)} "
                 f"({f'begun with {kept}' if kept else 'begun without'}); "
                 "leave that option out to continue it, or begin another tournament in another folder"
             )

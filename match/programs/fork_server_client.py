@@ -72,7 +72,7 @@ class ForkServer:
             if supervised is not None:
                 return supervised
             self._close_if_current(process)  # somebody killed it; a new one is started
-        raise SupervisorError("the process that starts programs was stopped or ended, also a new one")
+        raise SupervisorError("the process that starts programs was stopped or ended, and so was a new one")
 
     def _open(self) -> subprocess.Popen[bytes] | None:
         """Return the process, started now if necessary; None if this system cannot run it. Raises SupervisorError."""

@@ -49,10 +49,10 @@ _CAUSE: Final = "Caused by: "
 
 
 def last_words(*files: Path) -> str:
-    """Return the exception reported in the first of these output files that has one; otherwise a last line.
+    """Return the message of the exception in the first of these output files that reports one.
 
-    The files have a time stamp before each line. The last line is that of the first file that is not empty. Returns an
-    empty text if nothing was written.
+    Without an exception, it is the last line of the first file that is not empty, and without any output an empty text.
+    The files have a time stamp before each line.
     """
     outputs = [read_tail(file) for file in files]
     for lines in outputs:

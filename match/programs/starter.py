@@ -143,6 +143,6 @@ class ProgramStarter:
         if program is None:
             self.cpu_seconds_before[index] = 0.0
             if known.has_joined:  # just when it was given up, which is not its fault; but its seat is taken now
-                self._facts.machine_problem = "a program that had been kept running came too late for its game"
+                self._facts.machine_problem = "a program that was kept running joined its game too late"
             known.has_connected = False
         return program

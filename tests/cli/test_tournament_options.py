@@ -78,7 +78,7 @@ def test_with_fail_fast_the_first_fault_interrupts_the_tournament(
     faults["b"] = fault(1, 0, Verdict.CRASH)
     done = run("tournament", write(tmp_path, lines + FILE), "--out", str(out), "--fail-on", "crash", *options)
     assert done.exit_code == 3
-    assert f"a program failed; --resume {out} goes on" in done.stdout
+    assert f"a program failed; --resume {out} continues" in done.stdout
     assert [len(read_journal(folder)) for folder in matches(out)] == [4, 4, 1]
     assert run("tournament", "--resume", str(out)).exit_code == 0
     assert [len(read_journal(folder)) for folder in matches(out)] == [4, 4, 4]
