@@ -1,7 +1,7 @@
 """`spielleiter lend` and `spielleiter borrow`: a program on another machine or in another container plays in a match.
 
-Invariants: for the match, `borrow` is the program: it has the same output and the same exit code, and ending it ends
-the program.
+Invariants: for the match, `borrow` behaves like the program: it has the same output and the same exit code, and ending
+it ends the program.
 """
 
 from __future__ import annotations

@@ -163,7 +163,7 @@ class Screen:
             size = os.get_terminal_size(self._out.fileno())
         except (OSError, ValueError):
             size = os.terminal_size((0, 0))
-        if not (size.columns and size.lines):  # a terminal without a size; programs that run others often open such
+        if not (size.columns and size.lines):  # pseudo-terminals are often created without a size
             size = shutil.get_terminal_size()
         return os.terminal_size((max(size.columns, 2), max(size.lines, 2)))
 

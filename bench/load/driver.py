@@ -257,7 +257,7 @@ class Driver:
             self.play(left)
 
     def begin(self) -> None:
-        """Start all games. Each goes on while others are being started, so that they are spread over the plies."""
+        """Start all games. Each is played while others are being started, so that they are spread over the plies."""
         total = self.plan.games
         self.gate = Gate()
         progress = 0.0

@@ -49,7 +49,7 @@ class Evidence:
         self.seconds_waiting: Callable[[int, float], float] = lambda _program, _think_time: 0.0
         """Returns for how many seconds of a think time this machine delayed a program."""
         self.has_ended: Callable[[State], bool] = lambda state: state.outcome() is not None
-        """Whether the game is over in a position by the rules; used at another server."""
+        """Returns whether the game is over in a position by the rules; used only with an external server."""
         self._limits = limits
         self._seat_connections: list[str | None] = [None, None]
         self._remarks: tuple[dict[str, None], dict[str, None]] = ({}, {})

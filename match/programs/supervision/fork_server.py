@@ -30,7 +30,7 @@ def main() -> None:
     """Serve the requests that arrive on the socket that is standard input."""
     become_subreaper()
     gc.disable()
-    gc.freeze()  # pages that nobody writes to are not copied for each supervisor
+    gc.freeze()  # memory pages that are never written to are not copied for each supervisor
     _ForkServer(socket.socket(fileno=0)).run()
 
 
@@ -96,7 +96,7 @@ class _ForkServer:
         pid = os.fork()
         if not pid:
             for sock in (self._requests, ours, *self._supervisors.values()):
-                sock.close()  # otherwise nobody would notice that the other end is closed
+                sock.close()  # an inherited copy would keep the connection open after the other process closes it
             for descriptor in unrelated:
                 os.close(descriptor)
             run_supervisor(theirs)
