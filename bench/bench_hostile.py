@@ -40,7 +40,7 @@ ROUNDS = 3
 EDITION = "blokus-2021-r3"
 QUIET_SHARE = 0.05  # the fraction of a processor that an idle server may use
 QUIET_LOOK = 0.3  # seconds during which that is measured
-QUIET_PATIENCE = 60.0
+QUIET_PATIENCE = 60.0  # seconds after which waiting for an idle server is given up
 SHOWN = ("moves/s", "median ms", "p99 ms", "max ms")
 
 

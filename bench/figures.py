@@ -1,6 +1,6 @@
 """The results of a run as values: a `Figure` has a unit and a value for each round, a `Record` has labels and figures.
 
-Invariants: nothing is discarded before the report. With each median there are the values of the rounds.
+Invariants: nothing is discarded before the report. Each figure keeps the values of all rounds beside their median.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Records:
         self._records: dict[tuple[tuple[str, Label], ...], Record] = {}
 
     def add(self, labels: Mapping[str, Label], values: Mapping[str, tuple[float, str]]) -> None:
-        """Add one round to the record with these labels. `values` are a value and its unit, by name of the figure."""
+        """Add one round to the record with these labels. `values` maps the name of a figure to its value and unit."""
         record = self._records.setdefault(tuple(labels.items()), Record(dict(labels)))
         for name, (value, unit) in values.items():
             known = record.figures.get(name, Figure(unit, ()))

@@ -1,4 +1,4 @@
-"""Hostile clients, all at the same time, until standard input ends.
+"""A process that runs many hostile clients at the same time, until standard input ends.
 
 Run it as `python -m spielleiter.bench.hostile PORT COUNT [KIND...]`.
 
@@ -23,11 +23,11 @@ from collections import Counter
 PAUSE = 1.0  # seconds until a client that was disconnected connects again, and between two bytes or bursts
 RESET_PAUSE = 0.25
 FLOOD_PAUSE = 0.02  # seconds between two attempts to send more
-FLOOD_PACKETS = 20  # most packets in one attempt, so that one client leaves time for the others
+FLOOD_PACKETS = 20  # maximum number of packets in one attempt, so that one client leaves time for the others
 JOIN = b'<protocol>\n  <join gameType="swc_2027_blokus"/>'
 REFUSED = b'\n  <joinPrepared reservationCode="nobody"/>' * 20
 QUOTES = b'\n  <joinPrepared reservationCode="' + b"&quot;" * 2600 + b'"/>'
-"""A request that takes long to escape, if the answer repeats it. It is within the limits for players."""
+"""A request that takes long to escape if the answer repeats it. It is within the limits for players."""
 SLOTS = b'\n  <prepare gameType="swc_2027_blokus">' + b"<slot/>" * 60 + b"</prepare>"
 MORE_QUOTES = b'\n  <joinPrepared reservationCode="' + b"'" * 60_000 + b'"/>'
 MORE_SLOTS = b'\n  <prepare gameType="swc_2027_blokus">' + b"<slot/>" * 4000 + b"</prepare>"
@@ -53,7 +53,7 @@ class HostileClient:
     pause = PAUSE
     """Seconds between two calls of `act`."""
     reads = True
-    """Whether the client reads what it is sent."""
+    """Whether the client reads the data that the server sends."""
 
     def __init__(self, group: HostileClients) -> None:
         self.group = group
@@ -210,31 +210,31 @@ class Quotes(Flooding):
 
 
 class MoreQuotes(Flooding):
-    """Floods with such texts of the length that only an administrator may send."""
+    """Floods with such texts, of a length that only an administrator may send."""
 
     packet = MORE_QUOTES
 
 
 class Slots(Flooding):
-    """Floods with requests for games with as many slots as a player's packet can contain."""
+    """Floods with requests for games with the maximum number of slots that fits into a player's packet."""
 
     packet = SLOTS
 
 
 class MoreSlots(Flooding):
-    """Floods with requests for games with as many slots as only an administrator may send."""
+    """Floods with requests for games with a number of slots that only an administrator may send."""
 
     packet = MORE_SLOTS
 
 
 class Hints(Flooding):
-    """Floods with moves in a room that does not exist, with as many hints as a player's packet can contain."""
+    """Floods with moves in a room that does not exist, with the maximum number of hints in a player's packet."""
 
     packet = FEW_HINTS
 
 
 class MoreHints(Flooding):
-    """Floods with such moves with as many hints as only an administrator may send."""
+    """Floods with such moves, with a number of hints that only an administrator may send."""
 
     packet = MANY_HINTS
 

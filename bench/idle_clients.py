@@ -1,4 +1,4 @@
-"""Clients that do nothing: unauthenticated ones, administrators, and the players of paused games.
+"""Clients that stay connected and do nothing: unauthenticated ones, administrators, and the players of paused games.
 
 Invariants: when the body of the `with` statement begins, the server has handled everything that they have sent.
 """
@@ -32,7 +32,7 @@ class IdleClient:
     def read_until(self, end: bytes) -> bytes:
         """Return the data received up to and including `end`, and possibly more.
 
-        Raises ConnectionError if the server closes the connection before.
+        Raises ConnectionError if the server closes the connection before that.
         """
         while end not in self._data:
             data = self.sock.recv(65536)

@@ -1,4 +1,4 @@
-"""Measuring how much memory of the server unknown names of elements use.
+"""Measuring how much memory the server uses for unknown names of elements.
 
 Run it as `python -m spielleiter.bench.names [NAMES [CONNECTIONS]]`; the default is 10 million names.
 

@@ -2,8 +2,8 @@
 
 Run it as `python -m spielleiter.bench.sink`. It writes its port to standard output and runs until it is killed.
 
-HostileClient clients use processor time of their own. The same clients connected to a sink show what that alone does to
-the latencies of a server on the same machine.
+Hostile clients use processor time themselves. The same clients connected to a sink show how that alone affects the
+latencies of a server on the same machine.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 Run it as `python -m spielleiter.bench.stalling CONFIG_JSON`. The JSON object has the fields of the server's `Config`
 and the keys ``stall`` and ``stall_interval``, both in seconds.
 
-Invariants: everything else is the real server. When it listens, and whenever it receives SIGUSR1, it writes its
-resource usage to standard output: tasks, file descriptors, bytes of memory, and the pauses of the garbage collector.
-SIGTERM stops it.
+Invariants: apart from the stalls, this is the real server. When it listens, and whenever it receives SIGUSR1, it writes
+its resource usage to standard output: tasks, file descriptors, bytes of memory, and the pauses of the garbage
+collector. SIGTERM stops it.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def resident_bytes() -> int:
 
 
 def resource_usage() -> dict[str, Any]:
-    """Return the present resource usage.
+    """Collect garbage, and return the current resource usage.
 
-    The pauses are those before the collection that is made here, and ``collected`` is what that collection found.
+    ``pauses`` does not include this collection, and ``collected`` is the number of objects that it found.
     """
     meter = next(each for each in gc.callbacks if isinstance(each, PauseMeter))
     pauses = {"count": meter.count, "total": meter.total, "longest": meter.longest}

@@ -80,7 +80,7 @@ class Subject:
 
     @property
     def resident_kib(self) -> int:
-        """The present resident memory, in KiB."""
+        """The current resident memory, in KiB."""
         return self._kib("VmRSS:")
 
     @property

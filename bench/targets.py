@@ -1,7 +1,7 @@
 """The performance targets, and whether the figures of a run reach them.
 
 Invariants: nothing is asserted. A ratio is computed for each round, and its median is compared with the target, so that
-a machine that becomes slower during the run does not decide. There is no line for something that was not measured.
+a machine that becomes slower during the run does not change the result. Something that was not measured has no line.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Verdicts:
-    """Numbers of games."""
+    """The numbers of games with a verdict, and with a wrong one."""
 
     games: int
     """The games whose end the server has reported."""

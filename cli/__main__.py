@@ -1,6 +1,6 @@
 """The entry point of the command `spielleiter` and of `python -m spielleiter`.
 
-Invariants: Ctrl-C while the command is being loaded shows no traceback. So nothing is imported before `main`.
+Invariants: Ctrl-C while the command is being loaded shows no traceback. Therefore nothing is imported before `main`.
 """
 
 

@@ -138,7 +138,7 @@ def bench(json_file: str | None, *, quick: bool, **chosen: Any) -> None:
 
 
 def _require_machine() -> None:
-    """Raises Failure where the bench cannot run; before anything is imported that exists on Linux alone."""
+    """Raise Failure if the benchmark cannot run here, before modules are imported that exist only on Linux."""
     from spielleiter.bench.machine import missing_requirement
 
     if problem := missing_requirement():

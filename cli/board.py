@@ -33,7 +33,7 @@ _GAP: Final = "   "
 
 @dataclass(frozen=True, slots=True)
 class Canvas:
-    """The space for a drawing, in characters, and the means of drawing."""
+    """The size of a drawing in characters, and its style."""
 
     columns: int = 79
     rows: int = 23

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @timeout_options(
     {
         "soft": "Time limit for an answer.",
-        "hard": "Time after which an answer is no longer awaited.",
+        "hard": "Time after which the check stops waiting for an answer.",
         "start": "Time for the program to take its seat.",
         "exit": "Time for the program to end by itself after the game.",
     },
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     default=3.0,
     show_default=True,
     metavar="SECONDS",
-    help="How long a paused game is paused.",
+    help="Length of the pause in the step that pauses the game.",
 )
 @click.option(
     "--junit", type=click.Path(path_type=Path), metavar="FILE", help="Also write the steps to FILE as JUnit XML."

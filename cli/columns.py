@@ -1,4 +1,4 @@
-"""Wrap text to the columns of a terminal.
+"""Wrapping text to the width of a terminal.
 
 Invariants: the displayed width of the text counts, never the number of its characters. No word is split.
 """

@@ -1,4 +1,4 @@
-"""What all commands have in common: groups, output, failures and exit codes.
+"""The parts that all commands share: groups, output, failures and exit codes.
 
 Invariants: a failure is one line on standard error and an exit code: 2 for misuse (an unknown option, a value that
 cannot be used, a server that cannot start with these settings), 1 for any other failure, 130 after Ctrl-C. The module
@@ -35,7 +35,7 @@ class Failure(click.ClickException):
 
 
 class Misuse(click.ClickException):
-    """The command cannot do what it was asked for; the text is one line."""
+    """The user asked for something that the command cannot do; the text is one line."""
 
     exit_code = EXIT_MISUSE
 

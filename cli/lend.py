@@ -1,8 +1,7 @@
-"""`spielleiter lend` and `spielleiter borrow`: a program of a match that runs in another container or on another
-machine.
+"""`spielleiter lend` and `spielleiter borrow`: a program on another machine or in another container plays in a match.
 
-Invariants: to the match, `borrow` looks like the program itself: it has the same output and the same exit code, and
-ending it ends the program.
+Invariants: for the match, `borrow` behaves like the program: it has the same output and the same exit code, and ending
+it ends the program.
 """
 
 from __future__ import annotations
@@ -36,8 +35,7 @@ EXIT_REFUSED = 127
 def lend(command: str, host: str, port: int | None) -> None:
     """Offer CMD to matches on other machines: start it whenever `spielleiter borrow` asks for it.
 
-    CMD is a command line as for `spielleiter match`. Everybody who can reach the port can have CMD started, and nothing
-    else.
+    CMD is a command line as for `spielleiter match`. Anybody who can reach the port can start CMD, and nothing else.
     """
     import trio
 
@@ -56,7 +54,7 @@ def lend(command: str, host: str, port: int | None) -> None:
 
     async def main() -> None:
         async with trio.open_nursery() as nursery:
-            # Ctrl-C is left to the common handling of commands, which has its own exit code
+            # Ctrl-C is handled as in every command, with the exit code for it
             with trio.open_signal_receiver(*set(stop_signals()) - {signal.SIGINT}) as signals:
                 listening = await nursery.start(
                     lambda task_status: serve_remote_program(
@@ -87,8 +85,8 @@ def lend(command: str, host: str, port: int | None) -> None:
 def borrow(lender: str, host: str, port: int, wait: float, reservation: str, seed: int, game: str) -> None:
     """Let the program that `spielleiter lend` offers at HOST:PORT play on the server given by -h and -p.
 
-    Writes what the program writes, and ends with its exit code, by its signal, or with 127 if the program cannot be
-    started there. --wait applies to the lender.
+    Passes on the program's output, and ends with its exit code, by its signal, or with 127 if the program cannot be
+    started there. --wait is the time to wait for `spielleiter lend`, not for the server.
     """
     from spielleiter.match.programs.remote import RemoteProgramError, RemoteStartError, run_remote_program
 

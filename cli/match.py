@@ -134,7 +134,7 @@ def _play(setup: MatchSetup, folder: Path, conditions: Conditions, report_every:
 
 
 def fair_conditions(wanted: Conditions) -> Conditions:
-    """`wanted` with the number of concurrent games limited to what can be judged fairly; prints the reason if so."""
+    """`wanted`, with concurrency limited to the number of games that can be judged fairly; prints why it is lowered."""
     from spielleiter.match.runner import fair_concurrency
 
     concurrency, why = fair_concurrency(wanted.concurrency, wanted.cores_per_game)
@@ -202,7 +202,7 @@ def _show(summary: Summary, folder: Path, end: EndReason) -> None:
 def usable_journal(folder: Path) -> Iterator[Journal]:
     """Open the journal of the match in `folder`, like `open_journal`.
 
-    Raises Misuse if it cannot be opened because it is locked or cannot be written; no game has been played then.
+    Raises Misuse if it cannot be opened, since it is locked or cannot be written; no game has been played in that case.
     """
     from spielleiter.match.errors import JournalError
     from spielleiter.match.records.journal import open_journal

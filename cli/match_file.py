@@ -1,4 +1,4 @@
-"""A TOML file that describes a match; keys that a tournament file has as well mean the same.
+"""The TOML file that describes a match; keys that exist in tournament files, too, have the same meaning there.
 
 Invariants: the file sets options that the command line does not set, and its values are checked like those of options.
 Keys are the long names of options with underscores; the two programs are tables ``[[program]]``.

@@ -31,7 +31,7 @@ def whole_number(text: str) -> int | None:
 
 
 class WholeNumber(click.IntRange):
-    """A whole number; both bounds are inclusive, None: no bound."""
+    """A whole number. Both bounds are inclusive; None means that there is no bound."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """The number. Raises BadParameter."""
@@ -51,7 +51,7 @@ class WholeNumber(click.IntRange):
 
 
 class Number(click.FloatRange):
-    """A number, with or without a decimal point; None: no bound."""
+    """A number, with or without a decimal point. A bound of None means that there is no bound."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """The number. Raises BadParameter."""

@@ -1,4 +1,4 @@
-"""Options that several commands have in common.
+"""Options that several commands share.
 
 Invariants: an option has the same name and the same meaning in every command.
 """
@@ -70,10 +70,10 @@ TIMEOUTS: Final[Mapping[str, float]] = MappingProxyType(
 
 
 def timeout_options(helps: Mapping[str, str], *, has_to_exit: bool) -> Callable[[Decorated], Decorated]:
-    """A decorator that adds timeouts: ``soft_timeout`` with the help text of ``soft``, and so on, in the order of
-    `helps`.
+    """A decorator that adds options for timeouts, such as ``soft_timeout`` for the key ``soft``.
 
-    `has_to_exit`: whether a program fails if it does not end by itself; then the time for that must not be 0.
+    `helps` maps the keys of TIMEOUTS to help texts, in the order of the options. `has_to_exit`: whether a program fails
+    if it does not end by itself; in that case the time for it must not be 0.
     """
 
     def decorate(command: Decorated) -> Decorated:
@@ -246,7 +246,7 @@ def edition_options(command: Decorated) -> Decorated:
 
 
 def edition_options_of_server(command: Decorated) -> Decorated:
-    """The same for commands about a game that exists on the server already.
+    """Decorate a command about a game that already exists on the server with `game` and `edition`.
 
     spielleiter recognises the season of a packet; a server that knows only one season does not.
     """
@@ -259,10 +259,11 @@ def edition_options_of_server(command: Decorated) -> Decorated:
 def chosen_edition(
     game: str | None, edition: str | None, is_playable: Callable[[Edition], bool] = lambda _: True
 ) -> Edition:
-    """The edition that these options, or the same keys of a file, name; if they name none, the first one that
-    `is_playable`.
+    """The edition that these options, or the same keys of a file, name.
 
-    Raises UsageError if a name is unknown, or if the game and the edition contradict each other.
+    `game` alone means the default edition of that game. If both are None, it is the first default edition for which
+    `is_playable` returns True. Raises UsageError if a name is unknown, or if the game and the edition contradict each
+    other.
     """
     from spielleiter.server.editions import EDITIONS, choose_editions
 
@@ -280,7 +281,7 @@ def chosen_edition(
 
 
 def recogniser(edition: Edition, *, is_sure: bool) -> Recogniser:
-    """The dialect of a client: that of `edition`, and in each room the one that the server uses there.
+    """The dialect for a client: that of `edition` at first, and in each room the one that the server uses there.
 
     `is_sure`: the user named the edition, so no other one is considered.
     """
@@ -292,14 +293,14 @@ def recogniser(edition: Edition, *, is_sure: bool) -> Recogniser:
 
 
 def edition_of(dialect: Dialect) -> Edition:
-    """The edition with this dialect, which a recogniser has found."""
+    """The edition with this dialect, as found by a recogniser."""
     from spielleiter.server.editions import EDITIONS
 
     return next(edition for edition in EDITIONS.values() if edition.dialect is dialect)
 
 
 def board_option(command: Decorated) -> Decorated:
-    """Decorate a command with `board`: whether to draw the board; None: if the output is a terminal."""
+    """Decorate a command with `board`: whether to draw the board; None means only if the output is a terminal."""
     return click.option(
         "--board/--no-board",
         default=None,

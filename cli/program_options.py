@@ -1,4 +1,4 @@
-"""Options for only one of the two programs of a match: `--cwd1`, `--memory2` and so on.
+"""Options that apply to only one of the two programs of a match: `--cwd1`, `--memory2` and so on.
 
 Invariants: each option exists for both programs. `planned_values` is the inverse of `entrant`, so that options of a
 resumed match are compared with the values that it was begun with.
@@ -99,7 +99,7 @@ def file_values(described: Entrant, number: int) -> dict[str, Any]:
 
 
 def planned_values(entrant: Entrant, number: int) -> dict[str, Any]:
-    """The values of the options above that a match was begun with; None if they were not given."""
+    """The values that a match was begun with, by the names of the options above; None if an option was not given."""
     return {
         f"cwd{number}": entrant.cwd or None,
         f"env{number}": dict(entrant.environment) or None,

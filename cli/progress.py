@@ -1,7 +1,7 @@
 """The progress of a match: a live display on a terminal, otherwise a line for each game.
 
 Invariants: this module makes no decisions and writes only to standard error, so that standard output contains only the
-answer. If the display cannot be written any more, the match goes on.
+answer. If writing the display fails, the match continues.
 """
 
 from __future__ import annotations
@@ -51,7 +51,10 @@ def game_line(record: GameRecord) -> str:
 
 
 def score_line(records: Sequence[GameRecord], sprt: Sprt | None = None) -> str:
-    """``+57 =3 -40  LLR +1.20 (-2.94, +2.94)  Elo +59.6 [+10.2, +109.0]``; LLR with its bounds only with a test."""
+    """The standing, for example ``+57 =3 -40  LLR +1.20 (-2.94, +2.94)  Elo +59.6 [+10.2, +109.0]``.
+
+    LLR and its bounds are left out without a test.
+    """
     from spielleiter.match.reports.words import elo_text, ratio_text
 
     tally, pairs = count_results(records), count_pairs(records)
@@ -60,16 +63,16 @@ def score_line(records: Sequence[GameRecord], sprt: Sprt | None = None) -> str:
 
 
 def time_text(seconds: float) -> str:
-    """``0:01:23``, truncated to whole seconds."""
+    """A duration, for example ``0:01:23``, truncated to whole seconds."""
     return str(timedelta(seconds=int(seconds)))
 
 
 @dataclass(frozen=True, slots=True)
 class Interim:
-    """What is shown while a match is running."""
+    """The settings for showing the standing while a match is running."""
 
     sprt: Sprt | None = None
-    """The test whose likelihood ratio belongs to the standing."""
+    """The test whose log-likelihood ratio is shown; None: none."""
     every: int | None = None
     """The number of games after which a line with the standing is printed; None: never."""
 
@@ -107,8 +110,8 @@ class PlainProgress:
 class LiveProgress:
     """A progress bar with games, time and standing; only games in which something went wrong get a line.
 
-    The time is an estimate of the remaining time, from the games of this run, and at the end their total time. On a
-    terminal that is too narrow the text is truncated.
+    The time is the estimated remaining time, computed from the games of this run; at the end it is their total time. On
+    a terminal that is too narrow the text is truncated.
     """
 
     def __init__(
@@ -179,9 +182,9 @@ class LiveProgress:
 def showing_progress(
     planned: int, records: Sequence[GameRecord], screen: TextIO | None = None, interim: Interim = Interim()
 ) -> Iterator[ProgressListener]:
-    """Show the progress of `planned` games, of which `records` are finished already, on `screen` (default: stderr)."""
+    """Show the progress of `planned` games on `screen` (default: stderr); `records` are the games finished so far."""
     screen = sys.stderr if screen is None else screen
-    if not screen.isatty() or os.environ.get("TERM") == "dumb":  # which cannot return to the start of a line
+    if not screen.isatty() or os.environ.get("TERM") == "dumb":  # it cannot return to the start of a line
         yield PlainProgress(screen, records, interim)
         return
     live = LiveProgress(screen, planned, records, interim=interim)

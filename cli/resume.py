@@ -1,4 +1,4 @@
-"""`spielleiter match --resume`: compare the options with the match that was begun.
+"""`spielleiter match --resume`: comparing the options with those that the match was begun with.
 
 Invariants: a match continues as it was begun. Options that are not given keep their values. An option that is given and
 differs from the plan in the folder is refused, never ignored, unless it affects neither the games nor the answer.
@@ -33,7 +33,7 @@ CHANGEABLE: Final = frozenset(
         *conditions.NAMES,
     }
 )
-"""Options that may be different each time."""
+"""Options that may be different each time a match is resumed."""
 
 _SERVER: Final = ("start_server", "server", "host", "port")
 
@@ -76,7 +76,7 @@ _PLANNED_VALUES: Final[Mapping[str, Callable[[MatchSetup], object]]] = MappingPr
         "min_tests": lambda setup: setup.min_games,
     }
 )
-"""By name: the value of the option in the plan, in the option's own unit; None: the option was not given."""
+"""By name of the option: its value in the setup of the match, in the option's own unit; None: it was not given."""
 
 FIXED: Final = frozenset({*_PLANNED_VALUES, *_SERVER, "out"})
 """Options that must not change when a match is resumed."""

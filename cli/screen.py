@@ -2,8 +2,8 @@
 
 On a terminal the board is drawn in place: lines are written above it, and the last position stays. If the output is not
 a terminal, boards follow each other like lines. `Screen` only stores what is to be shown; a task writes it in a thread,
-at most every `WRITE_INTERVAL` seconds, and takes the newest position. So no player waits for a terminal, however slow
-it is.
+at most every `WRITE_INTERVAL` seconds, and takes the newest position. Therefore no player waits for a terminal, however
+slow it is.
 
 Invariants: every line is written, in order; a position is drawn once; no line is wider than the terminal, unless it is
 a single word. A process in the background of its terminal draws nothing. NO_COLOR turns colours off, and characters
@@ -35,7 +35,7 @@ _UNLIMITED: Final = 1000
 
 
 class Screen:
-    """Shows a game on standard output, or with `err` on standard error; there, failing writes are ignored.
+    """Shows a game on standard output, or with `err` on standard error, where failing writes are ignored.
 
     `board`: whether positions are drawn; None: if the output is a terminal.
     """
@@ -74,7 +74,8 @@ class Screen:
     def show(self, state: State, names: tuple[str, str], *, always: bool = False) -> None:
         """Draw a position, unless it equals the last one. Returns at once.
 
-        `names` are by seat; the name of a player without one is empty. `always`: also if positions are not drawn.
+        `names` are by seat; the name of a player without one is empty. With `always`, the position is drawn even if
+        this screen draws no positions.
         """
         if not (self.draws or always) or (self._position is not None and self._position[0] == state):
             return
@@ -93,7 +94,7 @@ class Screen:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Screen]:
-        """Write in the background. When the block ends, even with an error, everything that is left is written."""
+        """Write in the background. When the block ends, even with an error, all remaining text is written."""
         failure: Exception | None = None
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._write_all)
@@ -162,7 +163,7 @@ class Screen:
             size = os.get_terminal_size(self._out.fileno())
         except (OSError, ValueError):
             size = os.terminal_size((0, 0))
-        if not (size.columns and size.lines):  # a terminal without a size, as programs often open them
+        if not (size.columns and size.lines):  # pseudo-terminals are often created without a size
             size = shutil.get_terminal_size()
         return os.terminal_size((max(size.columns, 2), max(size.lines, 2)))
 

@@ -67,7 +67,7 @@ _COPY = "tournament.toml"
     metavar="N",
     help="With --significance: play at least this many games of each match.  [default: 20]",
 )
-@click.option("--no-timeout", is_flag=True, help="No program is held to the time limits.")
+@click.option("--no-timeout", is_flag=True, help="The time limits apply to no program.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first game in which a program fails; --resume continues.")
 @click.option(
     "--fail-on",
@@ -180,7 +180,7 @@ def tournament(
 
 
 def _planned(described: Tournament) -> dict[str, Any]:
-    """What the tournament says about the options that belong to its plan; None: nothing."""
+    """The tournament's values for the options that belong to its plan; None if it does not set them."""
     return {
         "game": described.game_type or None,
         "edition": described.edition,
@@ -191,12 +191,12 @@ def _planned(described: Tournament) -> dict[str, Any]:
 
 
 def _refuse_changed_options(folder: Path, begun: Tournament, asked: Mapping[str, Any]) -> None:
-    """Raises Misuse if an option contradicts the tournament in `folder`; a value of None means it was not given."""
+    """Raise Misuse if an option contradicts the tournament in `folder`; a value of None means it was not given."""
     for name, kept in _planned(begun).items():
         value = asked[name]
         if value not in {None, kept}:
             raise Misuse(
-                f"--resume {folder}: the tournament was begun otherwise: {_spelled(name, value)} "
+                f"--resume {folder}: the tournament was begun with other options: {_spelled(name, value)} "
                 f"({f'begun with {kept}' if kept else 'begun without'}); "
                 "leave that option out to continue it, or begin another tournament in another folder"
             )
@@ -287,7 +287,7 @@ def _play(
 def _play_match(
     progress: TournamentProgress, match: ScheduledMatch, folder: Path, conditions: Conditions, report_every: int | None
 ) -> EndReason:
-    """Play what is missing of a match, and hand its records to the progress."""
+    """Play the remaining games of a match, and add its records to `progress`."""
     from spielleiter.cli.match import show_unfit
     from spielleiter.cli.progress import Interim, showing_progress
     from spielleiter.match.playing import play_and_report, write_match_reports

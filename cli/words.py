@@ -16,7 +16,7 @@ from spielleiter.server.text.escaping import escaped
 
 
 def points_text(parts: tuple[tuple[int, ...], tuple[int, ...]]) -> str:
-    """``136:127``; with several parts ``12/3:10/5``."""
+    """The points of both seats, for example ``136:127``; ``12/3:10/5`` if they have several parts."""
     return ":".join("/".join(str(part) for part in seat) for seat in parts)
 
 
@@ -86,7 +86,7 @@ def outcome_word(report: GameReport) -> str:
 
 
 def report_line(report: GameReport) -> str:
-    """A game as one line, from the view of its player."""
+    """A game as one line, from the point of view of its player."""
     result = report.result
     if result is None:
         return " - ".join([_ENDS[report.end], *(refusal_text(text) for text in report.errors[-1:])])

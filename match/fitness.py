@@ -1,4 +1,4 @@
-"""Whether a program is able to play at all, so that no match is won against one that is not.
+"""Deciding whether a program can play at all, so that a match against a program that cannot is ended early.
 
 Invariants: a program that has played one game without a fault of its own is fit, whatever happens later. Games that do
 not count because of the machine, or because the opponent did not take its seat, are no evidence about a program.
@@ -47,7 +47,7 @@ def _failures(records: Collection[GameRecord], program: int) -> list[GameRecord]
 
 
 def _has_failed(record: GameRecord, program: int) -> bool:
-    """Whether it is the offender, or failed as well before the game began."""
+    """Whether the program is the offender, or failed together with the offender before the game began."""
     return record.offender == program or any(each.startswith(FAILED_AS_WELL) for each in record.remarks[program])
 
 

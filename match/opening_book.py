@@ -1,8 +1,9 @@
 """Opening books: the positions that the games of a match begin from.
 
-Invariants: a book is a replay, a folder of replays, or a list: a text file with the path of a replay in each line, and
-after it the turn to begin from if it differs from that of the option. Every position is read before the first game. The
-same book, order and seed give the same openings.
+A book is a replay, a folder of replays, or a list. A list is a text file with the path of a replay on each line, which
+the turn to begin from may follow.
+
+Invariants: every position is read before the first game. The same book, order and seed give the same openings.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ def load_openings(
 ) -> tuple[Opening, ...]:
     """The openings of `book`, in its order.
 
-    `turn` is the turn to begin from if the book does not name one. `game_options` are the options of the rules.
-    `editions` has the edition of the replays by gameType, if it is not the default one.
+    `turn` is the turn to begin from where the book does not name one. `game_options` are the options of the rules.
+    `editions` maps a gameType to the edition of its replays; the default edition can be left out.
 
     Raises SetupError if a replay has no position of this game, at its turn or later, from which a game can be played.
     """
@@ -71,7 +72,7 @@ def _is_replay(file: Path) -> bool:
 
 
 def _is_list(file: Path) -> bool:
-    """Whether the file is no replay by its name, and does not begin like one (XML or gzip)."""
+    """Whether neither the name of the file nor its first bytes (XML or gzip) are those of a replay."""
     if _is_replay(file):
         return False
     with file.open("rb") as opened:

@@ -97,7 +97,7 @@ def play_match(
 
     `setup` comes from `prepare_match`, or from `load_match` for a match that was interrupted. `folder` takes the
     journal, the reports and a folder for each game; it is created if it does not exist. `conditions` says for example
-    how many games are played at a time (one by default); too many for the processor cores are lowered.
+    how many games are played at a time (one by default); a number too high for the processor cores is lowered.
     `on_game_finished` is called with the record of each finished game, in this thread; it must return quickly, since
     the clocks of other games do not stop for it.
 
@@ -105,10 +105,9 @@ def play_match(
     `EndReason.INTERRUPTED`; a second one cuts them off.
 
     Raises JournalError if the folder holds another match, is in use by another process or cannot be written to;
-    SetupError if the conditions cannot be met; MachineError and SupervisorError if the server or this machine fails;
-    and
-    whatever `on_game_finished` raises. A program that misbehaves raises nothing: that is a verdict in its game's
-    record. In a program that runs trio already, use `run_match`.
+    SetupError if the conditions cannot be met; MachineError and SupervisorError if the server or this machine fails.
+    Exceptions of `on_game_finished` are passed on. A program that misbehaves raises nothing: that is a verdict in the
+    record of its game. In a program that already runs trio, use `run_match`.
     """
     is_main = threading.current_thread() is threading.main_thread()
     run = partial(
@@ -142,7 +141,7 @@ async def run_match(
     SIGTERM end the match in good order, which is possible in the main thread only; otherwise they are left to the
     caller. The match can be cancelled; then its finished games are in the journal and the reports.
 
-    Raises what `play_match` raises; what `on_game_finished` raises comes out in exception groups.
+    Raises the same errors as `play_match`; exceptions of `on_game_finished` are raised in exception groups.
     """
     path = Path(folder)
     conditions = conditions or Conditions()
@@ -164,7 +163,7 @@ async def play_and_report(
     *,
     handles_signals: bool = True,
 ) -> MatchResult:
-    """Play the games that `journal` does not hold yet, and write the reports whatever happens. Raises MatchError."""
+    """Play the games that are not in `journal` yet, and write the reports whatever happens. Raises MatchError."""
     is_decided = stop_rule(setup)
     try:
         end = await play_games(

@@ -61,9 +61,10 @@ def prepare_match(
     `player1` and `player2` are command lines, paths of programs or .jar files, or ``builtin:NAME``; an `Entrant` holds
     a command with settings of its own, and an empty name means that the program is named after its file. `games` is the
     number of games, which come in pairs with the sides swapped. `game_type` and `edition` choose the season; None means
-    the current one, or the default edition of that game. `seed` determines starts and seeds of all games; None draws
-    one. `book` holds the positions to start from: a replay, a folder of replays, or a list of them; `order`
-    (``"sequential"`` or ``"random"``) and `opening_turn` belong to it.
+    the current one, or the default edition of that game. `seed` determines the starting positions and seeds of all
+    games; None draws one. `book` holds the positions to start from: a replay, a folder of replays, or a list of them.
+    They are used in `order` (``"sequential"`` or ``"random"``); `opening_turn` is the turn to begin from where the book
+    does not name one.
 
     `soft_timeout` and `hard_timeout` are the limits for a move in seconds; None means those of the contest.
     `start_piece` and `game_end` are options of the rules. `timeouts` says how long the match waits for programs; None
@@ -75,8 +76,8 @@ def prepare_match(
     ends it as soon as one program is better, with that probability of error at most, but not before `min_games` games
     have counted. `cwd` is the directory that programs are started in; None means the current one.
 
-    Raises SetupError if the match cannot be played so: an unknown game, a program that cannot be started here, a book
-    without replays, and so on.
+    Raises SetupError if the match cannot be played as described: an unknown game, a program that cannot be started
+    here, a book without replays, and so on.
     """
     chosen = _chosen_edition(game_type, edition)
     directory = os.fspath(Path.cwd() if cwd is None else Path(cwd).absolute())
@@ -127,7 +128,8 @@ def prepare_match(
 def load_match(folder: str | os.PathLike[str], password: str = "") -> MatchSetup:
     """The setup of the match in `folder`, to resume it with `play_match(load_match(folder), folder)`.
 
-    `password` is the administrators' at the server that it is played at, which the folder does not hold.
+    `password` is the administrators' password of the server that the match is played at, if it does not start its own;
+    it is not saved in the folder.
 
     Raises JournalError if there is no match or its file cannot be read, and SetupError if it cannot be played here.
     """
@@ -161,7 +163,7 @@ def _chosen_edition(game_type: str | None, edition: str | None) -> Edition:
 
 
 def require_playable(setup: MatchSetup) -> None:
-    """Raises SetupError for whatever can be known to be impossible before the first game."""
+    """Raise SetupError for every problem of `setup` that can be found before the first game."""
     sprt_of(setup)
     if setup.significance is not None and not 0 < setup.significance <= 0.5:
         raise SetupError(f"significance {setup.significance:g}: expected more than 0 and at most 0.5")
@@ -203,7 +205,7 @@ def _require_playable_program(setup: MatchSetup, program: int) -> None:
 
 
 def require_enough_games(setup: MatchSetup, requirement: str) -> None:
-    """Raises SetupError if `requirement`, an option, asks for an answer that so few games cannot give."""
+    """Raise SetupError if the match has too few games for the test that the option `requirement` asks for."""
     if setup.games < 2 * MIN_PAIRS:
         raise SetupError(
             f"{requirement}: {setup.games} games cannot show which program is better, "

@@ -61,13 +61,13 @@ class ProgressListener(Protocol):
     def game_finished(self, record: GameRecord) -> None: ...
 
     def stopping(self) -> None:
-        """The first signal has arrived: running games are finished, and no new ones are started."""
+        """The first signal to stop has arrived: running games are finished, and no new ones are started."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """How games are played; this is no part of a match's plan, so a match can be resumed under other conditions."""
+    """How games are played. This is not part of a match's setup: a match can be resumed under other conditions."""
 
     concurrency: int = 1
     """How many games are played at a time."""
@@ -84,7 +84,7 @@ class Conditions:
 
 
 def play_to_the_end(_records: Sequence[GameRecord]) -> bool:
-    """The rule of a match without a test: nothing decides it before its last game."""
+    """The stop rule of a match without a test: it is never decided before its last game."""
     return False
 
 
@@ -170,6 +170,8 @@ async def play_games(
 
 
 class _Runner:
+    """Plays the remaining games of a match, with one worker task for each concurrent game."""
+
     def __init__(
         self,
         setup: MatchSetup,
@@ -188,7 +190,7 @@ class _Runner:
         self._end: EndReason | None = None
         self._failures = 0
         self._unable: set[int] = set()
-        """Programs (0, 1) that turned out to be unable to play several games in a row."""
+        """Programs (0, 1) that turned out to be unable to play several games in one process."""
 
     async def run(self, *, handles_signals: bool) -> EndReason:
         if self._is_decided(tuple(self._journal.records.values())):

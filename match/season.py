@@ -1,6 +1,6 @@
 """The name of the season that is played, the same in all outputs.
 
-Invariants: the gameType comes first, as it is written on the wire, followed by the edition's name in brackets.
+Invariants: the gameType comes first, as it is written on the wire, followed by the edition's name in parentheses.
 """
 
 from __future__ import annotations

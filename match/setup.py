@@ -1,7 +1,7 @@
 """Everything that is decided before a match begins.
 
 Invariants: a `MatchSetup` is immutable, and `from_json(setup.to_json())` equals it except for the password, so that an
-interrupted match continues as it began, whatever options are given then. Times are seconds.
+interrupted match continues with the options it was started with. Times are in seconds.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Entrant:
     soft_timeout: float | None = None
     """Its own limit for a move; None: that of the match."""
     hard_timeout: float | None = None
-    """Its own limit until a game ends without a move; None: that of the match."""
+    """Its own limit after which a game ends without its move; None: that of the match."""
     time_factor: float = 1.0
     """A factor for its limits, for a program that runs on a slower machine."""
     memory: int | None = None
@@ -86,15 +86,15 @@ class MatchSetup:
     """Settings of the match's own server by their field names in the server's `Config`."""
     timeouts: ProgramTimeouts = ProgramTimeouts()
     sprt: str | None = None
-    """The sequential test that ends the match, as the option `--sprt` writes it."""
+    """The sequential test that ends the match, in the form of the option `--sprt`."""
     significance: float | None = None
     """The match ends once one program is better; this is the highest accepted probability of error."""
     min_games: int = 0
     """The number of counted games before which neither test ends the match."""
     edition: str | None = None
-    """The edition that the server speaks; None: the default one of that game."""
+    """The edition of the server; None: the default one of that game."""
     cwd: str = ""
-    """The directory that the match was begun in and its programs are started in; empty: the current one."""
+    """The directory that the match was started in and its programs are started in; empty: the current one."""
     opening_order: str = SEQUENTIAL
     """The order that the openings were put into, one of `plan.ORDERS`."""
 
@@ -124,7 +124,7 @@ class MatchSetup:
         return plan_games(self.games, self.seed, self.openings)
 
     def to_json(self) -> dict[str, Any]:
-        """What `match.json` holds: everything except the password."""
+        """The content of `match.json`: everything except the password."""
         value = dataclasses.asdict(self)
         del value["password"]
         value[_TIMEOUTS_KEY] = value.pop("timeouts")

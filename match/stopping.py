@@ -28,7 +28,8 @@ def sprt_of(setup: MatchSetup) -> Sprt | None:
 def stop_rule(setup: MatchSetup) -> Callable[[Sequence[GameRecord]], bool]:
     """A function that says whether the records so far decide the match.
 
-    It must be called with a growing sequence of records: each call with the earlier ones first. Raises SetupError.
+    It must be called with a growing sequence of records: each call's records begin with those of the previous call.
+    Raises SetupError if the sequential test cannot be parsed.
     """
     sprt = sprt_of(setup)
     significance, min_games = setup.significance, setup.min_games
@@ -55,7 +56,7 @@ class _RunningCounts:
         self.games = 0
         self._seen = 0
         self._halves: dict[int, GameRecord] = {}
-        """By number of the pair, a game whose counterpart is not finished yet."""
+        """The finished game of each incomplete pair, by the number of the pair."""
         self._pairs = [0] * 5
 
     @property

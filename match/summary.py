@@ -135,7 +135,7 @@ class SprtSummary:
     alpha: float
     beta: float
     model: str
-    """``"logistic"`` or ``"normalized"``: the Elo that `elo0` and `elo1` are."""
+    """``"logistic"`` or ``"normalized"``: the Elo scale of `elo0` and `elo1`."""
     log_likelihood_ratio: float
     lower: float
     upper: float
@@ -216,9 +216,9 @@ def summarise(
 ) -> Summary:
     """Compute the numbers of one match from its `records`, which may come in any order.
 
-    `names` are the programs' names; they are needed only if there may be no record. `planned` is the number of games
-    that the match was to have, None if it is unknown. `sprt` and `significance` are the tests of the match. `season` is
-    the text of `season_text`; without it, reports name the gameType alone.
+    `names` are the programs' names; they are needed only if `records` may be empty. `planned` is the planned number of
+    games; None if it is unknown. `sprt` and `significance` are the tests of the match. `season` is the text of
+    `season_text`; without it, reports name only the gameType.
     """
     games = sorted(records, key=lambda record: record.game)
     names = names or (games[0].names if games else ("player1", "player2"))

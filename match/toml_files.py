@@ -48,7 +48,7 @@ def read_toml(file: Path) -> dict[str, Any]:
 
 
 def require_known(value: Mapping[str, Any], known: Collection[str], prefix: str = "") -> None:
-    """Raises SetupError for a key that is not among `known`."""
+    """Raise SetupError for a key that is not among `known`; `prefix` begins the error message."""
     for key in value:
         if key not in known:
             raise SetupError(f"{prefix}{key}: there is no such key, expected {', '.join(known)}")
@@ -86,8 +86,8 @@ def read_entrant(value: Any, *, has_name: bool = True) -> Entrant:
 def resolve_paths(value: dict[str, Any], folder: Path) -> None:
     """Make the paths in the content of a file absolute; relative ones begin at `folder`, the folder of the file.
 
-    These are `out` and the book, whose key is `openings` afterwards. Raises SetupError, also if the book is given by
-    both of its names.
+    These are `out` and the book, whose key is `openings` afterwards. Raises SetupError for a value that is not a text,
+    and if both names of the book are given.
     """
     if "book" in value and "openings" in value:
         raise SetupError("book and openings are two names of the same setting, expected one of them")

@@ -30,7 +30,7 @@ from spielleiter.bench.load.scripts import ROOM
 PATIENCE: Final = 20.0  # seconds without any data after which a game is considered to hang
 GATE_MOVES: Final = 4  # moves in flight at a time while games are being started
 OBSERVED_PLIES: Final = 4  # plies after which an observer's connection is drained
-OBSERVER_BYTES: Final = 1 << 18  # its receive buffer, which is large enough for so many plies
+OBSERVER_BYTES: Final = 1 << 18  # the receive buffer of an observer, large enough for OBSERVED_PLIES plies
 RESULT: Final = b'<data class="result">'
 POSITION_END: Final = b"</state>\n    </data>\n  </room>"
 RESULT_BYTES: Final = 8192  # more than the longest one
@@ -131,7 +131,7 @@ class Game:
         del self.driver.readers[second.fd]
 
     def requested(self, seat: Seat, now: float) -> None:
-        """A move of `seat` has been requested at the instant `now`."""
+        """Handle a move request to `seat`, which was read at the instant `now`."""
         if self.ply:
             self.driver.latencies[self.ply].append(now - self.sent_at)
         else:
@@ -144,7 +144,7 @@ class Game:
             gate.add(self, seat)
 
     def answer(self, seat: Seat) -> None:
-        """Send the next move, which is one of `seat`, and read the connection of the player on turn after it."""
+        """Send the next move, which `seat` makes, and from then on read the connection of the player after it."""
         ply = self.ply
         self.ply = ply + 1
         following = self.turns[ply + 1]
@@ -162,7 +162,7 @@ class Game:
         self.sent_at = perf_counter()
 
     def end(self, *, is_whole: bool) -> None:
-        """The result has arrived (`is_whole`), or the connection was closed before."""
+        """Handle the end of the game. `is_whole`: the result has arrived after the last move."""
         if self.driver.gate is not None:
             self.driver.gate.forget(self)
         if is_whole:
@@ -200,7 +200,7 @@ class Commands:
 
 
 class Driver:
-    """Plays the games of `plan`. `make_game` makes the game with a number."""
+    """Plays the games of `plan`. `make_game` creates a game, given the driver and the number of the game."""
 
     def __init__(self, plan: Plan, make_game: Callable[[Driver, int], Game] = Game) -> None:
         self.plan = plan
@@ -222,7 +222,7 @@ class Driver:
         self.administrator = Administrator(self)
 
     def register(self, fd: int) -> None:
-        """Have `poll` notice when something has arrived on `fd`."""
+        """Have `poll` watch `fd` for data."""
         self._epoll.register(fd, select.EPOLLIN | select.EPOLLET)
 
     def reset_counts(self) -> None:
@@ -257,7 +257,7 @@ class Driver:
             self.play(left)
 
     def begin(self) -> None:
-        """Start all games. Each goes on while others are being started, so that they are spread over the plies."""
+        """Start all games. Each is played while others are being started, so that they are spread over the plies."""
         total = self.plan.games
         self.gate = Gate()
         progress = 0.0
@@ -278,7 +278,7 @@ class Driver:
         return all(game.turns for game in self.games)
 
     def measure(self, start: float, end: float) -> dict[str, Any]:
-        """Return what happens from `start` to `end`, two instants of `time.perf_counter`."""
+        """Measure from `start` to `end`, two instants of `time.perf_counter`, and return the figures by name."""
         self.play_until(start)
         self.reset_counts()
         before, over_before = self._instants(), self.games_over
@@ -326,10 +326,10 @@ class Driver:
         self._epoll.close()
 
     def run_commands(self) -> None:
-        """Play, and obey the commands on standard input.
+        """Play, and execute the commands on standard input.
 
-        Each line `measure START END` is answered with what was measured; the end of the input, with how the games
-        ended. Before that, "ready" is written when all games are in play.
+        First, "ready" is written when all games are in play. Each line `measure START END` is then answered with the
+        result of `measure`, and the end of the input with the result of `finish`.
         """
         Commands(self)
         self.begin()

@@ -26,18 +26,18 @@ LEAD: Final = 0.05  # seconds before an interval begins, so that every driver ha
 
 
 def default_process_count() -> int:
-    """Return half of the number of this machine's cores, at least 1. More than 4 drivers have never been needed."""
+    """Return half the number of this machine's cores, from 1 to 4; more than 4 drivers have never been needed."""
     return max(1, min(4, len(os.sched_getaffinity(0)) // 2))
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:
-    """The value that at least this share of them does not exceed; NaN of nothing."""
+    """Return the nearest-rank quantile of `ordered`, which is in ascending order; NaN if it is empty."""
     return nearest_rank(ordered, share) if ordered else math.nan
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """What happened in an interval. All times are in seconds."""
+    """The figures of an interval. All times are in seconds."""
 
     seconds: float
     """The length of the interval."""
@@ -97,7 +97,7 @@ class Drivers:
             _read_report(process)
 
     def measure(self, seconds: float) -> Measurement:
-        """Return what happens in the next `seconds`. Raises BenchError if a driver has ended."""
+        """Measure for `seconds`, and return the combined figures. Raises BenchError if a driver has ended."""
         start = time.perf_counter() + LEAD
         for process in self._processes:
             assert process.stdin is not None
@@ -120,7 +120,7 @@ class Drivers:
         )
 
     def finish(self) -> None:
-        """Have the drivers end, and add up how their games ended."""
+        """End the drivers, and add their finished, broken and aborted games to `ended`."""
         for process in self._processes:
             assert process.stdin is not None
             process.stdin.close()

@@ -34,12 +34,12 @@ class Gate:
         self._in_flight: set[Game] = set()
 
     def add(self, game: Game, seat: Any) -> None:
-        """A move of `game` is due for `seat`; its previous move is no longer in flight."""
+        """Queue a move of `game` that is due for `seat`; the previous move of the game is no longer in flight."""
         self._in_flight.discard(game)
         self._waiting.append((game, seat))
 
     def forget(self, game: Game) -> None:
-        """`game` is over, so its move is no longer in flight."""
+        """Note that `game` is over, so that its last move is no longer in flight."""
         self._in_flight.discard(game)
 
     def release(self, most: int) -> None:

@@ -3,7 +3,7 @@
 Run it as `python -m spielleiter.bench.load.held`; it reads and writes the same as the driver.
 
 Invariants: when all games have reached that ply, there are no more moves. The memory of the server is then that of
-games in the middle, without anything that happens in them.
+games in the middle of play, while nothing happens in them.
 """
 
 from __future__ import annotations

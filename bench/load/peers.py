@@ -26,7 +26,7 @@ class Reader(Protocol):
 
 
 class Driver(Protocol):
-    """What a connection needs from the driver that owns it."""
+    """The part of the driver that its connections use."""
 
     @property
     def address(self) -> tuple[str, int]: ...
@@ -36,11 +36,11 @@ class Driver(Protocol):
 
     @property
     def readers(self) -> MutableMapping[int, Reader]:
-        """The objects that read when something has arrived, by file descriptor."""
+        """By file descriptor: the object that reads from it when data has arrived."""
         ...
 
     def register(self, fd: int) -> None:
-        """Have the driver notice when something has arrived on `fd`."""
+        """Have the driver watch `fd` for data."""
         ...
 
 

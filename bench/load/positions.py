@@ -21,7 +21,7 @@ from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
 from spielleiter.game.blokus.state import BlokusState
 
 MOST: Final = 1000
-"""About so many positions are measured at most, evenly selected."""
+"""The approximate maximum number of positions that are measured; they are selected evenly."""
 
 Played: TypeAlias = tuple[BlokusState, SetMove | SkipMove]
 

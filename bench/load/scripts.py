@@ -26,7 +26,7 @@ START_PIECE: Final = "PENTO_L"
 """The start piece of every game, in both seasons, since scripts cannot depend on what a server draws."""
 SCRIPT_COUNT: Final = 8
 SKIPPED_SHARE: Final = 0.3
-"""The fraction of turns that are skipped in a long game, which has so many more turns."""
+"""The fraction of turns that are skipped in a long game; a game with skipped turns has more turns."""
 
 
 @dataclass(frozen=True)

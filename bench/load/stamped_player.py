@@ -19,7 +19,7 @@ from typing import Final
 from spielleiter.server.net.wire import SO_TIMESTAMPNS, stamp_arrivals
 
 LIMIT: Final = 2.0
-MARGIN: Final = 0.01  # seconds before or after the limit from which on an answer is certainly in time, or late
+MARGIN: Final = 0.01  # an answer at least this many seconds before (or after) the limit is certainly in time (or late)
 
 _JOINED: Final = re.compile(rb'<joined roomId="([^"]*)"')
 _REQUEST: Final = re.compile(rb'class="(?:[\w.]*M|m)oveRequest"/>')

@@ -1,9 +1,9 @@
-"""The bare wire ("floor"): a trio program that sends the bytes of a real server without knowing anything of the game.
+"""The bare wire ("floor"): a trio program that sends the bytes of a real server without knowing the game.
 
-Invariants: there is no parsing, there are no rules and no clock. For each piece of data from a player, both players and
-the observers get the next position, and the player on turn gets a request. The few things that it must find in the
-client's packets it finds once, while a game is being prepared. It reads the bytes of the games from standard input, and
-writes the port on which it listens to standard output.
+Invariants: it has no parser, no rules and no clock. For each piece of data from a player, both players and the
+observers get the next position, and the player on turn gets a request. The packets of the clients are searched only
+while a game is being prepared and joined. The program reads the bytes of the games from standard input, and writes the
+port on which it listens to standard output.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Measuring the cost of a match: the runner's own processor time, games per second, memory, and disk space.
 
 Invariants: every figure of a match between programs is the difference between a match of few games and one of many, so
-that starting the command and writing its reports does not count. The processor time of the programs does not count,
-either.
+that it does not include starting the command and writing its reports. It does not include the processor time of the
+programs, either.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Measuring the memory of the server: idle, for each additional connection, and for each additional game.
 
 Invariants: each quantity is measured with a new server. The memory of a game is computed from the difference between
-two servers with different numbers of games, all of them in the middle. So it does not contain anything that every
-server needs.
+two servers with different numbers of games, all of them in the middle of play. Therefore it does not include the memory
+that every server needs.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _with_clients(clients: Callable[[int, int], AbstractContextManager[None]], c
 
 
 def _with_games(edition: str, games: int) -> int:
-    """Return the memory in KiB with so many games at the ply `MIDDLE`, while all players on turn are thinking."""
+    """Return the memory in KiB with `games` games at the ply `MIDDLE`, while all players on turn are thinking."""
     with (
         TemporaryDirectory(prefix="spielleiter-bench-") as name,
         running_server(Path(name), "--soft-timeout", THINK_TIME, "--hard-timeout", THINK_TIME) as server,

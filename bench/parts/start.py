@@ -17,10 +17,10 @@ from spielleiter.bench.figures import Records
 from spielleiter.bench.options import Options
 from spielleiter.bench.subject import running_server, start_python
 
-LEAST: Final = 5
+LEAST: Final = 5  # starts in a run
 CALL_TIMEOUT: Final = 10.0  # seconds
 BARE: Final = "import trio, xml.parsers.expat"
-"""What bare Python does: it imports the two libraries that the server is based on."""
+"""The code that bare Python runs: it imports the two libraries that the server is based on."""
 
 
 def measure_start(options: Options, records: Records) -> Iterator[str]:

@@ -51,7 +51,7 @@ def ended_values(ended: EndedGames, verdicts: Verdicts) -> dict[str, tuple[float
 
 
 Start: TypeAlias = Callable[[Path, str, int], AbstractContextManager[Subject]]
-"""Starts the process to be measured. The arguments are its folder, the edition, and the number of observers a game."""
+"""Starts the process to be measured. The arguments: its folder, the edition, and the number of observers of a game."""
 
 
 def _start_floor(_folder: Path, edition: str, observers: int) -> AbstractContextManager[Subject]:

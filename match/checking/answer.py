@@ -10,10 +10,10 @@ from spielleiter.protocol.messages import MoveData, UnreadableData
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to a move request, after so many seconds.
+    """The answer to a move request, which came after `seconds`.
 
-    `data` is None if it cannot be parsed at all; `problem` says what is wrong with it. `seconds_lost` are the seconds
-    that the program or this process waited for a processor.
+    `data` is None if the answer cannot be parsed at all; `problem` says what is wrong with it. `seconds_lost` is the
+    part of `seconds` for which the program or this process waited for a processor.
     """
 
     data: MoveData | UnreadableData | None

@@ -28,11 +28,13 @@ from spielleiter.server.editions import choose_editions
 ATTEMPTS: Final = 3
 """How often a step is tried if this machine disturbs it."""
 
-_STDERR_LINES: Final = 10  # of a report
+_STDERR_LINES: Final = 10  # in the result of a step
 _NO_UNKNOWN_ELEMENTS: Final = "the official server sends no unknown elements, so the contest does not demand this"
 
 
 class Status(enum.Enum):
+    """How a step ended; the values are texts for people."""
+
     PASSED = "passed"
     FAILED = "failed"
     WARNING = "warning"  # failed, but not required for the contest
@@ -42,7 +44,7 @@ class Status(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """The result of one step: what was expected, what came, and the last lines of the program's standard error.
+    """The result of one step: what was expected, what happened, and the end of the program's standard error.
 
     `remark` says why a warning is not a failure; it is empty for every other status. `folder` contains the files of the
     step, relative to the folder of the check; it is empty for a step that was not tried.
@@ -71,7 +73,11 @@ def is_undecided(results: Iterable[StepResult]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class CheckSetup:
-    """What is checked, and the time limits in seconds. `edition` is None for the default edition of the game."""
+    """The program to check, and the time limits in seconds.
+
+    `pause` is how long the script pauses the game in the step about pauses. `edition` is None for the default edition
+    of the game.
+    """
 
     command: str
     game_type: str
@@ -88,7 +94,7 @@ async def check_program(
     """Try every step and return the results; `on_result` is called with each result as soon as it is known.
 
     The program's outputs and the bytes on the wire are kept below `folder`, in a folder for each step. Raises
-    MatchError.
+    MatchError if the check cannot be carried out.
     """
     check = _Check(setup, folder, on_result)
     await check.run()
@@ -106,7 +112,7 @@ class _Step:
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """What came of a step; `is_final` means that the program cannot play any more."""
+    """The outcome of one attempt at a step; `is_final` means that the program cannot play any more."""
 
     status: Status
     came: str = ""
@@ -115,6 +121,8 @@ class _Attempt:
 
 
 class _Check:
+    """Runs the steps in order and collects their results."""
+
     def __init__(self, setup: CheckSetup, folder: Path, on_result: Callable[[StepResult], None]) -> None:
         self.results: list[StepResult] = []
         self._setup = setup
@@ -195,7 +203,7 @@ class _Check:
     async def _play_first_game(self, soft: str, *, attempt: int, is_last: bool) -> bool:
         """Try the first six steps once; return whether they were decided.
 
-        Steps that were passed in an earlier attempt keep their results.
+        Steps that passed in an earlier attempt keep their results.
         """
         game = FirstGameSteps(self._steps)
         hard, start = f"{self._setup.hard_timeout:g} s", f"{self._setup.patience.start:g} s"
@@ -227,7 +235,7 @@ class _Check:
                     known = len(self.results)
                     self._add(
                         parts[known][0] if number <= known else step, done
-                    )  # a step may fail although it was passed before
+                    )  # a step may fail although it passed in an earlier attempt
                     if done.is_final:
                         self._is_abandoned = True
                         break

@@ -38,7 +38,7 @@ EARLY_ENDINGS: Final = (
 
 
 def result_of(edition: Edition, scripted_server: ScriptedServer, end: EarlyEnding) -> Result | None:
-    """Return the result that the edition's server sends for such an end now; None if it sends no result."""
+    """Return the result that the edition's server sends if the game now ends by `end`; None if it sends no result."""
     if not end.has_begun:
         return _result_before_start(edition, scripted_server)
     return _result(edition, scripted_server, _ending(edition, scripted_server, end))

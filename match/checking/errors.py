@@ -1,7 +1,7 @@
 """The ways a step of a check can fail: by the program's fault or because this machine was too busy.
 
-Invariants: the text of an error is one sentence for people. A delay by this machine has a type of its own, and is told
-from a slow program by the same rule as in a match.
+Invariants: the text of an error is one sentence for people. A delay caused by this machine has a type of its own; the
+rule that distinguishes it from a slow program is the same as in a match.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _MIN_MENTIONED: Final = 0.001  # seconds of waiting for a processor
 
 
 class UnexpectedBehaviourError(MatchError):
-    """The program did something else than was expected; the text says what it did."""
+    """The program did not do what was expected; the text says what it did."""
 
 
 class InconclusiveError(UnexpectedBehaviourError):
@@ -23,13 +23,13 @@ class InconclusiveError(UnexpectedBehaviourError):
 
 
 class PlainJoinError(UnexpectedBehaviourError):
-    """The program has a seat, but did not ask for the one that it was given a reservation for."""
+    """The program has a seat, but did not use its reservation code to take it."""
 
 
 def too_slow(text: str, seconds: float, seconds_lost: float, limit: float) -> UnexpectedBehaviourError:
     """Return the error for something that took longer than `limit`: InconclusiveError if this machine was too busy.
 
-    All times are seconds; `seconds_lost` are those of `seconds` that were spent waiting for a processor.
+    All times are in seconds; `seconds_lost` is the part of `seconds` that was spent waiting for a processor.
     """
     if seconds_lost >= _MIN_MENTIONED:
         text += f"; {seconds_lost:.3f} s of it waiting for a processor"

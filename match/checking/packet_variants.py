@@ -18,6 +18,7 @@ Splitter: TypeAlias = Callable[[bytes, random.Random], list[bytes]]
 
 
 def unsplit(data: bytes, _rng: random.Random) -> list[bytes]:
+    """Return the packet in one piece."""
     return [data]
 
 

@@ -120,8 +120,8 @@ class ScriptedServer:
     async def take_seat(self) -> str:
         """Wait for the program's request for a seat and grant it; return the tag of the request.
 
-        Nobody else knows this port, so a plain ``join`` can only mean this seat; one for another game is refused at
-        once.
+        Only this program knows the port, so a plain ``join`` can only ask for this seat; a ``join`` for another game is
+        refused at once.
         """
         stopwatch = Stopwatch(self.program.pids)
         with trio.move_on_after(self._connect_timeout):
@@ -148,7 +148,7 @@ class ScriptedServer:
         raise self._late(f"no request for a seat came in {self._connect_timeout:g} s", stopwatch, self._connect_timeout)
 
     async def _refuse_game(self, request: JoinRequest) -> None:
-        """Send which game is played here, as the edition's server does, and end the stream."""
+        """Tell the program which game is played here, as the edition's server does, and end the stream."""
         dialect = self._edition.dialect
         with suppress(UnexpectedBehaviourError):
             if dialect.has_packet(ErrorPacket):
@@ -172,9 +172,9 @@ class ScriptedServer:
     ) -> Answer:
         """Play the opponent's moves until it is the program's turn, send each position, and request a move.
 
-        `answer_timeout` is how long the answer is waited for, `limit` when it should have come; both are in seconds.
-        `split` splits each packet, `is_coalesced` sends all packets together, and `change` changes the positions.
-        Raises GameOver if the opponent's move ends the game; the last position was not sent then.
+        `answer_timeout` is how long to wait for the answer, `limit` the limit that the program has to keep; both are in
+        seconds. `split` splits each packet, `is_coalesced` sends all packets together, and `change` changes the
+        positions. Raises GameOver if the opponent's move ends the game; the last position has not been sent then.
         """
         packets = [self._position(change)]
         while self.state.seat_on_turn != self.seat:
@@ -219,6 +219,7 @@ class ScriptedServer:
         await self.send_data(ErrorMessage(f"Ungueltiger Zug von '{self.names[self.seat]}'.", MoveData(self._last_move)))
 
     async def send_data(self, data: WelcomeMessage | MoveRequest | Result | ErrorMessage) -> None:
+        """Send a message about the game."""
         await self.send(RoomMessage(_ROOM, data))
 
     async def send(self, message: Message) -> None:
@@ -239,7 +240,7 @@ class ScriptedServer:
             await self._stream.send_eof()
 
     async def expect_silence(self, seconds: float) -> None:
-        """Wait for so many seconds, in which the program must neither send anything nor leave."""
+        """Wait for `seconds`; the program must neither send anything nor leave during that time."""
         with trio.move_on_after(seconds):
             message = await self._receive()
             raise UnexpectedBehaviourError(f"{self._description(message)} came, though nothing had been asked")
@@ -273,7 +274,7 @@ class ScriptedServer:
 
     @property
     def names(self) -> tuple[str, str]:
-        """By seat."""
+        """The players' names by seat."""
         return _NAMES if self.seat == 0 else (_NAMES[1], _NAMES[0])
 
     def _late(self, text: str, stopwatch: Stopwatch, limit: float) -> UnexpectedBehaviourError:
@@ -358,9 +359,9 @@ class GameOver(Exception):  # noqa: N818 - not an error
 async def open_scripted_server(
     edition: Edition, command: Command, seat: Seat, folder: Path, tag: str, connect_timeout: float
 ) -> AsyncIterator[ScriptedServer]:
-    """Start the program against a scripted server; leaving ends the program. Raises UnexpectedBehaviourError.
+    """Start the program with a scripted server to connect to; leaving the context ends the program.
 
-    The program's outputs and the bytes on the wire are kept in `folder`.
+    The program's outputs and the bytes on the wire are kept in `folder`. Raises UnexpectedBehaviourError.
     """
     with WireLog(folder / WIRE_LOG) as log, socket.socket() as listener:
         listener.setblocking(False)

@@ -1,4 +1,4 @@
-"""What the steps of a check do with the program.
+"""The steps of a check: what each of them does with the program.
 
 Invariants: each step of `CheckSteps` starts the program anew and leaves no process behind. A step returns a description
 of what happened. It raises UnexpectedBehaviourError if the program did something wrong, and InconclusiveError if this
@@ -33,7 +33,7 @@ _MOVE_COUNT: Final = 3  # in steps that do not need a whole game
 
 
 class CheckSteps:
-    """The steps for one program; all times are seconds."""
+    """The steps for one program; all times are in seconds."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class CheckSteps:
         return self.folder.relative_to(self._check_folder).as_posix()
 
     def scripted_server(self, seat: Seat = 0) -> AbstractAsyncContextManager[ScriptedServer]:
-        """Start the program against a scripted server."""
+        """Start the program with a scripted server to connect to."""
         self.folder.mkdir(parents=True, exist_ok=True)
         tag = f"{self._run_id}/{self._label}"
         return open_scripted_server(self._edition, self._command, seat, self.folder, tag, self.patience.start)
@@ -75,16 +75,19 @@ class CheckSteps:
     # -- steps --------------------------------------------------------------------------------------------------------
 
     async def fragmented(self) -> str:
+        """Send packets in pieces."""
         return await self._make_moves(split=split_into_fragments)
 
     async def coalesced(self) -> str:
+        """Send several packets at once."""
         return await self._make_moves(is_coalesced=True)
 
     async def unknown(self) -> str:
+        """Send positions with unknown elements and attributes."""
         return await self._make_moves(change=with_unknown_elements)
 
     async def _make_moves(self, **options: Any) -> str:
-        """Have the program make a few moves as second player, fewer if the game is over sooner.
+        """Have the program make a few moves as second player; fewer if the game ends before that.
 
         `options` are those of `ScriptedServer.ask`.
         """
@@ -98,7 +101,7 @@ class CheckSteps:
         raise AssertionError("a scripted server suppresses no exception")
 
     async def pause(self, seconds: float) -> str:
-        """Have the program make a move, pause for so many seconds, and have it make another move."""
+        """Have the program make a move, pause for `seconds`, and have it make another move."""
         async with self.scripted_server() as scripted_server:
             await self._join(scripted_server)
             try:
@@ -203,7 +206,7 @@ class FirstGameSteps:
         return "connected"
 
     async def take_seat(self, scripted_server: ScriptedServer) -> str:
-        """Raises PlainJoinError if the seat was taken by a plain join; the game can continue then."""
+        """Raise PlainJoinError if the program used a plain join; the game can continue in that case."""
         how = await scripted_server.take_seat()
         await scripted_server.begin()
         if how != "joinPrepared":

@@ -40,7 +40,7 @@ _KILL_TIMEOUT: Final = 5.0  # seconds after which killing a worker is given up
 def builtin_strategy(command: str) -> str | None:
     """Return the name of the strategy for a built-in player without a process; None for any other command.
 
-    Strategies that misbehave on purpose are among the others, since they need a connection to do so.
+    Strategies that misbehave on purpose also give None, since they need a connection to do so.
     """
     name = command.removeprefix(BUILTIN)
     kind = STRATEGIES.get(name)
@@ -58,9 +58,9 @@ class ChosenMove:
 
 
 class WorkerPool:
-    """The worker processes.
+    """The worker processes of a match.
 
-    One is started when a new player finds no idle worker, up to one for each processor core.
+    A worker is started when a new player finds no idle one, up to one worker for each processor core.
     """
 
     def __init__(self, nursery: trio.Nursery) -> None:
@@ -173,13 +173,14 @@ class _Worker:
 
 
 class BuiltinPlayer:
-    """A player in a room of the match's server: a peer whose `Sink` it is itself. It plays while `run` runs.
+    """A player in a room of the match's server, which is the `Sink` of its own peer. It plays while `run` runs.
 
-    The attributes are those of a program (match/programs/program.py) that was started and ends with its game.
+    It has the attributes of a `Program` (match/programs/program.py), with the values of a process that never outlives
+    its game.
     """
 
     problem = ""
-    """Why it could not continue; empty if there was no problem."""
+    """Why the player could not continue; empty if there was no problem."""
     pids: tuple[int, ...] = ()
     leftovers: tuple[Any, ...] = ()
     survivors: tuple[Any, ...] = ()

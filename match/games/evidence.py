@@ -28,7 +28,7 @@ _MOVE_FAULTS: Final = frozenset({Fault.ILLEGAL_MOVE, Fault.UNREADABLE_MOVE, Faul
 
 
 class Evidence:
-    """Collects `facts` and what else is recorded of a game.
+    """Collects the facts of one game, and everything else that its record and its replay need.
 
     `seats` are the programs by seat, `names` the programs' names, and `limits` their soft time limits in seconds.
     """
@@ -45,11 +45,11 @@ class Evidence:
         """Whether nothing more will happen in the game's room."""
         self.changed = trio.Event()
         self.on_request: Callable[[], None] = lambda: None
-        """Called whenever a program begins to think."""
+        """Called whenever a program is asked for a move."""
         self.seconds_waiting: Callable[[int, float], float] = lambda _program, _think_time: 0.0
-        """Returns how many seconds of a think time a program was delayed by this machine."""
+        """Returns for how many seconds of a think time this machine delayed a program."""
         self.has_ended: Callable[[State], bool] = lambda state: state.outcome() is not None
-        """Whether the game is over in a position by the rules; used at another server."""
+        """Returns whether the game is over in a position by the rules; used only with an external server."""
         self._limits = limits
         self._seat_connections: list[str | None] = [None, None]
         self._remarks: tuple[dict[str, None], dict[str, None]] = ({}, {})
@@ -77,7 +77,7 @@ class Evidence:
 
     @property
     def remarks(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """By program."""
+        """The remarks by program."""
         return tuple(self._remarks[0]), tuple(self._remarks[1])
 
     def notify(self) -> None:

@@ -1,7 +1,7 @@
 """A room for a game at a server that is already running (`--server`).
 
-Invariants: all that is known of the game is what an administrator is told and what an observer sees. Which program uses
-which connection is not known.
+Invariants: the game is known only from the replies to an administrator and the packets to an observer. Which program
+uses which connection is not known.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ class ExternalRoom:
 
 
 def is_over_by_any_options(game: Game) -> Callable[[State], bool]:
-    """Return a function that tells whether the game is over in a position, by any of the options of the rules.
+    """Return a predicate: whether the game is over in a position, under any setting of the options of the rules.
 
-    The server may have chosen any of them, and the protocol does not tell which ones.
+    The server may use any of these settings, and the protocol does not say which.
     """
     variants = [game]
     for name in sorted(game.option_names):
@@ -67,8 +67,8 @@ def is_over_by_any_options(game: Game) -> Callable[[State], bool]:
 async def open_external_room(setup: MatchSetup, planned: PlannedGame, log: WireLog) -> AsyncIterator[ExternalRoom]:
     """Prepare a room for `planned` at the server that the setup names.
 
-    What the server sends is written to `log`, which the caller has to close. Raises OSError and ClientError, alone or
-    in exception groups.
+    The bytes that the server sends are written to `log`, which the caller has to close. Raises OSError and ClientError,
+    alone or in exception groups.
     """
     assert setup.server is not None
     host, port = setup.server

@@ -79,7 +79,7 @@ def limits_of(setup: MatchSetup, config: Config, program: int) -> TimeLimits:
 
 
 class MatchServer:
-    """Opens rooms for the games of a match, one or several at a time; see `open_match_server`."""
+    """The match's own server, which opens rooms for games, one or several at a time; see `open_match_server`."""
 
     def __init__(self, setup: MatchSetup, nursery: trio.Nursery, worker_pool: WorkerPool) -> None:
         self._setup = setup
@@ -96,7 +96,8 @@ class MatchServer:
     async def open_room(self, planned: PlannedGame, logs: GameLogs, listener: Listener) -> AsyncIterator[InternalRoom]:
         """Open a room for `planned`; leaving closes it and its connections. Raises OSError and StartError.
 
-        What happens in the room is written to `logs`, which the caller has to save, and told to `listener`.
+        The events and bytes of the game are written to `logs`, which the caller has to save. Each event is passed to
+        `listener`.
         """
         server = self._server or self._start()
         edition = server.editions[self._setup.game_type]
@@ -156,7 +157,7 @@ class MatchServer:
     # -- connections ------------------------------------------------------------------------------------------------
 
     async def _accept(self, server: Server, own: InternalRoom, program: int, game: int, nursery: trio.Nursery) -> None:
-        """Serve the connections to the port of this program, up to the maximum numbers."""
+        """Serve the connections to the port of this program, within MAX_CONNECTIONS and MAX_CONNECTIONS_PER_GAME."""
         listener = own.sockets[program]
         port = DedicatedPort(own.room, own.seats.index(program))
         open_count = 0
@@ -198,7 +199,7 @@ class MatchServer:
     async def _find_foreign_owner(
         self, own: InternalRoom, program: int, sock: socket.socket
     ) -> tuple[InternalRoom, int] | None:
-        """Return the program that has made this connection, if it is known to be another one than the port's."""
+        """Return the program that made this connection if it is known not to be the port's own; otherwise None."""
         inode = inode_of_peer(sock)
         if inode is None or has_socket(own.processes[program].pids, inode):
             return None
@@ -230,16 +231,16 @@ class ProgramProcesses(Protocol):
 
     @property
     def pids(self) -> Collection[int]:
-        """Their ids, as far as they are found quickly."""
+        """The ids that can be found quickly; some may be missing."""
         ...
 
     def find_all(self) -> Collection[int]:
-        """All of their ids; takes a while and is called in a thread."""
+        """Return all ids. This takes a while, so it is called in a thread."""
         ...
 
 
 class _NoProcesses:
-    """The processes of a program that was not started yet, or is a built-in player."""
+    """The processes of a program that has not been started yet, or of a built-in player."""
 
     pids: tuple[int, ...] = ()
 
@@ -269,12 +270,12 @@ class InternalRoom:
         self.recorder = recorder
         self._listener = listener
         self.processes: list[ProgramProcesses] = [_NoProcesses(), _NoProcesses()]
-        """By program; set once it has any."""
+        """The processes by program; set once they are started."""
         codes = {seats[player_slot.seat]: player_slot.reservation or "" for player_slot in room.player_slots}
         self.reservations = codes[0], codes[1]
-        """By program."""
+        """The reservation codes by program."""
         self.addresses = _address(sockets[0]), _address(sockets[1])
-        """By program."""
+        """Host and port by program."""
 
     @property
     def dialect(self) -> Dialect:
@@ -301,7 +302,7 @@ class InternalRoom:
 
 @asynccontextmanager
 async def open_match_server(setup: MatchSetup) -> AsyncIterator[MatchServer]:
-    """Open the server of a match. It is started with the first game."""
+    """Open the server of a match. It starts with the first game; leaving the context stops it."""
     with deferred_gc():
         async with open_worker_pool() as worker_pool, trio.open_nursery() as nursery:
             yield MatchServer(setup, nursery, worker_pool)

@@ -27,7 +27,7 @@ _PACKETS_PER_CHECKPOINT: Final = 8
 
 
 async def encode_with_checkpoints(dialect: Dialect, record: Sequence[RoomData]) -> bytes:
-    """Encode a replay with an empty room id; other games proceed after every few packets."""
+    """Encode a replay with an empty room id; after every few packets, other tasks get a chance to run."""
     pieces = []
     for number, piece in enumerate(replay_pieces(dialect, "", record)):
         pieces.append(piece)
@@ -37,7 +37,7 @@ async def encode_with_checkpoints(dialect: Dialect, record: Sequence[RoomData]) 
 
 
 class ReplayRecorder:
-    """Observes `room` as a peer of `lobby`; to be made before the game begins. Raises RequestError if it may not."""
+    """Observes `room` as a peer of `lobby`; must be created before the game begins. Raises RequestError if refused."""
 
     def __init__(self, lobby: Lobby, room: Room) -> None:
         self._lobby = lobby
@@ -53,10 +53,10 @@ class ReplayRecorder:
         self._lobby.drop(self._member)
 
     def content(self, record: Sequence[RoomData]) -> bytes | None:
-        """Return the replay, if the packets are all of `record`, which is the room's own record of the game.
+        """Return the replay; None if the recorded packets are not the whole of `record`, the room's record of the game.
 
-        They are not if no player read them, if the record has an error, which only readers are sent, or hints,
-        which nobody is sent.
+        Packets are missing if no player reads them, or if the record contains an error message, which is sent only to
+        peers that read packets. Hints in the record are not sent at all.
         """
         if len(self._packets) != len(record):
             return None

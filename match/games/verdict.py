@@ -1,9 +1,9 @@
 """The verdict on a finished game, decided from the facts that were collected about it.
 
 Invariants: nothing here waits or measures; the same facts give the same verdict. The server's result has priority,
-since only the server saw what was sent and when; how a process ended explains what the cause "left" means. The program
-at fault loses, unless the server says otherwise. A game in which a program never took its seat was not played and does
-not count.
+since only the server saw what was sent and when; the way a process ended explains a result with the cause "left". The
+program at fault loses, unless the server says otherwise. A game in which a program never took its seat was not played
+and does not count.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class ProgramFacts:
     refusal: str | None = None
     """The server's message for a request that it refused."""
     plays_another_game: bool = False
-    """Whether that request was for another game than the one that is played."""
+    """Whether the refused request was for a different game."""
     protocol_error: str | None = None
     """What was wrong with bytes that the server could not parse."""
     bad_message: str | None = None
@@ -46,11 +46,11 @@ class ProgramFacts:
     seconds_waiting: float = 0.0
     """How many seconds of its think time it waited for a processor."""
     missed_exit_timeout: float | None = None
-    """The seconds that it had to end after its game, if it did not; None if it did, or had to end at once."""
+    """The seconds that it had to exit after its game, if it did not; None if it did, or was ended at once."""
     leftovers: tuple[str, ...] = ()
     """The processes that outlived its process."""
     has_stopped_supervisor: bool = False
-    """Whether it was killed because it has stopped its supervisor repeatedly."""
+    """Whether it was killed because it stopped its supervisor repeatedly."""
 
 
 @dataclass(slots=True)
@@ -223,7 +223,7 @@ def has_failed_to_start(facts: GameFacts, program: int) -> bool:
 
 
 def _judge_start(facts: GameFacts, known: ProgramFacts) -> tuple[str, str] | None:
-    """Return what a program did wrong before the game began; None if it did nothing wrong."""
+    """Return the verdict and reason for a fault of a program before the game began; None without a fault."""
     if known.not_started is not None:
         return Verdict.NO_START, known.not_started
     if known.has_stopped_supervisor:

@@ -1,9 +1,10 @@
 """The match's side of the fork server (match/programs/supervision/fork_server.py), which starts supervised programs.
 
 Invariants: the fork server is started with the first program, once for this process, and ends with this process. If it
-is gone, the next program gets a new one. Every wait for the fork server or a supervisor has a time limit: what does not
-answer in time is killed, which works on stopped processes as well, and everything below a supervisor is killed before
-the supervisor. On systems without supervisors (other than Linux), `start_supervised_process` returns None.
+is gone, a new one is started for the next program. Every wait for the fork server or a supervisor has a time limit: a
+process that does not answer in time is killed, which works on stopped processes as well, and everything below a
+supervisor is killed before the supervisor. On systems without supervisors (other than Linux),
+`start_supervised_process` returns None.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class ForkServer:
             if supervised is not None:
                 return supervised
             self._close_if_current(process)  # somebody killed it; a new one is started
-        raise SupervisorError("the process that starts programs was stopped or ended, also a new one")
+        raise SupervisorError("the process that starts programs was stopped or ended, and so was a new one")
 
     def _open(self) -> subprocess.Popen[bytes] | None:
         """Return the process, started now if necessary; None if this system cannot run it. Raises SupervisorError."""
@@ -129,7 +130,10 @@ class ForkServer:
             self._process = None
 
     def _try_start(self, spec: ProcessSpec, process: subprocess.Popen[bytes]) -> SupervisedProcess | None:
-        """Return None if there is no answer. Raises OSError and ValueError."""
+        """Have the fork server `process` start a program; return None if there is no answer.
+
+        Raises OSError or ValueError if the program cannot be started.
+        """
         options = {
             "arguments": list(spec.arguments),
             "cwd": str(Path.cwd()) if spec.cwd is None else str(Path(spec.cwd).absolute()),

@@ -1,4 +1,4 @@
-"""Finding out from its outputs why a program ended: the exception or panic that they report, or else the last line.
+"""Finding out from a program's outputs why it ended: the exception or panic that they report, or else the last line.
 
 The formats are those of Java (and other languages on the JVM), Python, Rust, Go, C++, Ruby, Node.js and .NET. The
 report of an exception has several lines, and its last line is rarely the one that says what happened.
@@ -17,16 +17,16 @@ from pathlib import Path
 from typing import Final
 
 STAMP_LENGTH: Final = 11
-"""The length of the time before each line in a file with an output, in characters."""
+"""The length of the time stamp before each line of an output file, in characters."""
 
 MAX_LENGTH: Final = 200
 """The maximum length of a result, in characters."""
 
 _TAIL_SIZE: Final = 256 * 1024  # bytes; a stack overflow in Java writes 1,024 lines below the exception
-_MAX_LINES_AFTER: Final = 20  # a report that more other lines follow is not the reason for the end
+_MAX_LINES_AFTER: Final = 20  # if more lines follow a report, it is not the reason why the program ended
 _MAX_MESSAGE_LINES: Final = 10  # between the line with an exception and the first line of its stack trace
-_MAX_REPORT_LINES: Final = 500  # that are searched for the rest of a report
-_MAX_LINE_LENGTH: Final = 1000  # characters of a line that are searched, so that no output can make the search slow
+_MAX_REPORT_LINES: Final = 500  # searched for the rest of a report
+_MAX_LINE_LENGTH: Final = 1000  # characters searched in each line, so that no output can make the search slow
 
 _NAME: Final = r"[A-Za-z_$][\w$]*"
 _FRAME: Final = re.compile(r"\s+(?:at \S|from .+:\d+:in )")
@@ -49,9 +49,10 @@ _CAUSE: Final = "Caused by: "
 
 
 def last_words(*files: Path) -> str:
-    """Return the first exception that one of these files with outputs reports, or else the last line of the first one.
+    """Return the message of the exception in the first of these output files that reports one.
 
-    The files have a time before each line; empty files are skipped. Returns an empty text if nothing was written.
+    Without an exception, it is the last line of the first file that is not empty, and without any output an empty text.
+    The files have a time stamp before each line.
     """
     outputs = [read_tail(file) for file in files]
     for lines in outputs:
@@ -61,9 +62,10 @@ def last_words(*files: Path) -> str:
 
 
 def read_tail(file: Path, size: int = _TAIL_SIZE) -> list[str]:
-    """Return the last lines of a file with an output, without their times.
+    """Return the last lines of an output file, without their time stamps.
 
-    Reads at most `size` bytes; a line that this would cut is left out. Returns nothing if the file cannot be read.
+    Reads at most `size` bytes; a line that this would cut is left out. Returns an empty list if the file cannot be
+    read.
     """
     with suppress(OSError), file.open("rb") as opened:
         start = max(0, opened.seek(0, os.SEEK_END) - size)
@@ -111,7 +113,7 @@ def _parse_stack_trace(lines: Sequence[str], index: int) -> str | None:
 
 
 def _find_effect(lines: Sequence[str], index: int) -> str | None:
-    """Return the outermost exception, which the one at `index` has caused directly or indirectly."""
+    """Return the outermost exception, which the exception at `index` caused directly or indirectly."""
     for line in reversed(lines[:index]):
         if not line.startswith(_CAUSE) and not line[:1].isspace() and (match := _EXCEPTION.match(line)):
             return match[1]

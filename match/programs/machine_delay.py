@@ -1,4 +1,4 @@
-"""Measuring how long this machine delayed programs: they waited for a processor, or this process itself was late.
+"""Measuring how long this machine delayed programs: they waited for a processor, or the match's process was late.
 
 Invariants: for a program that thinks for too long, only delays since just before its request count. Measuring reads
 only the program's own processes, a few times a second.
@@ -53,14 +53,14 @@ class SchedulingDelayMeter:
                 self._lag += lag
 
     def start_request(self) -> None:
-        """One of the programs begins to think."""
+        """Note that one of the programs has just been asked for a move."""
         if not self._last:
             self._search()
             self._last = self._sample()
         self._at_request, self._lag_at_request = self._last, self._lag
 
     def seconds_waiting(self, program: int, think_time: float) -> float:
-        """Return how many of the last `think_time` seconds `program` could not use."""
+        """Return for how many of the last `think_time` seconds this machine delayed `program`."""
         if not self._at_request:
             return 0.0
         usage = self._sample()[program]

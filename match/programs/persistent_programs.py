@@ -75,7 +75,7 @@ class PersistentPrograms:
         return None
 
     def retain(self, index: int) -> bool:
-        """Keep the process of a program for the next game, after a game without a fault; return whether that works."""
+        """Keep the process of a program for the next game, after a game without a fault; return whether it is kept."""
         current = self._programs[index]
         if current is None or index in self._excluded or self._connect_timeout <= 0:
             return False

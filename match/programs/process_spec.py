@@ -1,4 +1,4 @@
-"""What has to be known to start a process."""
+"""The parameters for starting a process."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ProcessSpec:
-    """How a process is started.
+    """The parameters for starting a process.
 
-    `cwd` is the working directory; None for the current one. `cores` are the processor cores that it may use; None for
-    any. `memory` limits its data, in bytes; None for no limit. `stdin` is a file descriptor for its standard input,
-    which the caller still has to close; None for an empty input.
+    `arguments` are the words of the command line, `environment` is the complete environment. `cwd` is the working
+    directory; None for the current one. `cores` are the processor cores that it may use; None for any. `memory` limits
+    its data, in bytes; None for no limit. `stdin` is a file descriptor for its standard input, which the caller still
+    has to close; None for an empty input.
     """
 
     arguments: Sequence[str]

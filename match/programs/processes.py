@@ -3,9 +3,10 @@
 Invariants:
 
 - Processes that have ended are not found.
-- Descent cannot be forged or given up. Following it reads two files for each process found; it needs a supervisor
-  (match/programs/supervision/supervisor.py) as the root.
-- A session can be left but not entered. Finding its members costs one system call for each process of the machine.
+- A process cannot forge its descent or escape from it. Following it reads two files for each process found; it needs a
+  supervisor (match/programs/supervision/supervisor.py) as the root.
+- A process can leave its session but not enter another one. Finding the members of a session takes one system call for
+  each process of the machine.
 - The tag is an environment variable, which a program can change and copy. It helps to kill what an earlier run has left
   behind; it is never used as evidence against a program. Searching for it reads a file of every process and belongs in
   a thread.
@@ -109,7 +110,7 @@ def resume(pid: int) -> bool:
 def start_ticks_of(pid: int) -> int | None:
     """Return when this process was started, in the system's clock ticks; None if there is no such process.
 
-    Tells apart a process and a later one with the same id.
+    This distinguishes a process from a later one with the same id.
     """
     try:
         return int(_stat(pid)[_START_TIME])
@@ -169,10 +170,10 @@ class Usage:
         return cls({int(thread): usage for pid in pids for thread, usage in _threads(pid)})
 
     def seconds_lost(self, since: Usage, elapsed: float, cores: int) -> float:
-        """Return how much longer the last `elapsed` seconds took than on an idle machine, at most.
+        """Return an upper bound for how much longer the last `elapsed` seconds took than on an idle machine.
 
-        This bound is the waiting time of the thread that waited most. A program whose own threads compete for its
-        `cores` loses nothing by that.
+        The bound is the waiting time of the thread that waited most since the usage `since`. Time for which the
+        program's own threads competed for its `cores` is not included.
         """
         running, waited = 0, [0]
         for thread, (run_time, wait_time) in self.threads.items():

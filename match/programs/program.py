@@ -1,4 +1,4 @@
-"""Starting, watching and ending a program.
+"""Running a program: starting it, collecting its output, measuring it and ending it.
 
 Invariants:
 
@@ -6,7 +6,7 @@ Invariants:
   with any environment. On Linux a supervisor ensures that (match/programs/supervised_process.py); on other systems
   match/programs/unsupervised_process.py does what the system allows. The only exceptions are processes that do not even
   react to SIGKILL: they are named in `Program.survivors`, and nothing waits for them without a time limit.
-- What a program writes is kept, each line with its time. A program that writes endlessly does not fill the disk.
+- The output of a program is kept, each line with its time. A program that writes endlessly does not fill the disk.
 - Processor time is counted up to the end.
 
 An event loop cannot wait for pipes on Windows, so threads read them there.
@@ -205,12 +205,12 @@ class Program:
 
     @property
     def has_stopped_supervisor(self) -> bool:
-        """Whether the program was killed because it has stopped its supervisor too often."""
+        """Whether the program was killed because it stopped its supervisor too often."""
         return self._process is not None and self._process.has_stopped_supervisor
 
     @property
     def cpu_seconds_so_far(self) -> float:
-        """Processor time of the process and of everything that it has started, up to now or to the end."""
+        """Processor time in seconds of the process and of everything that it has started, up to now or to the end."""
         if self._process is None or self.exited.is_set():
             return self.cpu_seconds
         return self._process.cpu_seconds_so_far
@@ -253,9 +253,9 @@ class Program:
         return self.exited.is_set()
 
     async def _ends_within(self, process: SupervisedProcess | UnsupervisedProcess, seconds: float) -> bool:
-        """Return whether the process ends by itself within so many seconds.
+        """Return whether the process ends by itself within `seconds`.
 
-        That time is extended once, by the seconds that the process has spent waiting for a processor.
+        That time is extended once, by the time that the process has spent waiting for a processor.
         """
         before = Usage.of(self.pids) if seconds else Usage({})
         if await self._exits_within(seconds):
@@ -275,7 +275,7 @@ class Program:
         return () if self._process is None else self._process.pids
 
     def find_all(self) -> tuple[int, ...]:
-        """Like `pids`, but without the chance of missing one if there is a supervisor.
+        """Return the same ids as `pids`, but certainly all of them if there is a supervisor.
 
         Reads a file of every process of this machine.
         """
@@ -321,7 +321,7 @@ class _ThreadedPipe(trio.abc.ReceiveStream):
 
 
 def open_pipe(stream: IO[bytes]) -> trio.abc.ReceiveStream:
-    """Return a process's output for use in an event loop, which takes over `stream`."""
+    """Make an output of a process readable in an event loop; takes ownership of `stream`."""
     if not hasattr(trio.lowlevel, "FdStream"):  # Windows
         return _ThreadedPipe(stream)
     with stream:

@@ -1,4 +1,4 @@
-"""Remote programs: a program runs in another container or on another machine and plays in a match here.
+"""Remote programs: a program runs in another container or on another machine and plays in a match on this one.
 
 `spielleiter lend` runs the server: it starts the program for every client that connects. `spielleiter borrow` runs the
 client, which the match starts in place of the program.
@@ -62,7 +62,7 @@ class RemoteProgramError(MatchError):
 
 
 class RemoteStartError(RemoteProgramError):
-    """The server cannot start its program, or not with these values; the text says why."""
+    """The server cannot start its program, or refuses the values for it; the text says why."""
 
 
 # -- the server -------------------------------------------------------------------------------------------------
@@ -279,7 +279,7 @@ def _output_message(name: str, data: bytes) -> dict[str, str]:
 
 
 async def _send(stream: trio.SocketStream, value: Mapping[str, object]) -> None:
-    """Send a message; ignore that the client is gone, which `_cancel_on_close` notices."""
+    """Send a message; do nothing if the client is gone, since `_cancel_on_close` notices that."""
     with contextlib.suppress(trio.BrokenResourceError):
         await stream.send_all(_encode(value))
 

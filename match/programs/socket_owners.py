@@ -1,8 +1,8 @@
 """Finding the process at the other end of a connection on this machine.
 
-Invariants: a connection is attributed to another program only on the kernel's word that one of that program's processes
-has the socket open. If nothing can be found out (another machine, a container, another user's process, not Linux), the
-answer is that no other program is known to have it.
+Invariants: a connection is attributed to another program only if the kernel reports that one of that program's
+processes has the socket open. If nothing can be found out (another machine, a container, another user's process, not
+Linux), it is not attributed to another program.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SOCK_DIAG: Final = 4  # NETLINK_SOCK_DIAG in <linux/netlink.h>
 _SOCK_DIAG_BY_FAMILY: Final = 20  # <linux/sock_diag.h>
 _REQUEST: Final = struct.Struct("=IHHII BBBBI")  # nlmsghdr and the start of inet_diag_req_v2, <linux/inet_diag.h>
 _ID: Final = struct.Struct("!HH16s16s")  # the start of inet_diag_sockid
-_REST: Final = struct.Struct("=III")  # the rest of it: any interface, any cookie
+_REST: Final = struct.Struct("=III")  # the rest of inet_diag_sockid: any interface, any cookie
 _INODE_OFFSET: Final = 84  # in the answer
 _ANSWER_SIZE: Final = 4096
 _ANY: Final = 0xFFFFFFFF

@@ -54,7 +54,7 @@ class ProgramStarter:
         self._evidence = evidence
         self._facts = evidence.facts
         self.cpu_seconds_before = [0.0, 0.0]
-        """By program: the processor time that its process had used before this game."""
+        """By program: the processor time in seconds that its process had used before this game."""
 
     async def start(
         self, index: int, room: InternalRoom | ExternalRoom, match_server: MatchServer | None, nursery: trio.Nursery
@@ -91,7 +91,7 @@ class ProgramStarter:
         return program
 
     async def _start_process(self, index: int, values: Mapping[str, str], nursery: trio.Nursery) -> Program:
-        """Raises NotStartedError."""
+        """Start a new process for the program. Raises NotStartedError."""
         entrant, cwd = self._setup.entrants[index], self._setup.cwd_of(index)
         arguments = Command.parse(entrant.command, cwd).arguments(values)
         if entrant.command.startswith(BUILTIN) and self._setup.edition is not None:
@@ -142,7 +142,7 @@ class ProgramStarter:
         program = await self._persistent_programs.reuse(index, values, prepare, wait_until_connected)
         if program is None:
             self.cpu_seconds_before[index] = 0.0
-            if known.has_joined:  # at the moment it was given up: nobody's fault, but its seat is taken
-                self._facts.machine_problem = "a program that had been kept running came too late for its game"
+            if known.has_joined:  # just when it was given up, which is not its fault; but its seat is taken now
+                self._facts.machine_problem = "a program that was kept running joined its game too late"
             known.has_connected = False
         return program

@@ -36,7 +36,7 @@ MAX_STOPS: Final = 1
 """How often a program may stop its supervisor; after that it is killed."""
 
 _CHECK_INTERVAL: Final = 0.5  # seconds between two checks whether the supervisor is stopped
-_POLL_INTERVAL: Final = 0.02  # seconds between two looks at processes whose end nobody reports
+_POLL_INTERVAL: Final = 0.02  # seconds between two checks of processes whose end is not reported
 
 
 class SupervisedProcess:
@@ -61,7 +61,7 @@ class SupervisedProcess:
         self.returncode: int | None = None
         """As in subprocess, once the process has ended."""
         self.cpu_seconds = 0.0
-        """Processor time of the process and of everything it has started, as far as they have ended."""
+        """Processor time in seconds of the process and of everything it has started, as far as they have ended."""
         self.peak_memory = 0
         """The most bytes that the process, or a child that it waited for, had in memory."""
         self.leftovers: tuple[ProcessInfo, ...] = ()
@@ -76,7 +76,7 @@ class SupervisedProcess:
         self._is_reusable = True
         """Whether the supervisor may be given another program."""
         self._cpu_seconds_before = cpu_seconds_of((), supervisor)
-        """Processor time of the programs that the supervisor had before."""
+        """Processor time in seconds of the programs that the supervisor ran before this one."""
         self._resume_fork_server = resume_fork_server
         control.setblocking(False)
         self._control = control
@@ -91,12 +91,12 @@ class SupervisedProcess:
         return session_members(self.pid) if found is None else found
 
     def find_all(self) -> tuple[int, ...]:
-        """Like `pids`, but without the chance of missing one; reads a file of every process of this machine."""
+        """Return the same ids as `pids`, but certainly all of them; reads a file of every process of this machine."""
         return () if self.is_gone else tuple(find_descendants(self._supervisor))
 
     @property
     def cpu_seconds_so_far(self) -> float:
-        """Processor time of the process and of everything that it has started, up to now."""
+        """Processor time in seconds of the process and of everything that it has started, up to now."""
         return max(0.0, cpu_seconds_of(self.pids, self._supervisor) - self._cpu_seconds_before)
 
     @property
@@ -109,7 +109,7 @@ class SupervisedProcess:
         self._send(TERMINATE)
 
     async def kill(self) -> None:
-        """Have everything killed by the supervisor."""
+        """Have the supervisor kill everything."""
         self._send(KILL)
         self.resume_supervisor()
         await trio.lowlevel.checkpoint()

@@ -27,7 +27,7 @@ from spielleiter.match.programs.processes import (
 
 KILL_TIMEOUT: Final = 5.0
 """Seconds after which killing a process is given up."""
-_POLL_INTERVAL: Final = 0.02  # seconds between two looks at processes whose end nobody reports
+_POLL_INTERVAL: Final = 0.02  # seconds between two checks of processes whose end is not reported
 _CHILD_EXIT_TIMEOUT: Final = 0.5  # seconds that children have to end after their parent
 _SIGKILL: Final = 9  # which Windows does not define
 
@@ -164,7 +164,7 @@ def _kill_tree(popen: subprocess.Popen[bytes]) -> None:
 
 @contextlib.contextmanager
 def _pinned_to(cores: Sequence[int] | None) -> Iterator[None]:
-    """Within this context, the processes that this thread starts run on these cores only."""
+    """Bind the processes that this thread starts within the context to these cores."""
     if cores is None or not hasattr(os, "sched_setaffinity"):
         yield
         return

@@ -1,1 +1,1 @@
-"""What is kept of a match: its journal with a record of each game, and the log files of games."""
+"""The files of a match: its journal with a record of each game, and the log files of games."""

@@ -21,7 +21,7 @@ Item = TypeVar("Item")
 
 
 class BufferedFile(ABC, Generic[Item]):
-    """Buffers items for the file `path`, which `close` completes. `limit` is its maximum size."""
+    """Buffers items for the file `path`, which `close` completes. `limit` is its maximum size before compression."""
 
     def __init__(self, path: Path, limit: int) -> None:
         self._path = path
@@ -44,7 +44,7 @@ class BufferedFile(ABC, Generic[Item]):
             self.discard()
 
     def discard(self) -> None:
-        """Drop the buffered items; a file that was begun keeps what it has."""
+        """Drop the buffered items; if a part of the file is already written, that part is kept."""
         self._buffer.clear()
         self._remaining = 0
         if self._file is not None:

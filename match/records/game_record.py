@@ -1,7 +1,7 @@
 """The record of one finished game: one line of the journal, and the only input of statistics and reports.
 
 Invariants: a record is plain data. `from_json(record.to_json())` equals the record, and `to_json` returns values that
-JSON has. Tuples of two are indexed by program, never by seat, except `seats` itself.
+can be encoded as JSON. Tuples of two are indexed by program, never by seat, except `seats` itself.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Verdict:
     DIES: Final = "dies"
     """It ended during the game by itself, with exit code 0."""
     CRASH: Final = "crash"
-    """It ended during the game by a signal, or with another exit code than 0."""
+    """It ended during the game by a signal, or with an exit code other than 0."""
     LEAVES: Final = "leaves"
     """It closed its connection during the game and kept running."""
     TAMPERS: Final = "tampers with its keeper"
@@ -172,7 +172,7 @@ def _plain(value: Any) -> Any:
 
 
 def _checked(value: Any, kind: type[_T]) -> _T:
-    # bool is a subclass of int, but no number is meant by it
+    # bool is a subclass of int, but is not accepted as a number
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise TypeError(f"expected {kind.__name__}, found {value!r}")
     return value

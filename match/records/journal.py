@@ -46,7 +46,7 @@ class Journal:
             write_all(self._file.write, data)
             os.fsync(self._file.fileno())
         except OSError as error:
-            with contextlib.suppress(OSError):  # otherwise before the next line, or when it is opened again
+            with contextlib.suppress(OSError):  # if this fails, it is done by the next `append` or `open_journal`
                 self._cut()
             raise JournalError(f"{self._file.name}: cannot be written ({error.strerror or error})") from None
         self._length += len(data)
@@ -62,7 +62,8 @@ class Journal:
 def open_journal(folder: Path) -> Iterator[Journal]:
     """Open the journal of the match in `folder`; it is created if there is none.
 
-    While it is open, no other process can open it. Raises JournalError if it cannot be opened, or holds something else.
+    While it is open, no other process can open it. Raises JournalError if it cannot be opened, or contains anything
+    but records.
     """
     path = folder / JOURNAL
     with contextlib.ExitStack() as stack:

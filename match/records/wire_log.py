@@ -38,7 +38,7 @@ class WireLog(BufferedFile[bytes | memoryview]):
         self._started = trio.current_time()
         self._buffered_bytes = 0
         self._previous = b""
-        """The previous chunk, if it is long enough to be referred to."""
+        """The previous chunk; empty if it is too short for the next chunk to refer to it."""
 
     def write(self, what: str, data: bytes | memoryview) -> None:
         """Add a chunk. Raises OSError.

@@ -53,7 +53,7 @@ def write_reports(folder: Path, summary: Summary, records: Sequence[GameRecord])
 
 
 def _errors(folder: Path, games: Iterable[GameRecord]) -> dict[int, str]:
-    """By number of the game: the end of the standard error of the program at fault, or of both if neither is."""
+    """The end of the standard error of the program at fault, or of both if neither is, by number of the game."""
     found = {}
     for game in games:
         if game.offender is None and game.is_counted:

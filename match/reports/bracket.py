@@ -114,7 +114,7 @@ def _box(progress: TournamentProgress, encounter: Encounter, left: float, middle
 
 
 def _score(progress: TournamentProgress, encounter: Encounter, index: int) -> str:
-    """The score of one program, and in brackets its score in the play-offs."""
+    """The score of one program, followed by its score in the play-offs in parentheses."""
     (played,) = [each for each in progress.played if each.encounter == encounter]
     own, *play_offs = [score_of(records)[index] for _, records in played.matches]
     return f"{own:g} ({sum(play_offs):g})" if play_offs else f"{own:g}"

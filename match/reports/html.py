@@ -38,7 +38,7 @@ from spielleiter.match.stats.sprt import Sprt
 from spielleiter.match.summary import HISTOGRAM_EDGES, Summary
 from spielleiter.server.text.width import shortened
 
-_WIDEST: Final = 1000.0  # Elo that a plot shows
+_WIDEST: Final = 1000.0  # the highest Elo difference that a plot shows
 
 
 def render_html(summary: Summary, records: Sequence[GameRecord]) -> str:

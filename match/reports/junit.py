@@ -23,7 +23,7 @@ _NO_OUTPUTS: Final[Mapping[int, str]] = MappingProxyType({})
 
 
 def render_junit(summary: Summary, records: Sequence[GameRecord], errors: Mapping[int, str] = _NO_OUTPUTS) -> str:
-    """The text of the file. `errors` holds what programs wrote to standard error, by number of the game."""
+    """The text of the file. `errors` holds the programs' output to standard error, by number of the game."""
     seconds = math.fsum(record.wall_seconds for record in records)
     counts = {
         "tests": str(len(records)),
@@ -38,7 +38,7 @@ def render_junit(summary: Summary, records: Sequence[GameRecord], errors: Mappin
     for element in (suites, suite):
         for name, value in counts.items():
             element.set(name, value)
-    suite.set("skipped", "0")  # the schema does not allow it in the element around
+    suite.set("skipped", "0")  # the schema does not allow it in the enclosing element
     if summary.started_at is not None:
         suite.set("timestamp", escaped(summary.started_at))
     properties = etree.SubElement(suite, "properties")

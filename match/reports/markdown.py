@@ -1,6 +1,6 @@
 """summary.md: a match on one page, for the summary of a continuous integration run or a comment.
 
-Invariants: the file is in GitHub's Markdown. The name of a program stays text in its cell, whatever it is.
+Invariants: the file is in GitHub's Markdown. All texts are escaped, so the name of a program cannot change the layout.
 """
 
 from __future__ import annotations

@@ -161,6 +161,8 @@ def ticks(low: float, high: float, least: float = 0.0, wanted: int = 6) -> tuple
 
 
 class _Scale:
+    """Maps the values of an axis to coordinates from `start` to `end`."""
+
     __slots__ = ("_factor", "_from", "_to")
 
     def __init__(self, values: Sequence[float], start: float, end: float) -> None:

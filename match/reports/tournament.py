@@ -209,7 +209,7 @@ def _matches(progress: TournamentProgress) -> Section:
 
 
 def _score(match: PlayedEncounter) -> str:
-    """For example ``2.5 : 1.5``, and in brackets the score of each play-off."""
+    """For example ``2.5 : 1.5``, followed by the score of each play-off in parentheses."""
     scores = ["{:g} : {:g}".format(*score_of(records)) for _, records in match.matches]
     return scores[0] + "".join(f" ({score})" for score in scores[1:])
 

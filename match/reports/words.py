@@ -23,7 +23,7 @@ FAULT_COLUMNS: Final = ("Crashes", "Timeouts", "Illegal moves", "Bad messages", 
 def headline(summary: Summary) -> str:
     """The answer in one sentence, and a further one for each program that was often too slow on an overloaded machine.
 
-    Such a program may have avoided losses in this way, since these games do not count.
+    Games of such a program do not count, so the overload may have saved it from losses.
     """
     return ". ".join([_answer(summary), *map(partial(_overload_text, summary), summary.often_overloaded)])
 

@@ -184,5 +184,5 @@ def _student_cdf(t: float, freedom: int) -> float:
 
 
 def quantile(values: Sequence[float], probability: float) -> float:
-    """The nearest-rank quantile: the smallest value that this share of the values does not exceed."""
+    """The nearest-rank quantile: the smallest value that at least this share of the values does not exceed."""
     return nearest_rank(sorted(values), probability)

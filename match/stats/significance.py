@@ -1,9 +1,9 @@
 """Tests of significance: an exact test after the last game, and one that may be evaluated after every game.
 
 Invariants: the unit of both tests is the pair of games, and their counts are from the point of view of program 0. Both
-are exact: their error rate is at most the nominal one for any number of pairs, whatever the value of a start or a side.
-They rest on one fact: if the programs are equally strong, a pair with the sides swapped ends 0 : 2 as often as 2 : 0,
-and ½ : 1½ as often as 1½ : ½.
+are exact: their error rate is at most the nominal one for any number of pairs, whatever advantage a start or a side
+gives. They rest on one fact: if the programs are equally strong, a pair with the sides swapped is equally likely to end
+0 : 2 and 2 : 0, and equally likely to end ½ : 1½ and 1½ : ½.
 
 Sources:
 
@@ -38,8 +38,9 @@ _MANY: Final = 2000
 def one_sided_p_value(counts: PairCounts) -> float:
     """The one-sided p-value: the probability that equal programs give program 0 at least this result.
 
-    The test takes the absolute difference of each pair as given, and both signs of it as equally likely. Even pairs do
-    not matter. For more than 2,000 other pairs, the normal distribution approximates the sum of two binomials.
+    The test takes the absolute difference of each pair as given, and both signs of it as equally likely. Pairs with
+    equal scores have no influence. For more than 2,000 other pairs, the normal distribution approximates the sum of two
+    binomials.
     """
     at_least, _ = _sign_flip_probabilities(counts)
     return at_least
@@ -92,9 +93,9 @@ def _binomial(count: int) -> list[float]:
 def log_evidence(counts: PairCounts) -> float:
     """The logarithm of the evidence (e-value) against "the programs are equal"; 0 without a pair.
 
-    The evidence is the value of a capital of 1 that was bet on both programs in 200 equal parts: with each pair, a part
-    with the stake λ is multiplied by 1 + λ x, where x from -1 to 1 is the result of the pair. If the programs are
-    equal, no bet has an expected gain, so the capital ever reaches 1 / P in at most a share P of all matches, however
+    The evidence is the final value of a capital of 1 that is bet on both programs in 200 equal parts: with each pair, a
+    part with the stake λ is multiplied by 1 + λ x, where x from -1 to 1 is the result of the pair. If the programs are
+    equal, no bet has an expected gain, so the probability that the capital ever reaches 1 / P is at most P, however
     often it is evaluated (Ville's inequality).
     """
     powers = [

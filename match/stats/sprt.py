@@ -1,7 +1,7 @@
 """The sequential probability ratio test (SPRT) over pairs of games.
 
-Invariants: a decision is a pure function of the pairs so far. The test may be evaluated after each pair, and its error
-rates hold for that. H0 says that program 0 is at most `elo0` stronger, H1 that it is at least `elo1` stronger.
+Invariants: a decision is a pure function of the pairs so far. The test may be evaluated after each pair without
+exceeding its error rates. H0 says that program 0 is at most `elo0` stronger, H1 that it is at least `elo1` stronger.
 
 The model defines the unit of `elo0` and `elo1`. *logistic*: the mean score of a pair is 1 / (1 + 10^(-Elo / 400)).
 *normalized*: the mean score is √2 Elo ln(10) / 800 standard deviations of a pair above 1/2, so the same bounds need

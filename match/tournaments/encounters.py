@@ -46,7 +46,7 @@ class Encounter:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How an encounter ended; `score` is that of the match, without the play-offs."""
+    """How an encounter ended; `score` is the score of the match, without the play-offs."""
 
     encounter: Encounter
     score: tuple[float, float]
@@ -89,7 +89,10 @@ MATCH: Final = 0
 
 
 def absent_programs(records: Sequence[GameRecord]) -> tuple[int, ...]:
-    """The programs (0, 1) that cannot play, judging by the fewest records, in the order of finishing, that show it."""
+    """The programs (0, 1) that cannot play, as of the first record that shows it.
+
+    `records` are in the order of finishing; those after that record are ignored.
+    """
     doubtful = {0, 1}
     for count, record in enumerate(records, 1):
         doubtful = {program for program in doubtful if not was_played(record, program)}

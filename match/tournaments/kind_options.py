@@ -42,13 +42,13 @@ class KindOptions:
     tested: int = 1
     """In a gauntlet: the number of tested programs, which are the first ones; each meets all others."""
     rounds: int | None = None
-    """In a Swiss tournament: the number of rounds; None: as many as a knock-out would have."""
+    """In a Swiss tournament: the number of rounds; None: the number that a knock-out would have."""
     seeding: str = "random"
     """``listed``: the programs are listed by strength, the strongest first; ``random``: the order is drawn."""
     play_offs: int = 3
     """In a knock-out: the highest number of play-offs, each a pair of games, after an even match."""
     third_place: bool = False
-    """In a knock-out: whether the losers of the semi-finals play for the third place."""
+    """In a knock-out: whether the losers of the semi-finals play for third place."""
     book: str = ""
     """The path of the opening book; empty: the game's own starting positions."""
     order: str = ORDERS[0]
@@ -57,7 +57,7 @@ class KindOptions:
     """The turn to begin from if the book does not name one."""
 
     def check(self, kind: str, count: int) -> None:
-        """Raises SetupError if `count` programs cannot play a tournament of this kind with these options."""
+        """Raise SetupError if `count` programs cannot play a tournament of this kind with these options."""
         if kind == "gauntlet" and not 1 <= self.tested < count:
             raise SetupError(f"tested = {self.tested}: expected at least 1, and fewer than the {count} programs")
         if kind == "swiss" and self.rounds is not None and not 1 <= self.rounds <= most_rounds(count):

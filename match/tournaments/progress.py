@@ -136,7 +136,7 @@ class TournamentProgress:
         return self.tournament.match_of(match.encounter.pairing, run_id, match.meeting, match.play_off)
 
     def title_of(self, match: ScheduledMatch) -> str:
-        """``swc_2027_blokus (blokus-2027), final: new against old, 20 games``."""
+        """The title of a match, for example ``swc_2027_blokus (blokus-2027), final: new against old, 20 games``."""
         encounter, tournament = match.encounter, self.tournament
         first, second = (tournament.entrants[index].name for index in encounter.pairing)
         title = next(each.title for each in self.rounds if each.number == encounter.round)

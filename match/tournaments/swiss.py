@@ -101,9 +101,9 @@ def swiss(seeding: Sequence[int], count: int) -> Rounds:
 def pair_round(order: Sequence[SwissStanding]) -> tuple[list[Pairing], int | None]:
     """The pairings of the next round, best first, and the program that has a bye (None: there is no bye).
 
-    `order` are the standings. From the top, each program is paired with the program half a group of equal points below
-    it, or with the nearest one to that which it has not met. In a group of odd size, the last program moves down to the
-    next group. The bye goes to the lowest program among those with the fewest byes.
+    `order` is the standings. From the top, each program is paired with the program half a group of equal points below
+    it, or else with the program nearest to that place that it has not met. In a group of odd size, the last program
+    moves down to the next group. The bye goes to the lowest program among those with the fewest byes.
     """
     meetings = Counter((score.program, opponent) for score in order for opponent in score.opponents)
     # with the highest number of meetings so far as the limit, every round can be paired

@@ -58,7 +58,7 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Tournament:
-    """The programs of a tournament and its settings; most of these apply to each match and are named as there."""
+    """The programs and settings of a tournament; most settings apply to each match and are named as in `MatchSetup`."""
 
     entrants: tuple[Entrant, ...]
     kind: Kind = Kind.ROUND_ROBIN
@@ -69,7 +69,7 @@ class Tournament:
     server_options: Mapping[str, Any] = field(default_factory=dict)
     timeouts: ProgramTimeouts = field(default_factory=ProgramTimeouts)
     sprt: str | None = None
-    """The sequential test that ends each match, written as the option of a match."""
+    """The sequential test that ends each match, in the form of the option `--sprt` of `match`."""
     significance: float | None = None
     """Each match ends once one program is better; this is the highest accepted probability of error."""
     min_games: int | None = None
@@ -81,7 +81,7 @@ class Tournament:
     cwd: str = ""
     """The directory that programs are started in; empty: the current one."""
     edition: str | None = None
-    """The edition that the server speaks; None: the default one of that game."""
+    """The edition of the server; None: the default one of that game."""
     is_pinned: bool = False
     cores_per_game: int | None = None
     on_end: str | None = None
@@ -130,8 +130,8 @@ class Tournament:
         """The setup of the match between two programs, given by their indices. Raises SetupError.
 
         `run_id` identifies the match in the environment of its processes. `meeting` is the number of times that the two
-        have met before, and `play_off` the number of the play-off, 0 for the match itself. Each of them has its own
-        starts.
+        have met before, and `play_off` the number of the play-off, 0 for the match itself. Each meeting and each
+        play-off has its own starts.
         """
         pairs = (self.games + 1) // 2
         used = meeting * pairs + (pairs + play_off - 1 if play_off else 0)
@@ -195,10 +195,10 @@ def read_tournament(file: Path, game_type: str, *, is_copy: bool = False) -> Tou
     started in.
 
     Keys: kind, games, game, edition, seed, concurrency; sprt, significance, min_tests, no_timeout and fail_fast, which
-    mean the options of `match`; soft_timeout and hard_timeout (milliseconds), start_timeout, exit_timeout and
-    game_timeout (seconds), start_piece, game_end, cwd (the directory that programs are started in), base (the folder
-    that relative paths begin at), pin, cores_per_game, keep, restart, on_end, fail_on, report_every, out, openings
-    (another name of book), the keys in kind_options.py, and a table ``[[program]]`` for each program
+    have the same meaning as the options of `match`; soft_timeout and hard_timeout (milliseconds), start_timeout,
+    exit_timeout and game_timeout (seconds), start_piece, game_end, cwd (the directory that programs are started in),
+    base (the folder that relative paths begin at), pin, cores_per_game, keep, restart, on_end, fail_on, report_every,
+    out, openings (another name for book), the keys in kind_options.py, and a table ``[[program]]`` for each program
     (match/toml_files.py).
     """
     value = read_toml(file)

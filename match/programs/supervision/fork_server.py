@@ -1,4 +1,4 @@
-"""The fork server: the process that forks the supervisors and hands requests on to them.
+"""The fork server: the process that forks the supervisors and forwards requests to them.
 
 Invariants:
 
@@ -6,7 +6,7 @@ Invariants:
 - A request goes to a supervisor without a program, or to a new one.
 - Once the other end of its socket is closed, it ends. Supervisors with a program outlive it; the others are killed.
 
-A supervisor reports by a READY byte that it can take another program.
+A supervisor sends a READY byte when it can take another program.
 """
 
 from __future__ import annotations
@@ -30,11 +30,13 @@ def main() -> None:
     """Serve the requests that arrive on the socket that is standard input."""
     become_subreaper()
     gc.disable()
-    gc.freeze()  # pages that nobody writes to are not copied for each supervisor
+    gc.freeze()  # memory pages that are never written to are not copied for each supervisor
     _ForkServer(socket.socket(fileno=0)).run()
 
 
 class _ForkServer:
+    """The supervisors, and the socket `requests` to the match."""
+
     def __init__(self, requests: socket.socket) -> None:
         self._requests = requests
         self._supervisors: dict[int, socket.socket] = {}
@@ -78,7 +80,7 @@ class _ForkServer:
     def _forward(self, options: bytes, descriptors: list[int]) -> None:
         """Give a request to an idle supervisor or to a new one.
 
-        If there is none to be had, the match sees that the program's socket is closed.
+        If neither is possible, the match notices that the program's socket is closed.
         """
         with contextlib.suppress(OSError):
             pid = self._idle.pop() if self._idle else self._fork_supervisor(descriptors)
@@ -94,7 +96,7 @@ class _ForkServer:
         pid = os.fork()
         if not pid:
             for sock in (self._requests, ours, *self._supervisors.values()):
-                sock.close()  # otherwise nobody would notice that the other end is closed
+                sock.close()  # an inherited copy would keep the connection open after the other process closes it
             for descriptor in unrelated:
                 os.close(descriptor)
             run_supervisor(theirs)

@@ -2,7 +2,7 @@
 
 The match sends requests to the fork server. A request is a JSON object, preceded by its length, with file descriptors:
 the supervisor's end of the socket for this program, the program's standard output and standard error, and its standard
-input if it is to have one. The fork server hands the request on to a supervisor unchanged.
+input if it is to have one. The fork server forwards the request to a supervisor unchanged.
 
 On the socket for the program, the match receives one JSON object per line, in this order:
 

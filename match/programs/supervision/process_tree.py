@@ -1,7 +1,8 @@
 """Finding and killing the descendants of a process.
 
-Invariants: descent cannot be forged or given up, as long as the root is a child subreaper: an orphan among its
-descendants becomes its child. Processes that have ended and were not waited for are not found.
+Invariants: a process cannot forge its descent or escape from it as long as the root is a child subreaper, since an
+orphan among the root's descendants becomes a child of the root. Processes that have ended and were not waited for are
+not found.
 """
 
 from __future__ import annotations

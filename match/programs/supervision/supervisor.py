@@ -4,8 +4,8 @@ Invariants:
 
 - A supervisor is the child subreaper of its program, so everything that the program starts stays below the supervisor,
   in any session and with any environment.
-- It supervises one program at a time. It takes another one only if it is told that it may, nothing of the last program
-  is left, and its own state (limits, priority) is what it was at the start. Otherwise it ends with its program.
+- It supervises one program at a time. It takes another one only if the match allows that, nothing of the last program
+  is left, and its own state (limits, priority) is the same as at the start. Otherwise it ends with its program.
   Supervisors are reused because most of the cost of a new one is copying memory.
 - Once the other end of the program's socket is closed, it kills the program and everything below it.
 """
@@ -61,7 +61,7 @@ def run_supervisor(requests: socket.socket) -> None:
 
 
 def _own_state() -> tuple[object, ...]:
-    """Return what a program could change of its supervisor and the next program would inherit."""
+    """Return the state of this process that a program could change and the next program would inherit."""
     return (os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0), *map(_content, _INHERITED_STATE))
 
 
