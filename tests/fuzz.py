@@ -5,7 +5,7 @@ It needs atheris, which runs on Linux only and is not in the development lock. T
 there as `crash-...`. Copy it to `tests/corpus`: `tests/test_fuzz.py` tries everything there in every run, with or
 without atheris.
 
-Invariant: a target raises an exception only if there is a bug, whatever the bytes are.
+Invariant: for any bytes, a target raises an exception only if there is a bug.
 """
 
 from __future__ import annotations

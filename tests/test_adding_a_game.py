@@ -158,9 +158,9 @@ class Server:
         """Read the log up to this event and return it."""
         assert self._process.stderr
         for line in self._process.stderr:
-            said: dict[str, Any] = json.loads(line)
-            if said["event"] == event:
-                return said
+            entry: dict[str, Any] = json.loads(line)
+            if entry["event"] == event:
+                return entry
         raise AssertionError(f"the server ended before {event}")
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
@@ -281,5 +281,5 @@ def test_a_match_and_a_demo_are_played(project: Project, tmp_path: Path) -> None
     players = ("--player1", "builtin:greedy", "--player2", "builtin:random", "--no-timeout")
     output = project.spielleiter("match", *GAME, *players, "-n", "4", "--seed", "1", "--out", str(tmp_path / "out"))
     assert "4 of 4 games played, 4 counted" in output
-    shown = project.spielleiter("demo", *GAME, "--first", "first", "--second", "first")
-    assert shown.splitlines()[-1].startswith("first wins 1:0")
+    demo_output = project.spielleiter("demo", *GAME, "--first", "first", "--second", "first")
+    assert demo_output.splitlines()[-1].startswith("first wins 1:0")

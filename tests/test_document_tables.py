@@ -29,21 +29,21 @@ def test_every_setting_is_in_the_readme() -> None:
 
 def test_every_edition_is_in_the_readme() -> None:
     """The rows are in the order of the editions. Their text on clients is prose, so they are written by hand."""
-    shown = [tuple(row) for row in rows("README.md", "gameType")]
+    table = [tuple(row) for row in rows("README.md", "gameType")]
     usual = {edition.name for edition in choose_editions({}, {}).values()}
     wanted = []
     for edition in EDITIONS.values():
         option = "nothing" if edition.name in usual else f"`--edition {edition.game_type}={edition.name}`"
         wanted.append((f"`{edition.game_type}`", f"`{edition.name}`", option))
-    without_clients = [(game_type, name, option) for game_type, name, _, option in shown]
+    without_clients = [(game_type, name, option) for game_type, name, _, option in table]
     for place, row in enumerate(wanted):
         game_type, name, option = row
         written = f"| {game_type} | {name} | WHICH CLIENTS | {option} |"
         assert without_clients[place : place + 1] == [row], (
             f'README.md, "Which client goes with what": as row {place + 1} of the table, write\n{written}'
         )
-    assert len(shown) == len(wanted), f"README.md: there is no edition {shown[-1][1]} (any more)"
-    assert all(clients.strip() for _, _, clients, _ in shown)
+    assert len(table) == len(wanted), f"README.md: there is no edition {table[-1][1]} (any more)"
+    assert all(clients.strip() for _, _, clients, _ in table)
 
 
 def test_every_strategy_is_in_the_readme() -> None:

@@ -86,9 +86,9 @@ def test_my_player_plays_a_game(server: BackgroundServer, tmp_path: Path) -> Non
 def test_observe_game_prints_a_prepared_game(server: BackgroundServer, tmp_path: Path) -> None:
     observing = start(tmp_path, "observe_game.py", "Alice", "Bob", "--port", str(server.port))
     assert observing.stdout
-    shown = [observing.stdout.readline() for _ in range(2)]
-    commands = [re.fullmatch(r"(Alice|Bob): spielleiter (play .*) --reservation (\S+)\n", line) for line in shown]
-    assert [command[1] for command in commands if command] == ["Alice", "Bob"], shown
+    printed = [observing.stdout.readline() for _ in range(2)]
+    commands = [re.fullmatch(r"(Alice|Bob): spielleiter (play .*) --reservation (\S+)\n", line) for line in printed]
+    assert [command[1] for command in commands if command] == ["Alice", "Bob"], printed
     first, second = (command[3] for command in commands if command)
     player = start(tmp_path, "my_player.py", "--port", str(server.port), "--reservation", first)
     server.add_player("illegal", reservation=second)

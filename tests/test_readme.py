@@ -85,8 +85,8 @@ def test_commands_work_as_shown(block: Block, tmp_path: Path, replay: bytes) -> 
 
 
 def test_blocks_that_are_run_elsewhere_are_still_shown() -> None:
-    shown = {first_line(block) for block in COMMANDS}
-    assert set(ELSEWHERE) - shown == set()
+    first_lines = {first_line(block) for block in COMMANDS}
+    assert set(ELSEWHERE) - first_lines == set()
 
 
 def masked(text: str) -> list[str]:
@@ -98,9 +98,9 @@ def masked(text: str) -> list[str]:
 @pytest.mark.slow
 def test_the_first_game_looks_as_shown(tmp_path: Path) -> None:
     (play,) = blocks("README.md", "sh", "Play a first game")
-    (shown,) = blocks("README.md", "text", "Play a first game")
+    (expected,) = blocks("README.md", "text", "Play a first game")
     with shell(tmp_path) as (here, _):
-        assert masked(here.run(play.text)) == masked(shown.text)
+        assert masked(here.run(play.text)) == masked(expected.text)
 
 
 @pytest.mark.slow
@@ -246,10 +246,10 @@ def test_uvx_finds_the_command() -> None:
 
 
 def test_the_log_looks_as_shown() -> None:
-    (shown,) = blocks("README.md", "text", "Logs")
+    (expected,) = blocks("README.md", "text", "Logs")
     with background_server(log_format="console") as server:
         server.add_player("illegal")
         server._log.wait_for("player_joined")  # it has the first seat
         server.run("play")
-    for line in shown.text.splitlines():
+    for line in expected.text.splitlines():
         assert re.search("^" + re.escape(line).replace("…", ".*") + "$", server.log, re.MULTILINE), line

@@ -22,10 +22,10 @@ TOKEN = re.compile(r"(ROOM|CODE-[12]|^…\n)", re.MULTILINE)
 MOVE_REQUEST = re.compile(r".*moveRequest\"/>\n  </room>", re.DOTALL)
 
 
-def pattern(shown: str, known: dict[str, str]) -> re.Pattern[str]:
+def pattern(text: str, known: dict[str, str]) -> re.Pattern[str]:
     """A pattern that matches the block; known ids must be equal, others are groups."""
     regex, groups = "", set[str]()
-    for token in TOKEN.split(shown.removesuffix("\n")):
+    for token in TOKEN.split(text.removesuffix("\n")):
         name = token.replace("-", "_")
         if token == "…\n":
             regex += r"(?:[^\n]*\n)*?"
@@ -36,7 +36,7 @@ def pattern(shown: str, known: dict[str, str]) -> re.Pattern[str]:
         else:
             regex += f"(?P={name})" if name in groups else f"(?P<{name}>[0-9a-f-]{{36}})"
             groups.add(name)
-    return re.compile(regex if shown.startswith("<protocol>") else r"\n" + regex)
+    return re.compile(regex if text.startswith("<protocol>") else r"\n" + regex)
 
 
 @dataclass
@@ -45,10 +45,10 @@ class Connection:
     ids: dict[str, str] = field(default_factory=dict)
     unread: str = ""
 
-    def send(self, shown: str) -> None:
+    def send(self, text: str) -> None:
         for name, value in self.ids.items():
-            shown = shown.replace(name, value)
-        self.sock.sendall(shown.removesuffix("\n").encode())
+            text = text.replace(name, value)
+        self.sock.sendall(text.removesuffix("\n").encode())
 
     def receive(self, wanted: re.Pattern[str]) -> None:
         """Read until `wanted` matches everything that was received, and store the new ids."""
@@ -105,7 +105,7 @@ def play(connection: Connection, block: Block) -> None:
         connection.send(block.text)
 
 
-def shown(section: str, *directions: str) -> list[Block]:
+def blocks_of(section: str, *directions: str) -> list[Block]:
     """The XML blocks of the section; their directions must be these."""
     found = blocks("README.md", "xml", section)
     assert ["from" if is_from_server(block) else "to" for block in found] == list(directions)
@@ -120,29 +120,29 @@ def join_second(server: Server) -> Connection:
 
 
 def test_what_a_client_sees(server: Server) -> None:
-    join, joined, begun, move, moved = shown("What a client sees", "to", "from", "from", "to", "from")
+    join, joined, start, move, moved = blocks_of("What a client sees", "to", "from", "from", "to", "from")
     client = server.connect()
     play(client, join)
     play(client, joined)
     join_second(server)
-    for block in (begun, move, moved):
+    for block in (start, move, moved):
         play(client, block)
 
 
 def test_what_a_loss_means(server: Server) -> None:
-    join, joined, begun, *_ = blocks("README.md", "xml", "What a client sees")
-    skip, refused = shown("What a loss means", "to", "from")
+    join, joined, start, *_ = blocks("README.md", "xml", "What a client sees")
+    skip, refused = blocks_of("What a loss means", "to", "from")
     client = server.connect()
     play(client, join)
     play(client, joined)
     join_second(server)
-    for block in (begun, skip, refused):
+    for block in (start, skip, refused):
         play(client, block)
 
 
 def test_the_admin_protocol(server: Server) -> None:
-    (prepare, prepared, observe, observed, join_1, join_2, begun, step, stepped, pause, paused, cancel, cancelled,
-     again, refused, goodbye, end, _) = shown(
+    (prepare, prepared, observe, observed, join_1, join_2, start, step, stepped, pause, paused, cancel, cancelled,
+     again, refused, goodbye, end, _) = blocks_of(
         "The admin protocol",
         "to", "from", "to", "from", "to", "to", "from", "to", "from", "to", "from", "to", "from",
         "to", "from", "to", "from", "to",
@@ -154,7 +154,7 @@ def test_the_admin_protocol(server: Server) -> None:
     first, second = server.connect(admin.ids), server.connect(admin.ids)
     first.send(join_1.text)
     second.send(join_2.text)
-    play(admin, begun)
+    play(admin, start)
     play(admin, step)
     first.receive(MOVE_REQUEST)
     first.send(move.text)

@@ -1,4 +1,4 @@
-"""The benchmark waits until the server is idle, and fails if it never is."""
+"""Before it measures, the benchmark waits until the server is idle, and fails if it stays busy."""
 
 from __future__ import annotations
 

@@ -31,8 +31,8 @@ def test_only_the_offenders_are_affected(
         with hostile_clients(port, HOSTILE):
             drive(plan_of(load, port, GAMES), SECONDS)
         assert server.poll() is None
-    came = capsys.readouterr().out
-    assert all(f"{kind.__name__.lower()} " in came for kind in KINDS)
+    output = capsys.readouterr().out
+    assert all(f"{kind.__name__.lower()} " in output for kind in KINDS)
     lines = (tmp_path / "replays" / "results.jsonl").read_text(encoding="utf-8").splitlines()
     results = [each for each in map(json.loads, lines) if each["edition"] == EDITION]
     assert len(results) >= GAMES

@@ -26,8 +26,10 @@ def book(tmp_path: Path) -> Path:
     """A file with eight openings, alternately of turn 0 and of turn 1."""
     edition = choose_editions({}, {})[DEFAULT_GAME_TYPE]
     state: State = edition.game.new_state(random.Random(1))
-    begun = state.play(next(iter(state.generate_legal_moves())))
-    (tmp_path / "one.xml").write_bytes(encode_replay(edition.dialect, "room", [Memento(state), Memento(begun)]))
+    after_one_move = state.play(next(iter(state.generate_legal_moves())))
+    (tmp_path / "one.xml").write_bytes(
+        encode_replay(edition.dialect, "room", [Memento(state), Memento(after_one_move)])
+    )
     (tmp_path / "book.txt").write_text("one.xml 0\none.xml 1\n" * 4)
     return tmp_path / "book.txt"
 

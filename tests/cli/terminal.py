@@ -29,9 +29,9 @@ def seen(written: str, columns: int, rows: int) -> list[str]:
         if control is None:
             assert written[position].isprintable()
             wide = east_asian_width(written[position]) in "WF"
-            shown = written[position] + _SECOND_HALF * wide
-            lines[row] = lines[row][:column].ljust(column) + shown + lines[row][column + len(shown) :]
-            column += len(shown)
+            text = written[position] + _SECOND_HALF * wide
+            lines[row] = lines[row][:column].ljust(column) + text + lines[row][column + len(text) :]
+            column += len(text)
             assert column < columns, f"too wide: {lines[row]!r}"
             position += 1
             continue

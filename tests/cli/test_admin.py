@@ -1,3 +1,5 @@
+"""`spielleiter admin`: every command against a real server."""
+
 from __future__ import annotations
 
 import json
@@ -318,10 +320,10 @@ def test_the_status_is_shown(edition: str) -> None:
     with background_server(editions={EDITIONS[edition].game_type: edition}) as server:
         room, _ = _prepare(server, "--slot", "Alice", "--edition", edition, *["--slot", "Bob"])
         server.wait_for("connection_closed")
-        shown = server.run("admin", "status", "--edition", edition)
+        as_text = server.run("admin", "status", "--edition", edition)
         as_json = server.run("admin", "status", "--edition", edition, "--json")
-    assert (shown.exit_code, as_json.exit_code) == (0, 0)
-    assert shown.stdout.splitlines()[1:3] == [
+    assert (as_text.exit_code, as_json.exit_code) == (0, 0)
+    assert as_text.stdout.splitlines()[1:3] == [
         "rooms: 1 open, 0 running, 0 paused",
         f"  {room}  {edition}  open, turn 0  Alice (free) : Bob (free)",
     ]

@@ -1,3 +1,5 @@
+"""Drawings of positions."""
+
 from __future__ import annotations
 
 import dataclasses

@@ -1,3 +1,5 @@
+"""`spielleiter check`: its output, exit codes and files."""
+
 from __future__ import annotations
 
 import shlex

@@ -1,3 +1,5 @@
+"""The JUnit file of a check."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

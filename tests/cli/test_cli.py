@@ -1,3 +1,5 @@
+"""The command `spielleiter` itself: its help, its version, and what it imports."""
+
 from __future__ import annotations
 
 import runpy

@@ -1,3 +1,5 @@
+"""Splitting lines at the width of a terminal."""
+
 from __future__ import annotations
 
 from hypothesis import given

@@ -1,3 +1,5 @@
+"""What all commands share: errors, exit codes, suggestions and wrapped lines."""
+
 from __future__ import annotations
 
 import errno

@@ -1,3 +1,5 @@
+"""The options for the conditions of a match."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""`spielleiter demo`: one game between built-in players."""
+
 from __future__ import annotations
 
 import subprocess

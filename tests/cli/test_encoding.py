@@ -1,3 +1,5 @@
+"""Every command works in every locale and output encoding."""
+
 from __future__ import annotations
 
 import io
@@ -24,18 +26,18 @@ NAME = "Jörg ∞ Škoda 小"
 
 def spielleiter(*arguments: str | bytes, **environment: str) -> subprocess.CompletedProcess[bytes]:
     """Run the real command without the locale of the surrounding process."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "LANG", "PYTHON"))}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "LANG", "PYTHON"))}
     if not sys.prefix.isascii():
         # before 3.13, Python reads the paths of installed packages in the locale's encoding
         started = subprocess.run(
-            [sys.executable, "-c", ""], capture_output=True, env={**kept, **environment}, check=False
+            [sys.executable, "-c", ""], capture_output=True, env={**inherited, **environment}, check=False
         )
         if b"addpackage" in started.stderr:
             pytest.skip("Python itself cannot start from a folder of this name under this locale")
     return subprocess.run(
         [sys.executable, "-m", "spielleiter", *arguments],
         capture_output=True,
-        env={**kept, **environment},
+        env={**inherited, **environment},
         check=False,
         cwd=Path(__file__).parents[2],
     )

@@ -1,3 +1,5 @@
+"""The exit code of a match."""
+
 from __future__ import annotations
 
 import click
@@ -24,7 +26,7 @@ FAILED = game(11, None, verdict=Verdict.SERVER_FAILED, is_counted=False)
         (EndReason.COMPLETED, False, "timeout", 1),
     ],
 )
-def test_the_first_that_holds_of_interrupted_machine_fault_and_worse(
+def test_interruption_machine_failure_faults_and_a_worse_result_count_in_this_order(
     end: EndReason, is_failed: bool, fail_on: str, code: int
 ) -> None:
     records = (*CRASHES, *([FAILED] if is_failed else []))

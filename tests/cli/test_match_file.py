@@ -1,3 +1,5 @@
+"""`spielleiter match FILE.toml`: keys of the file, and their errors."""
+
 from __future__ import annotations
 
 import dataclasses

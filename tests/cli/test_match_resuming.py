@@ -54,11 +54,11 @@ def test_resuming_without_a_match_is_misuse(tmp_path: Path) -> None:
 def test_a_resumed_match_starts_its_programs_where_it_was_begun(
     games: dict[int, GameRecord], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun, other = tmp_path / "begun", tmp_path / "other"
-    begun.mkdir()
+    original, other = tmp_path / "begun", tmp_path / "other"
+    original.mkdir()
     other.mkdir()
-    (begun / "my bot").touch(0o755)
-    monkeypatch.chdir(begun)
+    (original / "my bot").touch(0o755)
+    monkeypatch.chdir(original)
     assert run("match", "--player1", "my bot", "--player2", "builtin:first", "-n", "2", "--out", "out").exit_code == 0
     seen: list[tuple[str, ...]] = []
 
@@ -67,18 +67,18 @@ def test_a_resumed_match_starts_its_programs_where_it_was_begun(
         return game(planned.game, 0)
 
     monkeypatch.setattr(spielleiter.match.runner, "play_game", play_game)
-    (begun / "out" / "games.jsonl").write_text("")
+    (original / "out" / "games.jsonl").write_text("")
     monkeypatch.chdir(other)
     done = run("match", "--resume", "../begun/out")
     assert done.exit_code == 0, done.stderr
-    assert seen == [(str(begun), "./my bot")] * 2
+    assert seen == [(str(original), "./my bot")] * 2
 
-    (begun / "out").rename(other / "out")
-    (begun / "my bot").unlink()
-    begun.rmdir()
+    (original / "out").rename(other / "out")
+    (original / "my bot").unlink()
+    original.rmdir()
     done = run("match", "--resume", "out")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr == f"spielleiter: {begun}: the directory that the programs are started in does not exist\n"
+    assert done.stderr == f"spielleiter: {original}: the directory that the programs are started in does not exist\n"
 
 
 @pytest.mark.usefixtures("games")

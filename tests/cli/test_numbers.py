@@ -1,3 +1,5 @@
+"""Numbers in options: how they are read, and the refusals of invalid ones."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -84,7 +86,7 @@ def test_the_help_shows_no_range_without_bounds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "shown"),
+    ("kind", "bounds"),
     [
         (WholeNumber(1, MAX_WHOLE_NUMBER), "x>=1"),
         (WholeNumber(0, 65535), "0<=x<=65535"),
@@ -94,11 +96,11 @@ def test_the_help_shows_no_range_without_bounds() -> None:
         (Number(), None),
     ],
 )
-def test_the_help_shows_no_technical_limits(kind: click.ParamType[Any], shown: str | None) -> None:
+def test_the_help_shows_no_technical_limits(kind: click.ParamType[Any], bounds: str | None) -> None:
     option = click.Option(["--number"], type=kind, help="A number.")
     record = option.get_help_record(click.Context(click.Command("play")))
     assert record is not None
-    assert record[1] == ("A number." if shown is None else f"A number.  [{shown}]")
+    assert record[1] == ("A number." if bounds is None else f"A number.  [{bounds}]")
 
 
 def test_every_numeric_option_has_one_of_these_types() -> None:

@@ -1,3 +1,5 @@
+"""`--on-end`: the command that is run after a match or tournament."""
+
 from __future__ import annotations
 
 import shlex

@@ -1,3 +1,5 @@
+"""`spielleiter play`: games against a real server, output, exit codes and errors."""
+
 from __future__ import annotations
 
 import json
@@ -31,10 +33,10 @@ def test_the_room_goes_to_standard_error_and_the_outcome_to_standard_output(form
         server.add_player("illegal")
         result = server.run("play", *form)
         (room,) = {event["room"] for event in map(json.loads, server.log.splitlines()) if "room" in event}
-    announced, begun = (line for line in result.stderr.splitlines() if not line.startswith("waiting "))
+    announced, start = (line for line in result.stderr.splitlines() if not line.startswith("waiting "))
     assert announced == f"room {room}"
     # either player may be the first one
-    assert begun.removeprefix("the game begins: you are player ") in {"ONE (BLUE, RED)", "TWO (YELLOW, GREEN)"}
+    assert start.removeprefix("the game begins: you are player ") in {"ONE (BLUE, RED)", "TWO (YELLOW, GREEN)"}
     assert len(result.stdout.splitlines()) == 1
 
 

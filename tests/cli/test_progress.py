@@ -1,3 +1,5 @@
+"""The lines and the progress bar that a match prints."""
+
 from __future__ import annotations
 
 import io
@@ -46,13 +48,13 @@ def test_a_game_is_one_line(record: GameRecord, line: str) -> None:
 
 def test_the_standing_is_the_first_programs() -> None:
     assert score_line([]) == "+0 =0 -0  Elo –"
-    told = score_line([game(1, 0), game(2, 0), game(3, 1), game(4, None)])
-    assert told.startswith("+2 =1 -1  Elo +")
+    line = score_line([game(1, 0), game(2, 0), game(3, 1), game(4, None)])
+    assert line.startswith("+2 =1 -1  Elo +")
 
 
 def test_the_standing_shows_the_sequential_test_in_its_bounds() -> None:
-    told = score_line([game(number, 0) for number in range(1, 9)], Sprt(0, 50))
-    assert told.startswith("+8 =0 -0  LLR +0.53 (-2.94, +2.94)  Elo +")
+    line = score_line([game(number, 0) for number in range(1, 9)], Sprt(0, 50))
+    assert line.startswith("+8 =0 -0  LLR +0.53 (-2.94, +2.94)  Elo +")
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])

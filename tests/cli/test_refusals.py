@@ -1,3 +1,5 @@
+"""Refusals by a server: advice for people, the original text for scripts."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""The options of a resumed match are compared with those of its setup."""
+
 from __future__ import annotations
 
 import re

@@ -1,3 +1,5 @@
+"""Boards and lines on a terminal, while a game goes on."""
+
 from __future__ import annotations
 
 import os

@@ -1,3 +1,5 @@
+"""`spielleiter serve`: its options, its errors, and how signals stop it."""
+
 from __future__ import annotations
 
 import signal

@@ -83,7 +83,7 @@ async def test_a_killed_server_loses_no_announced_result(tmp_path: Path) -> None
     with trio.fail_after(HANG_TIMEOUT):
         async with server_process(folder) as server, trio.open_nursery() as nursery:
             games = await started_games(server, nursery, 0.5, 0.0)
-            for game in games[1 : GAMES // 2 : 2]:  # by now some of the others are over, and some are just ending
+            for game in games[1 : GAMES // 2 : 2]:  # meanwhile the other games end one by one
                 await game.is_over.wait()
             server.process.kill()
             await server.process.wait()

@@ -1,3 +1,5 @@
+"""The text of `spielleiter admin status`."""
+
 from __future__ import annotations
 
 from typing import Any

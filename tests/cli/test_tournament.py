@@ -1,3 +1,5 @@
+"""`spielleiter tournament`: playing, resuming, options and files."""
+
 from __future__ import annotations
 
 import json
@@ -99,16 +101,16 @@ def test_a_program_that_cannot_play_does_not_stop_the_others(
 def test_a_tournament_is_resumed_in_its_first_directory(
     file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun, other, out = tmp_path / "begun 🐢", tmp_path / "other", tmp_path / "out"
-    begun.mkdir()
+    original, other, out = tmp_path / "begun 🐢", tmp_path / "other", tmp_path / "out"
+    original.mkdir()
     other.mkdir()
-    file = shutil.copy(file, str(begun))
-    monkeypatch.chdir(begun)
+    file = shutil.copy(file, str(original))
+    monkeypatch.chdir(original)
     assert run("tournament", file, "--out", str(out)).exit_code == 0
     shutil.rmtree(out / "matches" / "003_b_c")
     monkeypatch.chdir(other)
     assert run("tournament", "--resume", str(out)).exit_code == 0
-    assert {load_setup(folder)["cwd"] for folder in (out / "matches").iterdir()} == {str(begun)}
+    assert {load_setup(folder)["cwd"] for folder in (out / "matches").iterdir()} == {str(original)}
 
 
 @pytest.mark.usefixtures("faults")
@@ -261,8 +263,8 @@ def test_keep_in_a_file_is_overridden_by_the_option(tmp_path: Path, monkeypatch:
         return original(conditions)
 
     monkeypatch.setattr(spielleiter.match.runner, "allocate_cores", allocate_cores)
-    said = 'keep = "failed"\nrestart = "never"\nfail_on = ["crash"]\nreport_every = 2\nout = "result"\n'
-    (tmp_path / "t.toml").write_text(said + FILE)
+    settings = 'keep = "failed"\nrestart = "never"\nfail_on = ["crash"]\nreport_every = 2\nout = "result"\n'
+    (tmp_path / "t.toml").write_text(settings + FILE)
     done = run("tournament", str(tmp_path / "t.toml"))
     assert done.exit_code == 0, done.stderr
     assert (seen[0].keep, seen[0].is_restarting) == (KeepPolicy.FAILED, False)

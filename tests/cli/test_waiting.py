@@ -1,3 +1,5 @@
+"""What a player prints while it waits for its opponent, and when the game begins."""
+
 from __future__ import annotations
 
 import random

@@ -1,3 +1,5 @@
+"""Lines for positions, results and reports."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,4 +1,4 @@
-"""Requests of an administrator, their answers, and the ends of its connection."""
+"""Requests of an administrator, the answers to them, and how its connection ends."""
 
 from __future__ import annotations
 

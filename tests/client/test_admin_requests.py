@@ -1,3 +1,5 @@
+"""Reading the text of a status message."""
+
 from __future__ import annotations
 
 import pytest

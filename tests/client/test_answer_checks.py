@@ -1,3 +1,5 @@
+"""What strategies and responders return is checked."""
+
 from __future__ import annotations
 
 import pytest

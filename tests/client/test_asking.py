@@ -106,7 +106,7 @@ async def test_a_computing_function_does_not_block_the_loop_and_is_abandoned_whe
 
 
 async def test_calls_do_not_wait_for_each_other() -> None:
-    """There are more of them than trio has worker threads by default."""
+    """There are more calls than trio has worker threads by default."""
     count = int(trio.to_thread.current_default_thread_limiter().total_tokens) + 1
     together = threading.Barrier(count)
 

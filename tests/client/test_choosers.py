@@ -1,4 +1,4 @@
-"""Choosers pick the moves that their strategies promise, in every game."""
+"""Each chooser picks the moves that its strategy describes, in every game."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _positions() -> Iterator[BlokusState]:
         state = state.play(rng.choice(list(state.generate_legal_moves())))
 
 
-def test_the_good_ones_play_legal_moves() -> None:
+def test_good_choosers_play_legal_moves() -> None:
     rng = random.Random(0)
     for state in _positions():
         for choose in (first_move, random_move, greedy_move):

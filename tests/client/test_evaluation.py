@@ -1,4 +1,4 @@
-"""Evaluations of moves, by examples that can be counted by hand."""
+"""The evaluation of moves, in examples that can be calculated by hand."""
 
 from __future__ import annotations
 

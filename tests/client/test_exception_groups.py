@@ -1,3 +1,5 @@
+"""Single exceptions are taken out of exception groups."""
+
 from __future__ import annotations
 
 import pytest

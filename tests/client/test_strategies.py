@@ -1,4 +1,4 @@
-"""The built-in strategies do on the wire what their names promise."""
+"""Each built-in strategy sends what its name says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The counts of move sequences are those of the official rule code, and those of `divide` add up to `perft`."""
+"""The counts of `perft` equal those of the official rule code, and the counts of `divide` add up to them."""
 
 from __future__ import annotations
 

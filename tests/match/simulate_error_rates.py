@@ -84,7 +84,7 @@ def share_stopped(probabilities: Probabilities, pairs: int, matches: int, risk: 
 def share_accepted(test: Sprt, wrong: Decision, probabilities: Probabilities, matches: int, seed: int = 1) -> float:
     """Return the share of matches in which the sequential test accepts `wrong`.
 
-    Being undecided after 5,000 pairs is not wrong.
+    A test that is undecided after 5,000 pairs does not count as wrong.
     """
     rng = random.Random(f"accepted {test} {probabilities} {seed}")
     errors = 0

@@ -1,3 +1,5 @@
+"""The audit of a match finds wrong records and damaged files."""
+
 from __future__ import annotations
 
 import dataclasses

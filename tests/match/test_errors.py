@@ -1,3 +1,5 @@
+"""The exceptions of the package `match`."""
+
 from __future__ import annotations
 
 import pytest

@@ -141,9 +141,9 @@ async def test_a_flood_affects_only_its_sender(tmp_path: Path) -> None:
 async def test_the_endless_output_of_a_program_is_cut(tmp_path: Path) -> None:
     record = await play_against_attack(tmp_path, "noise", honest="builtin:greedy")
     assert (record.verdict, record.winner) == (Verdict.REGULAR, 1)
-    kept = error_output(tmp_path)
-    assert OUTPUT_LIMIT <= len(kept) < OUTPUT_LIMIT + 200_000
-    assert kept.endswith(b"(the rest was not kept)\n")
+    output = error_output(tmp_path)
+    assert OUTPUT_LIMIT <= len(output) < OUTPUT_LIMIT + 200_000
+    assert output.endswith(b"(the rest was not kept)\n")
 
 
 async def test_a_program_that_does_not_connect_is_blamed_for_the_voided_game(tmp_path: Path) -> None:

@@ -1,3 +1,5 @@
+"""When a program counts as unable to play."""
+
 from __future__ import annotations
 
 import dataclasses

@@ -1,3 +1,5 @@
+"""Opening books: replays, folders and lists."""
+
 from __future__ import annotations
 
 import gzip

@@ -1,3 +1,5 @@
+"""The plan of a match: sides, seeds and openings of its games."""
+
 from __future__ import annotations
 
 from hypothesis import given

@@ -1,3 +1,5 @@
+"""Preparing a match, and which matches are refused."""
+
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""The runner of a match: concurrency, cores, signals, and games that end the match."""
+
 from __future__ import annotations
 
 import os

@@ -1,3 +1,5 @@
+"""The season of a match in one line."""
+
 from __future__ import annotations
 
 import pytest

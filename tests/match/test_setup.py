@@ -1,3 +1,5 @@
+"""The setup of a match: its JSON form, and which setups are refused."""
+
 from __future__ import annotations
 
 import dataclasses

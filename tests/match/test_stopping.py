@@ -1,3 +1,5 @@
+"""When a match is decided before its last game."""
+
 from __future__ import annotations
 
 import dataclasses

@@ -93,7 +93,7 @@ def test_think_times_are_computed_over_all_answers() -> None:
         assert side.processor_share == pytest.approx(side.cpu_seconds / sum(times))
 
 
-def test_an_edge_belongs_to_the_class_below() -> None:
+def test_a_think_time_on_an_edge_of_the_histogram_counts_below_it() -> None:
     histogram = (
         summarise([game(1, think_times=((0.0, 0.001, 0.0011, 10.0, 10.1), ()))]).programs[0].think_times.histogram
     )

@@ -1,3 +1,5 @@
+"""The keys of a program in a TOML file."""
+
 from __future__ import annotations
 
 from typing import Any

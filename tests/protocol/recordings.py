@@ -23,7 +23,7 @@ class Stream(NamedTuple):
 
 def read_streams(path: Path) -> list[Stream]:
     raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    said: dict[tuple[str, bool], bytearray] = defaultdict(bytearray)
+    streams: dict[tuple[str, bool], bytearray] = defaultdict(bytearray)
     for line in raw.decode().splitlines():
         match = _LINE.fullmatch(line)
         if match is None:
@@ -31,8 +31,8 @@ def read_streams(path: Path) -> list[Stream]:
             continue
         connection, direction, text = match.groups()
         if not text.startswith("(") and "<<memento" not in text:
-            said[connection, direction == "->"] += _ESCAPE.sub(_unescape, text.encode())
-    return [Stream(connection, is_to_server, bytes(data)) for (connection, is_to_server), data in said.items()]
+            streams[connection, direction == "->"] += _ESCAPE.sub(_unescape, text.encode())
+    return [Stream(connection, is_to_server, bytes(data)) for (connection, is_to_server), data in streams.items()]
 
 
 def _unescape(match: re.Match[bytes]) -> bytes:

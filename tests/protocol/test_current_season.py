@@ -1,3 +1,5 @@
+"""The current season is the one that a server plays by default."""
+
 from __future__ import annotations
 
 from spielleiter.protocol.current_season import DEFAULT_DIALECT, DEFAULT_GAME_TYPE

@@ -1,7 +1,7 @@
 """The events of a stream do not depend on how its bytes are cut, and are not late if expat defers tokens.
 
-Since release 2.6.0 expat puts off an incomplete token until twice as much has come; Python 3.12.0 to 3.12.2 cannot
-switch that off.
+Since release 2.6.0, expat defers an incomplete token until twice as many bytes have arrived; Python 3.12.0 to 3.12.2
+cannot switch that off.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ def verdicts(stream: bytes, cut: Cut, dialect: Dialect = BLOKUS_2021_R3, limits:
     found: list[object] = []
     for outcome in outcomes(Connection(Role.SERVER, dialect, limits), cut(stream)):
         if isinstance(outcome, RemoteProtocolError):
-            text, _, _ = str(outcome).partition(" but it begins with ")  # there is no end yet to show it up to
+            text, _, _ = str(outcome).partition(
+                " but it begins with "
+            )  # how much of the packet is shown depends on the cut
             return [*found, outcome.refusal, text, outcome.original]
         found.append(outcome)
     return found

@@ -1,3 +1,5 @@
+"""Clients and servers have the same default host, port and password."""
+
 from __future__ import annotations
 
 import inspect

@@ -1,4 +1,4 @@
-"""Corrupted streams: whatever arrives, the only exception is RemoteProtocolError."""
+"""The only exception that a corrupted stream causes is RemoteProtocolError."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def refusal_of(stream: bytes, limits: Limits = BEFORE_JOIN, cut: Cut = whole) ->
     return error.value.refusal, str(error.value)
 
 
-# -- however the bytes come -------------------------------------------------------------------------------------------
+# -- division of the bytes --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("cut", CUTS)
@@ -165,7 +165,7 @@ def test_has_partial_packet(stream: bytes, is_partial: bool, cut: Cut) -> None:
     assert all_packets(cut(stream))[1].has_partial_packet is is_partial
 
 
-# -- what is refused --------------------------------------------------------------------------------------------------
+# -- refusals ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("cut", CUTS)
@@ -212,7 +212,7 @@ def test_has_partial_packet(stream: bytes, is_partial: bool, cut: Cut) -> None:
 )
 def test_refusals_name_the_fault_and_its_position(stream: bytes, refusal: Refusal, words: str, cut: Cut) -> None:
     if words.startswith("it begins") and cut is not whole:
-        words = "it begins with "  # with what there was when it was seen
+        words = "it begins with "  # shows only the bytes received so far
     if words.startswith("has to begin") and cut is not whole:
         words = "has to begin with <protocol>, but it begins with '{"
     found, explanation = refusal_of(stream, cut=cut)

@@ -47,7 +47,7 @@ PACKETS = [
 ]
 RESULTS = [
     pytest.param(RELEASES[release], packet, id=f"{release} {name}")
-    for release in ("blokus-2027", "blokus-2021", "hase-und-igel-2018")  # r1's results are r3's
+    for release in ("blokus-2027", "blokus-2021", "hase-und-igel-2018")  # results of r1 look like those of r3
     for name, packet in samples(release).items()
     if name.startswith("result")
 ]

@@ -1,4 +1,4 @@
-"""The bytes of a room's writer are those of the dialect, whatever it has written before."""
+"""A room's writer returns the same bytes as its dialect, even though it reuses what it has written before."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ INDENTS = ["\n  ", "\n"]
 
 @settings(max_examples=40)
 @given(st.lists(strategies.mementos | strategies.room_data, min_size=2, max_size=4), st.sampled_from(INDENTS))
-def test_anything_is_written_as_the_dialect_does(said: list[RoomData], indent: str) -> None:
+def test_anything_is_written_as_the_dialect_does(messages: list[RoomData], indent: str) -> None:
     writer = RoomWriter(BLOKUS_2021_R3, "<a room>", indent)
-    for data in said:
+    for data in messages:
         assert writer.encode(data) == BLOKUS_2021_R3.encode(RoomMessage("<a room>", data), indent)
 
 

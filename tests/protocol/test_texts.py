@@ -188,13 +188,13 @@ def test_every_mistake_has_a_text(mistake: BlokusMistake) -> None:
     move = SetMove(Color.BLUE, Shape.MONO, Rotation.NONE, False, 0, 1)
     text = TEXTS.mistake_texts[mistake]
     is_without_move = mistake in {BlokusMistake.WRONG_SHAPE, BlokusMistake.DUPLICATE_SHAPE}
-    shown = "" if is_without_move else " bei Zug 'Setze MONO(Farbe Blau)[0,1]'"
+    suffix = "" if is_without_move else " bei Zug 'Setze MONO(Farbe Blau)[0,1]'"
     blamed = "null" if is_without_move else "Setze MONO(Farbe Blau)[0,1]"
     exception = f"InvalidMoveException(mistake={text}, move={blamed})"
     error = f"Ungueltiger Zug von 'A'.\n{exception}"
     packet = f"sc.api.plugins.exceptions.GameLogicException: {exception}"
     assert TEXTS.illegal("A", mistake, move, random_game(0)[0]) == MoveRefusal(
-        text + shown, error, error, packet, MoveData(move)
+        text + suffix, error, error, packet, MoveData(move)
     )
 
 

@@ -95,9 +95,9 @@ class Caller:
     async def hears(self) -> bytes:
         """Return everything since the last call."""
         await wait_all_tasks_blocked()
-        heard = bytes(self._heard)
+        received = bytes(self._heard)
         self._heard.clear()
-        return heard
+        return received
 
     async def ends_input(self) -> None:
         await self.near.send_eof()

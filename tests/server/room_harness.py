@@ -216,8 +216,8 @@ class FakePeer:
 
     def hears(self) -> list[str]:
         """Return everything since the last call."""
-        heard, self._heard = self._heard, []
-        return heard
+        received, self._heard = self._heard, []
+        return received
 
 
 def in_short(message: Message) -> str:

@@ -38,12 +38,12 @@ async def test_a_connection_over_the_limit_is_refused_until_another_one_closes()
                 assert await read_all(second) == START + answered(text) + GOODBYE
             await first.send_all(b"<close/>")
             await read_all(first)
-        heard = b""
-        while heard != b"<protocol/>":  # as soon as the server has closed the first one as well
+        received = b""
+        while received != b"<protocol/>":  # as soon as the server has closed the first one as well
             async with await harness.connect() as third:
                 await third.send_all(b"<protocol><close/>")
-                heard = await read_all(third)
-                assert heard in (b"<protocol/>", START + answered(text) + GOODBYE)
+                received = await read_all(third)
+                assert received in (b"<protocol/>", START + answered(text) + GOODBYE)
     refused = harness.logged("connection_refused")[0]
     assert (refused["refusal"], refused["reason"]) == ("connections", text)
 
@@ -162,8 +162,10 @@ async def start(**settings: Any) -> str:
 
 async def test_a_port_in_use_is_named() -> None:
     async with serving() as harness:
-        said = await start(port=harness.port)
-        assert said.startswith(f"127.0.0.1:{harness.port} is in use already, perhaps by another server; choose another")
+        message = await start(port=harness.port)
+        assert message.startswith(
+            f"127.0.0.1:{harness.port} is in use already, perhaps by another server; choose another"
+        )
 
 
 async def test_a_server_that_cannot_listen_closes_its_files(tmp_path: Path) -> None:

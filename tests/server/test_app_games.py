@@ -1,4 +1,4 @@
-"""Whole games over real sockets: their course and their ends, observers, replays, and the seed."""
+"""Complete games over real sockets: how they proceed and end, observers, replays, and the seed."""
 
 from __future__ import annotations
 
@@ -102,11 +102,11 @@ async def test_an_observer_receives_a_whole_game_of_two_built_in_players() -> No
 
     packets, messages = packets_of(received), messages_of(received)
     assert packets == [DIALECT.encode(message) for message in messages]
-    prepared, observed, *shown, result, left = messages
+    prepared, observed, *room_messages, result, left = messages
     assert isinstance(prepared, Prepared)
     room_id = prepared.room_id or ""
     assert (observed, left) == (Observed(room_id), Left(room_id))
-    assert [*shown, result] == [RoomMessage(room_id, event) for event in seen]
+    assert [*room_messages, result] == [RoomMessage(room_id, event) for event in seen]
 
     before, between, after = sample("memento_turn0", room_id).split(b'displayName=""')
     assert packets[2] == before + b'displayName="Eins"' + between + b'displayName="Zwei"' + after
@@ -130,8 +130,8 @@ async def test_a_game_is_stepped_resumed_paused_and_cancelled() -> None:
             assert await anext(observation) == Memento(start_state(), ("Eins", "Zwei"))
             for turn in (1, 2):
                 await admin.step(room.room_id)
-                shown, moved = await anext(observation), await anext(observation)
-                assert (shown.state.turn, moved.state.turn) == (turn - 1, turn)
+                repeated, moved = await anext(observation), await anext(observation)
+                assert (repeated.state.turn, moved.state.turn) == (turn - 1, turn)
             await admin.resume(room.room_id)
             assert (await anext(observation)).state.turn == 2
             assert await anext(observation) == Paused(False)
@@ -211,15 +211,15 @@ async def _answer_a_busy_server(monkeypatch: pytest.MonkeyPatch, limit: float) -
         async with await harness.connect() as one, await harness.connect() as two:
             for stream, code in zip((one, two), room.reservations, strict=True):
                 await stream.send_all(f'<protocol><joinPrepared reservationCode="{code}"/>'.encode())
-            heard = b""
-            while b"MoveRequest" not in heard:
-                heard += await one.receive_some()
+            received = b""
+            while b"MoveRequest" not in received:
+                received += await one.receive_some()
             move = next(iter(start_state().generate_legal_moves()))
             os.write(one.socket.fileno(), packet(RoomMessage(room.room_id, MoveData(move))))
             read_late(accepted[1], 1.25 * limit)  # the server runs in the same thread, so it has not run since
-            while b'turn="1"' not in heard and b"TIMEOUT" not in heard:
-                heard += await one.receive_some()
-    assert b"TIMEOUT" not in heard
+            while b'turn="1"' not in received and b"TIMEOUT" not in received:
+                received += await one.receive_some()
+    assert b"TIMEOUT" not in received
 
 
 # -- replays ----------------------------------------------------------------------------------------------------------

@@ -32,12 +32,12 @@ async def test_a_stopping_server_ends_all_streams_and_accepts_nobody() -> None:
         silent, joined = await harness.connect(), await harness.connect()
         async with silent, joined:
             await joined.send_all(f'<protocol><join gameType="{GAME_TYPE}"/>'.encode())
-            heard = bytes(await joined.receive_some())
+            received = bytes(await joined.receive_some())
             harness.stop.set()
             assert await read_all(silent) == b"<protocol/>"
-            heard += await read_all(joined)
-    room_id = re.findall(rb'roomId="([^"]*)"', heard)[0].decode()
-    assert heard == START + sample("joined", room_id) + sample("left", room_id) + END
+            received += await read_all(joined)
+    room_id = re.findall(rb'roomId="([^"]*)"', received)[0].decode()
+    assert received == START + sample("joined", room_id) + sample("left", room_id) + END
     assert harness.logged("server_stopped")[0]["games_cut"] == 0
     with pytest.raises(OSError, match="all attempts to connect"):
         await harness.connect()
@@ -82,10 +82,12 @@ async def test_a_server_that_is_cancelled_closes_everything(tmp_path: Path) -> N
         nursery.cancel_scope.cancel()
     for stream in streams:
         await stream.aclose()
-    assert len(replays_in(tmp_path)) == 1  # of the game of the first two
+    assert len(replays_in(tmp_path)) == 1  # the game of the first two clients; the third one waits
     assert open_descriptors() == before
-    kept = json.loads((tmp_path / RESULTS_NAME).read_text(encoding="utf-8"))
-    assert (kept["causes"], kept["winners"]) == (["REGULAR", "REGULAR"], []), "none of the players has left"
+    game_result = json.loads((tmp_path / RESULTS_NAME).read_text(encoding="utf-8"))
+    assert (game_result["causes"], game_result["winners"]) == (["REGULAR", "REGULAR"], []), (
+        "none of the players has left"
+    )
 
 
 @pytest.mark.slow
@@ -161,7 +163,7 @@ async def test_waiting_rooms_do_not_delay_the_end(autojump_clock: object) -> Non
 
 
 async def test_peers_that_do_not_close_delay_the_end_by_one_second_at_most(autojump_clock: object) -> None:
-    """Neither those whose stream ends now, nor those that are closing already."""
+    """This holds for peers whose stream ends now and for peers that are closing already."""
     async with open_harness(grace=0.0, close_timeout=60.0) as harness:
         game = await harness.game()
         leaving = await harness.call()
@@ -178,7 +180,7 @@ async def test_peers_that_do_not_close_delay_the_end_by_one_second_at_most(autoj
 
 
 async def test_peers_that_never_read_delay_the_end_by_one_second_at_most(autojump_clock: object) -> None:
-    """Whatever is queued for it. A peer that reads gets everything in that time."""
+    """This holds for any amount of queued data. A peer that reads receives everything within that second."""
     async with open_harness(grace=3.0, outbox_timeout=60.0, **PATIENT) as harness:
         game = await harness.game()
         wire = ThrottledWire(0)

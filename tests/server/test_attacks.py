@@ -1,4 +1,4 @@
-"""Attacks by somebody who has read the source cost the attacker its game or its connection, and affect nobody else.
+"""Attacks by clients that know the source cost them their game or their connection, and affect no other client.
 
 Whole servers in virtual time. `spielleiter.bench.bench_hostile` measures what such clients cost in real time.
 """
@@ -34,7 +34,7 @@ def move_of(room: Room) -> bytes:
 
 
 async def test_a_full_outbox_does_not_keep_the_clock_from_starting(autojump_clock: object) -> None:
-    """The attacker causes errors without end, takes just enough to stay connected, and moves at its leisure."""
+    """The attacker causes errors without end, reads just enough to stay connected, and moves as late as it likes."""
     async with open_all_games() as harness:
         wire = ThrottledWire()
         near, _ = memory_stream_pair()

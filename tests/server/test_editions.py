@@ -39,16 +39,16 @@ def test_the_operator_may_choose_another_edition() -> None:
 
 
 @pytest.mark.parametrize(
-    ("chosen", "said"),
+    ("chosen", "message"),
     [
         ({"swc_1999": "blokus-2021-r3"}, "edition swc_1999=blokus-2021-r3: there is no such gameType, expected swc_"),
         ({GAME_TYPE: "r9"}, f"edition {GAME_TYPE}=r9: there is no such edition, expected blokus-2021-r3 or blokus-"),
     ],
 )
-def test_unknown_names_are_refused_with_one_line(chosen: dict[str, str], said: str) -> None:
+def test_unknown_names_are_refused_with_one_line(chosen: dict[str, str], message: str) -> None:
     with pytest.raises(StartError) as caught:
         choose_editions(chosen, {})
-    assert str(caught.value).startswith(said)
+    assert str(caught.value).startswith(message)
     assert "\n" not in str(caught.value)
 
 

@@ -1,4 +1,4 @@
-"""Subscribers receive their events in order, whatever other subscribers do."""
+"""Subscribers receive their events in order, even if other subscribers fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever is over is freed at once: no connection, room or position waits for the garbage collector."""
+"""Connections, rooms and positions are freed when they end, without a garbage collection."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ async def takes_nothing(harness: ServerHarness) -> None:
     await wait_all_tasks_blocked()
     assert len(party.room.observers) == 2
     await trio.sleep(harness.config.outbox_timeout + 1.0)
-    assert not harness.server.lobby.rooms  # nobody may be the side to move for so long without losing
+    assert not harness.server.lobby.rooms  # longer than a side to move has before it loses
 
 
 async def hits_a_bug(harness: ServerHarness) -> None:

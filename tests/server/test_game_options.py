@@ -1,3 +1,5 @@
+"""A game option is refused if the game does not have it, or if the game does not know its value."""
+
 from __future__ import annotations
 
 import pytest

@@ -155,12 +155,12 @@ def deaf(seconds: float, data: str = "") -> Beyond:
 
 @dataclass(frozen=True)
 class Row:
-    """A limit; `told` is a part of the reply, None if there is none or it cannot be read."""
+    """A limit; `reply` is a part of the reply, None if there is none or it cannot be read."""
 
     defaults: dict[str, Any]
     beyond: Beyond
     reason: tuple[str, str]
-    told: str | None
+    reply: str | None
     settings: dict[str, Any] = field(default_factory=dict)
 
 
@@ -287,31 +287,31 @@ async def test_beyond_a_limit(row: Row, autojump_clock: object) -> None:
         assert name in {each.field for each in SETTINGS}
     async with open_harness(**row.settings) as harness:
         caller = await row.beyond(harness)
-        heard = (await caller.hears()).decode()
-        if row.told is None:
-            assert heard == ""
+        received = (await caller.hears()).decode()
+        if row.reply is None:
+            assert received == ""
         else:
-            assert row.told in heard
+            assert row.reply in received
         kind, reason = row.reason
         assert dict(harness.server.stream.refusals) == {(kind, reason): 1}
-        told = [
+        refusals = [
             each
             for each in harness.server_events
             if type(each) in REFUSALS and REFUSALS[type(each)].reason_of(each) == reason
         ]
-        assert [type(each).__name__ for each in told] == [kind]
-        assert harness.happened(type(told[0])) == told
+        assert [type(each).__name__ for each in refusals] == [kind]
+        assert harness.happened(type(refusals[0])) == refusals
 
 
 @pytest.mark.parametrize(
-    ("host", "settings", "reason", "told"),
+    ("host", "settings", "reason", "reply"),
     [
         ("192.0.2.7", {"connections": 1}, "connections", "no more than 1 connection"),
         ("127.0.0.1", {"connections": 1}, "connections", "no more than 1 connection"),
         ("192.0.2.7", {"connections_per_address": 1}, "connections_per_address", "no more than 1 connection from one"),
     ],
 )
-async def test_beyond_the_connections(host: str, settings: dict[str, int], reason: str, told: str) -> None:
+async def test_beyond_the_connections(host: str, settings: dict[str, int], reason: str, reply: str) -> None:
     assert (Config().connections, Config().connections_per_address) == (4096, 256)
     server = Server(Config(default_game=GAME_TYPE, **settings), io.StringIO())  # type: ignore[arg-type]
     (near, far), (other_near, other_far) = socket.socketpair(), socket.socketpair()
@@ -321,7 +321,7 @@ async def test_beyond_the_connections(host: str, settings: dict[str, int], reaso
             server._admit(far, (host, 1), sessions)
             server._admit(other_far, (host, 2), sessions)
             await wait_all_tasks_blocked()
-            assert told in other_near.recv(1000).decode()
+            assert reply in other_near.recv(1000).decode()
             sessions.cancel_scope.cancel()
     assert dict(server.stream.refusals) == {("ConnectionRefused", reason): 1}
 

@@ -1,6 +1,6 @@
 """Every value of a policy has its effect on the connections, and nothing else changes.
 
-Invariants: each test plays the same scene twice on the same edition, with the value and without it.
+Invariants: each test runs the same scenario twice on the same edition, with the value and without it.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def test_joins_reserved_together(together: bool) -> None:
     one.says(JoinPreparedRequest(codes[0]))
     assert one.hears() == ([] if together else ["joined"])
     two.says(JoinPreparedRequest(codes[1]))
-    begun = ["welcome 0", "state 0", "request"]
-    assert one.hears() == (["joined", *begun] if together else begun)
+    start_packets = ["welcome 0", "state 0", "request"]
+    assert one.hears() == (["joined", *start_packets] if together else start_packets)
     assert two.hears() == ["joined", "welcome 1", "state 0"]
 
 
@@ -67,8 +67,8 @@ def test_tells_violators_the_result(is_told: bool) -> None:
     room, admin, one, two = harness.game()
     assert one.moves(room, SKIP) is not None
     result = "result RULE_VIOLATION REGULAR 02 winners [1]"
-    told = [result, "left"] if is_told else []
-    assert one.hears() == ["error", *told, "end of stream"]
+    game_end = [result, "left"] if is_told else []
+    assert one.hears() == ["error", *game_end, "end of stream"]
     assert admin.hears() == ["error", result, "left"]
     assert two.hears() == [result, "left", "end of stream"]
 
@@ -161,7 +161,7 @@ def test_absent_players_left_lets_the_present_player_win() -> None:
 def test_idle_timeout(timeout: float | None) -> None:
     harness = harness_with(idle_timeout=timeout, ends_players_streams=False)
     room, admin, one, two = harness.game()
-    one.moves(room, SKIP)  # and has left
+    one.moves(room, SKIP)  # an illegal move: it loses and leaves
     two.hears()
     harness.advance(59.9)
     assert not two.is_ended
@@ -174,7 +174,7 @@ def test_idle_timeout_spares_peers_that_send_a_packet_or_play_again() -> None:
     harness = harness_with(idle_timeout=60.0, ends_players_streams=False, keeps_violators=True)
     room, _, one, two = harness.game()
     one.moves(room, SKIP)
-    two.says(JoinRequest(GAME_TYPE))  # is a player in a room again
+    two.says(JoinRequest(GAME_TYPE))  # it has a seat in a room again
     one.member.packets_received += 1
     harness.advance(61.0)
     assert not one.is_ended
@@ -203,7 +203,7 @@ def test_a_slot_s_limits_change_with_its_next_request() -> None:
     harness.advance(1.9)
     one.moves(room, first_move(room))
     two.moves(room, first_move(room))
-    harness.advance(100.0)  # of ONE's second request
+    harness.advance(100.0)  # far beyond both limits of ONE's second request
     assert harness.happened(events.GameEnded) == []
     refused = admin.says(TimeoutRequest(room.id, 2, is_active=True))
     assert refused is not None
@@ -217,12 +217,12 @@ async def test_keeps_refused(edition: str, is_kept: bool, autojump_clock: object
     async with open_harness(edition) as harness:
         caller = await harness.call()
         await caller.says('<protocol><authenticate password="wrong"/>')
-        heard = await caller.hears()
-        assert (b"errorpacket" in heard) == (edition != "blokus-2021-r1")
+        received = await caller.hears()
+        assert (b"errorpacket" in received) == (edition != "blokus-2021-r1")
         assert caller.is_ended != is_kept
         if is_kept:
-            assert b"</errorpacket>" in heard
-            assert b"close" not in heard.lower()
+            assert b"</errorpacket>" in received
+            assert b"close" not in received.lower()
             await caller.says('<authenticate password="examplepassword"/>')
             assert await caller.hears() == b""
             assert len(harness.server.lobby.admins) == 1

@@ -1,3 +1,5 @@
+"""The nearest-rank quantile agrees with its definition."""
+
 from __future__ import annotations
 
 import pytest
@@ -15,7 +17,7 @@ def test_textbook_example(share: float, expected: float) -> None:
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1), st.fractions(0, 1, max_denominator=100))
-def test_enough_values_do_not_exceed_it_and_it_is_the_smallest_such_value(values: list[float], share: float) -> None:
+def test_a_quantile_is_the_smallest_value_that_bounds_the_share_of_values(values: list[float], share: float) -> None:
     ordered = sorted(values)
     quantile = nearest_rank(ordered, share)
     assert sum(value <= quantile for value in values) >= share * len(values)

@@ -143,7 +143,7 @@ async def test_a_player_of_one_season_cannot_join_another(autojump_clock: object
         assert not caller.is_ended
 
 
-def _told(packets: bytes) -> list[str]:
+def _error_messages(packets: bytes) -> list[str]:
     """Return the messages of all errors."""
     return [
         unescape(found.decode()) for found in re.findall(rb'(?:class="error"|<error\w*) message="([^"]*)"', packets)
@@ -159,15 +159,15 @@ async def test_a_move_of_another_season_loses_with_the_expected_one_named(
         room_id, one, two = await playing(harness, game_type)
         class_name, move = _foreign_move(game_type)
         await one.says(f'<room roomId="{room_id}">{move}</room>')
-        heard = await one.hears()
-        texts = _told(heard)
+        received = await one.hears()
+        texts = _error_messages(received)
         assert texts
         dialect = edition_of(harness, game_type).dialect
         problem = f'data class="{class_name}" gibt es nicht; erlaubt: {", ".join(dialect.move_classes)}'
         for text in texts:
             assert f"Der Zug konnte nicht erkannt werden: {problem}" in text
         opponent_heard = await two.hears()
-        assert _told(opponent_heard) == []
+        assert _error_messages(opponent_heard) == []
         assert opponent_heard.count(b'class="result"') == 1
         assert [each.seat for each in _refused(harness)] == [0]
         for _, first, second in others:
@@ -184,8 +184,8 @@ async def test_a_move_of_2021_in_a_room_of_2027_to_the_byte(autojump_clock: obje
     async with open_all_games() as harness:
         room_id, one, _ = await playing(harness, "swc_2027_blokus")
         await one.says(f'<room roomId="{room_id}"><data class="sc.plugin2021.SkipMove"/></room>')
-        heard = await one.hears()
-        assert heard.startswith(
+        received = await one.hears()
+        assert received.startswith(
             f'\n  <room roomId="{room_id}">'
             '\n    <data class="error" message="Ungueltiger Zug von &apos;&apos;.&#xa;'
             "InvalidMoveException(mistake=Der Zug konnte nicht erkannt werden: "
@@ -195,7 +195,7 @@ async def test_a_move_of_2021_in_a_room_of_2027_to_the_byte(autojump_clock: obje
             "\n    </data>\n  </room>"
             f'\n  <room roomId="{room_id}">\n    <data class="result">'.encode()
         )
-        assert heard.endswith(f'\n  <left roomId="{room_id}"/>'.encode())
+        assert received.endswith(f'\n  <left roomId="{room_id}"/>'.encode())
         assert not one.is_ended
 
 
@@ -219,7 +219,7 @@ async def test_a_move_of_2021_in_a_room_of_2018_to_the_byte(autojump_clock: obje
 
 
 @pytest.mark.parametrize(
-    ("request_", "said"),
+    ("request_", "reply"),
     [
         (
             (
@@ -265,13 +265,13 @@ async def test_a_move_of_2021_in_a_room_of_2018_to_the_byte(autojump_clock: obje
     ],
 )
 async def test_attributes_of_another_season_cannot_be_prepared(
-    request_: str, said: str, autojump_clock: object
+    request_: str, reply: str, autojump_clock: object
 ) -> None:
     async with open_all_games() as harness:
         room_id, one, two = await playing(harness, "swc_2018_hase_und_igel")
         admin = await harness.admin()
         await admin.says(request_)
-        assert await admin.hears() == f"<protocol>{said}".encode()
+        assert await admin.hears() == f"<protocol>{reply}".encode()
         assert not admin.is_ended
         assert list(harness.server.lobby.rooms) == [room_id]
         assert (await one.hears(), await two.hears()) == (b"", b"")
@@ -285,9 +285,9 @@ async def test_an_administrator_of_two_seasons_is_answered_in_the_form_of_the_fi
             await admin.says(f'<prepare gameType="{game_type}">{slots}</prepare>')
             assert b"<prepared " in await admin.hears()
         await admin.says('<observe roomId="nowhere"/>')
-        heard = await admin.hears()
-        assert b"<error message=" in heard
-        assert heard.endswith(b"\n  <sc.protocol.responses.CloseConnection/>\n</protocol>")
+        received = await admin.hears()
+        assert b"<error message=" in received
+        assert received.endswith(b"\n  <sc.protocol.responses.CloseConnection/>\n</protocol>")
         assert admin.is_ended
 
 
@@ -333,8 +333,8 @@ async def test_the_chosen_edition_is_used(autojump_clock: object) -> None:
     async with open_all_games(editions=chosen) as harness:
         one, two = await joined(harness, "swc_2021_blokus"), await joined(harness, "swc_2021_blokus")
         assert b'color="one"' in await one.hears()
-        heard = await two.hears()
-        assert b'color="two"' in heard or heard.count(b"<joined ") == 1
+        received = await two.hears()
+        assert b'color="two"' in received or received.count(b"<joined ") == 1
         others = await joined(harness, "swc_2027_blokus"), await joined(harness, "swc_2027_blokus")
         assert b'color="ONE"' in await others[0].hears()
 

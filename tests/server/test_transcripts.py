@@ -1,7 +1,7 @@
 """Our server answers the recorded conversations with the official servers in the same way, byte for byte.
 
-The differences are defects of the release that we do not have, or documented choices. PARTINGS says where the
-conversations part; everything before that point is the same.
+The differences are defects of the release that we do not have, or documented choices. DIVERGENCES says where the
+conversations diverge; everything before that point is the same.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ CHOICES = {
     "hase-und-igel-2018/auth_password_attr": "0.001 c",
     # a skip without a colour is one of the colour to move
     "blokus-2027/illegal_xml_skip_no_color": "0.399 a",
-    # when the peer ends its stream, we end ours
+    # when the peer ends its stream, our server ends its own
     "blokus-2027/nothing": "0.000 c",
     # observers get the position of a paused game, too
     "hase-und-igel-2018/whole_game_admin": "3.505 admin",
@@ -87,7 +87,7 @@ CHOICES = {
 }
 """Differences that documents or users require; see docs/compatibility.md."""
 
-PARTINGS = DEFECTS | CHOICES
+DIVERGENCES = DEFECTS | CHOICES
 """Case → instant and connection of the first difference."""
 
 
@@ -125,8 +125,8 @@ def possible_starts(edition: Edition, lines: list[Line]) -> list[dict[str, str]]
     """Return what may have been drawn in the recording, as options of the game."""
     if "startPiece" in edition.game.option_names:
         return [{"startPiece": start_piece} for start_piece in start_pieces(lines)]
-    shown = recorded_board(lines)
-    boards = [shown] if shown else [str(generate_board(random.Random(seed))) for seed in range(BOARDS)]
+    recorded = recorded_board(lines)
+    boards = [recorded] if recorded else [str(generate_board(random.Random(seed))) for seed in range(BOARDS)]
     return [{"board": board} for board in boards]
 
 
@@ -171,12 +171,12 @@ WITHOUT_COLOR_FINISH = {_R1.name: dataclasses.replace(_R1, game=_R1.game.with_op
 """Release 21.1.0 by edition name, with games that continue after a colour has placed all its pieces."""
 
 
-def assert_parts(found: list[str], parting: str | None) -> None:
-    """Check that no difference was found, or only the documented one at `parting`."""
-    if parting is None:
+def assert_diverges(found: list[str], divergence: str | None) -> None:
+    """Check that no difference was found, or only the documented one at `divergence`."""
+    if divergence is None:
         assert found == []
     else:
-        assert [text for text in found if text.startswith(parting)] != [], found
+        assert [text for text in found if text.startswith(divergence)] != [], found
 
 
 CASES = [(folder, path) for folder in RELEASES for path in recordings(folder)]
@@ -184,7 +184,7 @@ CASES = [(folder, path) for folder in RELEASES for path in recordings(folder)]
 
 @pytest.mark.parametrize(("folder", "path"), CASES, ids=[f"{folder}/{path.stem}" for folder, path in CASES])
 async def test_a_recorded_case_of_the_release(folder: str, path: Path, autojump_clock: object) -> None:
-    assert_parts(await differences(RELEASES[folder], path), PARTINGS.get(f"{folder}/{path.stem}"))
+    assert_diverges(await differences(RELEASES[folder], path), DIVERGENCES.get(f"{folder}/{path.stem}"))
 
 
 WHOLE_GAMES = [
@@ -200,4 +200,4 @@ async def test_a_recorded_game_of_the_release(folder: str, name: str, autojump_c
     assert SHARED is not None
     edition = RELEASES.get(folder) or WITHOUT_COLOR_FINISH["blokus-2021-r1"]
     found = await differences(edition, SHARED / "transcripts" / folder / f"{name}.txt.gz")
-    assert_parts(found, PARTINGS.get(f"{folder}/{name}"))
+    assert_diverges(found, DIVERGENCES.get(f"{folder}/{name}"))

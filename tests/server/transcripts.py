@@ -1,4 +1,4 @@
-"""Plays a recorded conversation with an official server against ours, and reports differences.
+"""Replays a recorded conversation with an official server against our server, and reports differences.
 
 Invariants: what the clients sent is sent at the recorded instant (of a virtual clock), and our server has to answer
 like the official one: the same packets to the same connection in the same order, byte for byte, and the same

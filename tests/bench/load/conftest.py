@@ -1,4 +1,4 @@
-"""A server without behaviour of its own for every test of the driver that asks for one."""
+"""The fixture `server`: a fake server for the tests of the driver, which sends only what a test has it send."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def until(driver: Driver, is_done: Callable[[], bool]) -> None:
         driver.poll(0.1)
 
 
-def begun(driver: Driver, server: Server) -> tuple[Game, socket.socket, list[socket.socket], socket.socket]:
+def started_game(driver: Driver, server: Server) -> tuple[Game, socket.socket, list[socket.socket], socket.socket]:
     """A game whose players have joined; the connections of the administrator, the players and the observer."""
     administrator = server.accept()
     game = Game(driver, 0)
@@ -48,7 +48,7 @@ def begun(driver: Driver, server: Server) -> tuple[Game, socket.socket, list[soc
 
 
 def test_a_game_is_prepared_joined_and_observed(driver: Driver, server: Server) -> None:
-    _, administrator, players, observer = begun(driver, server)
+    _, administrator, players, observer = started_game(driver, server)
     sent = administrator.recv(4096)
     assert sent.startswith(b'<protocol>\n  <authenticate password="examplepassword"/>\n  <prepare gameType="swc_test">')
     assert sent.count(b'<slot displayName="0" canTimeout="true" reserved="true"/>') == 2
@@ -59,11 +59,11 @@ def test_a_game_is_prepared_joined_and_observed(driver: Driver, server: Server) 
 
 
 def test_moves_are_sent_when_requests_are_complete(driver: Driver, server: Server) -> None:
-    game, _, (one, two), _ = begun(driver, server)
+    game, _, (one, two), _ = started_game(driver, server)
     for each in (one, two):
         each.recv(4096)
     two.sendall(b'<protocol>\n  <joined/>\n  <data class="welcomeMessage" color="ONE"/>' + POSITION + REQUEST.encode())
-    until(driver, lambda: game.ply == 1)  # the player who is asked first begins, whoever joined first
+    until(driver, lambda: game.ply == 1)  # the player that is asked first begins, even if it joined second
     assert two.recv(4096) == packet(0)
     one.sendall(POSITION + REQUEST.encode()[:9])
     for _ in range(3):
@@ -89,7 +89,7 @@ def play_through(driver: Driver, game: Game, players: list[socket.socket]) -> No
 
 
 def test_a_finished_game_is_followed_by_another_one(driver: Driver, server: Server) -> None:
-    game, administrator, players, _ = begun(driver, server)
+    game, administrator, players, _ = started_game(driver, server)
     administrator.recv(4096)
     play_through(driver, game, players)
     players[1].sendall(POSITION + RESULT[:30])
@@ -102,7 +102,7 @@ def test_a_finished_game_is_followed_by_another_one(driver: Driver, server: Serv
 
 
 def test_a_result_before_the_last_move_is_a_broken_game(driver: Driver, server: Server) -> None:
-    game, _, players, _ = begun(driver, server)
+    game, _, players, _ = started_game(driver, server)
     players[0].sendall(POSITION + REQUEST.encode())
     until(driver, lambda: game.ply == 1)
     players[1].sendall(POSITION + RESULT)
@@ -112,7 +112,7 @@ def test_a_result_before_the_last_move_is_a_broken_game(driver: Driver, server: 
 
 @pytest.mark.parametrize("is_reset", [False, True])
 def test_a_closed_connection_is_a_broken_game(driver: Driver, server: Server, is_reset: bool) -> None:
-    _, _, players, _ = begun(driver, server)
+    _, _, players, _ = started_game(driver, server)
     if not is_reset:
         players[0].recv(4096)  # otherwise the unread data would cause a reset
     players[0].close()
@@ -120,7 +120,7 @@ def test_a_closed_connection_is_a_broken_game(driver: Driver, server: Server, is
 
 
 def test_aborted_games_are_reported(driver: Driver, server: Server) -> None:
-    begun(driver, server)
+    started_game(driver, server)
     assert driver.finish() == {"over": 0, "broken": 0, "cut_off": [ROOM_ID]}
 
 
@@ -137,7 +137,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[], float]:
 
 
 def test_an_interval_counts_only_what_happens_in_it(driver: Driver, server: Server, clock: Callable[[], float]) -> None:
-    game, _, players, _ = begun(driver, server)
+    game, _, players, _ = started_game(driver, server)
     players[0].sendall(POSITION + REQUEST.encode())
     until(driver, lambda: game.ply == 1)
     players[1].sendall(POSITION + REQUEST.encode())
@@ -152,7 +152,7 @@ def test_an_interval_counts_only_what_happens_in_it(driver: Driver, server: Serv
 
 
 def test_players_waiting_for_their_first_request_are_counted(driver: Driver, server: Server) -> None:
-    begun(driver, server)
+    started_game(driver, server)
     now = perf_counter()
     report = driver.measure(now, now + 0.02)
     (waited,) = report["start_times"]
@@ -161,7 +161,7 @@ def test_players_waiting_for_their_first_request_are_counted(driver: Driver, ser
 
 
 def test_a_silent_server_is_an_error(driver: Driver, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    begun(driver, server)
+    started_game(driver, server)
     driver.poll(0.01)
     monkeypatch.setattr("spielleiter.bench.load.driver.PATIENCE", 0.01)
     with pytest.raises(RuntimeError, match="a game hangs"):

@@ -1,4 +1,4 @@
-"""Moves are released in order, and only so many are in flight."""
+"""Moves are released in order, and the number of moves in flight is limited."""
 
 from __future__ import annotations
 

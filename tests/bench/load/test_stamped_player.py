@@ -32,7 +32,7 @@ def test_near_the_limit_nothing_is_certain(
 
 
 @linux_only
-def test_the_meaning_of_what_arrives(server: Server) -> None:
+def test_packets_are_classified(server: Server) -> None:
     player = StampedPlayer(("127.0.0.1", server.port), b"<join/>")
     other_end = server.accept()
     assert other_end.recv(100) == b"<protocol>\n  <join/>"

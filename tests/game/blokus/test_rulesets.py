@@ -85,7 +85,7 @@ def test_how_the_game_ends(game: BlokusGame, text: str, ends: bool) -> None:
 
 
 @both
-def test_options_of_others_change_nothing(game: BlokusGame) -> None:
+def test_options_of_other_games_change_nothing(game: BlokusGame) -> None:
     assert game.with_options({"port": "13050"}) == game
     both_set = game.with_options({"startPiece": "PENTO_Y"}).with_options({"gameEnd": "noMovesLeft", "x": "y"})
     assert both_set == game.with_options({"startPiece": "PENTO_Y", "gameEnd": "noMovesLeft"})

@@ -62,17 +62,17 @@ def play_randomly(state: BlokusState, rng: random.Random, plies: int) -> BlokusS
 
 def with_few_pieces(state: BlokusState, rng: random.Random, most: int) -> BlokusState:
     """The same cells with at most `most` remaining pieces for each colour and, sometimes, only few rounds left."""
-    kept = [
+    remaining = [
         sum(1 << shape for shape in rng.sample(shapes, min(len(shapes), rng.randint(1, most))))
         for shapes in (state.remaining_shapes(color) for color in Color)
     ]
     rounds_left = state.rules.round_limit - 1 - state.turn // 4
     later = state.turn + 4 * max(0, rounds_left - rng.randint(0, 2)) if rng.random() < 0.3 else state.turn
-    return replace(state, remaining_masks=(kept[0], kept[1], kept[2], kept[3]), turn=later)
+    return replace(state, remaining_masks=(remaining[0], remaining[1], remaining[2], remaining[3]), turn=later)
 
 
 def strange_moves(state: BlokusState, rng: random.Random, count: int) -> list[SetMove]:
-    """Legal moves, moves a little beside legal ones, and any moves."""
+    """Return legal moves, legal moves with one or two fields changed, and arbitrary moves."""
     legal = list(state.generate_legal_moves())
     moves = []
     for _ in range(count):

@@ -107,7 +107,7 @@ def kill_parent() -> None:
 
 
 def stop_parent(times: int | None) -> None:
-    """Stop the parent process so many times (None for ever), from another process."""
+    """Stop the parent process `times` times (None: without end), from another process."""
     supervisor = os.getppid()
     if os.fork():
         return
@@ -120,7 +120,7 @@ def stop_parent(times: int | None) -> None:
 
 
 def guess_codes(host: str, port: int, own_code: str) -> None:
-    """Try codes that are similar to the own one, and those that common seeds would give."""
+    """Try codes that are similar to its own, and those that common seeds would give."""
     similar = [own_code[:-1] + chr(ord(own_code[-1]) ^ flip) for flip in (1, 2)]
     for code in [*similar, str(uuid.UUID(int=random.Random(1).getrandbits(128), version=4))]:
         with socket.create_connection((host, port), timeout=10) as sock:

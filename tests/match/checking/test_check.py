@@ -1,3 +1,5 @@
+"""A check of real programs: which step fails, is repeated or stays undecided."""
+
 from __future__ import annotations
 
 import gzip
@@ -179,7 +181,7 @@ async def test_a_program_that_does_not_end_fails_every_step_in_which_a_game_ends
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("players")
-async def test_failing_what_the_official_server_never_does_is_only_a_warning(tmp_path: Path) -> None:
+async def test_failing_a_step_that_the_official_server_never_causes_is_only_a_warning(tmp_path: Path) -> None:
     """Some packages for players end at the first element that they do not know."""
     results = await check(tmp_path, f"{LIGHT} first --ends-at unknownElement")
     assert [result.title for result in results if result.status is not Status.PASSED] == ["unknown elements"]
@@ -198,17 +200,17 @@ async def test_a_game_may_end_after_a_few_moves(plies: int, monkeypatch: pytest.
     monkeypatch.setattr(BlokusState, "outcome", lambda self: Outcome(0, "points") if self.turn >= plies else None)
     results = await check(tmp_path, f"{LIGHT} first")
     assert [(result.title, result.came) for result in results if result.status is not Status.PASSED] == []
-    came = {result.title: result.came for result in results}
+    outcomes = {result.title: result.came for result in results}
     moves = count_text(plies // 2, "move")  # those of the second player
-    assert came["fragmented packets"].startswith(f"{moves}, ")
-    assert came["fragmented packets"].endswith("; then the game was over")
-    assert came["a whole game by the script"].startswith(f"{moves}, ")
-    is_cut_short = came["the end: the opponent leaves"].startswith("the game was over by the rules before")
+    assert outcomes["fragmented packets"].startswith(f"{moves}, ")
+    assert outcomes["fragmented packets"].endswith("; then the game was over")
+    assert outcomes["a whole game by the script"].startswith(f"{moves}, ")
+    is_cut_short = outcomes["the end: the opponent leaves"].startswith("the game was over by the rules before")
     assert is_cut_short == (plies == 1)
 
 
 class FakeStep:
-    """A step that is inconclusive so many times, and then has a result or raises an error."""
+    """A step that is inconclusive `times` times, and then has a result or raises an error."""
 
     def __init__(self, times: int, then: str | UnexpectedBehaviourError = "as expected") -> None:
         self.times = times
@@ -315,7 +317,7 @@ def test_warnings_do_not_make_a_program_unfit(statuses: tuple[Status, ...], fit:
     assert is_fit(results) == fit
 
 
-async def test_a_command_that_is_none_is_refused(tmp_path: Path) -> None:
+async def test_an_invalid_command_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SetupError):
         await check(tmp_path, "builtin:clever")
 

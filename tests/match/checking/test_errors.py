@@ -1,3 +1,5 @@
+"""When a delay is inconclusive, and the text that says so."""
+
 from __future__ import annotations
 
 import pytest

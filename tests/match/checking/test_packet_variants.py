@@ -1,3 +1,5 @@
+"""Variants of a packet have the same meaning as the original."""
+
 from __future__ import annotations
 
 import random

@@ -1,3 +1,5 @@
+"""The scripted server of a check: what it accepts from a program, and what is unexpected."""
+
 from __future__ import annotations
 
 import gzip

@@ -1,3 +1,5 @@
+"""Built-in players in a match."""
+
 from __future__ import annotations
 
 import os

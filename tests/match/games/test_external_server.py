@@ -1,3 +1,5 @@
+"""Games at a server that runs already."""
+
 from __future__ import annotations
 
 import dataclasses

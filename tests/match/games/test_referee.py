@@ -1,3 +1,5 @@
+"""The referee: whole games of real programs, their verdicts and files."""
+
 from __future__ import annotations
 
 import dataclasses

@@ -1,4 +1,4 @@
-"""The replay made of a room's packets is the one that would be encoded, or there is none."""
+"""A replay assembled from a room's packets equals the encoded one; if it cannot, the recorder returns None."""
 
 from __future__ import annotations
 

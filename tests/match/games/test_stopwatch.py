@@ -1,3 +1,5 @@
+"""Measuring the time for which programs wait for a processor."""
+
 from __future__ import annotations
 
 import os

@@ -1,3 +1,5 @@
+"""The worker process that computes the moves of built-in players."""
+
 from __future__ import annotations
 
 import io

@@ -1,3 +1,5 @@
+"""The verdict of a game, derived from the facts."""
+
 from __future__ import annotations
 
 from typing import Any

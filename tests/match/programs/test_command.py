@@ -1,3 +1,5 @@
+"""Commands of programs: placeholders, paths and invalid command lines."""
+
 from __future__ import annotations
 
 import sys

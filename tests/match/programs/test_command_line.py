@@ -1,3 +1,5 @@
+"""Splitting command lines into words, on Windows and elsewhere."""
+
 from __future__ import annotations
 
 import subprocess

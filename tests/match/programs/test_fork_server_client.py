@@ -1,3 +1,5 @@
+"""Starting programs through the fork server."""
+
 from __future__ import annotations
 
 import os

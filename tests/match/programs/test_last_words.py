@@ -1,7 +1,7 @@
-"""The outputs in this file are those of real runtimes.
+"""The reason why a program ended is found in its output: an exception, or else the last line.
 
-They were written by Java 17, Python 3.11, Rust 1.95 and 1.60, Go 1.19, GCC 12, clang, Ruby 3.1 and 3.4, Node.js 20 and
-.NET 8.
+The outputs in this file were written by real runtimes: Java 17, Python 3.11, Rust 1.95 and 1.60, Go 1.19, GCC 12,
+clang, Ruby 3.1 and 3.4, Node.js 20 and .NET 8.
 """
 
 from __future__ import annotations

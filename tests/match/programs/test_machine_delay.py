@@ -1,3 +1,5 @@
+"""Delays of an answer for which the machine is responsible."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable

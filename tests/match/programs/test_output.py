@@ -1,3 +1,5 @@
+"""Output files: a time before each line, and a limit."""
+
 from __future__ import annotations
 
 from pathlib import Path

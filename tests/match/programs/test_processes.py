@@ -1,3 +1,5 @@
+"""Finding processes, and measuring their processor and waiting times."""
+
 from __future__ import annotations
 
 import os

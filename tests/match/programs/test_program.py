@@ -1,3 +1,5 @@
+"""Running a program: its start, its output, its processor time and its end."""
+
 from __future__ import annotations
 
 import os

@@ -1,3 +1,5 @@
+"""The name of a program that was not given one."""
+
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""Which process holds a connection."""
+
 from __future__ import annotations
 
 import os

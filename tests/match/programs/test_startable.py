@@ -1,3 +1,5 @@
+"""Commands that cannot be started are refused with advice."""
+
 from __future__ import annotations
 
 import os
@@ -110,7 +112,7 @@ def test_a_command_that_the_system_would_start_is_accepted(text: str) -> None:
 )
 def test_a_command_that_cannot_be_started_is_refused_with_advice(text: str, problem: str, folder: Path) -> None:
     if os.geteuid() == 0 and "may not be executed" in problem:
-        assert not os.access("locked", os.X_OK)  # root may not execute a file either that nobody may execute
+        assert not os.access("locked", os.X_OK)  # even root may not execute a file without any execute permission
     assert problem_of(text).startswith(problem.format(home=folder))
 
 

@@ -1,3 +1,5 @@
+"""What a supervisor finds, names and kills."""
+
 from __future__ import annotations
 
 import os

@@ -1,3 +1,5 @@
+"""Processes on systems without supervisors."""
+
 from __future__ import annotations
 
 import os

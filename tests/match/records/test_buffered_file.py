@@ -1,3 +1,5 @@
+"""A buffered file writes its items once and in order."""
+
 from __future__ import annotations
 
 import gzip

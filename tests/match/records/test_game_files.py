@@ -1,3 +1,5 @@
+"""Which files of a game are kept."""
+
 from __future__ import annotations
 
 from pathlib import Path

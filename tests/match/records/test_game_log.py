@@ -1,3 +1,5 @@
+"""The server log of a game."""
+
 from __future__ import annotations
 
 import gzip

@@ -1,3 +1,5 @@
+"""The record of a game: its JSON form, which values are refused, and the columns of faults."""
+
 from __future__ import annotations
 
 import dataclasses

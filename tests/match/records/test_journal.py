@@ -1,3 +1,5 @@
+"""The journal of a match: complete lines, one writer, and errors of the disk."""
+
 from __future__ import annotations
 
 import dataclasses

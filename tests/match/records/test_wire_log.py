@@ -1,3 +1,5 @@
+"""The wire log of a game."""
+
 from __future__ import annotations
 
 import gzip

@@ -79,8 +79,8 @@ def test_hostile_texts_are_escaped() -> None:
 
 def test_the_output_of_a_program_is_in_its_failed_test_case() -> None:
     records = [game(1), fault(2, 1, Verdict.CRASH, reason="ended by signal 11")]
-    said = {2: "random:\n\x1b[31mpanic\n\tat main\x00"}
-    cases = suites(render_junit(summarise(records), records, said)).findall(".//testcase")
+    outputs = {2: "random:\n\x1b[31mpanic\n\tat main\x00"}
+    cases = suites(render_junit(summarise(records), records, outputs)).findall(".//testcase")
     assert [child.tag for child in cases[0]] == ["system-out"]
     assert [child.tag for child in cases[1]] == ["failure", "system-out", "system-err"]
     assert cases[1][2].text == "random:\n\\x1b[31mpanic\n\tat main\\x00"

@@ -172,12 +172,12 @@ def test_the_output_of_programs_is_in_failed_test_cases(tmp_path: Path) -> None:
             (place / f"program{program}.stderr.log").write_text(100 * line)
     write_reports(tmp_path, summarise(records), records)
     cases = assert_is_xunit((tmp_path / "junit.xml").read_bytes()).findall(".//testcase")
-    said = [(case.findtext("system-err") or "").splitlines() for case in cases]
-    assert [len(lines) > 50 for lines in said] == [False, True, True, False]
-    assert (said[0], said[3]) == ([], [])
-    assert said[1][0] == "random:"
-    assert set(said[1][1:]) == {r"said by 2\x00 in game 2"}
-    assert {r"said by 1\x00 in game 3", r"said by 2\x00 in game 3"} < set(said[2])
+    outputs = [(case.findtext("system-err") or "").splitlines() for case in cases]
+    assert [len(lines) > 50 for lines in outputs] == [False, True, True, False]
+    assert (outputs[0], outputs[3]) == ([], [])
+    assert outputs[1][0] == "random:"
+    assert set(outputs[1][1:]) == {r"said by 2\x00 in game 2"}
+    assert {r"said by 1\x00 in game 3", r"said by 2\x00 in game 3"} < set(outputs[2])
 
 
 def test_existing_reports_are_replaced(tmp_path: Path) -> None:

@@ -1,3 +1,5 @@
+"""Distributions of maximum likelihood with a given mean."""
+
 from __future__ import annotations
 
 import math

@@ -1,3 +1,5 @@
+"""How the Elo difference develops during a match."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""Ratings of several programs: their values and intervals."""
+
 from __future__ import annotations
 
 import json
@@ -129,7 +131,7 @@ def test_the_ratings_explain_the_results(pairs: int) -> None:
             each[second] -= pairs * (points - expected)
         return each
 
-    # the mean of the ratings is 0, that of the strengths need not be; the drawn games determine the shift
+    # the mean of the ratings is 0, but the mean of the strengths need not be; the drawn games determine the shift
     low, high = -50.0, 50.0
     for _ in range(100):
         middle = (low + high) / 2

@@ -79,7 +79,7 @@ def test_the_bounds_are_those_of_wald() -> None:
     assert Sprt(0, 5, alpha=0.01, beta=0.2).upper == pytest.approx(math.log(80))
 
 
-# -- laws -------------------------------------------------------------------------------------------------------
+# -- properties -------------------------------------------------------------------------------------------------
 
 
 def test_nothing_is_decided_without_a_pair() -> None:

@@ -1,3 +1,5 @@
+"""The result of an encounter: winner, points and programs that cannot play."""
+
 from __future__ import annotations
 
 import dataclasses

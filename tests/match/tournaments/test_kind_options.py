@@ -1,3 +1,5 @@
+"""Options of a kind of tournament."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,3 +1,5 @@
+"""Brackets and standings of knock-out tournaments."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""The rounds and matches that a tournament schedules as results come in."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -148,9 +150,9 @@ def test_a_resumed_tournament_is_paired_like_an_uninterrupted_one(kind: Kind) ->
     matches = [match for each in whole.played for match, _ in each.matches]
     for count in range(len(matches)):
         progress = TournamentProgress(make_tournament(kind, KindOptions()))
-        begun = progress.schedule()
+        scheduled = progress.schedule()
         seen = []
-        for expected, match in zip(matches[: count + 1], begun, strict=False):
+        for expected, match in zip(matches[: count + 1], scheduled, strict=False):
             assert match == expected
             seen.append(match)
             if len(seen) <= count:

@@ -1,3 +1,5 @@
+"""Pairings and standings of Swiss tournaments."""
+
 from __future__ import annotations
 
 import random

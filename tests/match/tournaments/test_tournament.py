@@ -1,3 +1,5 @@
+"""Setups of tournaments: pairings, files and refusals."""
+
 from __future__ import annotations
 
 import codecs

@@ -159,10 +159,12 @@ def test_whole_conversations_are_written_as_they_were_read(game: Path, is_to_ser
 @pytest.mark.parametrize("game", GAMES, ids=lambda path: path.name)
 def test_the_rules_lead_from_position_to_position(game: Path) -> None:
     """Playing the recorded moves gives the recorded positions, except for the numbers of turns."""
-    shown = [state_of(packet) for who, packet in packets(game, is_to_server=False) if who == "p1" and MEMENTO in packet]
-    assert len(shown) > 40
-    state = as_counted_here(shown[0])
-    for recorded in shown[1:]:
+    positions = [
+        state_of(packet) for who, packet in packets(game, is_to_server=False) if who == "p1" and MEMENTO in packet
+    ]
+    assert len(positions) > 40
+    state = as_counted_here(positions[0])
+    for recorded in positions[1:]:
         assert recorded.last_move is not None
         state = state.play(recorded.last_move)
         assert dataclasses.replace(as_counted_here(recorded), turn=state.turn) == state

@@ -1,4 +1,4 @@
-"""Every packet of release 27.0.4 is understood, and written again with the same bytes; its texts are ours."""
+"""Every packet of release 27.0.4 is understood, and written again with the same bytes; the German texts agree."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_every_written_position_of_a_game_is_read_as_it_was(seed: int) -> None:
         state = state.play(rng.choice(list(state.generate_legal_moves())))
 
 
-# -- what is said -----------------------------------------------------------------------------------------------------
+# -- texts ------------------------------------------------------------------------------------------------------------
 
 
 def error_of(name: str) -> ErrorMessage:

@@ -30,7 +30,7 @@ blanks = st.text(" \t\r\n", max_size=3).map(str.encode)
 quotes = st.sampled_from([b'"', b'"', b'"', b"'"])
 
 
-def said(dialect: Dialect, stream: bytes, cut: Cut = whole) -> list[object]:
+def messages_of(dialect: Dialect, stream: bytes, cut: Cut = whole) -> list[object]:
     """The messages read from a stream, and the refusal that ends it, with its explanation."""
     connection = Connection(Role.SERVER, dialect, AFTER_JOIN)
     found = [
@@ -99,9 +99,9 @@ def written_moves(draw: st.DrawFn) -> bytes:
 @given(st.lists(written_moves(), min_size=1, max_size=3), st.sampled_from(EDITIONS), st.integers(0, 99))
 def test_the_result_does_not_depend_on_the_plain_form(packets: list[bytes], dialect: Dialect, seed: int) -> None:
     stream = FIRST + b"".join(packets)
-    expected = said(in_full(dialect), stream)
+    expected = messages_of(in_full(dialect), stream)
     for cut in (whole, byte_by_byte, lambda each: in_random_pieces(each, seed, 100)):
-        assert said(dialect, stream, cut) == expected
+        assert messages_of(dialect, stream, cut) == expected
 
 
 @given(strategies.set_moves)
@@ -137,10 +137,10 @@ def test_invalid_moves_are_left_to_the_tables(old: bytes, new: bytes) -> None:
     match = BLOKUS_2021_R3.plain_forms[0].pattern.fullmatch(packet)
     assert match is not None
     assert BLOKUS_2021_R3.plain_forms[0].read(match) is None
-    assert said(BLOKUS_2021_R3, FIRST + packet) == said(in_full(BLOKUS_2021_R3), FIRST + packet)
+    assert messages_of(BLOKUS_2021_R3, FIRST + packet) == messages_of(in_full(BLOKUS_2021_R3), FIRST + packet)
 
 
 def test_a_move_of_another_season_does_not_have_the_form() -> None:
     assert BLOKUS_2027.plain_forms[0].pattern.match(ONE_LINE_MOVE) is None
-    (_, message, *_) = said(BLOKUS_2027, FIRST + ONE_LINE_MOVE)
+    (_, message, *_) = messages_of(BLOKUS_2027, FIRST + ONE_LINE_MOVE)
     assert cast("RoomMessage", message).room_id == "r"

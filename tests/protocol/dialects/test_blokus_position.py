@@ -94,10 +94,10 @@ def test_every_written_position_of_a_game_is_read_as_it_was(seed: int) -> None:
 @given(strategies.states, strategies.names, st.sampled_from(["\n  ", "\n"]))
 def test_cached_texts_give_the_same_bytes_as_new_ones(state: BlokusState, names: tuple[str, str], indent: str) -> None:
     packet = RoomMessage("r", Memento(state, names))
-    kept = BLOKUS_2021_R3.encode(packet, indent)
+    cached = BLOKUS_2021_R3.encode(packet, indent)
     blokus_position._fields.cache_clear()
     blokus_position._shape_list.cache_clear()
-    assert BLOKUS_2021_R3.encode(packet, indent) == kept
+    assert BLOKUS_2021_R3.encode(packet, indent) == cached
 
 
 def test_only_the_changes_of_a_position_are_written_anew(monkeypatch: pytest.MonkeyPatch) -> None:

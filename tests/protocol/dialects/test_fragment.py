@@ -1,3 +1,5 @@
+"""A part of a score definition is read back as it was written."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -61,13 +61,13 @@ def decode(text: str) -> Message:
 @pytest.mark.parametrize(
     ("stream", "events"),
     [
-        # the ways to begin and to lay out
+        # the start of the stream, and white space
         ('<protocol><join gameType="g"/>', [JoinRequest("g")]),
         ('<protocol>\n  <join gameType="g" />\n', [JoinRequest("g")]),
         ('<protocol>\r\n\t<join\n\tgameType = "g"\n></join>', [JoinRequest("g")]),
         ("<protocol><join gameType='g'/>", [JoinRequest("g")]),
         ("<?xml version='1.0'?><stream><join/>", [JoinRequest(None)]),
-        # everything that can be asked
+        # every request
         ("<protocol><join/>", [JoinRequest()]),
         ('<protocol><joinRoom roomId="r"/>', [JoinRoomRequest("r")]),
         ("<protocol><joinRoom/>", [JoinRoomRequest()]),
@@ -101,7 +101,7 @@ def decode(text: str) -> Message:
             '<protocol><prepare><slot displayName="a" shouldBePaused="true"/></prepare>',
             [PrepareRequest(None, (Slot("a", should_be_paused=True),))],
         ),
-        # unknown things
+        # unknown content
         ('<protocol><join foo="bar" gameType="g"/>', [JoinRequest("g")]),
         ("<protocol><join>text<bar><baz/></bar></join>", [JoinRequest()]),
         ('<protocol><prepare><slot displayName="a"><x/></slot><x/></prepare>', [PrepareRequest(None, (SLOT,))]),
@@ -111,7 +111,7 @@ def decode(text: str) -> Message:
         ("<protocol><sc.protocol.responses.CloseConnection/>", [CloseConnection()]),
         ("<protocol><join/></protocol>", [JoinRequest(), StreamEnd()]),
         ("<protocol/>", [StreamEnd()]),
-        # several at once
+        # several packets at once
         (
             '<protocol><joinPrepared reservationCode="c"/><room roomId="r"/><close/></protocol>',
             [JoinPreparedRequest("c"), RoomMessage("r", None), CloseConnection(), StreamEnd()],
@@ -259,7 +259,7 @@ def test_unknown_content_is_skipped(text: str) -> None:
     assert notes
 
 
-# -- there and back ---------------------------------------------------------------------------------------------------
+# -- writing and reading back -----------------------------------------------------------------------------------------
 
 
 @settings(max_examples=30)

@@ -1,3 +1,5 @@
+"""A score sheet entry is read back as it was written; one that cannot be read says why."""
+
 from __future__ import annotations
 
 from decimal import Decimal

@@ -58,7 +58,7 @@ def test_commands_for_an_unknown_room_are_refused(harness: RoomHarness, request_
 
 
 @pytest.mark.parametrize(
-    ("slots", "said"),
+    ("slots", "message"),
     [
         ((), "2 slots, this request has 0"),
         ((Slot("a"),), "2 slots, this request has 1"),
@@ -67,11 +67,11 @@ def test_commands_for_an_unknown_room_are_refused(harness: RoomHarness, request_
     ],
 )
 def test_a_game_that_cannot_be_prepared_leaves_no_room(
-    harness: RoomHarness, slots: tuple[Slot, ...], said: str
+    harness: RoomHarness, slots: tuple[Slot, ...], message: str
 ) -> None:
     error = harness.fake_peer("admin", is_admin=True).says(PrepareRequest(GAME_TYPE, slots))
     assert fault_of(error) is Fault.BAD_SLOTS
-    assert said in str(error)
+    assert message in str(error)
     assert (harness.lobby.rooms, harness.lobby.reservations, harness.pending_timers) == ({}, {}, 0)
 
 

@@ -1,4 +1,4 @@
-"""A broadcaster sends the same bytes to everybody, in the documented order, and encodes only what is read."""
+"""A broadcaster sends the same bytes to all recipients in order, and encodes only packets that have a recipient."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RESULT = Result(BLOKUS_2021_R3.score_definition, (Score(Cause.REGULAR, "", (1, 0
 
 
 class RecordingRoom:
-    """Two players and two observers; `received` lists who got which packet, in order."""
+    """Two players and two observers; `received` lists all packets in order, each with its recipient."""
 
     def __init__(self, has_second_player: bool = True) -> None:
         self.received: list[tuple[str, str]] = []
@@ -102,7 +102,7 @@ def test_nothing_is_encoded_without_recipients(encoded: list[RoomData]) -> None:
     assert (room.received, encoded) == ([], [])
 
 
-def test_what_ends_a_game_goes_to_players_before_observers() -> None:
+def test_the_packets_that_end_a_game_go_to_players_before_observers() -> None:
     room = RecordingRoom()
     room.broadcaster.send_end(RESULT)
     assert room.received == [(name, packet) for packet in ("result", "left") for name in "12ab"]

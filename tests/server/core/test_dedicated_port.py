@@ -49,7 +49,7 @@ async def test_a_flood_before_a_late_move_does_not_count_as_lateness_of_the_serv
         dedicated = open_room(harness)
         slow = await dedicated.begin()
         await trio.sleep(3)
-        flood = b'<step roomId="r"/>' * 1200  # more than the burst that a port admits
+        flood = b'<step roomId="r"/>' * 1200  # exceeds the burst that a port accepts
         await slow.says(flood + legal_move(dedicated.room))
         with trio.move_on_after(60):
             while not harness.happened(events.TimeVerdict):  # noqa: ASYNC110 - virtual time

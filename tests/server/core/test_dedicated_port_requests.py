@@ -77,8 +77,8 @@ async def test_a_dedicated_port_offers_neither_administration_nor_the_other_seat
         assert (dedicated.room.phase, dedicated.room.is_paused, len(dedicated.room.observers)) == (Phase.OPEN, False, 0)
         assert not harness.server.lobby.admins
         assert len(harness.server.lobby.rooms) == 1
-        heard = await caller.hears()
-        assert b"<errorpacket" in heard or b"<error " in heard
+        received = await caller.hears()
+        assert b"<errorpacket" in received or b"<error " in received
 
 
 async def test_a_player_of_another_game_is_told_which_game_is_played(autojump_clock: object) -> None:

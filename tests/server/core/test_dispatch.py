@@ -1,4 +1,4 @@
-"""Every request has one handler, in the table of those who may send it."""
+"""Every request has one handler, in the table of the role that may send it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An error packet is short, whatever was sent, and repeats packets of usual length unchanged."""
+"""The length of an error packet is bounded; a refused packet of ordinary length is repeated unchanged."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""An idle timeout ends a peer that neither sends a packet nor plays again."""
+
 from __future__ import annotations
 
 import pytest

@@ -177,7 +177,7 @@ def test_a_game_that_has_started_does_not_expire(harness: RoomHarness) -> None:
     room, *_ = harness.game()
     for player_slot in room.player_slots:
         player_slot.clock.abandon()
-    assert harness.pending_timers == 1  # that of the hard limit; the one of the reservation is gone
+    assert harness.pending_timers == 1  # for the hard limit; the reservation's timer was cancelled
 
 
 # -- limits -----------------------------------------------------------------------------------------------------------

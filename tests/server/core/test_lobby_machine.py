@@ -1,4 +1,4 @@
-"""Peers connect, make requests in any order and leave: nothing is left of what is over."""
+"""Random sequences of connects, requests and departures: the lobby keeps no state of closed rooms."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.server.room_harness import GAME_TYPE, FakePeer, RoomHarness, first_mo
 
 
 class LobbyMachine(RuleBasedStateMachine):
-    """Peers connect, make requests in any order and leave: nothing is left of what is over."""
+    """Each rule is an event in the life of a peer or a room; the invariants hold after every rule."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""A player slot is free until a peer occupies it; a reservation keeps it for whoever has the code."""
+"""A player slot is free until a peer occupies it; a reservation keeps it for the peer that has the code."""
 
 from __future__ import annotations
 

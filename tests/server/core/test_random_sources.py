@@ -1,3 +1,5 @@
+"""Ids are secret and starts are random, unless a seed determines them."""
+
 from __future__ import annotations
 
 import uuid

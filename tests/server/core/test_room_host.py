@@ -1,3 +1,5 @@
+"""The lobby is what a room needs as its host."""
+
 from __future__ import annotations
 
 from spielleiter.server.core.room_host import RoomHost

@@ -1,4 +1,4 @@
-"""Faulty moves and time limits: who gets which packets, who has lost, and what counts as too late."""
+"""Faulty moves and time limits: the packets that are sent, the loser, and when an answer is too late."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_bytes_that_arrived_before_the_hard_limit_are_read_before_a_verdict(harn
     harness.advance(10.0 + RECHECK_INTERVAL / 2)
     assert room.phase is Phase.RUNNING
     one.has_unread = False
-    assert one.moves(room, first_move(room)) is None  # its own arrival counts: too late for the soft limit
+    assert one.moves(room, first_move(room)) is None  # judged by its arrival: after the soft limit
     assert two.hears()[0].startswith("result HARD_TIMEOUT")
 
 
@@ -151,7 +151,7 @@ def test_a_server_that_sleeps_through_the_hard_limit_checks_the_input_first(harn
     assert two.hears()[-1] == "request"
 
 
-def test_a_player_that_keeps_sending_bytes_is_judged_all_the_same(harness: RoomHarness) -> None:
+def test_a_player_that_keeps_sending_bytes_is_judged_nevertheless(harness: RoomHarness) -> None:
     room, _, one, _ = harness.game()
     one.has_unread = True
     harness.advance(11.1)
@@ -169,7 +169,7 @@ def test_the_clock_starts_at_the_delivery_of_the_request(harness: RoomHarness) -
     assert harness.happened(events.MovePlayed)[-1].think_time == 1.5
 
 
-def test_the_clock_of_a_player_that_does_not_read_starts_all_the_same(harness: RoomHarness) -> None:
+def test_the_clock_of_a_player_that_does_not_read_starts_nevertheless(harness: RoomHarness) -> None:
     room, _, one, two = harness.game()
     two.is_deaf = True
     one.moves(room, first_move(room))
@@ -211,7 +211,7 @@ def test_an_answer_before_the_delivery_has_a_think_time_of_zero(harness: RoomHar
     assert harness.happened(events.MovePlayed)[-1].think_time == 0.0
     (on_sent,) = two.undelivered
     on_sent(harness.now)  # the old request is delivered now: no clock starts
-    assert harness.pending_timers == 1  # that of the next request
+    assert harness.pending_timers == 1  # the timer of the next request
 
 
 def test_a_slot_that_cannot_time_out_has_no_limits(harness: RoomHarness) -> None:

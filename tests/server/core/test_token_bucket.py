@@ -1,4 +1,4 @@
-"""A token bucket bounds use at once and in the long run; a debt has to be waited for."""
+"""A token bucket limits bursts and the average rate; after exceeding them, the caller has to wait."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from spielleiter.server.core.token_bucket import TokenBucket
 
 
-def test_a_burst_is_free_and_more_has_to_be_waited_for() -> None:
+def test_a_burst_is_free_and_anything_above_it_has_a_delay() -> None:
     bucket = TokenBucket(rate=2.0, burst=10.0)
     assert bucket.take(10.0, 0.0) == 0.0
     assert bucket.take(1.0, 0.0) == 0.5

@@ -80,7 +80,7 @@ async def test_a_head_request_is_answered_without_a_body() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "status", "said"),
+    ("sent", "status", "message"),
     [
         (request("/b"), 404, b"available pages: /a, /broken, /unfit\n"),
         (request(method="POST", more="Content-Length: 3\r\n") + b"abc", 405, b"GET or HEAD\n"),
@@ -89,10 +89,10 @@ async def test_a_head_request_is_answered_without_a_body() -> None:
         (request(more="Content-Length: -1\r\n"), 400, b"Content-Length"),
     ],
 )
-async def test_a_wrong_request_is_answered_with_an_error(asked: bytes, status: int, said: bytes) -> None:
-    code, body = read(await Site().answer_to(asked))
+async def test_a_wrong_request_is_answered_with_an_error(sent: bytes, status: int, message: bytes) -> None:
+    code, body = read(await Site().answer_to(sent))
     assert code == status
-    assert said in body
+    assert message in body
     assert body.endswith(b"\n")
 
 

@@ -133,9 +133,9 @@ async def test_a_report_shows_rooms_and_connections(autojump_clock: object) -> N
                 "observers": 1,
             }
         ]
-        shown = {each["connection"]: each for each in report["connections"]}
-        assert set(shown) == {each.label for each in (*game.callers, fake_peer)}
-        admin, one, stranger = (shown[each.label] for each in (game.admin, game.one, fake_peer))
+        connections = {each["connection"]: each for each in report["connections"]}
+        assert set(connections) == {each.label for each in (*game.callers, fake_peer)}
+        admin, one, stranger = (connections[each.label] for each in (game.admin, game.one, fake_peer))
         assert (admin["isAdmin"], admin["seats"], admin["observes"], admin["packets"]) == (True, 0, 1, 3)
         assert (one["isAdmin"], one["seats"], one["observes"], one["packets"]) == (False, 1, 0, 2)
         assert (one["edition"], stranger["edition"]) == ("blokus-2021-r3", None)
@@ -157,8 +157,8 @@ async def test_an_administrator_receives_the_report(autojump_clock: object) -> N
     async with open_harness(**PATIENT) as harness:
         game = await harness.game()
         await game.admin.says("<status/>")
-        told = (await game.admin.hears()).decode()
-        report = json.loads(told.removeprefix("\n  <status>").removesuffix("\n  </status>"))
+        packet = (await game.admin.hears()).decode()
+        report = json.loads(packet.removeprefix("\n  <status>").removesuffix("\n  </status>"))
         assert [each["roomId"] for each in report["rooms"]] == [game.id]
         assert {each["connection"] for each in report["connections"]} == {each.label for each in game.callers}
         assert report["connections"][0]["packets"] == 4
@@ -168,9 +168,9 @@ async def test_other_peers_receive_no_report(autojump_clock: object) -> None:
     async with open_harness() as harness:
         caller = await harness.call()
         await caller.says("<protocol><status/>")
-        heard = await caller.hears()
-        assert b"UnauthenticatedException: Request StatusRequest() requires authentication" in heard
-        assert b'<originalRequest class="status"/>' in heard
+        received = await caller.hears()
+        assert b"UnauthenticatedException: Request StatusRequest() requires authentication" in received
+        assert b'<originalRequest class="status"/>' in received
         assert harness.happened(events.RequestRefused)[0].fault is Fault.UNAUTHENTICATED
 
 
@@ -199,5 +199,5 @@ def test_the_readme_lists_every_field() -> None:
     harness.close("c2")
     report = harness.board.report()
     inner = {field for part in ("rooms", "connections", "closed") for field in report[part][0]}
-    told = {word for row in rows("README.md", "field") for cell in row for word in re.findall(r"`([^`]+)`", cell)}
-    assert told - {"null"} == set(report) | inner
+    documented = {word for row in rows("README.md", "field") for cell in row for word in re.findall(r"`([^`]+)`", cell)}
+    assert documented - {"null"} == set(report) | inner

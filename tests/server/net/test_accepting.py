@@ -1,3 +1,5 @@
+"""Accepting a connection: errors that are ignored, retried or raised."""
+
 from __future__ import annotations
 
 import errno
@@ -29,20 +31,20 @@ class Listening:
 
 
 async def test_the_failure_of_one_connection_does_not_affect_the_next(autojump_clock: object) -> None:
-    listening, told = Listening(errno.ECONNABORTED, errno.EPERM), list[OSError]()
-    begun = trio.current_time()
-    accepted = await accept(listening, told.append)  # type: ignore[arg-type]
+    listening, reported = Listening(errno.ECONNABORTED, errno.EPERM), list[OSError]()
+    start = trio.current_time()
+    accepted = await accept(listening, reported.append)  # type: ignore[arg-type]
     assert (accepted.socket, accepted.address, accepted.has_waited) == (listening.peer[0], "somewhere", False)
-    assert (trio.current_time() - begun, told) == (0, [])
+    assert (trio.current_time() - start, reported) == (0, [])
     listening.close()
 
 
 async def test_a_lack_of_descriptors_is_retried_and_reported_once(autojump_clock: object) -> None:
-    listening, told = Listening(errno.EMFILE, errno.EMFILE, errno.ENOBUFS), list[OSError]()
-    begun = trio.current_time()
-    await accept(listening, told.append)  # type: ignore[arg-type]
-    assert trio.current_time() - begun == pytest.approx(3 * ACCEPT_PAUSE)
-    assert [error.errno for error in told] == [errno.EMFILE]
+    listening, reported = Listening(errno.EMFILE, errno.EMFILE, errno.ENOBUFS), list[OSError]()
+    start = trio.current_time()
+    await accept(listening, reported.append)  # type: ignore[arg-type]
+    assert trio.current_time() - start == pytest.approx(3 * ACCEPT_PAUSE)
+    assert [error.errno for error in reported] == [errno.EMFILE]
     listening.close()
 
 

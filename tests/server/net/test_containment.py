@@ -1,3 +1,5 @@
+"""An exception inside of the block goes to the callback, and nothing keeps the failed frame alive."""
+
 from __future__ import annotations
 
 import gc

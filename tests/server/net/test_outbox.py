@@ -1,4 +1,4 @@
-"""Packets go out whole and in order, whatever the peer takes at a time; a peer that takes too little is dropped."""
+"""Packets are sent completely and in order however slowly the peer reads; a peer that reads too slowly is dropped."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ async def test_a_peer_over_the_bound_is_dropped_at_once_even_during_a_write(auto
         assert case.sent == []
 
 
-async def test_a_peer_that_takes_everything_too_late_is_dropped_all_the_same(autojump_clock: MockClock) -> None:
+async def test_a_peer_that_takes_everything_too_late_is_dropped_nevertheless(autojump_clock: MockClock) -> None:
     async with running(capacity=0) as case:
         case.send(1, 900)
         await wait_all_tasks_blocked()

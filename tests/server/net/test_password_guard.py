@@ -1,4 +1,4 @@
-"""Answers to somebody who guesses passwords are delayed more and more; those to others are not."""
+"""Each further wrong password from an address is answered later; other addresses are not affected."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def guesses(guard: PasswordGuard, addresses: int, connections: int, seconds: flo
 
 def test_many_addresses_together_guess_no_more_often_than_documented() -> None:
     guard = PasswordGuard(attempts=5, window=60.0, longest_delay=30.0)
-    free, at_once = 5 * ALL_ADDRESSES_FACTOR, MAX_WAITING * 2  # the latter every 30 s
+    free, at_once = 5 * ALL_ADDRESSES_FACTOR, MAX_WAITING * 2  # MAX_WAITING answers every 30 s
     newcomers = 400 - free - MAX_WAITING
     assert guesses(guard, addresses=400, connections=1, seconds=60.0) == free + at_once + newcomers
 

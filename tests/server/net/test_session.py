@@ -1,4 +1,4 @@
-"""However a connection ends, its rooms are told at once, nobody else is, and nothing is left of it."""
+"""A connection that ends is reported to its rooms at once, affects no other connection, and is freed completely."""
 
 from __future__ import annotations
 
@@ -95,13 +95,13 @@ async def test_a_player_that_leaves_alone_closes_the_room(autojump_clock: object
         assert harness.server.lobby.rooms == {}
 
 
-@pytest.mark.parametrize(("said", "is_logged"), [("", False), ("<protocol>", True)])
-async def test_a_health_check_is_not_logged(said: str, is_logged: bool, autojump_clock: object) -> None:
+@pytest.mark.parametrize(("data", "is_logged"), [("", False), ("<protocol>", True)])
+async def test_a_health_check_is_not_logged(data: str, is_logged: bool, autojump_clock: object) -> None:
     """A health check connects and closes without sending anything."""
     async with open_harness(log_level="info") as harness:
         caller = await harness.call()
-        if said:
-            await caller.says(said)
+        if data:
+            await caller.says(data)
         await caller.hangs_up()
         await wait_all_tasks_blocked()
         (closed,) = harness.happened(events.ConnectionClosed)
@@ -153,7 +153,7 @@ async def test_after_the_end_of_our_stream_the_peer_has_five_seconds_to_close(au
         game = await harness.game()
         await game.two.says("<close/>")
         before = trio.current_time()
-        await game.one.says(set_move_packet(game.id, "BLUE", "PENTO_U", 0, 0))  # nobody reads it any more
+        await game.one.says(set_move_packet(game.id, "BLUE", "PENTO_U", 0, 0))  # the server no longer reads it
         assert await game.one.hears() == left(game, 1) + END
         assert harness.happened(events.ConnectionClosed, game.one.label) == []
         await trio.sleep(4.9)
@@ -213,8 +213,8 @@ async def test_a_bug_in_a_reader_affects_nobody_else(autojump_clock: object, mon
         with monkeypatch.context() as patch:
             patch.setattr(Dialect, "decode", fail)
             await caller.says("<protocol><join/>")
-        told = answered("This packet could not be read because of a bug in the program that reads it")
-        assert await caller.hears() == START + told + GOODBYE
+        error = answered("This packet could not be read because of a bug in the program that reads it")
+        assert await caller.hears() == START + error + GOODBYE
         (bug,) = harness.happened(events.InternalError, caller.label)
         assert bug.error.endswith("RuntimeError: a bug\nwhile reading b'<protocol><join/>'\n")
         (refusal,) = harness.happened(events.ProtocolBroken, caller.label)
@@ -276,7 +276,7 @@ async def test_a_closed_connection_is_freed(autojump_clock: object) -> None:
         gc.collect()
         assert [each() for each in rest if each() is not None] == []
         assert [each for each in gc.get_objects() if type(each) in (Peer, PlayerSlot, Connection)] == []
-        assert len(harness.nursery.child_tasks) == 1  # that of the timers
+        assert len(harness.nursery.child_tasks) == 1  # the task of the timers
 
 
 async def test_a_server_that_is_cancelled_leaves_nothing(autojump_clock: object) -> None:

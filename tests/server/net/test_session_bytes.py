@@ -1,4 +1,4 @@
-"""Bytes that cannot be understood are refused with a reason, and affect nobody else."""
+"""Bytes that cannot be understood are refused with a reason, and affect no other connection."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ BROKEN: dict[str, tuple[str, str, str, str | None]] = {
 }
 
 
-@pytest.mark.parametrize(("data", "kind", "said", "original"), BROKEN.values(), ids=BROKEN)
+@pytest.mark.parametrize(("data", "kind", "message", "original"), BROKEN.values(), ids=BROKEN)
 async def test_bytes_that_cannot_be_understood(
-    data: str, kind: str, said: str, original: str | None, autojump_clock: object
+    data: str, kind: str, message: str, original: str | None, autojump_clock: object
 ) -> None:
     async with open_harness(packet_children_player=64) as harness:
         bystanders = await Bystanders.open(harness)
@@ -47,7 +47,7 @@ async def test_bytes_that_cannot_be_understood(
         await caller.says("<protocol>" + data)
         ((refusal, text),) = refusals(harness, caller)
         assert refusal == kind
-        assert text.startswith(said)
+        assert text.startswith(message)
         assert await caller.hears() == START + answered(text, original) + GOODBYE
         assert caller.is_ended
         (line,) = harness.logged("protocol_broken")

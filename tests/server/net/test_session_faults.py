@@ -1,4 +1,4 @@
-"""Every fault is answered as documented, byte for byte, and affects nobody else.
+"""Every fault is answered as documented, byte for byte, and affects no other connection.
 
 The rows of the fault table in the edition's specification, as bytes on memory streams.
 """
@@ -170,9 +170,9 @@ async def test_a_command_for_an_unknown_room(command: str, autojump_clock: objec
         bystanders = await Bystanders.open(harness)
         admin = await harness.admin()
         await admin.says(f'<{command} roomId="{NOWHERE}"/>')
-        heard = await admin.hears()
-        assert f"Couldn&apos;t find a room with id {NOWHERE}".encode() in heard
-        assert heard.endswith(b"</errorpacket>" + GOODBYE)
+        received = await admin.hears()
+        assert f"Couldn&apos;t find a room with id {NOWHERE}".encode() in received
+        assert received.endswith(b"</errorpacket>" + GOODBYE)
         await bystanders.are_unaffected()
 
 
@@ -180,7 +180,7 @@ SLOT = '<slot displayName="a"/>'
 
 
 @pytest.mark.parametrize(
-    ("slots", "said"),
+    ("slots", "message"),
     [
         ("", "A game is prepared with 2 slots, this request has 0"),
         (SLOT, "A game is prepared with 2 slots, this request has 1"),
@@ -188,14 +188,14 @@ SLOT = '<slot displayName="a"/>'
         (SLOT + "<slot/>", "Slot 2 of this request has no displayName"),
     ],
 )
-async def test_a_game_that_cannot_be_prepared(slots: str, said: str, autojump_clock: object) -> None:
+async def test_a_game_that_cannot_be_prepared(slots: str, message: str, autojump_clock: object) -> None:
     async with open_harness() as harness:
         admin = await harness.admin()
         await admin.says(f'<prepare gameType="{GAME_TYPE}">{slots}</prepare>')
-        heard = await admin.hears()
-        assert heard.startswith(START + f'\n  <errorpacket message="{said}">\n    <originalRequest'.encode())
-        assert heard.endswith(b"</errorpacket>" + GOODBYE)
-        assert refusals(harness, admin) == [(Fault.BAD_SLOTS.value, said)]
+        received = await admin.hears()
+        assert received.startswith(START + f'\n  <errorpacket message="{message}">\n    <originalRequest'.encode())
+        assert received.endswith(b"</errorpacket>" + GOODBYE)
+        assert refusals(harness, admin) == [(Fault.BAD_SLOTS.value, message)]
         assert (harness.server.lobby.rooms, harness.server.lobby.reservations) == ({}, {})
 
 
@@ -266,11 +266,11 @@ async def test_an_unreadable_move(class_name: str, content: str, problem: str, a
         result = await game.two.hears()
         assert result.endswith(sample("left", game.id) + END)
         assert b'cause="RULE_VIOLATION" reason="Der Zug konnte nicht erkannt werden: ' in result
-        heard = await game.one.hears()
-        error = heard[: heard.index(result.removesuffix(END))]
+        received = await game.one.hears()
+        error = received[: received.index(result.removesuffix(END))]
         assert error.startswith(b'\n  <room roomId="%s">\n    <data class="error" message=' % game.id.encode())
-        assert heard == error + result.removesuffix(END) + heard[heard.index(b"\n  <errorpacket") :]
-        assert heard.endswith(b"</errorpacket>" + GOODBYE)
+        assert received == error + result.removesuffix(END) + received[received.index(b"\n  <errorpacket") :]
+        assert received.endswith(b"</errorpacket>" + GOODBYE)
         assert await game.admin.hears() == error + result.removesuffix(END)
         await bystanders.are_unaffected()
 

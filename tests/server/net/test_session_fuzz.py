@@ -1,4 +1,4 @@
-"""Callers of all seasons send anything in any order: no internal error occurs, and nothing is left of them."""
+"""Callers of all seasons send random packets: no internal error occurs, and no room, member or timer remains."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ async def run_callers(edition: str, seed: int, steps: int) -> None:
         for _ in range(steps):
             await callers.act()
         await callers.all_hang_up()
-        await trio.sleep(1000.0)  # reservations that nobody takes expire
+        await trio.sleep(1000.0)  # unused reservations expire
         await wait_all_tasks_blocked()
         assert [bug.error for bug in harness.happened(events.InternalError)] == []
         lobby = harness.server.lobby
@@ -187,7 +187,7 @@ async def run_callers(edition: str, seed: int, steps: int) -> None:
         opened, closed = harness.happened(events.ConnectionOpened), harness.happened(events.ConnectionClosed)
         assert len(opened) == len(closed)
         assert harness.server._sessions == {}
-        assert len(nursery.child_tasks) == 1  # that of the timers
+        assert len(nursery.child_tasks) == 1  # the task of the timers
         nursery.cancel_scope.cancel()
 
 

@@ -1,4 +1,4 @@
-"""Answers to somebody who guesses passwords are delayed; the right password never is."""
+"""Answers to wrong passwords are delayed, and the answer to the right one never is."""
 
 from __future__ import annotations
 

@@ -54,11 +54,11 @@ async def test_a_session_passes_through_all_phases(autojump_clock: object) -> No
         assert phase_of(harness, caller) is None
 
 
-@pytest.mark.parametrize(("said", "was_silent"), [("", True), ("<", False), ("<protocol><join/>", False)])
-async def test_a_peer_is_silent_until_its_first_byte(said: str, was_silent: bool, autojump_clock: object) -> None:
+@pytest.mark.parametrize(("data", "was_silent"), [("", True), ("<", False), ("<protocol><join/>", False)])
+async def test_a_peer_is_silent_until_its_first_byte(data: str, was_silent: bool, autojump_clock: object) -> None:
     async with open_harness() as harness:
         caller = await harness.call()
-        await caller.says(said)
+        await caller.says(data)
         await caller.hangs_up()
         (closed,) = harness.happened(events.ConnectionClosed)
         assert closed.was_silent == was_silent

@@ -1,4 +1,4 @@
-"""A peer that does not read is dropped in time, and nobody waits for it."""
+"""A peer that does not read is dropped in time, and no other peer has to wait for it."""
 
 from __future__ import annotations
 

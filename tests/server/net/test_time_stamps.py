@@ -100,9 +100,9 @@ def test_no_arrival_is_before_the_last_check_that_found_nothing(before: float, a
     stamp = machine.wall()
     machine.uptime += before
     stamps.saw_empty(machine.now())
-    last_look = machine.now()
+    last_check = machine.now()
     machine.uptime += after
-    assert read(stamps, machine, stamp) == Arrival(last_look, StampSource.KERNEL)
+    assert read(stamps, machine, stamp) == Arrival(last_check, StampSource.KERNEL)
 
 
 def test_a_read_that_empties_the_socket_is_a_check() -> None:
@@ -129,7 +129,7 @@ def test_a_read_that_empties_the_socket_is_a_check() -> None:
 def test_a_step_of_the_wall_clock_at_any_time_moves_no_arrival(
     size: float, sign: int, idle: float, thinking: float, lateness: float, phase: str
 ) -> None:
-    """After any silence. If both candidates are possible, the earlier one is used, in favour of the sender."""
+    """This holds after any silence. Of two possible candidates the earlier one is used, in favour of the sender."""
     machine = Machine()
     stamps = machine.stamps()
 

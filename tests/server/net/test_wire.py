@@ -279,11 +279,11 @@ async def test_no_stamp_is_before_a_check_that_found_nothing(
         near.sendall(b"x")
         arrival = (await wire.receive())[1]
         assert arrival.instant < trio.current_time() - 4.0  # there was no check before
-        looked_at = trio.current_time()
+        checked_at = trio.current_time()
         assert not wire.has_unread_input()
         near.sendall(b"x")
         arrival = (await wire.receive())[1]
-        assert looked_at <= arrival.instant <= trio.current_time()
+        assert checked_at <= arrival.instant <= trio.current_time()
         select.select([], [far], [], HANG_TIMEOUT)
         emptied_at = arrival.instant
         near.sendall(b"x")

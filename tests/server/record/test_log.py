@@ -189,8 +189,8 @@ def test_the_end_of_a_game_is_summarized_on_a_console_and_complete_in_json(
     (line,) = logged(io.StringIO(), "console", ended)
     assert re.search(rf"game_ended +room=room result='{re.escape(result)}' plies=68$", line)
     (value,) = as_json(ended)
-    shown = {"names", "causes", "reasons", "parts", "winners", "plies", "thinking"}
-    assert shown <= set(value)
+    keys = {"names", "causes", "reasons", "parts", "winners", "plies", "thinking"}
+    assert keys <= set(value)
     assert value["causes"] == list(causes)
 
 

@@ -1,4 +1,4 @@
-"""Every game has a whole line, whatever happens to the disk, the file and the server."""
+"""Every game has a complete line, even if the disk is full, the file is removed or the server is stopped."""
 
 from __future__ import annotations
 

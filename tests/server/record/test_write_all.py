@@ -1,3 +1,5 @@
+"""All bytes are written even if each call takes only some of them; a full file is an error."""
+
 from __future__ import annotations
 
 import errno

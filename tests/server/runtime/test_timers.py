@@ -138,14 +138,14 @@ def test_a_cancelled_timer_keeps_nothing_alive() -> None:
 def test_cancelled_timers_do_not_pile_up_however_far_their_deadlines(are_kept: list[bool]) -> None:
     """Every move leaves a cancelled timer, and a time limit may be hours."""
     timers = Timers(raise_error)
-    kept: list[ScheduledTimer] = []
+    pending: list[ScheduledTimer] = []
     for is_kept in are_kept:
         timer = timers.call_at(1e9, lambda _: None)
         if is_kept:
-            kept.append(timer)
+            pending.append(timer)
         else:
             timer.cancel()
-        assert len(timers) <= max(SWEEP_FROM, 2 * len(kept)) + 1
+        assert len(timers) <= max(SWEEP_FROM, 2 * len(pending)) + 1
 
 
 async def test_a_sweep_keeps_all_timers_and_their_order(autojump_clock: MockClock) -> None:

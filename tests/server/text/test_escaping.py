@@ -15,7 +15,7 @@ BIDIRECTIONAL = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "expected"),
     [
         ("Müller & Söhne <b> 日本 \U0001f600", "Müller & Söhne <b> 日本 \U0001f600"),
         ("\x1b[31mred\x07\x00", r"\x1b[31mred\x07\x00"),
@@ -27,8 +27,8 @@ BIDIRECTIONAL = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2
         (r"C:\new", r"C:\new"),
     ],
 )
-def test_unsafe_characters_are_escaped(text: str, shown: str) -> None:
-    assert escaped(text) == shown
+def test_unsafe_characters_are_escaped(text: str, expected: str) -> None:
+    assert escaped(text) == expected
 
 
 def test_every_control_and_bidirectional_character_is_escaped() -> None:
@@ -45,10 +45,10 @@ def test_line_ends_and_tabs_are_kept() -> None:
 
 @given(st.text(st.characters(codec=None)))
 def test_escaped_text_is_valid_in_xml(text: str) -> None:
-    for shown in (escaped(text), escaped_lines(text)):
+    for result in (escaped(text), escaped_lines(text)):
         element = etree.Element("a", b=escaped(text))
-        element.text = shown
-        assert etree.fromstring(etree.tostring(element, encoding="utf-8")).text == (shown or None)
-        assert not any(unicodedata.category(char) in {"Cc", "Cs"} for char in shown if char not in "\n\t")
-        assert not set(shown) & set(BIDIRECTIONAL)
+        element.text = result
+        assert etree.fromstring(etree.tostring(element, encoding="utf-8")).text == (result or None)
+        assert not any(unicodedata.category(char) in {"Cc", "Cs"} for char in result if char not in "\n\t")
+        assert not set(result) & set(BIDIRECTIONAL)
     assert escaped(text).splitlines() == ([escaped(text)] if text else [])

@@ -1,3 +1,5 @@
+"""The fork server: when supervisors are reused, and when they end."""
+
 from __future__ import annotations
 
 import json

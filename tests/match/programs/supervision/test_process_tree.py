@@ -1,3 +1,5 @@
+"""Finding and killing the descendants of a process."""
+
 from __future__ import annotations
 
 import os
