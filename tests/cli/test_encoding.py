@@ -135,7 +135,7 @@ def test_a_slots_name_reaches_the_server_as_it_was_typed(locale: dict[str, str],
 @pytest.mark.slow
 @pytest.mark.parametrize("is_option", [True, False])
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         (("serve", "--port", "0"), b"cannot be used, expected a text in UTF-8"),
         (("admin", "status"), b"the password is not UTF-8"),
@@ -143,7 +143,7 @@ def test_a_slots_name_reaches_the_server_as_it_was_typed(locale: dict[str, str],
     ],
 )
 def test_a_password_that_is_not_utf_8_is_refused_at_once(
-    is_option: bool, arguments: tuple[str, ...], says: bytes
+    is_option: bool, arguments: tuple[str, ...], message: bytes
 ) -> None:
     password = b"secret\xff"
     if is_option:
@@ -151,21 +151,21 @@ def test_a_password_that_is_not_utf_8_is_refused_at_once(
     else:
         done = spielleiter(*arguments, SPIELLEITER_PASSWORD=os.fsdecode(password))
     assert_well(done, 2)
-    assert says in done.stderr
+    assert message in done.stderr
     assert done.stderr.count(b"\n") == 1
     assert b"secret" not in done.stderr
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("line", "says"),
+    ("line", "message"),
     [(b"password = \xff", b"is not UTF-8, expected a text file"), (b"password = \\ud8ff", b"expected a text in UTF-8")],
 )
-def test_a_password_in_a_file_that_is_not_utf_8_is_refused(line: bytes, says: bytes, tmp_path: Path) -> None:
+def test_a_password_in_a_file_that_is_not_utf_8_is_refused(line: bytes, message: bytes, tmp_path: Path) -> None:
     (tmp_path / "server.properties").write_bytes(line)
     done = spielleiter("serve", "--port", "0", "--config", str(tmp_path / "server.properties"))
     assert_well(done, 2)
-    assert says in done.stderr
+    assert message in done.stderr
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""A scripted server at the other end of a client's connection: sends what a test tells it to, and checks the input."""
+"""A scripted server at the other end of a client's connection, which sends messages and checks the input."""
 
 from __future__ import annotations
 

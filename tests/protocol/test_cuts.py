@@ -48,9 +48,8 @@ def verdicts(stream: bytes, cut: Cut, dialect: Dialect = BLOKUS_2021_R3, limits:
     found: list[object] = []
     for outcome in outcomes(Connection(Role.SERVER, dialect, limits), cut(stream)):
         if isinstance(outcome, RemoteProtocolError):
-            text, _, _ = str(outcome).partition(
-                " but it begins with "
-            )  # how much of the packet is shown depends on the cut
+            # how much of the packet is shown depends on the cut
+            text, _, _ = str(outcome).partition(" but it begins with ")
             return [*found, outcome.refusal, text, outcome.original]
         found.append(outcome)
     return found
@@ -183,7 +182,7 @@ def test_a_packet_is_complete_with_its_last_byte(
 
 @pytest.mark.parametrize("stream", STREAMS)
 def test_the_parser_is_given_nothing_incomplete(stream: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So it makes no difference whether the parser defers incomplete tokens."""
+    """Therefore it makes no difference whether the parser defers incomplete tokens."""
     expected = verdicts(stream, byte_by_byte)
     monkeypatch.setattr(reader_module, "new_parser", deferring)
     assert verdicts(stream, byte_by_byte) == expected

@@ -35,15 +35,15 @@ async def joined(harness: ServerHarness, game_type: str | None) -> Caller:
     """Connect a new caller that joins a game of this type; it has not read anything yet."""
     caller = await harness.call()
     attribute = "" if game_type is None else f' gameType="{game_type}"'
-    await caller.says(f"<protocol><join{attribute}/>")
+    await caller.send(f"<protocol><join{attribute}/>")
     return caller
 
 
 async def playing(harness: ServerHarness, game_type: str) -> tuple[str, Caller, Caller]:
     """Start a game of this type; return its id and its players, which have read everything."""
     one, two = await joined(harness, game_type), await joined(harness, game_type)
-    await one.hears()
-    await two.hears()
+    await one.receive()
+    await two.receive()
     (room,) = (each for each in harness.server.lobby.rooms.values() if each.edition.game_type == game_type)
     return room.id, one, two
 

@@ -57,10 +57,10 @@ class Bystanders:
     async def are_unaffected(self) -> None:
         game = self._game
         for caller in game.callers:
-            assert await caller.hears() == b""
-        await (game.one, game.two)[game.room.state.seat_on_turn].says(legal_move(game.room))
+            assert await caller.receive() == b""
+        await (game.one, game.two)[game.room.state.seat_on_turn].send(legal_move(game.room))
         for caller in game.callers:
-            assert b'class="memento"' in await caller.hears()
+            assert b'class="memento"' in await caller.receive()
             assert not caller.is_ended
 
 

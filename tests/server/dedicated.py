@@ -36,7 +36,7 @@ class DedicatedRoom:
         """Let both players join; return the side to move."""
         callers = [await self.call(0), await self.call(1)]
         for caller in callers:
-            await caller.says("<protocol><join/>")
+            await caller.send("<protocol><join/>")
         return callers[self.room.state.seat_on_turn]
 
     async def _serve(self, wire: StreamWire, label: str, port: DedicatedPort) -> None:

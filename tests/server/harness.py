@@ -1,6 +1,6 @@
 """A whole server on memory streams: callers send and receive bytes, and everything happens in virtual time.
 
-Invariants: the start is seeded, and the first piece is PENTO_U. `Caller.hears` returns all bytes once, in order.
+Invariants: the start is seeded, and the first piece is PENTO_U. `Caller.receive` returns all bytes once, in order.
 """
 
 from __future__ import annotations
@@ -78,32 +78,32 @@ class Caller:
         self.is_ended = False
         """Whether the server has ended its stream."""
         self.reservation = ""
-        self._heard = bytearray()
+        self._received = bytearray()
 
     async def listen(self) -> None:
         try:
             async for data in self.near:
-                self._heard += data
+                self._received += data
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             return
         self.is_ended = True
 
-    async def says(self, data: bytes | str) -> None:
+    async def send(self, data: bytes | str) -> None:
         await self.near.send_all(data.encode() if isinstance(data, str) else data)
         await wait_all_tasks_blocked()
 
-    async def hears(self) -> bytes:
-        """Return everything since the last call."""
+    async def receive(self) -> bytes:
+        """Return everything that was received since the last call."""
         await wait_all_tasks_blocked()
-        received = bytes(self._heard)
-        self._heard.clear()
+        received = bytes(self._received)
+        self._received.clear()
         return received
 
-    async def ends_input(self) -> None:
+    async def end_input(self) -> None:
         await self.near.send_eof()
         await wait_all_tasks_blocked()
 
-    async def hangs_up(self) -> None:
+    async def close(self) -> None:
         await self.near.aclose()
         await wait_all_tasks_blocked()
 
@@ -125,7 +125,7 @@ class Game:
     async def play(self, plies: int) -> None:
         """Let the side to move make any legal move, `plies` times."""
         for _ in range(plies):
-            await (self.one, self.two)[self.room.state.seat_on_turn].says(legal_move(self.room))
+            await (self.one, self.two)[self.room.state.seat_on_turn].send(legal_move(self.room))
 
 
 class ServerHarness:
@@ -166,31 +166,31 @@ class ServerHarness:
 
     async def admin(self) -> Caller:
         caller = await self.call()
-        await caller.says(f'<protocol><authenticate password="{PASSWORD}"/>')
+        await caller.send(f'<protocol><authenticate password="{PASSWORD}"/>')
         return caller
 
     async def prepare(self, admin: Caller, names: Sequence[str] = ("Eins", "Zwei")) -> tuple[str, list[str]]:
         """Prepare a game; return its room id and reservation codes."""
         slots = "".join(f'<slot displayName="{name}" canTimeout="true" reserved="true"/>' for name in names)
-        await admin.says(f'<prepare gameType="{GAME_TYPE}">{slots}</prepare>')
-        room_id, *codes = (found.decode() for found in _UUID.findall(await admin.hears()))
+        await admin.send(f'<prepare gameType="{GAME_TYPE}">{slots}</prepare>')
+        room_id, *codes = (found.decode() for found in _UUID.findall(await admin.receive()))
         return room_id, codes
 
     async def take_seat(self, code: str) -> Caller:
         """Connect a caller that uses a reservation; it has not read anything yet."""
         caller = await self.call()
         caller.reservation = code
-        await caller.says(f'<protocol><joinPrepared reservationCode="{code}"/>')
+        await caller.send(f'<protocol><joinPrepared reservationCode="{code}"/>')
         return caller
 
     async def game(self) -> Game:
         """Start a prepared game, observed by an administrator."""
         admin = await self.admin()
         room_id, codes = await self.prepare(admin)
-        await admin.says(f'<observe roomId="{room_id}"/>')
+        await admin.send(f'<observe roomId="{room_id}"/>')
         one, two = [await self.take_seat(code) for code in codes]
         for caller in (admin, one, two):
-            await caller.hears()
+            await caller.receive()
         return Game(room_id, self.server.lobby.rooms[room_id], admin, one, two)
 
     def happened(self, kind: type[_H], label: str | None = None) -> list[_H]:

@@ -1,6 +1,6 @@
 """A lobby with fake peers; time passes only when the test says so.
 
-Invariants: nothing here waits or is random. `FakePeer.hears` returns every packet once, in order, as a short text.
+Invariants: nothing here waits or is random. `FakePeer.receive` returns every packet once, in order, as a short text.
 """
 
 from __future__ import annotations
@@ -114,31 +114,31 @@ class RoomHarness:
     def prepare(self, admin: FakePeer, *slots: Slot, is_paused: bool = False) -> tuple[str, list[str]]:
         """Let `admin` prepare a game; return its room id and reservation codes."""
         chosen = slots or (Slot("Eins"), Slot("Zwei"))
-        assert admin.says(PrepareRequest(GAME_TYPE, chosen, is_paused)) is None
+        assert admin.send(PrepareRequest(GAME_TYPE, chosen, is_paused)) is None
         prepared = admin.last_message
         assert isinstance(prepared, Prepared)
         assert prepared.room_id is not None
-        admin.hears()
+        admin.receive()
         return prepared.room_id, list(prepared.reservations)
 
     def game(self, *, is_paused: bool = False) -> tuple[Room, FakePeer, FakePeer, FakePeer]:
         """Start a prepared game, observed by an administrator; everybody has read everything so far."""
         admin, one, two = self.fake_peer("admin", is_admin=True), self.fake_peer("one"), self.fake_peer("two")
         room_id, codes = self.prepare(admin, is_paused=is_paused)
-        admin.says(ObserveRequest(room_id))
-        one.says(JoinPreparedRequest(codes[0]))
-        two.says(JoinPreparedRequest(codes[1]))
+        admin.send(ObserveRequest(room_id))
+        one.send(JoinPreparedRequest(codes[0]))
+        two.send(JoinPreparedRequest(codes[1]))
         for fake_peer in (admin, one, two):
-            fake_peer.hears()
+            fake_peer.receive()
         return self.lobby.rooms[room_id], admin, one, two
 
     def joined_game(self) -> tuple[Room, FakePeer, FakePeer]:
         """Start a game by `join`; both players have read everything so far."""
         one, two = self.fake_peer("one"), self.fake_peer("two")
-        one.says(JoinRequest(GAME_TYPE))
-        two.says(JoinRequest(GAME_TYPE))
-        one.hears()
-        two.hears()
+        one.send(JoinRequest(GAME_TYPE))
+        two.send(JoinRequest(GAME_TYPE))
+        one.receive()
+        two.receive()
         (room,) = one.member.rooms.values()
         return room, one, two
 
@@ -159,7 +159,7 @@ class FakePeer:
         self.member = harness.lobby.connect(self.peer)
         self._writing = Connection(Role.SERVER, harness.edition.dialect)
         self._reading = Connection(Role.CLIENT, harness.edition.dialect)
-        self._heard: list[str] = []
+        self._received: list[str] = []
         self.packets: list[bytes] = []
         self.undelivered: list[SentCallback] = []
 
@@ -169,7 +169,7 @@ class FakePeer:
         if self.is_ended:
             return
         self.packets.append(packet)
-        self._listen(self._writing.send_encoded(packet))
+        self._read(self._writing.send_encoded(packet))
         if on_sent is not None:
             if self.is_deaf:
                 self.undelivered.append(on_sent)
@@ -179,24 +179,24 @@ class FakePeer:
     def end_nowait(self, *, with_end_tag: bool = True) -> None:
         if not self.is_ended:
             self.is_ended = True
-            self._listen(self._writing.close() if with_end_tag else b"")
-            self._heard.append("end of stream" if with_end_tag else "silent end")
+            self._read(self._writing.close() if with_end_tag else b"")
+            self._received.append("end of stream" if with_end_tag else "silent end")
 
     def has_unread_input(self) -> bool:
         return self.has_unread
 
-    def _listen(self, data: bytes) -> None:
+    def _read(self, data: bytes) -> None:
         if data:
             self._reading.receive_data(data)
         while (event := self._reading.next_event()) is not None:
             assert not isinstance(event, ConnectionClosed)
             if not isinstance(event, StreamEnd):
                 self.last_message = event
-                self._heard.append(in_short(event))
+                self._received.append(in_short(event))
 
     # -- controls of the test ---------------------------------------------------------------------------------------
 
-    def says(self, message: Message, *, after: float = 0.0) -> RequestError | None:
+    def send(self, message: Message, *, after: float = 0.0) -> RequestError | None:
         """Send it `after` some seconds; return the error, if any, for which the session would end the stream."""
         self.harness.advance(after)
         now = self.harness.now
@@ -209,14 +209,14 @@ class FakePeer:
         return None
 
     def moves(self, room: Room, move: Move, *hints: str, after: float = 0.0) -> RequestError | None:
-        return self.says(RoomMessage(room.id, MoveData(move, hints)), after=after)
+        return self.send(RoomMessage(room.id, MoveData(move, hints)), after=after)
 
-    def leaves(self) -> None:
+    def leave(self) -> None:
         self.harness.lobby.drop(self.member)
 
-    def hears(self) -> list[str]:
-        """Return everything since the last call."""
-        received, self._heard = self._heard, []
+    def receive(self) -> list[str]:
+        """Return everything that was received since the last call."""
+        received, self._received = self._received, []
         return received
 
 

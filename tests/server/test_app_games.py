@@ -269,19 +269,19 @@ async def heard_with(seed: int) -> list[bytes]:
     async with open_harness(seed=seed, seeds_ids=True, start_piece=None, soft_timeout=1e6, hard_timeout=1e6) as harness:
         admin = await harness.admin()
         room_id, codes = await harness.prepare(admin)
-        await admin.says(f'<observe roomId="{room_id}"/>')
+        await admin.send(f'<observe roomId="{room_id}"/>')
         callers = [admin, *[await harness.take_seat(code) for code in codes]]
         for _ in range(2):
             caller = await harness.call()
-            await caller.says(f'<protocol><join gameType="{GAME_TYPE}"/>')
+            await caller.send(f'<protocol><join gameType="{GAME_TYPE}"/>')
             callers.append(caller)
         for index, room in enumerate(harness.server.lobby.rooms.values()):
             players = callers[1 + 2 * index : 3 + 2 * index]
             for ply in range(6):
                 move = next(iter(room.state.generate_legal_moves())) if ply < 4 else SkipMove(None)
-                await players[room.state.seat_on_turn].says(packet(RoomMessage(room.id, MoveData(move))))
-        await admin.says(f'<cancel roomId="{room_id}"/>')
-        return [await caller.hears() for caller in callers]
+                await players[room.state.seat_on_turn].send(packet(RoomMessage(room.id, MoveData(move))))
+        await admin.send(f'<cancel roomId="{room_id}"/>')
+        return [await caller.receive() for caller in callers]
 
 
 async def test_the_same_seed_and_the_same_moves_give_the_same_bytes(autojump_clock: object) -> None:

@@ -127,13 +127,13 @@ async def test_a_running_game_has_a_grace_period(autojump_clock: object) -> None
         await stop(harness)
         await trio.sleep(1.0)
         await game.play(1)
-        assert b'turn="1"' in await game.two.hears()
+        assert b'turn="1"' in await game.two.receive()
         await trio.sleep(3.9)
-        assert (await game.one.hears()).endswith(b"</room>")
+        assert (await game.one.receive()).endswith(b"</room>")
         assert harness.happened(events.ServerStopped) == []
         await trio.sleep(0.2)
         for caller in game.callers:
-            assert (await caller.hears()).endswith(sample("left", game.id) + END)
+            assert (await caller.receive()).endswith(sample("left", game.id) + END)
         assert harness.happened(events.ServerStopped)[0].games_cut == 1
 
 
@@ -142,9 +142,9 @@ async def test_the_server_stops_as_soon_as_the_last_game_is_over(autojump_clock:
         games = [await harness.game() for _ in range(2)]
         before = trio.current_time()
         is_over = await stop(harness)
-        await games[0].one.hangs_up()
+        await games[0].one.close()
         still_running = not is_over.is_set()
-        await games[1].one.hangs_up()
+        await games[1].one.close()
         assert (still_running, is_over.is_set()) == (True, True)
         assert trio.current_time() == before
         assert harness.happened(events.ServerStopped)[0].games_cut == 0
@@ -156,10 +156,10 @@ async def test_waiting_rooms_do_not_delay_the_end(autojump_clock: object) -> Non
         admin = await harness.admin()
         room_id, codes = await harness.prepare(admin)
         one = await harness.take_seat(codes[0])
-        await one.hears()
+        await one.receive()
         is_over = await stop(harness)
         assert is_over.is_set()
-        assert await one.hears() == sample("left", room_id) + END
+        assert await one.receive() == sample("left", room_id) + END
 
 
 async def test_peers_that_do_not_close_delay_the_end_by_one_second_at_most(autojump_clock: object) -> None:
@@ -167,7 +167,7 @@ async def test_peers_that_do_not_close_delay_the_end_by_one_second_at_most(autoj
     async with open_harness(grace=0.0, close_timeout=60.0) as harness:
         game = await harness.game()
         leaving = await harness.call()
-        await leaving.says("<protocol></protocol>")
+        await leaving.send("<protocol></protocol>")
         await trio.sleep(10.0)
         assert leaving.is_ended
         await stop(harness)
@@ -194,7 +194,7 @@ async def test_peers_that_never_read_delay_the_end_by_one_second_at_most(autojum
         await trio.sleep(3.0 + CLOSING_TIME - 0.1)
         assert not wire.has_closed()
         for caller in game.callers:
-            assert (await caller.hears()).endswith(sample("left", game.id) + END)
+            assert (await caller.receive()).endswith(sample("left", game.id) + END)
         await trio.sleep(0.2)
         assert wire.has_closed()
         (closed,) = harness.happened(events.ConnectionClosed, deaf.label)
@@ -205,6 +205,6 @@ async def test_a_peer_that_connects_at_the_last_moment_gets_the_end_too(autojump
     async with open_harness(grace=0.0) as harness:
         await stop(harness)
         late = await harness.call()
-        assert (await late.hears(), late.is_ended) == (b"<protocol/>", True)
-        await late.hangs_up()
+        assert (await late.receive(), late.is_ended) == (b"<protocol/>", True)
+        await late.close()
         assert harness.happened(events.ConnectionClosed, late.label)[0].reason == "the server stops"

@@ -45,7 +45,7 @@ async def test_a_full_outbox_does_not_keep_the_clock_from_starting(autojump_cloc
         (room,) = harness.server.lobby.rooms.values()
         wire.capacity = 0
         await wire.feed.send_all(REFUSED * 20)
-        await honest.says(move_of(room))
+        await honest.send(move_of(room))
         asked = trio.current_time()
         for _ in range(8):
             await trio.sleep(2.0)
@@ -129,7 +129,7 @@ async def test_a_step_of_the_wall_clock_decides_no_game(
             game.wire.arrive(legal_move(game.room))
             await wait_all_tasks_blocked()
             await passes(1.0, "waiting")
-            await game.other.says(legal_move(game.room))
+            await game.other.send(legal_move(game.room))
         await passes(0.0, "asked")
         await passes(think_time, "thinking")
         game.wire.be_busy(is_busy=lag > 0.0)

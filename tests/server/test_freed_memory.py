@@ -92,12 +92,12 @@ async def plays_a_whole_game(harness: ServerHarness) -> None:
     party = await harness.game()
     while harness.server.lobby.rooms:
         await party.play(1)
-    await party.admin.hangs_up()
+    await party.admin.close()
 
 
 async def makes_an_illegal_move(harness: ServerHarness) -> None:
     party = await harness.game()
-    await party.one.says(f'<room roomId="{party.id}"><data class="sc.plugin2021.SkipMove"/></room>')
+    await party.one.send(f'<room roomId="{party.id}"><data class="sc.plugin2021.SkipMove"/></room>')
     assert not harness.server.lobby.rooms
 
 
@@ -117,24 +117,24 @@ async def never_answers(harness: ServerHarness) -> None:
 async def leaves_during_a_game(harness: ServerHarness) -> None:
     party = await harness.game()
     await party.play(3)
-    await party.one.hangs_up()
+    await party.one.close()
     assert not harness.server.lobby.rooms
 
 
 async def is_reset_during_a_packet(harness: ServerHarness) -> None:
     party = await harness.game()
-    await party.one.says(b"<room")
-    await party.one.ends_input()
+    await party.one.send(b"<room")
+    await party.one.end_input()
     assert not harness.server.lobby.rooms
 
 
 async def is_cancelled(harness: ServerHarness) -> None:
     party = await harness.game()
-    await party.admin.says(f'<pause roomId="{party.id}" pause="true"/><cancel roomId="{party.id}"/>')
+    await party.admin.send(f'<pause roomId="{party.id}" pause="true"/><cancel roomId="{party.id}"/>')
     admin = await harness.admin()
     room_id, codes = await harness.prepare(admin)
     await harness.take_seat(codes[0])
-    await admin.says(f'<observe roomId="{room_id}"/><cancel roomId="{room_id}"/>')
+    await admin.send(f'<observe roomId="{room_id}"/><cancel roomId="{room_id}"/>')
     await harness.prepare(admin)
     await trio.sleep(harness.config.reservation_timeout + 1.0)
     assert not harness.server.lobby.rooms
@@ -161,13 +161,13 @@ async def hits_a_bug(harness: ServerHarness) -> None:
 
 async def sends_bad_bytes(harness: ServerHarness) -> None:
     for data in BAD_BYTES:
-        await (await harness.call()).says(data)
+        await (await harness.call()).send(data)
 
 
 async def ends_while_its_answer_is_delayed(harness: ServerHarness) -> None:
     for _ in range(harness.config.password_attempts):
-        await (await harness.call()).says('<protocol><authenticate password="wrong"/>')
-    await (await harness.call()).says('<protocol><authenticate password="wrong"/>')
+        await (await harness.call()).send('<protocol><authenticate password="wrong"/>')
+    await (await harness.call()).send('<protocol><authenticate password="wrong"/>')
     assert harness.logged("answer_delayed")
     end_all_sessions(harness)
 
@@ -223,11 +223,11 @@ async def test_players_that_stayed_after_a_game_are_freed_when_they_leave(autoju
     before = alive()
     async with open_all_games() as harness:
         room_id, one, two = await playing(harness, "swc_2027_blokus")
-        await one.says(f'<room roomId="{room_id}"><data class="nonsense"/></room>')
+        await one.send(f'<room roomId="{room_id}"><data class="nonsense"/></room>')
         assert not harness.server.lobby.rooms
         assert (alive() - before)["Peer"] == 2
-        await one.hangs_up()
-        await two.hangs_up()
+        await one.close()
+        await two.close()
         harness.server_events.clear()
         assert trio.current_time() < 1.0
         assert alive() - before == Counter()

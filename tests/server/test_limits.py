@@ -30,9 +30,9 @@ PREPARE = f'<prepare gameType="{GAME_TYPE}">{SLOTS}</prepare>'
 Beyond = Callable[[ServerHarness], Awaitable[Caller]]
 
 
-async def says(harness: ServerHarness, data: str) -> Caller:
+async def connect_and_send(harness: ServerHarness, data: str) -> Caller:
     caller = await harness.call()
-    await caller.says("<protocol>" + data)
+    await caller.send("<protocol>" + data)
     return caller
 
 
@@ -40,7 +40,7 @@ def stranger(data: str) -> Beyond:
     """Let a connection that has not joined send this."""
 
     async def beyond(harness: ServerHarness) -> Caller:
-        return await says(harness, data)
+        return await connect_and_send(harness, data)
 
     return beyond
 
@@ -50,7 +50,7 @@ def begins(data: str) -> Beyond:
 
     async def beyond(harness: ServerHarness) -> Caller:
         caller = await harness.call()
-        await caller.says(data)
+        await caller.send(data)
         return caller
 
     return beyond
@@ -60,9 +60,9 @@ def player(data: str) -> Beyond:
     """Let a connection that has joined send this."""
 
     async def beyond(harness: ServerHarness) -> Caller:
-        caller = await says(harness, JOIN)
-        await caller.hears()
-        await caller.says(data)
+        caller = await connect_and_send(harness, JOIN)
+        await caller.receive()
+        await caller.send(data)
         return caller
 
     return beyond
@@ -73,7 +73,7 @@ def administrator(data: str) -> Beyond:
 
     async def beyond(harness: ServerHarness) -> Caller:
         caller = await harness.admin()
-        await caller.says(data)
+        await caller.send(data)
         return caller
 
     return beyond
@@ -84,7 +84,7 @@ def waiting(data: str, seconds: float) -> Beyond:
 
     async def beyond(harness: ServerHarness) -> Caller:
         caller = await harness.call()
-        await caller.says(data)
+        await caller.send(data)
         await trio.sleep(seconds - 0.1)
         assert not harness.server.stream.refusals
         await trio.sleep(0.2)
@@ -96,10 +96,10 @@ def waiting(data: str, seconds: float) -> Beyond:
 async def prepares_too_many(harness: ServerHarness) -> Caller:
     admin = await harness.admin()
     for _ in range(harness.config.rooms_waiting):
-        await admin.says(PREPARE)
+        await admin.send(PREPARE)
     assert not harness.server.stream.refusals
     assert len(harness.server.lobby.rooms) == harness.config.rooms_waiting
-    caller = await says(harness, JOIN)
+    caller = await connect_and_send(harness, JOIN)
     assert len(harness.server.lobby.rooms) == harness.config.rooms_waiting
     return caller
 
@@ -108,9 +108,9 @@ async def observes_beyond_the_limit(harness: ServerHarness) -> Caller:
     game = await harness.game()
     observe = f'<authenticate password="{PASSWORD}"/><observe roomId="{game.id}"/>'
     for _ in range(harness.config.observers_per_room - 1):
-        await says(harness, observe)
+        await connect_and_send(harness, observe)
     assert not harness.server.stream.refusals
-    return await says(harness, observe)
+    return await connect_and_send(harness, observe)
 
 
 async def uses_no_reservation(harness: ServerHarness) -> Caller:
@@ -127,8 +127,8 @@ async def uses_no_reservation(harness: ServerHarness) -> Caller:
 async def guesses(harness: ServerHarness) -> Caller:
     wrong = '<authenticate password="wrong"/>'
     for _ in range(harness.config.password_attempts):
-        assert (await says(harness, wrong)).is_ended
-    caller = await says(harness, wrong)
+        assert (await connect_and_send(harness, wrong)).is_ended
+    caller = await connect_and_send(harness, wrong)
     assert not caller.is_ended
     await trio.sleep(1.1)
     assert (
@@ -287,7 +287,7 @@ async def test_beyond_a_limit(row: Row, autojump_clock: object) -> None:
         assert name in {each.field for each in SETTINGS}
     async with open_harness(**row.settings) as harness:
         caller = await row.beyond(harness)
-        received = (await caller.hears()).decode()
+        received = (await caller.receive()).decode()
         if row.reply is None:
             assert received == ""
         else:

@@ -43,8 +43,8 @@ def prepared(harness: RoomHarness) -> tuple[str, list[str], FakePeer]:
     """Prepare an observed game; return its room id, its codes and the administrator, which has read everything."""
     admin = harness.fake_peer("admin", is_admin=True)
     room_id, codes = harness.prepare(admin)
-    admin.says(ObserveRequest(room_id))
-    admin.hears()
+    admin.send(ObserveRequest(room_id))
+    admin.receive()
     return room_id, codes, admin
 
 
@@ -53,12 +53,12 @@ def test_joins_reserved_together(together: bool) -> None:
     harness = harness_with(joins_reserved_together=together)
     _, codes, _ = prepared(harness)
     one, two = harness.fake_peer("one"), harness.fake_peer("two")
-    one.says(JoinPreparedRequest(codes[0]))
-    assert one.hears() == ([] if together else ["joined"])
-    two.says(JoinPreparedRequest(codes[1]))
+    one.send(JoinPreparedRequest(codes[0]))
+    assert one.receive() == ([] if together else ["joined"])
+    two.send(JoinPreparedRequest(codes[1]))
     start_packets = ["welcome 0", "state 0", "request"]
-    assert one.hears() == (["joined", *start_packets] if together else start_packets)
-    assert two.hears() == ["joined", "welcome 1", "state 0"]
+    assert one.receive() == (["joined", *start_packets] if together else start_packets)
+    assert two.receive() == ["joined", "welcome 1", "state 0"]
 
 
 @pytest.mark.parametrize("is_told", [True, False])
@@ -68,9 +68,9 @@ def test_tells_violators_the_result(is_told: bool) -> None:
     assert one.moves(room, SKIP) is not None
     result = "result RULE_VIOLATION REGULAR 02 winners [1]"
     game_end = [result, "left"] if is_told else []
-    assert one.hears() == ["error", *game_end, "end of stream"]
-    assert admin.hears() == ["error", result, "left"]
-    assert two.hears() == [result, "left", "end of stream"]
+    assert one.receive() == ["error", *game_end, "end of stream"]
+    assert admin.receive() == ["error", result, "left"]
+    assert two.receive() == [result, "left", "end of stream"]
 
 
 @pytest.mark.parametrize("is_kept", [False, True])
@@ -101,18 +101,18 @@ def test_out_of_turn_cause(cause: Cause) -> None:
     assert (error is None) == (cause is not Cause.LEFT)
     assert two.is_ended == (cause is Cause.LEFT)
     result = f"result REGULAR {cause.value} 20 winners [0]"
-    assert one.hears() == [result, "left"]
-    assert admin.hears() == [result, "left"]
-    assert two.hears() == (["error", "end of stream"] if cause is Cause.LEFT else ["error", result, "left"])
+    assert one.receive() == [result, "left"]
+    assert admin.receive() == [result, "left"]
+    assert two.receive() == (["error", "end of stream"] if cause is Cause.LEFT else ["error", result, "left"])
 
 
 @pytest.mark.parametrize("is_first", [False, True])
 def test_tells_resuming_first(is_first: bool) -> None:
     harness = harness_with(tells_resuming_first=is_first)
     room, admin, one, _ = harness.game(is_paused=True)
-    admin.says(PauseRequest(room.id, is_paused=False))
-    assert admin.hears() == (["paused False", "state 0"] if is_first else ["state 0", "paused False"])
-    assert one.hears() == ["state 0", "request"]
+    admin.send(PauseRequest(room.id, is_paused=False))
+    assert admin.receive() == (["paused False", "state 0"] if is_first else ["state 0", "paused False"])
+    assert one.receive() == ["state 0", "request"]
 
 
 @pytest.mark.parametrize("is_told", [False, True])
@@ -120,11 +120,11 @@ def test_sends_result_before_start(is_told: bool) -> None:
     harness = harness_with(sends_result_before_start=is_told)
     _, codes, admin = prepared(harness)
     one = harness.fake_peer("one")
-    one.says(JoinPreparedRequest(codes[0]))
-    one.hears()
-    one.leaves()
+    one.send(JoinPreparedRequest(codes[0]))
+    one.receive()
+    one.leave()
     result = ["result LEFT REGULAR 02 winners [1]"] if is_told else []
-    assert admin.hears() == [*result, "left"]
+    assert admin.receive() == [*result, "left"]
     assert harness.happened(events.GameEnded) == []
 
 
@@ -140,21 +140,21 @@ def test_absent_players_left_applies_to_players_that_never_came(who_left: bool, 
     room_id, codes, admin = prepared(harness)
     if who_left:
         one = harness.fake_peer("one")
-        one.says(JoinPreparedRequest(codes[0]))
+        one.send(JoinPreparedRequest(codes[0]))
         harness.lobby.drop(one.member, Departure.LOST_CONNECTION)
     else:
         harness.lobby.rooms[room_id].cancel()
-    assert admin.hears() == [result, "left"]
+    assert admin.receive() == [result, "left"]
 
 
 def test_absent_players_left_lets_the_present_player_win() -> None:
     harness = harness_with(sends_result_before_start=True, absent_players_left=True)
     room_id, codes, admin = prepared(harness)
     one = harness.fake_peer("one")
-    one.says(JoinPreparedRequest(codes[1]))
-    one.hears()
+    one.send(JoinPreparedRequest(codes[1]))
+    one.receive()
     harness.lobby.rooms[room_id].cancel()
-    assert admin.hears() == ["result LEFT REGULAR 02 winners [1]", "left"]
+    assert admin.receive() == ["result LEFT REGULAR 02 winners [1]", "left"]
 
 
 @pytest.mark.parametrize("timeout", [None, 60.0])
@@ -162,7 +162,7 @@ def test_idle_timeout(timeout: float | None) -> None:
     harness = harness_with(idle_timeout=timeout, ends_players_streams=False)
     room, admin, one, two = harness.game()
     one.moves(room, SKIP)  # an illegal move: it loses and leaves
-    two.hears()
+    two.receive()
     harness.advance(59.9)
     assert not two.is_ended
     harness.advance(0.2)
@@ -174,7 +174,7 @@ def test_idle_timeout_spares_peers_that_send_a_packet_or_play_again() -> None:
     harness = harness_with(idle_timeout=60.0, ends_players_streams=False, keeps_violators=True)
     room, _, one, two = harness.game()
     one.moves(room, SKIP)
-    two.says(JoinRequest(GAME_TYPE))  # it has a seat in a room again
+    two.send(JoinRequest(GAME_TYPE))  # it has a seat in a room again
     one.member.packets_received += 1
     harness.advance(61.0)
     assert not one.is_ended
@@ -185,27 +185,27 @@ def test_idle_timeout_spares_peers_that_send_a_packet_or_play_again() -> None:
 def test_refuses_unknown_players(is_refused: bool) -> None:
     harness = harness_with(refuses_unknown_players=is_refused)
     admin = harness.fake_peer("admin", is_admin=True)
-    admin.says(TestModeRequest(is_enabled=True))
-    admin.hears()
-    error = admin.says(ScoreForPlayerRequest("nobody"))
+    admin.send(TestModeRequest(is_enabled=True))
+    admin.receive()
+    error = admin.send(ScoreForPlayerRequest("nobody"))
     if is_refused:
         assert error is not None
         assert error.fault is Fault.UNKNOWN_PLAYER
     else:
         assert error is None
-        assert admin.hears() == ["playerScore"]
+        assert admin.receive() == ["playerScore"]
 
 
 def test_a_slot_s_limits_change_with_its_next_request() -> None:
     harness = harness_with()
     room, admin, one, two = harness.game()
-    assert admin.says(TimeoutRequest(room.id, 0, is_active=False)) is None
+    assert admin.send(TimeoutRequest(room.id, 0, is_active=False)) is None
     harness.advance(1.9)
     one.moves(room, first_move(room))
     two.moves(room, first_move(room))
     harness.advance(100.0)  # far beyond both limits of ONE's second request
     assert harness.happened(events.GameEnded) == []
-    refused = admin.says(TimeoutRequest(room.id, 2, is_active=True))
+    refused = admin.send(TimeoutRequest(room.id, 2, is_active=True))
     assert refused is not None
     assert refused.fault is Fault.BAD_SLOTS
 
@@ -216,15 +216,15 @@ def test_a_slot_s_limits_change_with_its_next_request() -> None:
 async def test_keeps_refused(edition: str, is_kept: bool, autojump_clock: object) -> None:
     async with open_harness(edition) as harness:
         caller = await harness.call()
-        await caller.says('<protocol><authenticate password="wrong"/>')
-        received = await caller.hears()
+        await caller.send('<protocol><authenticate password="wrong"/>')
+        received = await caller.receive()
         assert (b"errorpacket" in received) == (edition != "blokus-2021-r1")
         assert caller.is_ended != is_kept
         if is_kept:
             assert b"</errorpacket>" in received
             assert b"close" not in received.lower()
-            await caller.says('<authenticate password="examplepassword"/>')
-            assert await caller.hears() == b""
+            await caller.send('<authenticate password="examplepassword"/>')
+            assert await caller.receive() == b""
             assert len(harness.server.lobby.admins) == 1
 
 
@@ -232,13 +232,13 @@ async def test_a_player_whose_request_was_refused_stays_in_its_game(autojump_clo
     async with open_harness("blokus-2027") as harness:
         one, two = await harness.call(), await harness.call()
         for caller in (one, two):
-            await caller.says("<protocol><join/>")
+            await caller.send("<protocol><join/>")
         (room,) = harness.server.lobby.rooms.values()
         for caller in (one, two):
-            await caller.hears()
-        await one.says('<joinRoom roomId="nowhere"/>')
-        assert b"nowhere" in await one.hears()
-        assert await two.hears() == b""
+            await caller.receive()
+        await one.send('<joinRoom roomId="nowhere"/>')
+        assert b"nowhere" in await one.receive()
+        assert await two.receive() == b""
         assert list(harness.server.lobby.rooms) == [room.id]
 
 
@@ -246,8 +246,8 @@ async def test_a_player_whose_request_was_refused_stays_in_its_game(autojump_clo
 async def test_unanswered_faults(fault: str, autojump_clock: object) -> None:
     async with open_harness("blokus-2021-21.4.0") as harness:
         caller = await harness.admin()
-        await caller.hears()
+        await caller.receive()
         slots = '<slot displayName="a"/>' * 3
-        await caller.says(f'<prepare gameType="{GAME_TYPE}">{slots}</prepare>' if fault == "prepare" else "<join/>")
-        assert await caller.hears() == b""
+        await caller.send(f'<prepare gameType="{GAME_TYPE}">{slots}</prepare>' if fault == "prepare" else "<join/>")
+        assert await caller.receive() == b""
         assert caller.is_ended

@@ -86,10 +86,10 @@ async def _plays_one_game(
 async def test_games_of_all_seasons_are_played_at_once_and_end_correctly() -> None:
     meeting = _Meeting(len(USUAL))
     async with serving(hard_timeout=HANG_TIMEOUT, seed=3) as server:
-        saw: dict[str, tuple[list[GameReport], list[object]]] = {}
+        results: dict[str, tuple[list[GameReport], list[object]]] = {}
 
         async def play(edition: Edition) -> None:
-            saw[edition.name] = await _plays_one_game(server, edition, meeting)
+            results[edition.name] = await _plays_one_game(server, edition, meeting)
 
         async with trio.open_nursery() as games:
             for edition in USUAL:
@@ -99,7 +99,7 @@ async def test_games_of_all_seasons_are_played_at_once_and_end_correctly() -> No
     assert len(started) == len(ended) == len(USUAL)
     assert max(started) < min(ended)
     for edition in USUAL:
-        reports, seen = saw[edition.name]
+        reports, seen = results[edition.name]
         states = [event.state for event in seen if isinstance(event, Memento)]
         (result,) = (event for event in seen if isinstance(event, Result))
         last = states[-1]
@@ -122,21 +122,21 @@ async def test_joins_for_different_games_never_meet(autojump_clock: object) -> N
         first = {game_type: await joined(harness, game_type) for game_type in GAME_TYPES}
         assert len(harness.server.lobby.rooms) == len(GAME_TYPES)
         for caller in first.values():
-            assert re.fullmatch(rb'<protocol>\n  <joined roomId="[^"]+"/>', await caller.hears())
+            assert re.fullmatch(rb'<protocol>\n  <joined roomId="[^"]+"/>', await caller.receive())
         for game_type, caller in first.items():
             await joined(harness, game_type)
-            assert (await caller.hears()).count(b'class="memento"') == 1
+            assert (await caller.receive()).count(b'class="memento"') == 1
             for other in first.values():
-                assert await other.hears() == b""
+                assert await other.receive() == b""
         assert {room.edition.game_type for room in harness.server.lobby.rooms.values()} == set(GAME_TYPES)
 
 
 async def test_a_player_of_one_season_cannot_join_another(autojump_clock: object) -> None:
     async with open_all_games() as harness:
         caller = await joined(harness, "swc_2027_blokus")
-        await caller.hears()
-        await caller.says('<join gameType="swc_2021_blokus"/>')
-        assert await caller.hears() == (
+        await caller.receive()
+        await caller.send('<join gameType="swc_2021_blokus"/>')
+        assert await caller.receive() == (
             b'\n  <errorpacket message="This connection plays swc_2027_blokus; open another one for swc_2021_blokus">'
             b'\n    <originalRequest class="join" gameType="swc_2021_blokus"/>\n  </errorpacket>'
         )
@@ -158,20 +158,20 @@ async def test_a_move_of_another_season_loses_with_the_expected_one_named(
         others = [await playing(harness, other) for other in GAME_TYPES if other != game_type]
         room_id, one, two = await playing(harness, game_type)
         class_name, move = _foreign_move(game_type)
-        await one.says(f'<room roomId="{room_id}">{move}</room>')
-        received = await one.hears()
+        await one.send(f'<room roomId="{room_id}">{move}</room>')
+        received = await one.receive()
         texts = _error_messages(received)
         assert texts
         dialect = edition_of(harness, game_type).dialect
         problem = f'data class="{class_name}" gibt es nicht; erlaubt: {", ".join(dialect.move_classes)}'
         for text in texts:
             assert f"Der Zug konnte nicht erkannt werden: {problem}" in text
-        opponent_heard = await two.hears()
-        assert _error_messages(opponent_heard) == []
-        assert opponent_heard.count(b'class="result"') == 1
+        opponent_received = await two.receive()
+        assert _error_messages(opponent_received) == []
+        assert opponent_received.count(b'class="result"') == 1
         assert [each.seat for each in _refused(harness)] == [0]
         for _, first, second in others:
-            assert (await first.hears(), await second.hears()) == (b"", b"")
+            assert (await first.receive(), await second.receive()) == (b"", b"")
             assert not first.is_ended
             assert not second.is_ended
 
@@ -183,8 +183,8 @@ def _refused(harness: ServerHarness) -> list[events.MoveRefused]:
 async def test_a_move_of_2021_in_a_room_of_2027_to_the_byte(autojump_clock: object) -> None:
     async with open_all_games() as harness:
         room_id, one, _ = await playing(harness, "swc_2027_blokus")
-        await one.says(f'<room roomId="{room_id}"><data class="sc.plugin2021.SkipMove"/></room>')
-        received = await one.hears()
+        await one.send(f'<room roomId="{room_id}"><data class="sc.plugin2021.SkipMove"/></room>')
+        received = await one.receive()
         assert received.startswith(
             f'\n  <room roomId="{room_id}">'
             '\n    <data class="error" message="Ungueltiger Zug von &apos;&apos;.&#xa;'
@@ -202,9 +202,9 @@ async def test_a_move_of_2021_in_a_room_of_2027_to_the_byte(autojump_clock: obje
 async def test_a_move_of_2021_in_a_room_of_2018_to_the_byte(autojump_clock: object) -> None:
     async with open_all_games() as harness:
         room_id, one, _ = await playing(harness, "swc_2018_hase_und_igel")
-        await one.says(f'<room roomId="{room_id}"><data class="sc.plugin2021.SkipMove"/></room>')
+        await one.send(f'<room roomId="{room_id}"><data class="sc.plugin2021.SkipMove"/></room>')
         assert (
-            await one.hears()
+            await one.receive()
             == (
                 f'\n  <room roomId="{room_id}">'
                 '\n    <data class="error" message="Ungueltiger Zug von &apos;Unknown&apos;.&#xa;'
@@ -270,11 +270,11 @@ async def test_attributes_of_another_season_cannot_be_prepared(
     async with open_all_games() as harness:
         room_id, one, two = await playing(harness, "swc_2018_hase_und_igel")
         admin = await harness.admin()
-        await admin.says(request_)
-        assert await admin.hears() == f"<protocol>{reply}".encode()
+        await admin.send(request_)
+        assert await admin.receive() == f"<protocol>{reply}".encode()
         assert not admin.is_ended
         assert list(harness.server.lobby.rooms) == [room_id]
-        assert (await one.hears(), await two.hears()) == (b"", b"")
+        assert (await one.receive(), await two.receive()) == (b"", b"")
 
 
 async def test_an_administrator_of_two_seasons_is_answered_in_the_form_of_the_first(autojump_clock: object) -> None:
@@ -282,10 +282,10 @@ async def test_an_administrator_of_two_seasons_is_answered_in_the_form_of_the_fi
     async with open_all_games() as harness:
         admin = await harness.admin()
         for game_type in ("swc_2018_hase_und_igel", "swc_2027_blokus"):
-            await admin.says(f'<prepare gameType="{game_type}">{slots}</prepare>')
-            assert b"<prepared " in await admin.hears()
-        await admin.says('<observe roomId="nowhere"/>')
-        received = await admin.hears()
+            await admin.send(f'<prepare gameType="{game_type}">{slots}</prepare>')
+            assert b"<prepared " in await admin.receive()
+        await admin.send('<observe roomId="nowhere"/>')
+        received = await admin.receive()
         assert b"<error message=" in received
         assert received.endswith(b"\n  <sc.protocol.responses.CloseConnection/>\n</protocol>")
         assert admin.is_ended
@@ -311,7 +311,7 @@ async def test_an_unknown_game_is_refused_in_the_default_game_s_form(
         caller = await joined(harness, "chess")
         tag = "error" if default == "swc_2018_hase_und_igel" else "errorpacket"
         assert (
-            await caller.hears()
+            await caller.receive()
             == (
                 f'<protocol>\n  <{tag} message="{UNKNOWN}">\n    <originalRequest class="join" gameType="chess"/>'
                 f"\n  </{tag}>{end}"
@@ -332,11 +332,11 @@ async def test_the_chosen_edition_is_used(autojump_clock: object) -> None:
     chosen = {"swc_2021_blokus": "blokus-2021-r1"}
     async with open_all_games(editions=chosen) as harness:
         one, two = await joined(harness, "swc_2021_blokus"), await joined(harness, "swc_2021_blokus")
-        assert b'color="one"' in await one.hears()
-        received = await two.hears()
+        assert b'color="one"' in await one.receive()
+        received = await two.receive()
         assert b'color="two"' in received or received.count(b"<joined ") == 1
         others = await joined(harness, "swc_2027_blokus"), await joined(harness, "swc_2027_blokus")
-        assert b'color="ONE"' in await others[0].hears()
+        assert b'color="ONE"' in await others[0].receive()
 
 
 def test_editions_and_the_default_game_are_read_from_file_and_options(tmp_path: Path) -> None:

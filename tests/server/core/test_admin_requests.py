@@ -46,7 +46,7 @@ def fault_of(error: RequestError | None) -> Fault | None:
     ids=lambda request: type(request).__name__,
 )
 def test_commands_are_for_administrators_only(harness: RoomHarness, request_: Message) -> None:
-    assert fault_of(harness.fake_peer("one").says(request_)) is Fault.UNAUTHENTICATED
+    assert fault_of(harness.fake_peer("one").send(request_)) is Fault.UNAUTHENTICATED
     assert harness.lobby.rooms == {}
 
 
@@ -54,7 +54,7 @@ def test_commands_are_for_administrators_only(harness: RoomHarness, request_: Me
     "request_", [ObserveRequest("x"), PauseRequest("x", True), StepRequest(None), CancelRequest(None)]
 )
 def test_commands_for_an_unknown_room_are_refused(harness: RoomHarness, request_: Message) -> None:
-    assert fault_of(harness.fake_peer("admin", is_admin=True).says(request_)) is Fault.UNKNOWN_ROOM
+    assert fault_of(harness.fake_peer("admin", is_admin=True).send(request_)) is Fault.UNKNOWN_ROOM
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_commands_for_an_unknown_room_are_refused(harness: RoomHarness, request_
 def test_a_game_that_cannot_be_prepared_leaves_no_room(
     harness: RoomHarness, slots: tuple[Slot, ...], message: str
 ) -> None:
-    error = harness.fake_peer("admin", is_admin=True).says(PrepareRequest(GAME_TYPE, slots))
+    error = harness.fake_peer("admin", is_admin=True).send(PrepareRequest(GAME_TYPE, slots))
     assert fault_of(error) is Fault.BAD_SLOTS
     assert message in str(error)
     assert (harness.lobby.rooms, harness.lobby.reservations, harness.pending_timers) == ({}, {}, 0)
@@ -79,24 +79,24 @@ def test_the_release_opens_the_second_seat_of_a_single_slot_game_to_anyone() -> 
     harness = RoomHarness("blokus-2021-21.4.0")
     admin, one, two = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one"), harness.fake_peer("two")
     room_id, codes = harness.prepare(admin, Slot("Eins"))
-    one.says(JoinPreparedRequest(codes[0]))
-    two.says(JoinRequest(GAME_TYPE))
+    one.send(JoinPreparedRequest(codes[0]))
+    two.send(JoinRequest(GAME_TYPE))
     assert two.member.rooms.keys() == {room_id}
 
 
 def test_the_number_of_observers_is_limited() -> None:
     harness = RoomHarness(observers_per_room=1)
     room, admin, *_ = harness.game()
-    assert admin.says(ObserveRequest(room.id)) is None
-    assert fault_of(harness.fake_peer("late", is_admin=True).says(ObserveRequest(room.id))) is Fault.OBSERVERS_PER_ROOM
+    assert admin.send(ObserveRequest(room.id)) is None
+    assert fault_of(harness.fake_peer("late", is_admin=True).send(ObserveRequest(room.id))) is Fault.OBSERVERS_PER_ROOM
 
 
 def test_scores_are_kept_in_test_mode(harness: RoomHarness) -> None:
     admin = harness.fake_peer("admin", is_admin=True)
-    assert admin.says(TestModeRequest(True)) is None
-    assert admin.hears() == ["testing"]
+    assert admin.send(TestModeRequest(True)) is None
+    assert admin.receive() == ["testing"]
     harness.lobby.scores.add(_result(harness))
-    assert admin.says(ScoreForPlayerRequest("Eins")) is None
+    assert admin.send(ScoreForPlayerRequest("Eins")) is None
     score = admin.last_message
     assert isinstance(score, PlayerScore)
     assert (score.display_name, score.number_of_tests) == ("Eins", 1)
@@ -104,12 +104,12 @@ def test_scores_are_kept_in_test_mode(harness: RoomHarness) -> None:
 
 def _result(harness: RoomHarness) -> Result:
     room, _, _, two = harness.game()
-    two.leaves()
+    two.leave()
     result = room.record[-1]
     assert isinstance(result, Result)
     return result
 
 
 def test_the_score_of_an_unknown_player_is_refused(harness: RoomHarness) -> None:
-    error = harness.fake_peer("admin", is_admin=True).says(ScoreForPlayerRequest("Niemand"))
+    error = harness.fake_peer("admin", is_admin=True).send(ScoreForPlayerRequest("Niemand"))
     assert fault_of(error) is Fault.UNKNOWN_PLAYER

@@ -50,7 +50,7 @@ async def test_a_flood_before_a_late_move_does_not_count_as_lateness_of_the_serv
         slow = await dedicated.begin()
         await trio.sleep(3)
         flood = b'<step roomId="r"/>' * 1200  # exceeds the burst that a port accepts
-        await slow.says(flood + legal_move(dedicated.room))
+        await slow.send(flood + legal_move(dedicated.room))
         with trio.move_on_after(60):
             while not harness.happened(events.TimeVerdict):  # noqa: ASYNC110 - virtual time
                 await trio.sleep(0.1)
@@ -65,7 +65,7 @@ async def test_a_flood_at_the_hard_limit_gains_no_time_and_does_not_count_as_lat
         slow = await dedicated.begin()
         await trio.sleep(3.9)
         flood = b'<step roomId="r"/>' * 2000  # delays the sender for longer than the verdict takes
-        await slow.says(flood + legal_move(dedicated.room))
+        await slow.send(flood + legal_move(dedicated.room))
         with trio.move_on_after(60):
             while not harness.happened(events.TimeVerdict):  # noqa: ASYNC110 - virtual time
                 await trio.sleep(0.01)

@@ -25,14 +25,14 @@ async def test_its_player_takes_the_seat_with_or_without_the_code(request_of: ob
     async with open_harness(**PATIENT) as harness:
         dedicated = open_room(harness)
         caller = await dedicated.call(1)
-        await caller.says(f"<protocol>{request_of(dedicated.room)}")
+        await caller.send(f"<protocol>{request_of(dedicated.room)}")
         assert dedicated.room.player_slots[1].peer is not None
         assert dedicated.room.player_slots[0].peer is None
         assert list(harness.server.lobby.reservations) == [dedicated.room.player_slots[0].reservation]
         other = await dedicated.call(0)
-        await other.says("<protocol><join/>")
+        await other.send("<protocol><join/>")
         assert dedicated.room.phase is Phase.RUNNING
-        await (other, caller)[dedicated.room.state.seat_on_turn].says(legal_move(dedicated.room))
+        await (other, caller)[dedicated.room.state.seat_on_turn].send(legal_move(dedicated.room))
         assert dedicated.room.ply == 1
         plain = [each.connection for each in harness.happened(events.SeatTakenPlainly)]
         assert plain == [other.label] if "joinPrepared" in request_of(dedicated.room) else [caller.label, other.label]
@@ -68,7 +68,7 @@ async def test_a_dedicated_port_offers_neither_administration_nor_the_other_seat
         ]
         caller = await dedicated.call(1)
         codes = [player_slot.reservation for player_slot in dedicated.room.player_slots]
-        await caller.says("<protocol>" + attempt.replace("{room}", dedicated.room.id).replace("{other}", str(codes[0])))
+        await caller.send("<protocol>" + attempt.replace("{room}", dedicated.room.id).replace("{other}", str(codes[0])))
         assert dedicated.faults(caller.label) == [Fault.FORBIDDEN_HERE]
         assert [
             (player_slot.peer, player_slot.reservation, player_slot.clock.next_limits)
@@ -77,7 +77,7 @@ async def test_a_dedicated_port_offers_neither_administration_nor_the_other_seat
         assert (dedicated.room.phase, dedicated.room.is_paused, len(dedicated.room.observers)) == (Phase.OPEN, False, 0)
         assert not harness.server.lobby.admins
         assert len(harness.server.lobby.rooms) == 1
-        received = await caller.hears()
+        received = await caller.receive()
         assert b"<errorpacket" in received or b"<error " in received
 
 
@@ -85,9 +85,9 @@ async def test_a_player_of_another_game_is_told_which_game_is_played(autojump_cl
     async with open_harness() as harness:
         dedicated = open_room(harness)
         caller = await dedicated.call(0)
-        await caller.says('<protocol><join gameType="swc_2018_hase_und_igel"/>')
+        await caller.send('<protocol><join gameType="swc_2018_hase_und_igel"/>')
         assert dedicated.faults(caller.label) == [Fault.OTHER_GAME]
-        assert f"{GAME_TYPE} is played here, not swc_2018_hase_und_igel" in text_of(await caller.hears())
+        assert f"{GAME_TYPE} is played here, not swc_2018_hase_und_igel" in text_of(await caller.receive())
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ async def test_mistakes_are_refused_as_on_the_main_port(attempt: str, fault: Fau
     async with open_harness() as harness:
         dedicated = open_room(harness)
         caller = await dedicated.call(0)
-        await caller.says(f"<protocol>{attempt}")
+        await caller.send(f"<protocol>{attempt}")
         assert dedicated.faults(caller.label) == [fault]
 
 
@@ -110,7 +110,7 @@ async def test_a_seat_can_be_taken_once(autojump_clock: object) -> None:
     async with open_harness() as harness:
         dedicated = open_room(harness)
         first, second = await dedicated.call(0), await dedicated.call(0)
-        await first.says("<protocol><join/>")
-        await second.says("<protocol><join/>")
+        await first.send("<protocol><join/>")
+        await second.send("<protocol><join/>")
         assert dedicated.faults(second.label) == [Fault.ROOM_FULL]
         assert dedicated.faults(first.label) == []

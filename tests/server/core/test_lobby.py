@@ -33,7 +33,7 @@ def fault_of(error: RequestError | None) -> Fault | None:
 def test_two_players_that_join_play_each_other_and_a_third_waits(harness: RoomHarness) -> None:
     fake_peers = [harness.fake_peer(name) for name in ("one", "two", "three")]
     for fake_peer in fake_peers:
-        assert fake_peer.says(JoinRequest(GAME_TYPE)) is None
+        assert fake_peer.send(JoinRequest(GAME_TYPE)) is None
     assert len(harness.lobby.rooms) == 2
     assert list(harness.lobby.waiting) == ["id-2"]
     assert fake_peers[0].member.rooms == fake_peers[1].member.rooms != fake_peers[2].member.rooms
@@ -41,18 +41,18 @@ def test_two_players_that_join_play_each_other_and_a_third_waits(harness: RoomHa
 
 def test_a_join_without_a_game_type_opens_the_default_game(harness: RoomHarness) -> None:
     fake_peer = harness.fake_peer("one")
-    assert fake_peer.says(JoinRequest(None)) is None
+    assert fake_peer.send(JoinRequest(None)) is None
     assert next(iter(fake_peer.member.rooms.values())).edition.game_type == GAME_TYPE
 
 
 def test_administrators_are_told_of_every_join_after_the_packets_of_the_start(harness: RoomHarness) -> None:
     admin = harness.fake_peer("admin", is_admin=True)
     one = harness.fake_peer("one", is_admin=True)
-    one.says(JoinRequest(GAME_TYPE))
+    one.send(JoinRequest(GAME_TYPE))
     two = harness.fake_peer("two")
-    two.says(JoinRequest(GAME_TYPE))
-    assert admin.hears() == ["joinedGameRoom 1 False", "joinedGameRoom 2 True"]
-    assert one.hears() == [
+    two.send(JoinRequest(GAME_TYPE))
+    assert admin.receive() == ["joinedGameRoom 1 False", "joinedGameRoom 2 True"]
+    assert one.receive() == [
         "joined",
         "joinedGameRoom 1 False",
         "welcome 0",
@@ -60,25 +60,25 @@ def test_administrators_are_told_of_every_join_after_the_packets_of_the_start(ha
         "request",
         "joinedGameRoom 2 True",
     ]
-    assert two.hears() == ["joined", "welcome 1", "state 0"]
+    assert two.receive() == ["joined", "welcome 1", "state 0"]
 
 
 def test_a_player_never_plays_against_itself(harness: RoomHarness) -> None:
     fake_peer = harness.fake_peer("one")
-    fake_peer.says(JoinRequest(GAME_TYPE))
-    fake_peer.says(JoinRequest(GAME_TYPE))
+    fake_peer.send(JoinRequest(GAME_TYPE))
+    fake_peer.send(JoinRequest(GAME_TYPE))
     assert len(fake_peer.member.rooms) == 2
 
 
 def test_a_player_in_several_games_stays_until_the_last_is_over(harness: RoomHarness) -> None:
     one, two, three = (harness.fake_peer(name) for name in ("one", "two", "three"))
-    one.says(JoinRequest(GAME_TYPE))
-    two.says(JoinRequest(GAME_TYPE))
-    one.says(JoinRequest(GAME_TYPE))
-    three.says(JoinRequest(GAME_TYPE))
-    two.leaves()
+    one.send(JoinRequest(GAME_TYPE))
+    two.send(JoinRequest(GAME_TYPE))
+    one.send(JoinRequest(GAME_TYPE))
+    three.send(JoinRequest(GAME_TYPE))
+    two.leave()
     assert not one.is_ended
-    three.leaves()
+    three.leave()
     assert one.is_ended
 
 
@@ -86,43 +86,43 @@ def test_a_room_can_be_joined_by_its_id_until_it_is_full(harness: RoomHarness) -
     admin, one, two, three = harness.fake_peer("admin", is_admin=True), *(harness.fake_peer(name) for name in "123")
     room_id, codes = harness.prepare(admin, Slot("Eins", is_reserved=False), Slot("Zwei", is_reserved=False))
     assert codes == []
-    assert one.says(JoinRoomRequest(room_id)) is None
-    assert two.says(JoinRoomRequest(room_id)) is None
-    assert two.hears() == ["joined", "welcome 1", "state 0"]
-    error = three.says(JoinRoomRequest(room_id))
+    assert one.send(JoinRoomRequest(room_id)) is None
+    assert two.send(JoinRoomRequest(room_id)) is None
+    assert two.receive() == ["joined", "welcome 1", "state 0"]
+    error = three.send(JoinRoomRequest(room_id))
     assert str(error) == f"sc.api.plugins.exceptions.GameRoomException: Room {room_id} is already full!"
 
 
 def test_reserved_seats_are_not_given_to_plain_joins(harness: RoomHarness) -> None:
     admin, one, two = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one"), harness.fake_peer("two")
     room_id, _ = harness.prepare(admin)
-    assert fault_of(one.says(JoinRoomRequest(room_id))) is Fault.ROOM_FULL
-    two.says(JoinRequest(GAME_TYPE))
+    assert fault_of(one.send(JoinRoomRequest(room_id))) is Fault.ROOM_FULL
+    two.send(JoinRequest(GAME_TYPE))
     assert room_id not in two.member.rooms
 
 
 def test_a_reservation_can_be_used_once(harness: RoomHarness) -> None:
     admin, one, two = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one"), harness.fake_peer("two")
     _, codes = harness.prepare(admin)
-    assert one.says(JoinPreparedRequest(codes[0])) is None
-    assert fault_of(two.says(JoinPreparedRequest(codes[0]))) is Fault.UNKNOWN_RESERVATION
+    assert one.send(JoinPreparedRequest(codes[0])) is None
+    assert fault_of(two.send(JoinPreparedRequest(codes[0]))) is Fault.UNKNOWN_RESERVATION
     assert codes[1] in harness.lobby.reservations
 
 
 @pytest.mark.parametrize("code", [None, "", "no such code"])
 def test_an_unknown_reservation_is_refused(harness: RoomHarness, code: str | None) -> None:
-    assert fault_of(harness.fake_peer("one").says(JoinPreparedRequest(code))) is Fault.UNKNOWN_RESERVATION
+    assert fault_of(harness.fake_peer("one").send(JoinPreparedRequest(code))) is Fault.UNKNOWN_RESERVATION
 
 
 def test_one_peer_cannot_take_both_reserved_seats(harness: RoomHarness) -> None:
     admin, one = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one")
     _, codes = harness.prepare(admin)
-    one.says(JoinPreparedRequest(codes[0]))
-    assert fault_of(one.says(JoinPreparedRequest(codes[1]))) is Fault.UNKNOWN_RESERVATION
+    one.send(JoinPreparedRequest(codes[0]))
+    assert fault_of(one.send(JoinPreparedRequest(codes[1]))) is Fault.UNKNOWN_RESERVATION
 
 
 def test_an_unknown_game_is_refused_with_the_known_ones(harness: RoomHarness) -> None:
-    error = harness.fake_peer("one").says(JoinRequest("swc_2020_hive"))
+    error = harness.fake_peer("one").send(JoinRequest("swc_2020_hive"))
     assert str(error) == (
         "sc.server.plugins.UnknownGameTypeException: Unknown GameType UUID: swc_2020_hive (available: swc_2021_blokus)"
     )
@@ -133,43 +133,43 @@ def test_an_unknown_game_is_refused_with_the_known_ones(harness: RoomHarness) ->
 
 def test_the_right_password_makes_an_administrator_without_a_reply(harness: RoomHarness) -> None:
     fake_peer = harness.fake_peer("admin")
-    assert fake_peer.says(AuthenticateRequest("secret")) is None
-    assert fake_peer.says(AuthenticateRequest("secret")) is None
+    assert fake_peer.send(AuthenticateRequest("secret")) is None
+    assert fake_peer.send(AuthenticateRequest("secret")) is None
     assert fake_peer.member.is_admin
-    assert fake_peer.hears() == []
+    assert fake_peer.receive() == []
     assert len(harness.happened(events.AdminAuthenticated)) == 1
 
 
 @pytest.mark.parametrize("password", [None, "", "Secret", "geheim", "\ud800"])
 def test_a_wrong_password_is_refused(harness: RoomHarness, password: str | None) -> None:
     fake_peer = harness.fake_peer("admin")
-    assert fault_of(fake_peer.says(AuthenticateRequest(password))) is Fault.WRONG_PASSWORD
+    assert fault_of(fake_peer.send(AuthenticateRequest(password))) is Fault.WRONG_PASSWORD
     assert not fake_peer.member.is_admin
 
 
 @pytest.mark.parametrize("password", ["", "examplepassword"])
 def test_a_server_without_its_own_password_refuses_administrators_with_the_reason(password: str) -> None:
     fake_peer = RoomHarness(password=None).fake_peer("admin")
-    error = fake_peer.says(AuthenticateRequest(password))
+    error = fake_peer.send(AuthenticateRequest(password))
     assert fault_of(error) is Fault.WRONG_PASSWORD
     assert str(error).endswith("has the well-known password: choose another one (--password)")
     assert not fake_peer.member.is_admin
 
 
 def test_packets_that_only_a_server_sends_are_refused_by_name(harness: RoomHarness) -> None:
-    error = harness.fake_peer("one").says(Left("x"))
+    error = harness.fake_peer("one").send(Left("x"))
     assert str(error).endswith("Unhandled Packet of type: class sc.protocol.RemovedFromGame")
 
 
 def test_a_prepared_game_expires_if_nobody_joins(harness: RoomHarness) -> None:
     admin, one = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one")
     _, codes = harness.prepare(admin)
-    one.says(JoinPreparedRequest(codes[0]))
+    one.send(JoinPreparedRequest(codes[0]))
     harness.advance(599.0)
     assert len(harness.lobby.rooms) == 1
     harness.advance(1.0)
     assert (harness.lobby.rooms, harness.lobby.reservations) == ({}, {})
-    assert one.hears() == ["joined", "left", "end of stream"]
+    assert one.receive() == ["joined", "left", "end of stream"]
     assert sum(isinstance(each, events.ReservationExpired) for each in harness.server_events) == 1
 
 
@@ -187,7 +187,7 @@ def test_the_number_of_waiting_rooms_is_limited() -> None:
     harness = RoomHarness(rooms_waiting=1)
     admin = harness.fake_peer("admin", is_admin=True)
     harness.prepare(admin)
-    error = harness.fake_peer("one").says(JoinRequest(GAME_TYPE))
+    error = harness.fake_peer("one").send(JoinRequest(GAME_TYPE))
     assert fault_of(error) is Fault.ROOMS_WAITING
     assert len(harness.lobby.rooms) == 1
 
@@ -197,10 +197,10 @@ def test_the_seats_of_a_connection_are_limited_except_for_administrators(kind: t
     harness = RoomHarness(seats_per_connection=2)
     admin, greedy = harness.fake_peer("admin", is_admin=True), harness.fake_peer("greedy")
     for _ in range(5):
-        assert admin.says(JoinRequest(GAME_TYPE)) is None  # it may prepare any number of rooms anyway
+        assert admin.send(JoinRequest(GAME_TYPE)) is None  # it may prepare any number of rooms anyway
     assert len(admin.member.rooms) == 5
     for _ in range(2):
-        assert greedy.says(JoinRequest(GAME_TYPE)) is None
+        assert greedy.send(JoinRequest(GAME_TYPE)) is None
     room_id, (code,) = harness.prepare(admin, Slot("Eins"), Slot("Zwei", is_reserved=False))
     requests: dict[type[Message], Message] = {
         JoinRequest: JoinRequest(GAME_TYPE),
@@ -208,6 +208,6 @@ def test_the_seats_of_a_connection_are_limited_except_for_administrators(kind: t
         JoinPreparedRequest: JoinPreparedRequest(code),
     }
     rooms = set(harness.lobby.rooms) - set(greedy.member.rooms)
-    assert fault_of(greedy.says(requests[kind])) is Fault.SEATS_PER_CONNECTION
+    assert fault_of(greedy.send(requests[kind])) is Fault.SEATS_PER_CONNECTION
     assert set(harness.lobby.rooms) == rooms
     assert set(harness.lobby.reservations) == {code}

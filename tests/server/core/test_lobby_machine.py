@@ -41,7 +41,7 @@ class LobbyMachine(RuleBasedStateMachine):
     def pick(self, index: int) -> FakePeer:
         for fake_peer in self.fake_peers:
             if fake_peer.is_ended:
-                fake_peer.leaves()  # as a session does after the end of its stream
+                fake_peer.leave()  # as a session does after the end of its stream
         self.fake_peers = [fake_peer for fake_peer in self.fake_peers if not fake_peer.is_ended]
         if not self.fake_peers:
             self.fake_peers.append(self.harness.fake_peer("g"))
@@ -49,7 +49,7 @@ class LobbyMachine(RuleBasedStateMachine):
 
     def send(self, index: int, request: Message) -> None:
         fake_peer = self.pick(index)
-        fake_peer.says(request)
+        fake_peer.send(request)
         self.room_ids += [room_id for room_id in self.harness.lobby.rooms if room_id not in self.room_ids]
         self.codes += [code for code in self.harness.lobby.reservations if code not in self.codes]
 
@@ -67,7 +67,7 @@ class LobbyMachine(RuleBasedStateMachine):
     def leave(self, index: int) -> None:
         fake_peer = self.pick(index)
         fake_peer.end_nowait()
-        fake_peer.leaves()
+        fake_peer.leave()
 
     @rule(index=indices)
     def join(self, index: int) -> None:
@@ -148,7 +148,7 @@ class LobbyMachine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         for fake_peer in self.fake_peers:
-            fake_peer.leaves()
+            fake_peer.leave()
         self.harness.advance(700.0)
         lobby = self.harness.lobby
         assert (lobby.rooms, lobby.waiting, lobby.reservations, lobby.admins, lobby.members) == ({}, {}, {}, {}, {})

@@ -29,10 +29,10 @@ def test_a_member_knows_the_rooms_in_which_it_plays_and_those_that_it_observes()
 def test_a_dropped_member_is_forgotten() -> None:
     harness = RoomHarness()
     fake_peer = harness.fake_peer("one")
-    assert fake_peer.says(AuthenticateRequest("secret")) is None
-    assert fake_peer.says(JoinRequest(GAME_TYPE)) is None
+    assert fake_peer.send(AuthenticateRequest("secret")) is None
+    assert fake_peer.send(JoinRequest(GAME_TYPE)) is None
     (room_id,) = fake_peer.member.rooms
-    assert fake_peer.says(ObserveRequest(room_id)) is None
+    assert fake_peer.send(ObserveRequest(room_id)) is None
     for _ in range(2):
         harness.lobby.drop(fake_peer.member)
         assert (harness.lobby.members, harness.lobby.admins, harness.lobby.rooms) == ({}, {}, {})

@@ -28,7 +28,7 @@ def test_each_slot_has_its_own_clock() -> None:
 def test_an_occupied_slot_is_not_free() -> None:
     harness = RoomHarness()
     fake_peer = harness.fake_peer("one")
-    fake_peer.says(JoinRequest(GAME_TYPE))
+    fake_peer.send(JoinRequest(GAME_TYPE))
     (room,) = fake_peer.member.rooms.values()
     assert room.player_slots[0].peer is fake_peer.peer
     assert room.free_slot() is room.player_slots[1]

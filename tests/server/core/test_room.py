@@ -30,7 +30,7 @@ def play(room: Room, fake_peers: list[FakePeer], plies: int) -> None:
     for _ in range(plies):
         assert fake_peers[room.state.seat_on_turn].moves(room, first_move(room)) is None
     for fake_peer in fake_peers:
-        fake_peer.hears()
+        fake_peer.receive()
 
 
 # -- the order of packets ---------------------------------------------------------------------------------------------
@@ -39,28 +39,28 @@ def play(room: Room, fake_peers: list[FakePeer], plies: int) -> None:
 def test_a_start_sends_welcomes_then_the_position_then_the_first_request(harness: RoomHarness) -> None:
     admin, one, two = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one"), harness.fake_peer("two")
     room_id, codes = harness.prepare(admin)
-    admin.says(ObserveRequest(room_id))
-    one.says(JoinPreparedRequest(codes[0]))
-    assert one.hears() == ["joined"]
-    two.says(JoinPreparedRequest(codes[1]))
-    assert admin.hears() == ["observed", "state 0"]
-    assert one.hears() == ["welcome 0", "state 0", "request"]
-    assert two.hears() == ["joined", "welcome 1", "state 0"]
+    admin.send(ObserveRequest(room_id))
+    one.send(JoinPreparedRequest(codes[0]))
+    assert one.receive() == ["joined"]
+    two.send(JoinPreparedRequest(codes[1]))
+    assert admin.receive() == ["observed", "state 0"]
+    assert one.receive() == ["welcome 0", "state 0", "request"]
+    assert two.receive() == ["joined", "welcome 1", "state 0"]
 
 
 def test_the_first_reservation_is_the_first_seat_in_any_order_of_joining(harness: RoomHarness) -> None:
     admin, one, two = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one"), harness.fake_peer("two")
     _, codes = harness.prepare(admin)
-    two.says(JoinPreparedRequest(codes[1]))
-    one.says(JoinPreparedRequest(codes[0]))
-    assert two.hears() == ["joined", "welcome 1", "state 0"]
-    assert one.hears() == ["joined", "welcome 0", "state 0", "request"]
+    two.send(JoinPreparedRequest(codes[1]))
+    one.send(JoinPreparedRequest(codes[0]))
+    assert two.receive() == ["joined", "welcome 1", "state 0"]
+    assert one.receive() == ["joined", "welcome 0", "state 0", "request"]
 
 
 def test_a_move_is_sent_to_all_and_the_opponent_gets_the_next_request(harness: RoomHarness) -> None:
     room, admin, one, two = harness.game()
     assert one.moves(room, first_move(room), after=0.5) is None
-    assert (admin.hears(), one.hears(), two.hears()) == (["state 1"], ["state 1"], ["state 1", "request"])
+    assert (admin.receive(), one.receive(), two.receive()) == (["state 1"], ["state 1"], ["state 1", "request"])
     (played,) = harness.happened(events.MovePlayed)
     assert (played.seat, played.ply, played.turn, played.think_time) == (0, 0, 1, 0.5)
 
@@ -78,13 +78,13 @@ def test_a_game_that_is_played_to_its_end(harness: RoomHarness) -> None:
     room, admin, one, two = harness.game()
     fake_peers = [one, two]
     play(room, fake_peers, 4)
-    admin.hears()
+    admin.receive()
     while room.phase is Phase.RUNNING:
         color = Color(room.state.turn % 4)
         assert fake_peers[room.state.seat_on_turn].moves(room, SkipMove(color)) is None
-    assert admin.hears()[-3:] == ["state 100", "result REGULAR REGULAR 11 winners [0, 1]", "left"]
+    assert admin.receive()[-3:] == ["state 100", "result REGULAR REGULAR 11 winners [0, 1]", "left"]
     for fake_peer in fake_peers:
-        assert fake_peer.hears()[-4:] == [
+        assert fake_peer.receive()[-4:] == [
             "state 100",
             "result REGULAR REGULAR 11 winners [0, 1]",
             "left",
@@ -99,8 +99,8 @@ def test_a_game_that_is_played_to_its_end(harness: RoomHarness) -> None:
 def test_the_release_leaves_players_connected_after_the_game() -> None:
     harness = RoomHarness("blokus-2021-21.4.0")
     room, admin, one, two = harness.game()
-    admin.says(CancelRequest(room.id))
-    assert one.hears() == ["result REGULAR REGULAR 00 winners [0, 1]", "left"]
+    admin.send(CancelRequest(room.id))
+    assert one.receive() == ["result REGULAR REGULAR 00 winners [0, 1]", "left"]
     assert not one.is_ended
     assert not two.is_ended
 
@@ -111,7 +111,7 @@ def test_hints_are_recorded_and_not_sent(harness: RoomHarness) -> None:
     (played,) = harness.happened(events.MovePlayed)
     assert played.hints == ("depth 3", "score 12")
     assert room.record[-1].hints == ("depth 3", "score 12")  # type: ignore[union-attr]
-    assert one.hears() == ["state 1"]
+    assert one.receive() == ["state 1"]
 
 
 # -- observing --------------------------------------------------------------------------------------------------------
@@ -120,10 +120,10 @@ def test_hints_are_recorded_and_not_sent(harness: RoomHarness) -> None:
 def test_an_observer_of_a_running_game_gets_the_position_at_once_and_only_once(harness: RoomHarness) -> None:
     room, admin, *_ = harness.game()
     late = harness.fake_peer("late", is_admin=True)
-    late.says(ObserveRequest(room.id))
-    assert late.hears() == ["observed", "state 0"]
-    late.says(ObserveRequest(room.id))
-    assert late.hears() == ["observed"]
+    late.send(ObserveRequest(room.id))
+    assert late.receive() == ["observed", "state 0"]
+    late.send(ObserveRequest(room.id))
+    assert late.receive() == ["observed"]
     assert list(room.observers) == [admin.peer, late.peer]
 
 
@@ -131,17 +131,17 @@ def test_the_release_sends_observers_nothing_until_the_next_move() -> None:
     harness = RoomHarness("blokus-2021-21.4.0")
     room, *_ = harness.game()
     late = harness.fake_peer("late", is_admin=True)
-    late.says(ObserveRequest(room.id))
-    assert late.hears() == ["observed"]
+    late.send(ObserveRequest(room.id))
+    assert late.receive() == ["observed"]
 
 
 def test_an_observer_that_leaves_changes_nothing(harness: RoomHarness) -> None:
     room, admin, one, two = harness.game()
-    admin.leaves()
+    admin.leave()
     assert room.phase is Phase.RUNNING
     assert one.moves(room, first_move(room)) is None
-    assert admin.hears() == []
-    assert two.hears() == ["state 1", "request"]
+    assert admin.receive() == []
+    assert two.receive() == ["state 1", "request"]
 
 
 # -- pause and step ---------------------------------------------------------------------------------------------------
@@ -150,16 +150,16 @@ def test_an_observer_that_leaves_changes_nothing(harness: RoomHarness) -> None:
 def test_a_game_that_starts_paused_is_sent_to_observers_only_until_it_is_resumed(harness: RoomHarness) -> None:
     admin, one, two = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one"), harness.fake_peer("two")
     room_id, codes = harness.prepare(admin, is_paused=True)
-    admin.says(ObserveRequest(room_id))
-    one.says(JoinPreparedRequest(codes[0]))
-    two.says(JoinPreparedRequest(codes[1]))
-    assert admin.hears() == ["observed", "state 0"]
-    assert one.hears() == ["joined", "welcome 0"]
-    assert two.hears() == ["joined", "welcome 1"]
-    admin.says(PauseRequest(room_id, False))
-    assert admin.hears() == ["state 0", "paused False"]
-    assert one.hears() == ["state 0", "request"]
-    assert two.hears() == ["state 0"]
+    admin.send(ObserveRequest(room_id))
+    one.send(JoinPreparedRequest(codes[0]))
+    two.send(JoinPreparedRequest(codes[1]))
+    assert admin.receive() == ["observed", "state 0"]
+    assert one.receive() == ["joined", "welcome 0"]
+    assert two.receive() == ["joined", "welcome 1"]
+    admin.send(PauseRequest(room_id, False))
+    assert admin.receive() == ["state 0", "paused False"]
+    assert one.receive() == ["state 0", "request"]
+    assert two.receive() == ["state 0"]
 
 
 def test_one_slot_that_should_be_paused_pauses_the_game(harness: RoomHarness) -> None:
@@ -170,12 +170,12 @@ def test_one_slot_that_should_be_paused_pauses_the_game(harness: RoomHarness) ->
 
 def test_a_pause_accepts_the_answer_to_a_pending_request_and_sends_it_to_observers_only(harness: RoomHarness) -> None:
     room, admin, one, two = harness.game()
-    admin.says(PauseRequest(room.id, True))
-    assert (admin.hears(), one.hears()) == (["paused True"], [])
+    admin.send(PauseRequest(room.id, True))
+    assert (admin.receive(), one.receive()) == (["paused True"], [])
     assert one.moves(room, first_move(room)) is None
-    assert (admin.hears(), one.hears(), two.hears()) == (["state 1"], [], [])
-    admin.says(PauseRequest(room.id, False))
-    assert (admin.hears(), one.hears(), two.hears()) == (
+    assert (admin.receive(), one.receive(), two.receive()) == (["state 1"], [], [])
+    admin.send(PauseRequest(room.id, False))
+    assert (admin.receive(), one.receive(), two.receive()) == (
         ["state 1", "paused False"],
         ["state 1"],
         ["state 1", "request"],
@@ -184,21 +184,21 @@ def test_a_pause_accepts_the_answer_to_a_pending_request_and_sends_it_to_observe
 
 def test_resuming_or_stepping_with_a_pending_request_requests_nothing(harness: RoomHarness) -> None:
     room, admin, one, two = harness.game()
-    admin.says(PauseRequest(room.id, True))
-    admin.says(StepRequest(room.id, True))
-    admin.says(PauseRequest(room.id, False))
-    assert admin.hears() == ["paused True", "paused False"]
-    assert (one.hears(), two.hears()) == ([], [])
+    admin.send(PauseRequest(room.id, True))
+    admin.send(StepRequest(room.id, True))
+    admin.send(PauseRequest(room.id, False))
+    assert admin.receive() == ["paused True", "paused False"]
+    assert (one.receive(), two.receive()) == ([], [])
     assert harness.pending_timers == 1
     assert one.moves(room, first_move(room)) is None
 
 
 def test_a_step_requests_exactly_one_move(harness: RoomHarness) -> None:
     room, admin, one, two = harness.game(is_paused=True)
-    admin.says(StepRequest(room.id))
-    assert (admin.hears(), one.hears(), two.hears()) == (["state 0"], ["state 0", "request"], ["state 0"])
+    admin.send(StepRequest(room.id))
+    assert (admin.receive(), one.receive(), two.receive()) == (["state 0"], ["state 0", "request"], ["state 0"])
     assert one.moves(room, first_move(room)) is None
-    assert (admin.hears(), one.hears(), two.hears()) == (["state 1"], [], [])
+    assert (admin.receive(), one.receive(), two.receive()) == (["state 1"], [], [])
     assert room.is_paused
 
 
@@ -208,12 +208,12 @@ def test_a_step_that_ends_the_game_sends_the_last_position_to_all(harness: RoomH
     play(room, fake_peers, 4)
     while room.state.turn < 99:
         fake_peers[room.state.seat_on_turn].moves(room, SkipMove(None))
-    admin.says(PauseRequest(room.id, True))
+    admin.send(PauseRequest(room.id, True))
     for fake_peer in (admin, one, two):
-        fake_peer.hears()
+        fake_peer.receive()
     fake_peers[room.state.seat_on_turn].moves(room, SkipMove(None))
-    assert one.hears()[0] == "state 100"
-    assert two.hears()[0] == "state 100"
+    assert one.receive()[0] == "state 100"
+    assert two.receive()[0] == "state 100"
 
 
 @pytest.mark.parametrize(
@@ -228,8 +228,8 @@ def test_a_command_that_changes_nothing_is_ignored_and_logged(
     harness: RoomHarness, is_paused: bool, command: StepRequest | PauseRequest, why: str
 ) -> None:
     _, admin, one, two = harness.game(is_paused=is_paused)
-    assert admin.says(command) is None
-    assert (admin.hears(), one.hears(), two.hears()) == ([], [], [])
+    assert admin.send(command) is None
+    assert (admin.receive(), one.receive(), two.receive()) == ([], [], [])
     assert [ignored.why for ignored in harness.happened(events.CommandIgnored)] == [why]
 
 
@@ -237,21 +237,21 @@ def test_a_command_that_changes_nothing_is_ignored_and_logged(
 def test_a_step_before_the_start_is_ignored(harness: RoomHarness, is_forced: bool) -> None:
     admin, one = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one")
     room_id, codes = harness.prepare(admin, is_paused=True)
-    one.says(JoinPreparedRequest(codes[0]))
-    one.hears()
-    assert admin.says(StepRequest(room_id, is_forced)) is None
-    assert one.hears() == []
+    one.send(JoinPreparedRequest(codes[0]))
+    one.receive()
+    assert admin.send(StepRequest(room_id, is_forced)) is None
+    assert one.receive() == []
 
 
 def test_resuming_before_the_start_starts_the_game_unpaused(harness: RoomHarness) -> None:
     admin, one, two = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one"), harness.fake_peer("two")
     room_id, codes = harness.prepare(admin, is_paused=True)
-    admin.says(ObserveRequest(room_id))
-    admin.says(PauseRequest(room_id, False))
-    assert admin.hears() == ["observed", "paused False"]
-    one.says(JoinPreparedRequest(codes[0]))
-    two.says(JoinPreparedRequest(codes[1]))
-    assert one.hears() == ["joined", "welcome 0", "state 0", "request"]
+    admin.send(ObserveRequest(room_id))
+    admin.send(PauseRequest(room_id, False))
+    assert admin.receive() == ["observed", "paused False"]
+    one.send(JoinPreparedRequest(codes[0]))
+    two.send(JoinPreparedRequest(codes[1]))
+    assert one.receive() == ["joined", "welcome 0", "state 0", "request"]
 
 
 # -- cancelling and leaving -------------------------------------------------------------------------------------------
@@ -260,10 +260,10 @@ def test_resuming_before_the_start_starts_the_game_unpaused(harness: RoomHarness
 def test_a_cancelled_game_has_no_winner(harness: RoomHarness) -> None:
     room, admin, one, two = harness.game()
     play(room, [one, two], 1)
-    admin.hears()
-    admin.says(CancelRequest(room.id))
-    assert admin.hears() == ["result REGULAR REGULAR 00 winners []", "left"]
-    assert one.hears() == ["result REGULAR REGULAR 00 winners []", "left", "end of stream"]
+    admin.receive()
+    admin.send(CancelRequest(room.id))
+    assert admin.receive() == ["result REGULAR REGULAR 00 winners []", "left"]
+    assert one.receive() == ["result REGULAR REGULAR 00 winners []", "left", "end of stream"]
     assert room.record[-1].scores[0].parts == (0, 5)  # type: ignore[union-attr]
     assert harness.pending_timers == 0
 
@@ -272,19 +272,19 @@ def test_the_release_names_the_leader_as_winner_of_a_cancelled_game() -> None:
     harness = RoomHarness("blokus-2021-21.4.0")
     room, admin, one, two = harness.game()
     play(room, [one, two], 1)
-    admin.says(CancelRequest(room.id))
-    assert one.hears() == ["result REGULAR REGULAR 00 winners [0]", "left"]
+    admin.send(CancelRequest(room.id))
+    assert one.receive() == ["result REGULAR REGULAR 00 winners [0]", "left"]
 
 
 def test_cancelling_before_the_start_leaves_nothing(harness: RoomHarness) -> None:
     admin, one, late = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one"), harness.fake_peer("late")
     room_id, codes = harness.prepare(admin)
-    admin.says(ObserveRequest(room_id))
-    one.says(JoinPreparedRequest(codes[0]))
-    admin.says(CancelRequest(room_id))
-    assert admin.hears() == ["observed", "left"]
-    assert one.hears() == ["joined", "left", "end of stream"]
-    error = late.says(JoinPreparedRequest(codes[1]))
+    admin.send(ObserveRequest(room_id))
+    one.send(JoinPreparedRequest(codes[0]))
+    admin.send(CancelRequest(room_id))
+    assert admin.receive() == ["observed", "left"]
+    assert one.receive() == ["joined", "left", "end of stream"]
+    error = late.send(JoinPreparedRequest(codes[1]))
     assert error is not None
     assert error.fault is Fault.UNKNOWN_RESERVATION
     assert harness.lobby.rooms == {}
@@ -293,11 +293,11 @@ def test_cancelling_before_the_start_leaves_nothing(harness: RoomHarness) -> Non
 
 def test_a_player_that_leaves_a_running_game_loses(harness: RoomHarness) -> None:
     room, admin, one, two = harness.game()
-    two.leaves()
-    assert admin.hears() == ["result REGULAR LEFT 20 winners [0]", "left"]
-    assert one.hears() == ["result REGULAR LEFT 20 winners [0]", "left", "end of stream"]
-    assert two.hears() == []
-    one.leaves()
+    two.leave()
+    assert admin.receive() == ["result REGULAR LEFT 20 winners [0]", "left"]
+    assert one.receive() == ["result REGULAR LEFT 20 winners [0]", "left", "end of stream"]
+    assert two.receive() == []
+    one.leave()
     assert len(harness.happened(events.GameEnded)) == 1
     assert room.phase is Phase.OVER
 
@@ -305,11 +305,11 @@ def test_a_player_that_leaves_a_running_game_loses(harness: RoomHarness) -> None
 def test_a_player_that_leaves_before_the_start_closes_the_room(harness: RoomHarness) -> None:
     admin, one, two = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one"), harness.fake_peer("two")
     room_id, codes = harness.prepare(admin)
-    admin.says(ObserveRequest(room_id))
-    one.says(JoinPreparedRequest(codes[0]))
-    one.leaves()
-    assert admin.hears() == ["observed", "left"]
-    error = two.says(JoinPreparedRequest(codes[1]))
+    admin.send(ObserveRequest(room_id))
+    one.send(JoinPreparedRequest(codes[0]))
+    one.leave()
+    assert admin.receive() == ["observed", "left"]
+    error = two.send(JoinPreparedRequest(codes[1]))
     assert error is not None
     assert error.fault is Fault.UNKNOWN_RESERVATION
     assert (harness.lobby.rooms, harness.lobby.reservations, harness.pending_timers) == ({}, {}, 0)

@@ -45,19 +45,19 @@ def test_an_illegal_move_is_reported_to_player_and_observers_and_loses(harness: 
     assert error.fault is Fault.ILLEGAL_MOVE
     assert "Der erste Zug muss auf eine freie Ecke gesetzt werden" in str(error)
     result = "result RULE_VIOLATION REGULAR 02 winners [1]"
-    assert admin.hears() == ["error", result, "left"]
-    assert one.hears() == ["error", result, "left", "end of stream"]
-    assert two.hears() == [result, "left", "end of stream"]
+    assert admin.receive() == ["error", result, "left"]
+    assert one.receive() == ["error", result, "left", "end of stream"]
+    assert two.receive() == [result, "left", "end of stream"]
 
 
 def test_an_unreadable_move_loses_with_the_reason(harness: RoomHarness) -> None:
     room, admin, one, _ = harness.game()
-    error = one.says(RoomMessage(room.id, UnreadableData("sc.plugin2021.SetMove", "x fehlt")))
+    error = one.send(RoomMessage(room.id, UnreadableData("sc.plugin2021.SetMove", "x fehlt")))
     assert error is not None
     assert error.fault is Fault.UNREADABLE_MOVE
     assert "Der Zug konnte nicht erkannt werden" in str(error)
     assert "x fehlt" in str(error)
-    assert admin.hears() == ["error", "result RULE_VIOLATION REGULAR 02 winners [1]", "left"]
+    assert admin.receive() == ["error", "result RULE_VIOLATION REGULAR 02 winners [1]", "left"]
 
 
 @pytest.mark.parametrize("data", [None, MoveRequest(), WelcomeMessage(0)])
@@ -65,10 +65,10 @@ def test_a_room_packet_without_a_move_is_refused_and_counts_as_leaving(
     harness: RoomHarness, data: MoveRequest | WelcomeMessage | None
 ) -> None:
     room, admin, one, _ = harness.game()
-    error = one.says(RoomMessage(room.id, data))
+    error = one.send(RoomMessage(room.id, data))
     assert error is not None
     assert error.fault is Fault.NOT_A_MOVE
-    assert admin.hears() == ["result LEFT REGULAR 02 winners [1]", "left"]
+    assert admin.receive() == ["result LEFT REGULAR 02 winners [1]", "left"]
 
 
 def test_a_move_out_of_turn_is_refused_and_counts_as_leaving(harness: RoomHarness) -> None:
@@ -77,9 +77,9 @@ def test_a_move_out_of_turn_is_refused_and_counts_as_leaving(harness: RoomHarnes
     assert error is not None
     assert error.fault is Fault.NOT_YOUR_TURN
     assert "expected=Team 1(Eins), actual=Team 2(Zwei)" in str(error)
-    assert two.hears() == ["error", "end of stream"]
-    assert one.hears() == ["result REGULAR LEFT 20 winners [0]", "left", "end of stream"]
-    assert admin.hears() == ["result REGULAR LEFT 20 winners [0]", "left"]
+    assert two.receive() == ["error", "end of stream"]
+    assert one.receive() == ["result REGULAR LEFT 20 winners [0]", "left", "end of stream"]
+    assert admin.receive() == ["result REGULAR LEFT 20 winners [0]", "left"]
 
 
 def test_a_move_that_was_not_requested_is_out_of_turn(harness: RoomHarness) -> None:
@@ -96,7 +96,7 @@ def test_a_stranger_s_move_is_refused_without_effect_on_the_game(harness: RoomHa
     error = stranger.moves(room, first_move(room))
     assert error is not None
     assert error.fault is Fault.NOT_A_MEMBER
-    assert one.hears() == two.hears() == []
+    assert one.receive() == two.receive() == []
 
 
 # -- time -------------------------------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ def test_an_answer_at_the_soft_limit_is_in_time_and_a_later_one_is_not(harness: 
     room, _, one, two = harness.game()
     assert one.moves(room, first_move(room), after=2.0) is None
     assert two.moves(room, first_move(room), after=2.001) is None
-    assert one.hears()[-3:] == ["result REGULAR SOFT_TIMEOUT 20 winners [0]", "left", "end of stream"]
+    assert one.receive()[-3:] == ["result REGULAR SOFT_TIMEOUT 20 winners [0]", "left", "end of stream"]
     (verdict,) = harness.happened(events.TimeVerdict)
     assert (verdict.seat, verdict.limit, verdict.is_hard) == (1, LIMITS.soft_timeout, False)
     assert verdict.think_time == pytest.approx(2.001)
@@ -115,18 +115,18 @@ def test_an_answer_at_the_soft_limit_is_in_time_and_a_later_one_is_not(harness: 
 def test_no_answer_within_the_hard_limit_ends_the_game(harness: RoomHarness) -> None:
     _, admin, one, two = harness.game()
     harness.advance(9.999)
-    assert admin.hears() == []
+    assert admin.receive() == []
     harness.advance(0.001)
     result = "result HARD_TIMEOUT REGULAR 02 winners [1]"
-    assert admin.hears() == [result, "left"]
-    assert one.hears() == two.hears() == [result, "left", "end of stream"]
+    assert admin.receive() == [result, "left"]
+    assert one.receive() == two.receive() == [result, "left", "end of stream"]
 
 
 def test_the_release_calls_a_hard_timeout_soft_and_names_the_leader() -> None:
     harness = RoomHarness("blokus-2021-21.4.0")
     _, admin, *_ = harness.game()
     harness.advance(10.0)
-    assert admin.hears() == ["result SOFT_TIMEOUT REGULAR 02 winners [0, 1]", "left"]
+    assert admin.receive() == ["result SOFT_TIMEOUT REGULAR 02 winners [0, 1]", "left"]
 
 
 def test_bytes_that_arrived_before_the_hard_limit_are_read_before_a_verdict(harness: RoomHarness) -> None:
@@ -136,7 +136,7 @@ def test_bytes_that_arrived_before_the_hard_limit_are_read_before_a_verdict(harn
     assert room.phase is Phase.RUNNING
     one.has_unread = False
     assert one.moves(room, first_move(room)) is None  # judged by its arrival: after the soft limit
-    assert two.hears()[0].startswith("result HARD_TIMEOUT")
+    assert two.receive()[0].startswith("result HARD_TIMEOUT")
 
 
 def test_a_server_that_sleeps_through_the_hard_limit_checks_the_input_first(harness: RoomHarness) -> None:
@@ -148,7 +148,7 @@ def test_a_server_that_sleeps_through_the_hard_limit_checks_the_input_first(harn
     move = RoomMessage(room.id, MoveData(first_move(room)))
     dispatch(harness.lobby, one.member, move, Arrival(1.9, StampSource.KERNEL), harness.now)
     assert harness.happened(events.MovePlayed)[-1].think_time == pytest.approx(1.9)
-    assert two.hears()[-1] == "request"
+    assert two.receive()[-1] == "request"
 
 
 def test_a_player_that_keeps_sending_bytes_is_judged_nevertheless(harness: RoomHarness) -> None:
@@ -176,7 +176,7 @@ def test_the_clock_of_a_player_that_does_not_read_starts_nevertheless(harness: R
     harness.advance(16.0)
     (verdict,) = harness.happened(events.TimeVerdict)
     assert (verdict.seat, verdict.is_hard, verdict.think_time) == (1, True, LIMITS.hard_timeout)
-    assert one.hears()[-3:] == ["result REGULAR HARD_TIMEOUT 20 winners [0]", "left", "end of stream"]
+    assert one.receive()[-3:] == ["result REGULAR HARD_TIMEOUT 20 winners [0]", "left", "end of stream"]
     for on_sent in two.undelivered:
         on_sent(harness.now)  # the game is over: no clock starts
     assert harness.pending_timers == 0
@@ -217,8 +217,8 @@ def test_an_answer_before_the_delivery_has_a_think_time_of_zero(harness: RoomHar
 def test_a_slot_that_cannot_time_out_has_no_limits(harness: RoomHarness) -> None:
     admin, one, two = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one"), harness.fake_peer("two")
     room_id, codes = harness.prepare(admin, Slot("Eins", can_timeout=False), Slot("Zwei"))
-    one.says(JoinPreparedRequest(codes[0]))
-    two.says(JoinPreparedRequest(codes[1]))
+    one.send(JoinPreparedRequest(codes[0]))
+    two.send(JoinPreparedRequest(codes[1]))
     room = harness.lobby.rooms[room_id]
     assert one.moves(room, first_move(room), after=3600.0) is None
     harness.advance(10.0)

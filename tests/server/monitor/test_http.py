@@ -39,7 +39,7 @@ class Site:
 
 
 def read(answer: bytes) -> tuple[int, bytes]:
-    """Status and body of a response, parsed by an HTTP client."""
+    """Return the status and the body of a response, parsed by an HTTP client."""
     client = h11.Connection(h11.CLIENT)
     client.send(h11.Request(method="GET", target="/", headers=[("host", "x")]))
     client.send(h11.EndOfMessage())

@@ -64,7 +64,7 @@ def test_a_snapshot_counts_rooms_by_phase_and_unread_bytes() -> None:
     harness.rooms.prepare(admin)
     harness.connections += [FakeConnection("c1", admin.member, 700), FakeConnection("c2", one.member, 20)]
     assert harness.board.snapshot() == Snapshot({"open": 1, "running": 1, "paused": 0}, 2, 1, 720, 700)
-    admin.says(PauseRequest(room.id, is_paused=True))
+    admin.send(PauseRequest(room.id, is_paused=True))
     assert harness.board.snapshot().rooms == {"open": 1, "running": 0, "paused": 1}
 
 
@@ -141,8 +141,8 @@ async def test_a_report_shows_rooms_and_connections(autojump_clock: object) -> N
         assert (one["edition"], stranger["edition"]) == ("blokus-2021-r3", None)
         assert (one["address"], one["queuedBytes"]) == ("host:2", 0)
         assert one["openedAt"] >= report["startedAt"]
-        await fake_peer.says("<protocol><foo/>")
-        await fake_peer.hangs_up()
+        await fake_peer.send("<protocol><foo/>")
+        await fake_peer.close()
         report = harness.server.board.report()
         assert report["refusals"] == [["ProtocolBroken", "unknown_packet", 1]]
         assert [(each["connection"], each["reason"]) for each in report["closed"]] == [
@@ -156,8 +156,8 @@ async def test_a_report_shows_rooms_and_connections(autojump_clock: object) -> N
 async def test_an_administrator_receives_the_report(autojump_clock: object) -> None:
     async with open_harness(**PATIENT) as harness:
         game = await harness.game()
-        await game.admin.says("<status/>")
-        packet = (await game.admin.hears()).decode()
+        await game.admin.send("<status/>")
+        packet = (await game.admin.receive()).decode()
         report = json.loads(packet.removeprefix("\n  <status>").removesuffix("\n  </status>"))
         assert [each["roomId"] for each in report["rooms"]] == [game.id]
         assert {each["connection"] for each in report["connections"]} == {each.label for each in game.callers}
@@ -167,8 +167,8 @@ async def test_an_administrator_receives_the_report(autojump_clock: object) -> N
 async def test_other_peers_receive_no_report(autojump_clock: object) -> None:
     async with open_harness() as harness:
         caller = await harness.call()
-        await caller.says("<protocol><status/>")
-        received = await caller.hears()
+        await caller.send("<protocol><status/>")
+        received = await caller.receive()
         assert b"UnauthenticatedException: Request StatusRequest() requires authentication" in received
         assert b'<originalRequest class="status"/>' in received
         assert harness.happened(events.RequestRefused)[0].fault is Fault.UNAUTHENTICATED

@@ -42,15 +42,15 @@ async def test_a_player_that_ends_its_stream_has_left_at_once(data: bytes, reaso
         bystanders = await Bystanders.open(harness)
         game = await harness.game()
         before = trio.current_time()
-        await game.one.says(data)
+        await game.one.send(data)
         if reason == "end of input":
-            await game.one.ends_input()
-        assert await game.one.hears() == END
-        assert await game.two.hears() == left(game, 0) + END
-        assert await game.admin.hears() == left(game, 0)
+            await game.one.end_input()
+        assert await game.one.receive() == END
+        assert await game.two.receive() == left(game, 0) + END
+        assert await game.admin.receive() == left(game, 0)
         assert trio.current_time() == before
         assert refusals(harness, game.one) == []
-        await game.one.hangs_up()
+        await game.one.close()
         (closed,) = harness.happened(events.ConnectionClosed, game.one.label)
         assert closed.reason == reason
         await bystanders.are_unaffected()
@@ -59,8 +59,8 @@ async def test_a_player_that_ends_its_stream_has_left_at_once(data: bytes, reaso
 async def test_a_player_whose_connection_breaks_has_left(autojump_clock: object) -> None:
     async with open_harness() as harness:
         game = await harness.game()
-        await game.one.hangs_up()
-        assert await game.two.hears() == left(game, 0) + END
+        await game.one.close()
+        assert await game.two.receive() == left(game, 0) + END
         assert len(harness.happened(events.PlayerLeft)) == 1
         assert len(harness.happened(events.ConnectionClosed, game.one.label)) == 1
         assert harness.happened(events.PeerTooSlow) == []
@@ -69,15 +69,15 @@ async def test_a_player_whose_connection_breaks_has_left(autojump_clock: object)
 async def test_a_silent_peer_gets_an_empty_stream(autojump_clock: object) -> None:
     async with open_harness() as harness:
         caller = await harness.call()
-        await caller.ends_input()
-        assert (await caller.hears(), caller.is_ended) == (b"<protocol/>", True)
+        await caller.end_input()
+        assert (await caller.receive(), caller.is_ended) == (b"<protocol/>", True)
 
 
 async def test_the_release_does_not_answer_an_end_tag(autojump_clock: object) -> None:
     async with open_harness("blokus-2021-21.4.0") as harness:
         game = await harness.game()
-        await game.one.says("</protocol>")
-        assert (await game.one.hears(), game.one.is_ended) == (b"", True)
+        await game.one.send("</protocol>")
+        assert (await game.one.receive(), game.one.is_ended) == (b"", True)
         assert not game.two.is_ended
 
 
@@ -85,11 +85,11 @@ async def test_a_player_that_leaves_alone_closes_the_room(autojump_clock: object
     async with open_harness() as harness:
         admin = await harness.admin()
         room_id, codes = await harness.prepare(admin)
-        await admin.says(f'<observe roomId="{room_id}"/>')
-        await admin.hears()
+        await admin.send(f'<observe roomId="{room_id}"/>')
+        await admin.receive()
         one = await harness.take_seat(codes[0])
-        await one.hangs_up()
-        assert await admin.hears() == sample("left", room_id)
+        await one.close()
+        assert await admin.receive() == sample("left", room_id)
         late = await harness.take_seat(codes[1])
         assert [kind for kind, _ in refusals(harness, late)] == [Fault.UNKNOWN_RESERVATION.value]
         assert harness.server.lobby.rooms == {}
@@ -101,8 +101,8 @@ async def test_a_health_check_is_not_logged(data: str, is_logged: bool, autojump
     async with open_harness(log_level="info") as harness:
         caller = await harness.call()
         if data:
-            await caller.says(data)
-        await caller.hangs_up()
+            await caller.send(data)
+        await caller.close()
         await wait_all_tasks_blocked()
         (closed,) = harness.happened(events.ConnectionClosed)
         assert closed.was_silent != is_logged
@@ -113,7 +113,7 @@ async def test_a_late_first_packet_is_logged(autojump_clock: object) -> None:
     async with open_harness(log_level="info", first_packet_timeout=1.0) as harness:
         caller = await harness.call()
         await trio.sleep(2)
-        await caller.hangs_up()
+        await caller.close()
         await trio.sleep(10)
         assert [each["reason"] for each in harness.logged("connection_closed")] == ["first_packet"]
 
@@ -121,19 +121,19 @@ async def test_a_late_first_packet_is_logged(autojump_clock: object) -> None:
 async def test_a_cancelled_game(autojump_clock: object) -> None:
     async with open_harness() as harness:
         game = await harness.game()
-        await game.one.says(legal_move(game.room))
+        await game.one.send(legal_move(game.room))
         for caller in game.callers:
-            await caller.hears()
-        await game.admin.says(f'<cancel roomId="{game.id}"/>')
+            await caller.receive()
+        await game.admin.send(f'<cancel roomId="{game.id}"/>')
         recorded = sample("result_cancel", game.id)
         result = recorded[: recorded.index(b"\n      <winner")] + b"\n    </data>\n  </room>"
         result = result.replace(b"<part>10</part>", b"<part>5</part>", 1).replace(b"<part>10</part>", b"<part>0</part>")
         over = result + sample("left", game.id)
-        assert await game.one.hears() == over + END
-        assert await game.two.hears() == over + END
-        assert await game.admin.hears() == over
-        await game.admin.says(f'<cancel roomId="{game.id}"/>')
-        assert b"find a room with id " + game.id.encode() in await game.admin.hears()
+        assert await game.one.receive() == over + END
+        assert await game.two.receive() == over + END
+        assert await game.admin.receive() == over
+        await game.admin.send(f'<cancel roomId="{game.id}"/>')
+        assert b"find a room with id " + game.id.encode() in await game.admin.receive()
 
 
 async def test_cancelling_before_the_start(autojump_clock: object) -> None:
@@ -141,9 +141,9 @@ async def test_cancelling_before_the_start(autojump_clock: object) -> None:
         admin = await harness.admin()
         room_id, codes = await harness.prepare(admin)
         one = await harness.take_seat(codes[0])
-        await one.hears()
-        await admin.says(f'<cancel roomId="{room_id}"/>')
-        assert await one.hears() == sample("left", room_id) + END
+        await one.receive()
+        await admin.send(f'<cancel roomId="{room_id}"/>')
+        assert await one.receive() == sample("left", room_id) + END
         late = await harness.take_seat(codes[1])
         assert [kind for kind, _ in refusals(harness, late)] == [Fault.UNKNOWN_RESERVATION.value]
 
@@ -151,10 +151,10 @@ async def test_cancelling_before_the_start(autojump_clock: object) -> None:
 async def test_after_the_end_of_our_stream_the_peer_has_five_seconds_to_close(autojump_clock: object) -> None:
     async with open_harness() as harness:
         game = await harness.game()
-        await game.two.says("<close/>")
+        await game.two.send("<close/>")
         before = trio.current_time()
-        await game.one.says(set_move_packet(game.id, "BLUE", "PENTO_U", 0, 0))  # the server no longer reads it
-        assert await game.one.hears() == left(game, 1) + END
+        await game.one.send(set_move_packet(game.id, "BLUE", "PENTO_U", 0, 0))  # the server no longer reads it
+        assert await game.one.receive() == left(game, 1) + END
         assert harness.happened(events.ConnectionClosed, game.one.label) == []
         await trio.sleep(4.9)
         assert harness.happened(events.ConnectionClosed, game.one.label) == []
@@ -168,15 +168,15 @@ async def test_after_the_end_of_our_stream_the_peer_has_five_seconds_to_close(au
 async def test_an_administrator_stays_after_its_own_game(autojump_clock: object) -> None:
     async with open_harness() as harness:
         admin = await harness.admin()
-        await admin.says(f'<join gameType="{GAME_TYPE}"/>')
+        await admin.send(f'<join gameType="{GAME_TYPE}"/>')
         other = await harness.call()
-        await other.says(f'<protocol><join gameType="{GAME_TYPE}"/>')
-        await admin.hears()
-        await other.hangs_up()
-        assert (await admin.hears()).endswith(b'"/>')
+        await other.send(f'<protocol><join gameType="{GAME_TYPE}"/>')
+        await admin.receive()
+        await other.close()
+        assert (await admin.receive()).endswith(b'"/>')
         assert not admin.is_ended
-        await admin.says('<testMode testMode="true"/>')
-        assert await admin.hears() == LATEST["testing"]
+        await admin.send('<testMode testMode="true"/>')
+        assert await admin.receive() == LATEST["testing"]
 
 
 # -- bugs of this server ----------------------------------------------------------------------------------------------
@@ -193,15 +193,15 @@ async def test_a_bug_in_a_handler_affects_nobody_else(autojump_clock: object, mo
         bystanders = await Bystanders.open(harness)
         game = await harness.game()
         monkeypatch.setitem(dispatch.FOR_ANYONE, JoinRequest, fail)
-        await game.one.says("<join/>")
-        assert await game.one.hears() == INTERNAL_ERROR + GOODBYE
-        assert await game.two.hears() == left(game, 0) + END
+        await game.one.send("<join/>")
+        assert await game.one.receive() == INTERNAL_ERROR + GOODBYE
+        assert await game.two.receive() == left(game, 0) + END
         (bug,) = harness.happened(events.InternalError)
         assert bug.connection == game.one.label
         assert bug.error.endswith("RuntimeError: a bug\n")
         (line,) = harness.logged("internal_error")
         assert line["level"] == "error"
-        await game.one.hangs_up()
+        await game.one.close()
         assert harness.happened(events.ConnectionClosed, game.one.label)[0].reason == "bug"
         await bystanders.are_unaffected()
 
@@ -212,9 +212,9 @@ async def test_a_bug_in_a_reader_affects_nobody_else(autojump_clock: object, mon
         caller = await harness.call()
         with monkeypatch.context() as patch:
             patch.setattr(Dialect, "decode", fail)
-            await caller.says("<protocol><join/>")
+            await caller.send("<protocol><join/>")
         error = answered("This packet could not be read because of a bug in the program that reads it")
-        assert await caller.hears() == START + error + GOODBYE
+        assert await caller.receive() == START + error + GOODBYE
         (bug,) = harness.happened(events.InternalError, caller.label)
         assert bug.error.endswith("RuntimeError: a bug\nwhile reading b'<protocol><join/>'\n")
         (refusal,) = harness.happened(events.ProtocolBroken, caller.label)
@@ -228,7 +228,7 @@ async def test_a_bug_while_leaving_affects_nobody_else(autojump_clock: object, m
         caller = await harness.call()
         with monkeypatch.context() as patch:
             patch.setattr(Lobby, "drop", fail)
-            await caller.says("<protocol><close/>")
+            await caller.send("<protocol><close/>")
         assert caller.is_ended
         assert (
             len(harness.happened(events.InternalError, caller.label)) == 2
@@ -258,8 +258,8 @@ async def test_a_session_that_is_ended_waits_for_its_peer(autojump_clock: object
         (session,) = harness.server._sessions
         session.end("enough")
         session.end("more than enough")
-        assert (await caller.hears(), caller.is_ended) == (b"<protocol/>", True)
-        await caller.hangs_up()
+        assert (await caller.receive(), caller.is_ended) == (b"<protocol/>", True)
+        await caller.close()
         assert harness.happened(events.ConnectionClosed, caller.label)[0].reason == "enough"
 
 
@@ -268,9 +268,9 @@ async def test_a_closed_connection_is_freed(autojump_clock: object) -> None:
         game = await harness.game()
         rest = [weakref.ref(each) for each in (*harness.server._sessions, game.room)]
         await game.play(3)
-        await game.one.says("<close/>")
+        await game.one.send("<close/>")
         for caller in game.callers:
-            await caller.hangs_up()
+            await caller.close()
         harness.server_events.clear()
         del game
         gc.collect()

@@ -44,11 +44,11 @@ async def test_bytes_that_cannot_be_understood(
     async with open_harness(packet_children_player=64) as harness:
         bystanders = await Bystanders.open(harness)
         caller = await harness.call()
-        await caller.says("<protocol>" + data)
+        await caller.send("<protocol>" + data)
         ((refusal, text),) = refusals(harness, caller)
         assert refusal == kind
         assert text.startswith(message)
-        assert await caller.hears() == START + answered(text, original) + GOODBYE
+        assert await caller.receive() == START + answered(text, original) + GOODBYE
         assert caller.is_ended
         (line,) = harness.logged("protocol_broken")
         assert (line["refusal"], line["text"]) == (kind, text)
@@ -67,20 +67,20 @@ async def test_bytes_that_cannot_be_understood(
 async def test_streams_with_a_wrong_beginning(data: str, kind: str, autojump_clock: object) -> None:
     async with open_harness() as harness:
         caller = await harness.call()
-        await caller.says(data)
+        await caller.send(data)
         ((refusal, text),) = refusals(harness, caller)
         assert refusal == kind
-        assert await caller.hears() == START + answered(text) + GOODBYE
+        assert await caller.receive() == START + answered(text) + GOODBYE
 
 
 @pytest.mark.parametrize("data", [*(data for data, *_ in BROKEN.values()), "\0<join/>", "<!DOCTYPE x>"])
 async def test_a_player_whose_bytes_cannot_be_understood_has_left(data: str, autojump_clock: object) -> None:
     async with open_harness(packet_children_player=64, packet_bytes_player=8192) as harness:
         game = await harness.game()
-        await game.one.says(data)
-        assert (await game.one.hears()).endswith(GOODBYE)
-        assert await game.two.hears() == left(game, 0) + END
-        assert await game.admin.hears() == left(game, 0)
+        await game.one.send(data)
+        assert (await game.one.receive()).endswith(GOODBYE)
+        assert await game.two.receive() == left(game, 0) + END
+        assert await game.admin.receive() == left(game, 0)
         assert len(refusals(harness, game.one)) == 1
 
 
@@ -88,30 +88,30 @@ async def test_players_may_send_longer_packets(autojump_clock: object) -> None:
     async with open_harness(packet_bytes_before=256, packet_bytes_player=4096) as harness:
         comment = f"<!--{'x' * 2000}-->"
         game = await harness.game()
-        await game.one.says(comment.encode() + legal_move(game.room))
-        assert b'turn="1"' in await game.one.hears()
+        await game.one.send(comment.encode() + legal_move(game.room))
+        assert b'turn="1"' in await game.one.receive()
         admin = await harness.admin()
-        await admin.says(comment + '<testMode testMode="true"/>')
-        assert await admin.hears() == START + LATEST["testing"]
+        await admin.send(comment + '<testMode testMode="true"/>')
+        assert await admin.receive() == START + LATEST["testing"]
         stranger = await harness.call()
-        await stranger.says("<protocol>" + comment + "<join/>")
+        await stranger.send("<protocol>" + comment + "<join/>")
         assert [kind for kind, _ in refusals(harness, stranger)] == ["packet_size"]
 
 
 async def test_a_longer_packet_may_follow_the_join_in_the_same_segment(autojump_clock: object) -> None:
     async with open_harness(packet_bytes_before=256, packet_bytes_player=4096) as harness:
         caller = await harness.call()
-        await caller.says(f"<protocol><join/><!--{'x' * 1000}--><close/>")
-        assert b"<joined " in await caller.hears()
+        await caller.send(f"<protocol><join/><!--{'x' * 1000}--><close/>")
+        assert b"<joined " in await caller.receive()
         assert refusals(harness, caller) == []
 
 
 async def test_unknown_content_of_a_packet_is_ignored_and_logged_once(autojump_clock: object) -> None:
     async with open_harness() as harness:
         caller = await harness.call()
-        await caller.says("<protocol><join mood='good'><wish/><wish/></join>")
-        assert b"<joined " in await caller.hears()
-        await caller.says("<join><wish/><dream/></join>")
+        await caller.send("<protocol><join mood='good'><wish/><wish/></join>")
+        assert b"<joined " in await caller.receive()
+        await caller.send("<join><wish/><dream/></join>")
         ignored = [each.ignored for each in harness.happened(events.ContentIgnored, caller.label)]
         assert ignored == [("<wish> in <join>",), ("<dream> in <join>",)]
         assert len(harness.logged("content_ignored")) == 2
@@ -121,8 +121,8 @@ async def test_the_release_ends_a_connection_that_it_cannot_understand_without_a
     async with open_harness("blokus-2021-21.4.0") as harness:
         for data in ("<jion/>", "</wrong>", "<join/>"):  # the last one names no game
             caller = await harness.call()
-            await caller.says("<protocol>" + data)
-            assert (await caller.hears(), caller.is_ended) == (b"", True)
+            await caller.send("<protocol>" + data)
+            assert (await caller.receive(), caller.is_ended) == (b"", True)
             assert len(refusals(harness, caller)) == 1
 
 
@@ -134,12 +134,12 @@ async def test_the_first_packet_must_come_in_time(data: str, autojump_clock: obj
     async with open_harness() as harness:
         caller = await harness.call()
         if data:
-            await caller.says(data)
+            await caller.send(data)
         await trio.sleep(29.9)
-        assert await caller.hears() == b""
+        assert await caller.receive() == b""
         await trio.sleep(0.2)
         text = "No packet came within 30 s"
-        assert await caller.hears() == START + answered(text) + GOODBYE
+        assert await caller.receive() == START + answered(text) + GOODBYE
         assert refusals(harness, caller) == [("first_packet", text)]
 
 
@@ -148,13 +148,13 @@ async def test_a_packet_must_be_complete_in_time(autojump_clock: object) -> None
         bystanders = await Bystanders.open(harness)
         game = await harness.game()
         await trio.sleep(100.0)
-        await game.one.says("<room")
+        await game.one.send("<room")
         await trio.sleep(9.9)
-        assert await game.one.hears() == b""
+        assert await game.one.receive() == b""
         await trio.sleep(0.2)
         text = "A packet was begun and not ended in 10 s"
-        assert await game.one.hears() == answered(text) + GOODBYE
-        assert await game.two.hears() == left(game, 0) + END
+        assert await game.one.receive() == answered(text) + GOODBYE
+        assert await game.two.receive() == left(game, 0) + END
         assert refusals(harness, game.one) == [("packet_timeout", text)]
         await bystanders.are_unaffected()
 
@@ -163,7 +163,7 @@ async def test_each_packet_has_its_own_deadline(autojump_clock: object) -> None:
     async with open_harness(**PATIENT) as harness:
         caller = await harness.call()
         await trio.sleep(29.0)
-        await caller.says("<protocol><join/><join")
+        await caller.send("<protocol><join/><join")
         await trio.sleep(9.9)
         assert refusals(harness, caller) == []
         await trio.sleep(0.2)
@@ -173,12 +173,12 @@ async def test_each_packet_has_its_own_deadline(autojump_clock: object) -> None:
 async def test_segments_that_straddle_packets_are_not_slow(autojump_clock: object) -> None:
     async with open_harness(**PATIENT) as harness:
         caller = await harness.admin()
-        await caller.says("<testMode")
+        await caller.send("<testMode")
         for _ in range(20):
             await trio.sleep(9.0)
-            await caller.says(' testMode="true"/><testMode')
+            await caller.send(' testMode="true"/><testMode')
         assert refusals(harness, caller) == []
-        assert (await caller.hears()).count(LATEST["testing"]) == 20
+        assert (await caller.receive()).count(LATEST["testing"]) == 20
         await trio.sleep(10.1)
         assert [kind for kind, _ in refusals(harness, caller)] == ["packet_timeout"]
 
@@ -188,15 +188,15 @@ async def test_between_packets_a_peer_may_be_silent_for_ever(autojump_clock: obj
         caller = await harness.admin()
         for _ in range(3):
             await trio.sleep(5000.0)
-            await caller.says(' <testMode testMode="true"/> \n')
-            assert (await caller.hears()).endswith(LATEST["testing"])
+            await caller.send(' <testMode testMode="true"/> \n')
+            assert (await caller.receive()).endswith(LATEST["testing"])
 
 
 async def test_the_release_ends_a_slow_connection_without_a_reply(autojump_clock: object) -> None:
     async with open_harness("blokus-2021-21.4.0") as harness:
         caller = await harness.call()
         await trio.sleep(30.1)
-        assert (await caller.hears(), caller.is_ended) == (b"", True)
+        assert (await caller.receive(), caller.is_ended) == (b"", True)
         assert [kind for kind, _ in refusals(harness, caller)] == ["first_packet"]
 
 
@@ -238,7 +238,7 @@ async def test_many_packets_at_once_do_not_get_more_turns(autojump_clock: object
         game = await harness.game()
         other = await harness.call()
         await game.admin.near.send_all(f'<pause roomId="{game.id}" pause="false"/>'.encode() * 50)
-        await other.says('<protocol><authenticate password="examplepassword"/>')
+        await other.send('<protocol><authenticate password="examplepassword"/>')
         kinds = [type(each) for each in harness.server_events]
         before = kinds[: len(kinds) - kinds[::-1].index(events.AdminAuthenticated)]
         assert kinds.count(events.CommandIgnored) == 50
@@ -256,6 +256,6 @@ async def test_a_hard_limit_waits_for_input_that_was_read_and_not_handled(autoju
                 seen.append(admin.sink.has_unread_input())
 
         harness.server.stream.subscribe(look)
-        await game.admin.says(f'<pause roomId="{game.id}" pause="false"/>' * 3)
+        await game.admin.send(f'<pause roomId="{game.id}" pause="false"/>' * 3)
         assert seen == [False, True, True]
         assert not admin.sink.has_unread_input()

@@ -120,8 +120,8 @@ async def test_a_request_that_cannot_be_granted(
     async with open_harness() as harness:
         bystanders = await Bystanders.open(harness)
         caller = await harness.call()
-        await caller.says("<protocol>" + request_)
-        assert await caller.hears() == START + reply + GOODBYE
+        await caller.send("<protocol>" + request_)
+        assert await caller.receive() == START + reply + GOODBYE
         assert caller.is_ended
         assert refusals(harness, caller) == [(fault.value, text_of(reply))]
         (line,) = harness.logged("request_refused")
@@ -132,9 +132,9 @@ async def test_a_request_that_cannot_be_granted(
 async def test_a_wrong_password_is_repeated_to_its_sender_and_never_logged(autojump_clock: object) -> None:
     async with open_harness() as harness:
         caller = await harness.call()
-        await caller.says('<protocol><authenticate password="falsch"/>')
+        await caller.send('<protocol><authenticate password="falsch"/>')
         await harness.admin()
-        assert b'password="falsch"' in await caller.hears()
+        assert b'password="falsch"' in await caller.receive()
         assert "falsch" not in harness.log.getvalue()
         assert harness.config.password not in harness.log.getvalue()
 
@@ -144,23 +144,23 @@ async def test_a_used_reservation_is_unknown(autojump_clock: object) -> None:
         game = await harness.game()
         caller = await harness.take_seat(game.one.reservation)
         used = LATEST["errorpacket_unknown_reservation"].replace(NOWHERE.encode(), game.one.reservation.encode())
-        assert await caller.hears() == START + used + GOODBYE
+        assert await caller.receive() == START + used + GOODBYE
 
 
 async def test_a_full_room(autojump_clock: object) -> None:
     async with open_harness() as harness:
         game = await harness.game()
         caller = await harness.call()
-        await caller.says(f'<protocol><joinRoom roomId="{game.id}"/>')
-        assert await caller.hears() == START + sample("errorpacket_room_full", game.id) + GOODBYE
+        await caller.send(f'<protocol><joinRoom roomId="{game.id}"/>')
+        assert await caller.receive() == START + sample("errorpacket_room_full", game.id) + GOODBYE
 
 
 async def test_a_move_in_another_game(autojump_clock: object) -> None:
     async with open_harness() as harness:
         game = await harness.game()
         caller = await harness.call()
-        await caller.says(START + set_move_packet(game.id, "BLUE", "PENTO_L", 0, 0))
-        assert await caller.hears() == START + sample("errorpacket_not_member", game.id) + GOODBYE
+        await caller.send(START + set_move_packet(game.id, "BLUE", "PENTO_L", 0, 0))
+        assert await caller.receive() == START + sample("errorpacket_not_member", game.id) + GOODBYE
         await Bystanders(game).are_unaffected()
 
 
@@ -169,8 +169,8 @@ async def test_a_command_for_an_unknown_room(command: str, autojump_clock: objec
     async with open_harness() as harness:
         bystanders = await Bystanders.open(harness)
         admin = await harness.admin()
-        await admin.says(f'<{command} roomId="{NOWHERE}"/>')
-        received = await admin.hears()
+        await admin.send(f'<{command} roomId="{NOWHERE}"/>')
+        received = await admin.receive()
         assert f"Couldn&apos;t find a room with id {NOWHERE}".encode() in received
         assert received.endswith(b"</errorpacket>" + GOODBYE)
         await bystanders.are_unaffected()
@@ -191,8 +191,8 @@ SLOT = '<slot displayName="a"/>'
 async def test_a_game_that_cannot_be_prepared(slots: str, message: str, autojump_clock: object) -> None:
     async with open_harness() as harness:
         admin = await harness.admin()
-        await admin.says(f'<prepare gameType="{GAME_TYPE}">{slots}</prepare>')
-        received = await admin.hears()
+        await admin.send(f'<prepare gameType="{GAME_TYPE}">{slots}</prepare>')
+        received = await admin.receive()
         assert received.startswith(START + f'\n  <errorpacket message="{message}">\n    <originalRequest'.encode())
         assert received.endswith(b"</errorpacket>" + GOODBYE)
         assert refusals(harness, admin) == [(Fault.BAD_SLOTS.value, message)]
@@ -206,11 +206,11 @@ async def test_a_move_out_of_turn(autojump_clock: object) -> None:
     async with open_harness() as harness:
         bystanders = await Bystanders.open(harness)
         game = await harness.game()
-        await game.two.says(set_move_packet(game.id, "YELLOW", "PENTO_I", 0, 0))
+        await game.two.send(set_move_packet(game.id, "YELLOW", "PENTO_I", 0, 0))
         error, reply = sample("error_not_your_turn", game.id), sample("errorpacket_not_your_turn", game.id)
-        assert await game.two.hears() == error + reply + GOODBYE
-        assert await game.one.hears() == left(game, 1) + END
-        assert await game.admin.hears() == left(game, 1)
+        assert await game.two.receive() == error + reply + GOODBYE
+        assert await game.one.receive() == left(game, 1) + END
+        assert await game.admin.receive() == left(game, 1)
         assert refusals(harness, game.two) == [(Fault.NOT_YOUR_TURN.value, text_of(reply))]
         await bystanders.are_unaffected()
 
@@ -219,12 +219,12 @@ async def test_an_illegal_move(autojump_clock: object) -> None:
     async with open_harness() as harness:
         bystanders = await Bystanders.open(harness)
         game = await harness.game()
-        await game.one.says(set_move_packet(game.id, "BLUE", "PENTO_U", 7, 7))
+        await game.one.send(set_move_packet(game.id, "BLUE", "PENTO_U", 7, 7))
         error, reply = sample("error_illegal_move", game.id), sample("errorpacket_illegal_move", game.id)
         result = sample("result_rule_violation", game.id) + sample("left", game.id)
-        assert await game.one.hears() == error + result + reply + GOODBYE
-        assert await game.two.hears() == result + END
-        assert await game.admin.hears() == error + result
+        assert await game.one.receive() == error + result + reply + GOODBYE
+        assert await game.two.receive() == result + END
+        assert await game.admin.receive() == error + result
         assert not game.admin.is_ended
         assert refusals(harness, game.one) == [(Fault.ILLEGAL_MOVE.value, text_of(reply))]
         assert len(harness.happened(events.MoveRefused)) == 1
@@ -258,20 +258,20 @@ async def test_an_unreadable_move(class_name: str, content: str, problem: str, a
     async with open_harness() as harness:
         bystanders = await Bystanders.open(harness)
         game = await harness.game()
-        await game.one.says(f'<room roomId="{game.id}"><data class="{class_name}">{content}</data></room>')
+        await game.one.send(f'<room roomId="{game.id}"><data class="{class_name}">{content}</data></room>')
         ((fault, text),) = refusals(harness, game.one)
         assert fault == Fault.UNREADABLE_MOVE.value
         assert problem in text
         assert "Der Zug konnte nicht erkannt werden" in text
-        result = await game.two.hears()
+        result = await game.two.receive()
         assert result.endswith(sample("left", game.id) + END)
         assert b'cause="RULE_VIOLATION" reason="Der Zug konnte nicht erkannt werden: ' in result
-        received = await game.one.hears()
+        received = await game.one.receive()
         error = received[: received.index(result.removesuffix(END))]
         assert error.startswith(b'\n  <room roomId="%s">\n    <data class="error" message=' % game.id.encode())
         assert received == error + result.removesuffix(END) + received[received.index(b"\n  <errorpacket") :]
         assert received.endswith(b"</errorpacket>" + GOODBYE)
-        assert await game.admin.hears() == error + result.removesuffix(END)
+        assert await game.admin.receive() == error + result.removesuffix(END)
         await bystanders.are_unaffected()
 
 
@@ -282,10 +282,10 @@ async def test_an_unreadable_move(class_name: str, content: str, problem: str, a
 async def test_a_room_packet_without_a_move(data: str, recorded: str, autojump_clock: object) -> None:
     async with open_harness() as harness:
         game = await harness.game()
-        await game.one.says(f'<room roomId="{game.id}">{data}</room>')
-        assert await game.one.hears() == sample(recorded, game.id) + GOODBYE
-        assert await game.two.hears() == left(game, 0) + END
-        assert await game.admin.hears() == left(game, 0)
+        await game.one.send(f'<room roomId="{game.id}">{data}</room>')
+        assert await game.one.receive() == sample(recorded, game.id) + GOODBYE
+        assert await game.two.receive() == left(game, 0) + END
+        assert await game.admin.receive() == left(game, 0)
         assert [fault for fault, _ in refusals(harness, game.one)] == [Fault.NOT_A_MOVE.value]
 
 
@@ -295,8 +295,8 @@ async def test_a_player_whose_request_cannot_be_granted_has_left(
 ) -> None:
     async with open_harness() as harness:
         game = await harness.game()
-        await game.two.says(request_)
-        assert await game.two.hears() == reply + GOODBYE
-        assert await game.one.hears() == left(game, 1) + END
-        assert await game.admin.hears() == left(game, 1)
+        await game.two.send(request_)
+        assert await game.two.receive() == reply + GOODBYE
+        assert await game.one.receive() == left(game, 1) + END
+        assert await game.admin.receive() == left(game, 1)
         assert [kind for kind, _ in refusals(harness, game.two)] == [fault.value]

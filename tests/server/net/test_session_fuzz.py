@@ -104,13 +104,13 @@ class RandomCallers:
         kind = chance.random()
         if kind < 0.12 or not self._callers:
             caller = await self._harness.call()
-            await caller.says("<protocol>")
+            await caller.send("<protocol>")
             self._callers.append(caller)
             if chance.random() < 0.4:
-                await caller.says(f'<authenticate password="{PASSWORD}"/>')
+                await caller.send(f'<authenticate password="{PASSWORD}"/>')
         elif kind < 0.16:
             caller = chance.choice(self._callers)
-            await (caller.ends_input() if chance.random() < 0.5 else self._hang_up(caller))
+            await (caller.end_input() if chance.random() < 0.5 else self._hang_up(caller))
         elif kind < 0.22:
             await trio.sleep(chance.choice([0.5, 3.0, 11.0, 61.0, 700.0]))
         elif kind < 0.55:
@@ -118,14 +118,14 @@ class RandomCallers:
         elif kind < 0.7:
             await self._administer()
         else:
-            await self._say(chance.choice(self._callers), chance.choice(REQUESTS))
+            await self._send(chance.choice(self._callers), chance.choice(REQUESTS))
 
-    async def _say(self, caller: Caller, text: str) -> None:
+    async def _send(self, caller: Caller, text: str) -> None:
         lobby = self._harness.server.lobby
         for word, known in (("ROOM", list(lobby.rooms)), ("CODE", list(lobby.reservations))):
             text = text.replace(word, self._chance.choice(known) if known else NOWHERE)
         try:
-            await caller.says(text)
+            await caller.send(text)
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             self._callers.remove(caller)
 
@@ -135,7 +135,7 @@ class RandomCallers:
         running = [room for room in lobby.rooms.values() if room.phase is Phase.RUNNING]
         if not running or chance.random() < 0.3:
             wanted = ['<joinPrepared reservationCode="CODE"/>' if lobby.reservations else "<join/>"]
-            await self._say(chance.choice(self._callers), chance.choice(wanted))
+            await self._send(chance.choice(self._callers), chance.choice(wanted))
             return
         room = chance.choice(running)
         peer = room.player_slots[room.state.seat_on_turn].peer
@@ -143,7 +143,7 @@ class RandomCallers:
         data = room.edition.dialect.encode(RoomMessage(room.id, MoveData(move)))
         for caller in self._callers:
             if peer is not None and caller.label == peer.label:
-                await self._say(caller, data.decode())
+                await self._send(caller, data.decode())
                 return
 
     async def _administer(self) -> None:
@@ -151,12 +151,12 @@ class RandomCallers:
         admins = {member.peer.label for member in self._harness.server.lobby.admins}
         for caller in self._callers:
             if caller.label in admins:
-                await self._say(caller, self._chance.choice(COMMANDS))
+                await self._send(caller, self._chance.choice(COMMANDS))
                 return
 
     async def _hang_up(self, caller: Caller) -> None:
         self._callers.remove(caller)
-        await caller.hangs_up()
+        await caller.close()
 
     async def all_hang_up(self) -> None:
         for caller in list(self._callers):
@@ -211,12 +211,12 @@ def test_every_packet_of_every_season_as_the_first_one(edition: str, is_admin: b
             harness.server.stream.subscribe(harness.server_events.append)
             for request in REQUESTS:
                 caller = await harness.call()
-                await caller.says("<protocol>")
+                await caller.send("<protocol>")
                 if is_admin:
-                    await caller.says(f'<authenticate password="{PASSWORD}"/>')
-                await caller.says(request)
+                    await caller.send(f'<authenticate password="{PASSWORD}"/>')
+                await caller.send(request)
                 assert [bug.error for bug in harness.happened(events.InternalError)] == [], request
-                await caller.hangs_up()
+                await caller.close()
             nursery.cancel_scope.cancel()
 
     in_virtual_time(main)

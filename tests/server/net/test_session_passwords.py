@@ -23,7 +23,7 @@ async def test_guessing_passwords_delays_the_answers_to_the_guesser_only(autojum
     async with open_harness(password_attempts=2, password_delay=3.0) as harness:
         for wait in (0, 0, 1, 2, 3, 3, 3):
             caller = await harness.call()
-            await caller.says('<protocol><authenticate password="wrong"/>')
+            await caller.send('<protocol><authenticate password="wrong"/>')
             if wait:
                 await trio.sleep(wait - 0.1)
                 assert not caller.is_ended
@@ -41,7 +41,7 @@ async def test_the_right_password_is_never_delayed_by_wrong_ones(autojump_clock:
             await wait_all_tasks_blocked()
         before = trio.current_time()
         admin = await harness.call()
-        await admin.says(f'<protocol><authenticate password="{PASSWORD}"/>')
+        await admin.send(f'<protocol><authenticate password="{PASSWORD}"/>')
         assert len(harness.happened(events.AdminAuthenticated)) == 1
         assert trio.current_time() - before < 1.0
         assert not guessing[-1].is_ended
@@ -58,12 +58,12 @@ async def test_while_too_many_guesses_wait_no_password_is_checked(
             await wait_all_tasks_blocked()
         for password in ("wrong", PASSWORD):
             caller = await harness.call()
-            await caller.says(f'<protocol><authenticate password="{password}"/>')
-            assert GUESSES_WAITING in (await caller.hears()).decode()
+            await caller.send(f'<protocol><authenticate password="{password}"/>')
+            assert GUESSES_WAITING in (await caller.receive()).decode()
             assert refusals(harness, caller) == [(Fault.GUESSES_WAITING.value, GUESSES_WAITING)]
         await trio.sleep(10.0)
         admin = await harness.call()
-        await admin.says(f'<protocol><authenticate password="{PASSWORD}"/>')
+        await admin.send(f'<protocol><authenticate password="{PASSWORD}"/>')
         assert len(harness.happened(events.AdminAuthenticated)) == 1
 
 
@@ -88,7 +88,7 @@ async def test_guesses_from_other_addresses_never_delay_an_administrator(
         assert waiting.total() == (4 if addresses == 1 else 16)
         before = trio.current_time()
         admin = await harness.call("127.0.0.1")
-        await admin.says(f'<protocol><authenticate password="{PASSWORD}"/>')
+        await admin.send(f'<protocol><authenticate password="{PASSWORD}"/>')
         assert len(harness.happened(events.AdminAuthenticated)) == 1
         assert trio.current_time() - before < 1.0
         assert not admin.is_ended
@@ -146,7 +146,7 @@ async def test_a_guesser_that_leaves_during_its_delay_leaves_nothing(way: str, a
         assert guard.delay("host", trio.current_time()) == 3.0  # one has failed, two are waiting
         if way == "hangs up":
             for caller in guessing:
-                await caller.hangs_up()
+                await caller.close()
             await trio.sleep(2.5)
         elif way == "server stops":
             for session in list(harness.server._sessions):

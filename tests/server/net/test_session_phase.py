@@ -44,13 +44,13 @@ async def test_a_session_passes_through_all_phases(autojump_clock: object) -> No
     async with open_harness() as harness:
         caller = await harness.call()
         assert phase_of(harness, caller) is Phase.SILENT
-        await caller.says("<protocol><join")
+        await caller.send("<protocol><join")
         assert phase_of(harness, caller) is Phase.FIRST_PACKET
-        await caller.says("/>")
+        await caller.send("/>")
         assert phase_of(harness, caller) is Phase.SERVING
-        await caller.says("<close/>")
+        await caller.send("<close/>")
         assert phase_of(harness, caller) is Phase.CLOSING
-        await caller.ends_input()
+        await caller.end_input()
         assert phase_of(harness, caller) is None
 
 
@@ -58,8 +58,8 @@ async def test_a_session_passes_through_all_phases(autojump_clock: object) -> No
 async def test_a_peer_is_silent_until_its_first_byte(data: str, was_silent: bool, autojump_clock: object) -> None:
     async with open_harness() as harness:
         caller = await harness.call()
-        await caller.says(data)
-        await caller.hangs_up()
+        await caller.send(data)
+        await caller.close()
         (closed,) = harness.happened(events.ConnectionClosed)
         assert closed.was_silent == was_silent
 
@@ -70,6 +70,6 @@ async def test_a_peer_whose_stream_the_server_ends_first_was_not_silent(autojump
         (session,) = harness.server._sessions
         session.end("the server stops")
         assert session._state.phase is Phase.CLOSING
-        await caller.hangs_up()
+        await caller.close()
         (closed,) = harness.happened(events.ConnectionClosed)
         assert (closed.was_silent, closed.reason) == (False, "the server stops")

@@ -46,7 +46,7 @@ async def test_an_observer_that_never_reads_is_dropped_at_the_bound_and_nobody_w
         assert harness.logged("peer_too_slow")[0]["level"] == "warning"
         assert harness.logged("connection_closed")[0]["reason"] == slow.why
         for caller in game.callers:
-            assert (await caller.hears()).count(b'class="memento"') == 20
+            assert (await caller.receive()).count(b'class="memento"') == 20
 
 
 async def test_an_observer_that_takes_nothing_for_a_while_is_dropped(autojump_clock: object) -> None:
@@ -88,7 +88,7 @@ async def test_a_player_that_does_not_read_has_left(autojump_clock: object) -> N
         room = harness.server.lobby.rooms[room_id]
         await trio.sleep(10.1)
         assert room.phase is Phase.OVER
-        assert b'cause="LEFT"' in await two.hears()
+        assert b'cause="LEFT"' in await two.receive()
         assert harness.happened(events.PeerTooSlow)[0].connection == one.label
 
 
@@ -137,7 +137,7 @@ async def test_input_after_a_refusal_is_discarded_slowly_if_it_is_a_flood(
         near, far = memory_stream_pair()
         wire = CountingWire(far)
         caller = await harness.call_over(near, wire)
-        await caller.says("<protocol><jion/>")
+        await caller.send("<protocol><jion/>")
         before = wire.count
         await near.send_all(b"x" * size)
         await trio.sleep(4.9)

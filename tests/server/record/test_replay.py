@@ -74,7 +74,7 @@ def test_a_whole_game_has_every_position_once_and_the_result() -> None:
     harness = RoomHarness()
     room, _, one, two = harness.game()
     assert one.moves(room, first_move(room), "a hint") is None
-    two.leaves()
+    two.leave()
     assert [type(data) for data in room.record] == [Memento, Memento, Result]
     content = encode_replay(R3.dialect, room.id, room.record)
     assert content.count(b'\n<room roomId="%s">' % room.id.encode()) == 3
