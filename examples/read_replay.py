@@ -1,13 +1,16 @@
 """Print the moves and the result of a saved game.
 
 The server saves replays with: spielleiter serve --save-replay replays
+A match saves compressed ones in its folder.
 
     python3 read_replay.py replays/replay_swc_2027_blokus_....xml
+    python3 read_replay.py match-.../games/0001/replay.xml.gz
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,6 +33,12 @@ def read_packets(content: bytes, edition: str) -> Iterator[RoomData]:
             yield event.data
 
 
+def read_file(path: Path) -> bytes:
+    """Return the content of a file, decompressed if its name ends with .gz. Raises OSError."""
+    content = path.read_bytes()
+    return gzip.decompress(content) if path.suffix == ".gz" else content
+
+
 def main() -> None:
     """Read the options and the replay, and print one line for each move."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -38,7 +47,7 @@ def main() -> None:
     options = parser.parse_args()
 
     try:
-        for data in read_packets(options.replay.read_bytes(), options.edition):
+        for data in read_packets(read_file(options.replay), options.edition):
             if isinstance(data, Memento):
                 state = data.state
                 # `last_move` belongs to Blokus; `turn` and `points` are there in every game.

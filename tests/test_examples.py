@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import re
 import subprocess
@@ -127,6 +128,8 @@ def test_read_replay_prints_a_saved_game(tmp_path: Path) -> None:
     assert re.fullmatch(r"turn  1:   5 :   0  BLUE PENTO_\w .*", lines[1])
     assert re.fullmatch(r"player [12] wins|draw", lines[-1])
     assert len(lines) > 30
+    (tmp_path / "replay.xml.gz").write_bytes(gzip.compress((tmp_path / "game.xml").read_bytes()))
+    assert run(tmp_path, "read_replay.py", "replay.xml.gz").splitlines() == lines
 
 
 @pytest.mark.slow
