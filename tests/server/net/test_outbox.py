@@ -92,10 +92,13 @@ async def test_a_packet_counts_as_sent_when_its_last_byte_is_taken(autojump_cloc
 
 
 @settings(max_examples=20)
-@given(st.lists(st.integers(10, 60), max_size=25), st.integers(0, 200), st.randoms(use_true_random=False))
+@given(st.lists(st.integers(10, 60), max_size=25), st.integers(0, 200), st.integers(0, 2**32 - 1))
 def test_the_stream_is_complete_and_in_order_whatever_is_taken_at_a_time(
-    sizes: list[int], capacity: int, chance: random.Random
+    sizes: list[int], capacity: int, seed: int
 ) -> None:
+    # not `st.randoms()`: old versions of Hypothesis do not recognise their own exceptions in a nursery's group
+    chance = random.Random(seed)
+
     async def main() -> None:
         case = OutboxCase(ThrottledWire(capacity))
         expected = b""
