@@ -23,11 +23,14 @@ from spielleiter.server.runtime.garbage import (
 
 @pytest.fixture
 def nothing_frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No frozen objects, unlike otherwise in the process of the tests."""
+    """No frozen objects and the usual thresholds, even if a server of another test is running in this process."""
     monkeypatch.setattr(spielleiter.server.runtime.garbage, "_is_frozen", False)
+    thresholds = gc.get_threshold()
+    gc.set_threshold(700, 10, 10)
     gc.unfreeze()
     yield
     gc.freeze()
+    gc.set_threshold(*thresholds)
 
 
 def test_a_new_process_freezes_the_objects_of_its_start() -> None:
