@@ -11,6 +11,7 @@ import ast
 import os
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
+from importlib.util import resolve_name
 from pathlib import Path
 
 import pytest
@@ -39,20 +40,20 @@ def imported_names(tree: ast.Module, package: str) -> Iterator[str]:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            base = ".".join([*package.split(".")[: len(package.split(".")) + 1 - node.level], node.module or ""])
-            base = base.rstrip(".") if node.level else node.module or ""
+            base = resolve_name("." * node.level + (node.module or ""), package)
             yield from (f"{base}.{alias.name}" for alias in node.names)
 
 
 def import_graph(source: Path) -> Graph:
     """Return the modules that each module of the package at `source` imports."""
-    trees = {module_name(path, source): ast.parse(path.read_bytes()) for path in python_files(source)}
+    paths = {module_name(path, source): path for path in python_files(source)}
     graph: dict[str, set[str]] = {}
-    for module, tree in trees.items():
+    for module, path in paths.items():
         imported = graph[module] = set()
-        for name in imported_names(tree, module.rpartition(".")[0]):
-            target = name if name in trees else name.rpartition(".")[0]
-            if target in trees:
+        package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+        for name in imported_names(ast.parse(path.read_bytes()), package):
+            target = name if name in paths else name.rpartition(".")[0]
+            if target in paths:
                 imported.add(target)
     return graph
 
@@ -80,6 +81,8 @@ def test_there_is_no_import_cycle() -> None:
         "import package.b",
         "from package import b",
         "from package.b import x",
+        "from . import b",
+        "from .b import x",
         "def f():\n    from package.b import x",
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from package.b import x",
     ],

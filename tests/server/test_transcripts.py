@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from spielleiter.client.exception_groups import first_error
 from spielleiter.game.hase_und_igel import FieldType, generate_board
 from spielleiter.server.app import Server
 from spielleiter.server.config.config import Config
@@ -106,10 +107,8 @@ async def replay(edition: Edition, lines: list[Line], options: dict[str, str]) -
     except* DifferenceError as group:
         # raised after this block: before Python 3.11.4, what an `except*` block raises is wrapped in another group
         difference = group
-    while isinstance(difference, BaseExceptionGroup):
-        difference = difference.exceptions[0]
     if difference is not None:
-        raise difference
+        raise first_error(difference)
 
 
 def start_pieces(lines: list[Line]) -> list[str]:
