@@ -6,16 +6,17 @@ that is discarded costs only memory. After `discard`, nothing more is added.
 
 from __future__ import annotations
 
-import gzip
 from abc import ABC, abstractmethod
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Generic, Self, TypeVar
 
+from zlib_ng import gzip_ng
+
 LEVEL: Final = 6
-"""The compression level: half the time of the best level, and a few more bytes."""
-FAST_LEVEL: Final = 3
-"""A compression level with half the time of LEVEL and twice as many bytes."""
+"""The compression level for most files: half the time of the best level, and two thirds more bytes."""
+FAST_LEVEL: Final = 4
+"""A compression level with two thirds of the time of LEVEL and a fifth more bytes."""
 
 Item = TypeVar("Item")
 
@@ -27,7 +28,7 @@ class BufferedFile(ABC, Generic[Item]):
         self._path = path
         self._remaining = limit
         self._buffer: list[Item] = []
-        self._file: gzip.GzipFile | None = None
+        self._file: gzip_ng.GzipNGFile | None = None
 
     @abstractmethod
     def _encode(self) -> bytes:
@@ -61,6 +62,6 @@ class BufferedFile(ABC, Generic[Item]):
     def _flush(self) -> None:
         data = self._encode()
         if self._file is None:
-            self._file = gzip.open(self._path, "wb", LEVEL)  # noqa: SIM115 - closed by `discard`
+            self._file = gzip_ng.open(self._path, "wb", LEVEL)
         self._file.write(data)
         self._buffer.clear()

@@ -6,9 +6,10 @@ Invariants: the journal has every game, whether its folder is kept or not. A fol
 from __future__ import annotations
 
 import enum
-import gzip
 from pathlib import Path
 from typing import Final
+
+from zlib_ng import gzip_ng
 
 from spielleiter.match.records.buffered_file import FAST_LEVEL
 from spielleiter.match.records.game_log import SERVER_LOG, GameLog
@@ -54,5 +55,5 @@ class GameLogs:
 
 def write_replay(folder: Path, content: bytes) -> str:
     """Write a compressed replay and return its file name. Equal replays give equal files. Raises OSError."""
-    (folder / REPLAY).write_bytes(gzip.compress(content, FAST_LEVEL, mtime=0))
+    (folder / REPLAY).write_bytes(gzip_ng.compress(content, FAST_LEVEL, mtime=0))
     return REPLAY

@@ -35,7 +35,8 @@ _MAX_NAME: Final = 90  # bytes of a player's name in a file name; common systems
 _TEMPORARY: Final = ".replay-"
 _PROCESS: Final = secrets.token_hex(8)  # another process may write to the same directory
 _numbers: Final = itertools.count(1)
-_INDENT: Final = "\n"  # packets of a replay are not indented
+REPLAY_INDENT: Final = "\n"
+"""What the official releases write before each packet of a replay: a line feed, no blanks."""
 
 
 class ReplayError(StartError):
@@ -47,9 +48,14 @@ def encode_replay(dialect: Dialect, room_id: str, record: Sequence[RoomData]) ->
     return b"".join(replay_pieces(dialect, room_id, record))
 
 
-def replay_pieces(dialect: Dialect, room_id: str, record: Sequence[RoomData]) -> Iterator[bytes]:
-    """Yield the bytes of a replay, one packet at a time, so that the caller can let other tasks run in between."""
-    writer = RoomWriter(dialect, room_id, _INDENT)
+def replay_pieces(
+    dialect: Dialect, room_id: str, record: Sequence[RoomData], indent: str = REPLAY_INDENT
+) -> Iterator[bytes]:
+    """Yield the bytes of a replay, one packet at a time, so that the caller can let other tasks run in between.
+
+    `indent` is written before each packet: a line feed and blanks.
+    """
+    writer = RoomWriter(dialect, room_id, indent)
     yield b"<protocol>"
     yield from map(writer.encode, record)
     yield b"\n</protocol>"

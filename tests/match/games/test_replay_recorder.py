@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import pytest
+import trio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spielleiter.match.games.replay_recorder import ReplayRecorder
+from spielleiter.match.games.replay_recorder import ReplayRecorder, encode_with_checkpoints
 from spielleiter.protocol.messages import MoveData, RoomMessage, Slot
 from spielleiter.server.core.clock import Arrival
 from spielleiter.server.core.peer import Peer, SentCallback
 from spielleiter.server.core.room import Phase, Room
 from spielleiter.server.editions import EDITIONS
-from spielleiter.server.record.replay import encode_replay
 from tests.server.room_harness import RoomHarness, first_move
 
 NAMES = st.text("ab <>&\"'\n\t\r\U0001f600", max_size=12)
@@ -61,7 +61,7 @@ class Game:
 
     @property
     def encoded(self) -> bytes:
-        return encode_replay(self.dialect, "", self.room.record)
+        return trio.run(encode_with_checkpoints, self.dialect, self.room.record)
 
 
 @settings(max_examples=5, deadline=None)
