@@ -7,6 +7,8 @@ can be encoded as JSON. Tuples of two are indexed by program, never by seat, exc
 from __future__ import annotations
 
 import dataclasses
+from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
@@ -107,8 +109,11 @@ class GameRecord:
     causes: tuple[str, str]
     """By program: the cause in the result message (REGULAR, LEFT …); empty if there was no result."""
     plies: int
-    think_times: tuple[tuple[float, ...], tuple[float, ...]]
-    """By program: the seconds that each answer took, in order."""
+    think_times: tuple[Sequence[float], Sequence[float]]
+    """By program: the seconds that each answer took, in order.
+
+    They are kept as arrays, since a match keeps all its records, and these are more than half of their size.
+    """
     cpu_seconds: tuple[float, float]
     """By program: processor time in seconds (user and system) of the process and of the children it waited for."""
     wall_seconds: float
@@ -122,6 +127,10 @@ class GameRecord:
     """By program: the exit code, negative for a signal; None if it did not end by itself or never started."""
     remarks: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     """By program: notable behaviour that did not change the result, such as refused requests."""
+
+    def __post_init__(self) -> None:
+        """Make arrays of the think times."""
+        object.__setattr__(self, "think_times", tuple(array("d", times) for times in self.think_times))
 
     @property
     def is_draw(self) -> bool:
@@ -168,7 +177,7 @@ class GameRecord:
 
 
 def _plain(value: Any) -> Any:
-    return [_plain(item) for item in value] if isinstance(value, tuple) else value
+    return [_plain(item) for item in value] if isinstance(value, (tuple, array)) else value
 
 
 def _checked(value: Any, kind: type[_T]) -> _T:

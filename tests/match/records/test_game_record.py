@@ -68,7 +68,8 @@ def test_a_record_survives_json(name: str, **changes: Any) -> None:
 def test_integers_are_accepted_for_seconds() -> None:
     value = {**RECORD.to_json(), "wall_seconds": 3, "cpu_seconds": [1, 2], "think_times": [[1], []]}
     record = GameRecord.from_json(value)
-    assert (record.wall_seconds, record.cpu_seconds, record.think_times) == (3.0, (1.0, 2.0), ((1.0,), ()))
+    assert (record.wall_seconds, record.cpu_seconds) == (3.0, (1.0, 2.0))
+    assert [list(times) for times in record.think_times] == [[1.0], []]
 
 
 HAS_DEFAULT = {
