@@ -26,11 +26,16 @@ _SEARCH_PATH: Final = (b"sys.path", b"addsitedir", b"PYTHONPATH")
 
 
 def python_findings(
-    archive: Archive, entry: Entry, *, is_path_changed: bool = False, known_missing: Collection[str] = ()
+    archive: Archive,
+    entry: Entry,
+    *,
+    is_path_changed: bool = False,
+    is_installing: bool = False,
+    known_missing: Collection[str] = (),
 ) -> Iterator[Finding]:
     """Find what is wrong with the Python program `entry` and with its own modules that it imports.
 
-    With `is_path_changed`, modules may be anywhere in the package. Those in `known_missing` are not reported.
+    With `is_path_changed`, modules may be anywhere in the package; with `is_installing`, none are missing. Those in `known_missing` are not reported.
     """
     program = _Program(archive, entry, is_path_changed=is_path_changed)
     program.follow_imports()
@@ -39,7 +44,7 @@ def python_findings(
     if program.importing_windows:
         yield finding_of("window", [str(program.importing_windows)])
     for module, path in program.missing.items():
-        if module.lower() not in known_missing:
+        if not is_installing and module.lower() not in known_missing:
             yield finding_of("missing-module", [str(path)], module=module)
 
 

@@ -56,7 +56,7 @@ _WRAPPERS: Final = frozenset(
 _CREATORS: Final = frozenset(
     """
     . cp mv ln tar unzip gunzip xz 7z jar javac kotlinc gcc g++ cc c++ clang clang++ make cmake ninja cargo go rustc mvn
-    gradle dotnet ghc git curl wget pip pip3 npm tee dd install rsync mktemp virtualenv eval source
+    gradle dotnet ghc git curl wget npm tee dd install rsync mktemp virtualenv eval source
     """.split()  # noqa: SIM905
 )
 """Commands after which there may be files that are not in the package."""
@@ -72,6 +72,7 @@ _JAVA_VALUE_OPTIONS: Final = frozenset(
     {"-cp", "-classpath", "--class-path", "-p", "--module-path", "--add-modules", "--add-opens"}
 )
 _CHMOD_MODE: Final = re.compile(r"[ugoa]*[+=][rwst]*x[rwxst]*|[0-7]*[1357][0-7]{2}|\+[rwx]*x[rwx]*")
+_INSTALLATION: Final = re.compile(r"\b(pip[0-9.]*|conda|mamba|uv) ([^\n]* )?install\b")
 _PARAMETERS: Final = re.compile(r"\$[@*1-9#]|\$\{[@*1-9#]|\b(getopts|shift|BASH_ARGV)\b|\bset --")
 
 
@@ -91,10 +92,13 @@ class ScriptWalk:
         self.starts: list[Start] = []
         self.is_path_changed = False
         """Whether Python may find modules anywhere."""
+        self.is_installing = False
+        """Whether Python modules are installed."""
 
     def walk(self, script: Script) -> None:
         """Follow all commands."""
         self.is_path_changed = "PYTHONPATH" in script.code
+        self.is_installing = _INSTALLATION.search(script.code) is not None
         for command in script.commands:
             for assignment in command.assignments:
                 self._values.assign(assignment, is_certain=command.is_certain)

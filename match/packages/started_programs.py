@@ -56,6 +56,8 @@ class _Follower:
         self._starts: list[Start] = []
         self._is_path_changed = False
         """Whether a script has changed where Python looks for modules."""
+        self._is_installing = False
+        """Whether a script installs Python modules."""
 
     def take_starts(self) -> list[Start]:
         """What the examined programs start, since the last call."""
@@ -113,12 +115,17 @@ class _Follower:
             yield from advice(str(start.path), parsed)
             self._starts += walk.starts
             self._is_path_changed |= walk.is_path_changed
+            self._is_installing |= walk.is_installing
 
     def _examine_python(self, entry: Entry, interpreter: str) -> Iterator[Finding]:
         if interpreter:
             yield from read_script(entry.path, self._archive.read(entry, MAX_SCRIPT), interpreter).findings
         yield from python_findings(
-            self._archive, entry, is_path_changed=self._is_path_changed, known_missing=self._known_missing
+            self._archive,
+            entry,
+            is_path_changed=self._is_path_changed,
+            is_installing=self._is_installing,
+            known_missing=self._known_missing,
         )
 
 
