@@ -35,7 +35,8 @@ def python_findings(
 ) -> Iterator[Finding]:
     """Find what is wrong with the Python program `entry` and with its own modules that it imports.
 
-    With `is_path_changed`, modules may be anywhere in the package; with `is_installing`, none are missing. Those in `known_missing` are not reported.
+    With `is_path_changed`, modules may be anywhere in the package; with `is_installing`, none are missing. Those in
+    `known_missing` are not reported.
     """
     program = _Program(archive, entry, is_path_changed=is_path_changed)
     program.follow_imports()
