@@ -29,6 +29,7 @@ class StartedBy(enum.Enum):
     SYSTEM = "the system"
     SHELL = "a shell"
     PYTHON = "Python"
+    PYTHON_MODULE = "python -m"
     JAVA = "java -jar"
     OTHER = "another interpreter"
 
@@ -216,6 +217,9 @@ class ScriptWalk:
             by, skipped = StartedBy.SHELL, frozenset({"-o"})
         elif PYTHONS.fullmatch(base):
             by, skipped = StartedBy.PYTHON, _PYTHON_VALUE_OPTIONS
+            if "-m" in arguments[:-1] and _first_operand(arguments, skipped) is None:
+                self._start_module(arguments[arguments.index("-m") + 1], is_certain=is_certain)
+                return
         elif base in _INTERPRETERS:
             by, skipped = StartedBy.OTHER, frozenset()
         else:
@@ -235,6 +239,16 @@ class ScriptWalk:
             self.starts.append(Start(path / "__main__.py", by, self._values.folder, is_certain))
         else:
             self._missing(name, path, is_certain=is_certain)
+
+    def _start_module(self, module: str | None, *, is_certain: bool) -> None:
+        """Note the start of a Python module that is in the package; others are those of Python."""
+        if module is None or self._values.folder is None:
+            return
+        path = self._values.folder / module.replace(".", "/")
+        for file in (path / "__main__.py", path.with_name(f"{path.name}.py")):
+            if file in self._archive.files:
+                self.starts.append(Start(file, StartedBy.PYTHON_MODULE, self._values.folder, is_certain))
+                return
 
     def _start_java(self, arguments: list[str | None], *, is_certain: bool) -> None:
         for place, word in enumerate(arguments):
