@@ -18,7 +18,8 @@ from spielleiter.match.packages.archive import Archive, open_archive
 from spielleiter.match.packages.errors import PackageError
 from spielleiter.match.packages.inspection import inspect_package
 from spielleiter.match.packages.package import unpack_package
-from tests.match.packages.broken_packages import BOT, BROKEN, SOUND, zipped
+from tests.match.packages.broken_packages import BROKEN, SOUND
+from tests.match.packages.making import BOT, zipped
 
 ORIGINALS = [each.content for each in (*BROKEN.values(), *SOUND.values()) if len(each.content) < 10_000]
 NAMES = st.lists(

@@ -16,7 +16,8 @@ from spielleiter.match.packages.programs import inspect_program, unpacked_progra
 from spielleiter.match.preparation import prepare_match
 from spielleiter.match.programs.command_line import split_command
 from spielleiter.match.setup import Entrant, MatchSetup
-from tests.match.packages.broken_packages import BOT, BROKEN, SHELL_BOT, zipped
+from tests.match.packages.broken_packages import BROKEN
+from tests.match.packages.making import BOT, SHELL_BOT, zipped
 
 
 @pytest.fixture
