@@ -44,6 +44,8 @@ class Entrant:
     """A factor for its limits, for a program that runs on a slower machine."""
     memory: int | None = None
     """Mebibytes of data that each of its processes may have; None: unlimited."""
+    main: str = ""
+    """The main file of a package (a ZIP file), relative to its folder; empty: the one that is found to be it."""
 
     @property
     def has_own_limits(self) -> bool:

@@ -1,0 +1,1 @@
+"""Contest packages: the ZIP file that holds a program, its inspection, and unpacking it."""

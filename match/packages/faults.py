@@ -1,0 +1,307 @@
+"""The table of all faults that an inspection can find: code, level and sentence.
+
+Invariants: every finding is made by `finding_of` from an entry of this table. The sentence says what is wrong and what
+to do. ``{file}`` in it is the path of the file, or of the first file and the number of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from spielleiter.match.packages.finding import Finding, Level
+from spielleiter.server.text.escaping import escaped
+
+_GREEN, _YELLOW, _RED = Level.GREEN, Level.YELLOW, Level.RED
+_LONGEST_NAME: Final = 120
+"""Characters of a name that are shown in a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One row of the table."""
+
+    level: Level
+    sentence: str
+    """With placeholders for `str.format`."""
+
+
+FAULTS: Final[Mapping[str, Fault]] = {
+    # -- the ZIP file
+    "unreadable-file": Fault(_RED, "the file cannot be read ({reason}); check its path and its permissions"),
+    "not-a-zip": Fault(_RED, "the file is not a ZIP file{kind}; pack the program's files as a ZIP"),
+    "damaged-zip": Fault(_RED, "the ZIP file is incomplete or damaged ({reason}); create it again"),
+    "empty-zip": Fault(_RED, "the ZIP file contains no files; pack the program's files into it"),
+    "too-many-files": Fault(
+        _RED, "the ZIP file has more than {limit} entries; leave out what the program does not need"
+    ),
+    "too-large": Fault(_RED, "the unpacked files take more than {limit} MiB; leave out what the program does not need"),
+    "zip-bomb": Fault(
+        _RED,
+        "{file} grows to more than {limit} times its size when unpacked, as in a ZIP bomb; leave it out or create it "
+        "when the program runs",
+    ),
+    "overlapping-files": Fault(
+        _RED, "{file} shares its bytes in the ZIP file with another entry, as in a ZIP bomb; create the ZIP again"
+    ),
+    "wrong-checksum": Fault(_RED, "{file} is damaged (its checksum is wrong); create the ZIP again"),
+    "encrypted": Fault(_RED, "{file} is encrypted; create the ZIP without a password"),
+    "unsupported-compression": Fault(
+        _RED, "{file} is compressed by a method other than deflate ({method}); create the ZIP with the usual method"
+    ),
+    # -- names
+    "leaves-folder": Fault(_RED, "{file} would be unpacked outside the folder (..); use paths without .."),
+    "absolute-path": Fault(_RED, "{file} is an absolute path; pack the files with relative paths"),
+    "drive-letter": Fault(_RED, "{file} begins with a drive letter; pack the files with relative paths"),
+    "backslash-in-name": Fault(
+        _RED,
+        "{file} has backslashes in its name, so its folders are missing on Linux; create the ZIP with another program",
+    ),
+    "symbolic-link": Fault(_RED, "{file} is a symbolic link; pack the file that it points to"),
+    "special-file": Fault(_RED, "{file} is neither a file nor a folder; leave it out"),
+    "duplicate-name": Fault(_RED, "{file} is in the ZIP file twice; create the ZIP again"),
+    "file-and-folder": Fault(_RED, "{file} is a file and also a folder in the ZIP file; create the ZIP again"),
+    "control-character": Fault(_RED, "{file} has a control character in its name; rename it"),
+    "long-name": Fault(_RED, "{file} has a name of more than {limit} bytes, too long for Linux; shorten it"),
+    "broken-utf8-name": Fault(
+        _RED, "{file} has a name that claims to be UTF-8 and is not; rename it without umlauts and create the ZIP again"
+    ),
+    "name-encoding": Fault(
+        _YELLOW,
+        "{file} has characters beyond ASCII in its name, but not as UTF-8, so it is called something else after "
+        "unpacking; rename it without umlauts",
+    ),
+    "unmarked-utf8-name": Fault(
+        _YELLOW,
+        "{file} has a name in UTF-8 that is not marked as such, so it may be called something else after unpacking; "
+        "rename it without umlauts",
+    ),
+    "decomposed-name": Fault(
+        _YELLOW,
+        "{file} has its umlauts stored as letter and dots, as on macOS, so the program may not find it; rename it "
+        "without umlauts",
+    ),
+    "case-collision": Fault(
+        _YELLOW, "{file} differs from another file only in upper and lower case; rename one of them"
+    ),
+    "windows-name": Fault(_YELLOW, "{file} has a name that Windows does not allow; rename it"),
+    "macos-files": Fault(_GREEN, "{file} was added by macOS and does nothing; it can be left out"),
+    # -- the main file
+    "no-main-file": Fault(
+        _RED, "there is no file to start at the top of the ZIP file; add a script that begins with #!, such as start.sh"
+    ),
+    "several-main-files": Fault(_RED, "several files could be the main file ({names}); choose one with --main"),
+    "main-missing": Fault(_RED, "there is no file {file} in the ZIP file{hint}; correct --main"),
+    "main-is-folder": Fault(_RED, "{file} is a folder; name a file in it as the main file"),
+    "folder-inside": Fault(
+        _RED,
+        "the program is in the folder {file}, so there is nothing to start at the top of the ZIP file; zip the "
+        "contents of that folder instead of the folder",
+    ),
+    "zip-inside": Fault(_RED, "the ZIP file contains nothing but the ZIP file {file}; hand in that one"),
+    "source-only": Fault(
+        _RED,
+        "there is only source code ({file}) and no program to start; compile it, and pack the program together with a "
+        "script that starts it",
+    ),
+    "empty-main": Fault(_RED, "{file} is empty; pack it again"),
+    "not-a-program": Fault(_RED, "{file} cannot be started as a program; name a script or a program as the main file"),
+    "class-file": Fault(
+        _RED, "{file} is a class of Java and cannot be started directly; start it in a script with java"
+    ),
+    "jar-without-java": Fault(
+        _RED, '{file} cannot be started directly; start it in a script with java -jar {file} "$@"'
+    ),
+    "windows-script": Fault(
+        _RED,
+        "{file} is a script for Windows, which Linux cannot execute; write a shell script that begins with #!/bin/sh",
+    ),
+    # -- the first line and the encoding of a script
+    "crlf": Fault(_RED, "{file} has the line ends of Windows (CR LF), so Linux cannot execute it; save it with LF"),
+    "byte-order-mark": Fault(
+        _RED, "{file} begins with a byte order mark, so its first line is not recognised; save it as UTF-8 without BOM"
+    ),
+    "utf-16": Fault(_RED, "{file} is encoded as UTF-16, so Linux cannot execute it; save it as UTF-8 without BOM"),
+    "not-utf-8": Fault(_YELLOW, "{file} is not encoded as UTF-8; save it as UTF-8 without BOM"),
+    "python-not-utf-8": Fault(
+        _RED, "{file} is not encoded as UTF-8, so Python does not execute it; save it as UTF-8 without BOM"
+    ),
+    "no-first-line": Fault(
+        _RED, "{file} does not begin with #! and an interpreter, so Linux cannot execute it; begin it with {example}"
+    ),
+    "blank-before-first-line": Fault(
+        _RED, "{file} has a blank line or blanks before #!, so its first line is not recognised; remove them"
+    ),
+    "incomplete-first-line": Fault(
+        _RED, "{file} names no interpreter in its first line; begin it with #!/bin/sh or #!/usr/bin/env python3"
+    ),
+    "first-line-options": Fault(
+        _RED,
+        "{file} has several words after the interpreter in its first line, which Linux passes as one ({words}); "
+        "leave the options out",
+    ),
+    "missing-interpreter": Fault(
+        _RED,
+        "{file} names the interpreter {interpreter}, which is not there in the contest; use one such as #!/bin/sh or "
+        "#!/usr/bin/env python3",
+    ),
+    "uncertain-interpreter": Fault(
+        _YELLOW,
+        "{file} names the interpreter {interpreter}, which may not be there in the contest; use one such as #!/bin/sh "
+        "or #!/usr/bin/env python3",
+    ),
+    # -- what a script does
+    "parameters-ignored": Fault(
+        _RED,
+        '{file} does not pass its parameters on, so the program never learns host, port and reservation; add "$@" to '
+        "the command that starts the program",
+    ),
+    "missing-file": Fault(
+        _RED, "{file} starts {program}, which is not in the ZIP file{hint}; add it or correct the path"
+    ),
+    "missing-folder": Fault(
+        _RED, "{file} changes to the folder {folder}, which is not in the ZIP file; add it or correct the path"
+    ),
+    "missing-class": Fault(
+        _RED, "{file} starts the class {program}, which is not in the ZIP file; add its .class file or correct the name"
+    ),
+    "not-executable": Fault(
+        _RED,
+        "{file} starts {program}, which may not be executed, since only the main file may be; write "
+        "chmod +x {program} before it, or start it with its interpreter",
+    ),
+    "subprocess-not-executable": Fault(
+        _YELLOW,
+        "{file} starts {program}, which may not be executed, since only the main file may be; call "
+        "os.chmod('{program}', 0o755) before it",
+    ),
+    "missing-dot-slash": Fault(
+        _RED,
+        "{file} starts {program} without a path, so the shell does not look for it in its folder; write ./{program}",
+    ),
+    "windows-path": Fault(
+        _YELLOW, "{file} contains the path {path} of a Windows computer; use a path relative to the script"
+    ),
+    "home-path": Fault(_YELLOW, "{file} contains the path {path} of a home folder; use a path relative to the script"),
+    "windows-command": Fault(_YELLOW, "{file} calls {command}, a command of Windows; use the one of Linux"),
+    "sudo": Fault(
+        _YELLOW, "{file} calls {command}, but no other user's rights can be had in the contest; leave it out"
+    ),
+    "package-manager": Fault(
+        _YELLOW, "{file} installs software with {command}, but there is no network in the contest; pack what is needed"
+    ),
+    "pip-install": Fault(
+        _YELLOW,
+        "{file} installs Python packages with pip, but there is no network in the contest; pack them into the ZIP file "
+        "with pip install --target .",
+    ),
+    "download": Fault(
+        _YELLOW, "{file} uses the network with {command}, but there is none in the contest; pack what is needed"
+    ),
+    "build-at-start": Fault(
+        _YELLOW,
+        "{file} builds the program with {command} when it starts, which takes time and tools that may not be there; "
+        "build it before and pack the result",
+    ),
+    "window": Fault(
+        _YELLOW, "{file} opens a window or needs a display, and there is none in the contest; leave it out"
+    ),
+    "fixed-host": Fault(
+        _YELLOW, "{file} names the host {host}, but the server has another one in the contest; pass the parameter -h on"
+    ),
+    "fixed-port": Fault(
+        _YELLOW, "{file} names the port {port}, but the server may have another one; pass the parameter -p on"
+    ),
+    "background-start": Fault(
+        _YELLOW,
+        "{file} ends while the program that it has started with & is still running; start the program without &, or "
+        "end the script with wait",
+    ),
+    # -- programs and libraries
+    "windows-program": Fault(_RED, "{file} is a program for Windows; compile it for 64-bit Linux (x86-64)"),
+    "macos-program": Fault(_RED, "{file} is a program for macOS; compile it for 64-bit Linux (x86-64)"),
+    "elf-32-bit": Fault(_RED, "{file} is a 32-bit program; compile it for 64-bit Linux (x86-64)"),
+    "other-processor": Fault(
+        _RED, "{file} is a program for another processor ({processor}); compile it for 64-bit Linux (x86-64)"
+    ),
+    "damaged-program": Fault(_RED, "{file} is an incomplete program; create the ZIP again"),
+    "unusual-loader": Fault(
+        _YELLOW, "{file} needs the loader {loader}, which may not be there in the contest; link it statically"
+    ),
+    "missing-library": Fault(
+        _YELLOW,
+        "{file} needs shared libraries that may not be there in the contest ({libraries}); link them statically or "
+        "pack them",
+    ),
+    "newer-glibc": Fault(
+        _YELLOW,
+        "{file} needs glibc {version}, and the contest may have an older one; compile it on a system with glibc "
+        "{newest} at most, or link it statically",
+    ),
+    "damaged-jar": Fault(_RED, "{file} is not a readable JAR file; create it again"),
+    "jar-without-manifest": Fault(
+        _RED, "{file} has no manifest, so java -jar does not start it; create it with a Main-Class"
+    ),
+    "jar-without-main-class": Fault(
+        _RED, "{file} names no Main-Class in its manifest, so java -jar does not start it; create it with a Main-Class"
+    ),
+    "jar-main-class-missing": Fault(
+        _RED, "{file} does not contain its Main-Class {main_class}; create it again with that class"
+    ),
+    "jar-library-missing": Fault(
+        _YELLOW,
+        "{file} needs libraries that are not in the ZIP file ({libraries}); add them, or create one JAR with all",
+    ),
+    "newer-java": Fault(
+        _YELLOW,
+        "{file} is compiled for Java {version}, and the contest may have an older one; compile it with --release "
+        "{newest} or lower",
+    ),
+    "python-syntax": Fault(_YELLOW, "{file} is no valid program for Python 3 (line {line}: {reason}); correct it"),
+    "missing-module": Fault(
+        _YELLOW,
+        "{file} imports {module}, which is neither in the ZIP file nor part of Python; pack it with pip install "
+        "--target . {module}",
+    ),
+    "requirements-missing": Fault(
+        _YELLOW,
+        "{file} lists packages that are not in the ZIP file ({names}), and there is no network in the contest; pack "
+        "them with pip install --target .",
+    ),
+    "wheel-platform": Fault(
+        _YELLOW, "{file} is a wheel for another system than 64-bit Linux; download the one for manylinux x86_64"
+    ),
+    "wheel-python": Fault(
+        _YELLOW, "{file} is a wheel for an old version of Python; download one for Python 3.8 or newer"
+    ),
+    "extension-platform": Fault(
+        _YELLOW, "{file} is a compiled Python module for another system than 64-bit Linux; pack the one for Linux"
+    ),
+    "virtual-environment": Fault(
+        _YELLOW,
+        "{file} belongs to a virtual environment of Python, which works nowhere but in the folder in which it was "
+        "created; pack the modules with pip install --target . instead",
+    ),
+    "linked-node-module": Fault(
+        _YELLOW, "{file} links modules that are outside of the ZIP file ({names}); pack the modules themselves"
+    ),
+}
+
+
+def finding_of(code: str, files: Sequence[str] = (), **values: object) -> Finding:
+    """Return the finding with this code about `files`; `values` are put into the sentence's placeholders."""
+    fault = FAULTS[code]
+    shown = {name: value if isinstance(value, int) else escaped(str(value)) for name, value in values.items()}
+    if files:
+        others = len(files) - 1
+        shown["file"] = shortened(files[0]) + (f" (and {others} more)" if others else "")
+    return Finding(code, fault.level, fault.sentence.format_map(shown), files[0] if files else "")
+
+
+def shortened(text: str) -> str:
+    """Return `text`, escaped, with its middle left out if it is very long."""
+    if len(text) > _LONGEST_NAME:
+        half = _LONGEST_NAME // 2
+        text = f"{text[:half]}…{text[-half:]}"
+    return escaped(text)
