@@ -225,11 +225,10 @@ class ScriptedServer:
     async def send(self, message: Message) -> None:
         await self._write(self._connection.send(message))
 
-    async def finish(self, result: Result | None) -> None:
-        """Send the result (None if the game never began) and that the room is closed, and end the stream."""
+    async def finish(self, result: Result) -> None:
+        """Send the result and that the room is closed, and end the stream."""
         with suppress(UnexpectedBehaviourError):  # a program that has left by now is judged by its exit code
-            if result is not None:
-                await self.send_data(result)
+            await self.send_data(result)
             await self.send(Left(_ROOM))
             await self._end_stream()
 
