@@ -12,15 +12,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias, get_args
+from typing import Any, Final, TypeAlias
 
 from spielleiter.game.api import State
 from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
 from spielleiter.protocol.messages import (
+    REQUEST_TYPES,
     Fragment,
     Message,
     PrepareRequest,
-    Request,
     RoomData,
     Slot,
     UnknownPacket,
@@ -152,7 +152,7 @@ class Dialect:
         for other in others:
             for tag, reader in other.readers.items():
                 readers.setdefault(tag, reader)
-            for kind in get_args(Request):
+            for kind in REQUEST_TYPES:
                 if kind in other.writers:
                     writers.setdefault(kind, other.writers[kind])
         return self.evolve(readers=readers, writers=writers)
