@@ -72,6 +72,10 @@ def _ignore(_note: str) -> None:
     """Discard a note."""
 
 
+def _unchanged(state: State) -> State:
+    return state
+
+
 def _no_details(_state: State) -> tuple[object, object]:
     return None, None
 
@@ -115,6 +119,12 @@ class Dialect:
     """The display name of a player without one."""
     player_details: Callable[[State], tuple[object, object]] = field(default=_no_details, repr=False)
     """Returns, by seat, what a result shows about the player besides its score, taken from the last position."""
+    played_on: Callable[[State], State] = field(default=_unchanged, repr=False)
+    """Returns the same position under rules by which the game is not over yet.
+
+    For a client that is asked for a move in a position in which the game is over by the rules of the dialect: the
+    options of the server's rules are not on the wire.
+    """
     is_strict: bool = False
     """Whether a packet that contains anything unknown is unreadable, as it was for the official release."""
 
