@@ -120,7 +120,10 @@ def test_a_free_slot_is_sent_nothing() -> None:
     assert room.broadcaster.players == [room.peers["1"]]
     room.broadcaster.send_welcome()
     room.broadcaster.send_end(RESULT)
-    assert room.received == [("1", "welcomeMessage"), *((name, packet) for packet in ("result", "left") for name in "1ab")]
+    assert room.received == [
+        ("1", "welcomeMessage"),
+        *((name, packet) for packet in ("result", "left") for name in "1ab"),
+    ]
 
 
 def test_packets_for_one_peer_and_packets_for_observers_only() -> None:
