@@ -72,9 +72,9 @@ def check(
     """Test step by step whether a program copes with everything that happens in the contest.
 
     CMD is a command line as for `spielleiter match`. The exit code is 0 if the program is fit, 3 if it is not, and 4 if
-    this machine failed or was too busy to decide. A warning does not make a program unfit: either a step failed that tests
-    more than the official server does, or the program depends on something that the official server does not do, but
-    loses no game by it. A step in which the program had to wait for a processor is tried up to three times.
+    this machine failed or was too busy to decide. A warning does not make a program unfit: either a step failed that
+    tests more than the official server does, or the program depends on something that the official server does not do,
+    but loses no game by it. A step in which the program had to wait for a processor is tried up to three times.
     """
     from spielleiter.cli.check_junit import render_junit
     from spielleiter.match.checking.check import CheckSetup, Status, check_program, is_fit, is_undecided

@@ -2,8 +2,8 @@
 
 Invariants: sums and averages equal those of the official release in every digit. A SUM is a plain sum. An AVERAGE is
 the old one times (n - 1) / n plus the new value / n, with both quotients rounded half up to six decimals and the sum to
-eight digits. Games between two players of the same name do not count. A name has a line for each score definition, since
-clients of several seasons may use the same names.
+eight digits. Games between two players of the same name do not count. A name has a line for each score definition,
+since clients of several seasons may use the same names.
 """
 
 from __future__ import annotations
