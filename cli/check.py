@@ -20,6 +20,7 @@ from spielleiter.cli.options import (
     chosen_edition,
     edition_options,
     folder_option,
+    game_end_option,
     require_sensible_limits,
     timeout_options,
 )
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     metavar="SECONDS",
     help="Length of the pause in the step that pauses the game.",
 )
+@game_end_option
 @click.option(
     "--junit", type=click.Path(path_type=Path), metavar="FILE", help="Also write the steps to FILE as JUnit XML."
 )
@@ -63,15 +65,16 @@ def check(
     start_timeout: float,
     exit_timeout: float,
     pause: float,
+    game_end: str | None,
     junit: Path | None,
     out: Path | None,
 ) -> None:
     """Test step by step whether a program copes with everything that happens in the contest.
 
     CMD is a command line as for `spielleiter match`. The exit code is 0 if the program is fit, 3 if it is not, and 4 if
-    this machine failed or was too busy to decide. If a step fails that tests more than the official server does, it is
-    shown as a warning, and the program may still be fit. A step in which the program had to wait for a processor is
-    tried up to three times.
+    this machine failed or was too busy to decide. A warning does not make a program unfit: either a step failed that
+    tests more than the official server does, or the program depends on something that the official server does not do,
+    but loses no game by it. A step in which the program had to wait for a processor is tried up to three times.
     """
     from spielleiter.cli.check_junit import render_junit
     from spielleiter.match.checking.check import CheckSetup, Status, check_program, is_fit, is_undecided
@@ -81,13 +84,16 @@ def check(
     from spielleiter.match.season import season_text
     from spielleiter.match.setup import ProgramTimeouts
     from spielleiter.server.errors import os_error_text
+    from spielleiter.server.game_options import game_option_problem
 
     require_sensible_limits(soft_timeout, hard_timeout)
     chosen = chosen_edition(game, edition)
+    if game_end is not None and (problem := game_option_problem(chosen, "gameEnd", game_end)):
+        raise Misuse(f"--game-end: {problem}")
     _require_writable(out, junit)
     patience = ProgramTimeouts(start=start_timeout, exit=exit_timeout)
     setup = CheckSetup(
-        command, chosen.game_type, soft_timeout / 1000, hard_timeout / 1000, pause, patience, chosen.name
+        command, chosen.game_type, soft_timeout / 1000, hard_timeout / 1000, pause, patience, chosen.name, game_end
     )
     season = season_text(chosen.game_type, chosen.name)
     try:

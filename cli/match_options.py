@@ -25,6 +25,7 @@ from spielleiter.cli.options import (
     core_options,
     edition_options,
     folder_option,
+    game_end_option,
     timeout_options,
 )
 from spielleiter.cli.program_options import program_options
@@ -115,12 +116,7 @@ _OPTIONS: Final = (
         shell_complete=completing(game_option_values("startPiece")),
         help="As for `serve`: the shape that every colour begins with.",
     ),
-    click.option(
-        "--game-end",
-        metavar="WHEN",
-        shell_complete=completing(game_option_values("gameEnd")),
-        help="As for `serve`: colorFinished or noMovesLeft.",
-    ),
+    game_end_option,
     timeout_options(
         {
             "soft": "Time limit for a move.",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 from click.core import ParameterSource
 
-from spielleiter.cli.completion import completing, editions, game_types
+from spielleiter.cli.completion import completing, editions, game_option_values, game_types
 from spielleiter.cli.numbers import Number, WholeNumber, port_number
 from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PORT
 from spielleiter.server.config.setting import MAX_SECONDS, MAX_WHOLE_NUMBER, suggestion
@@ -297,6 +297,15 @@ def edition_of(dialect: Dialect) -> Edition:
     from spielleiter.server.editions import EDITIONS
 
     return next(edition for edition in EDITIONS.values() if edition.dialect is dialect)
+
+
+game_end_option = click.option(
+    "--game-end",
+    metavar="WHEN",
+    shell_complete=completing(game_option_values("gameEnd")),
+    help="As for `serve`: colorFinished (as in the published rules) or noMovesLeft (as in the release).",
+)
+"""Decorates a command with `game_end`, an option of the rules."""
 
 
 def board_option(command: Decorated) -> Decorated:

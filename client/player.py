@@ -354,6 +354,8 @@ class Player:
                     case RoomMessage(data=MoveRequest()):
                         if self.state is None:
                             raise ServerProtocolError("the server asked for a move before it had sent a position")
+                        if self.state.outcome() is not None:  # the server's rules have other options
+                            self.state = self._transport.dialect.played_on(self.state)
                         ask(self.state)
                     case RoomMessage(data=WelcomeMessage(seat)):
                         self.seat = seat

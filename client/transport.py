@@ -42,6 +42,7 @@ class Transport:
 
     def __init__(self, stream: trio.abc.Stream, dialect: Dialect, *, tap: Tap | None = None) -> None:
         self._stream = stream
+        self.dialect = dialect
         self._connection = Connection(Role.CLIENT, dialect)
         self._tap = tap
         self._has_ended = False

@@ -12,15 +12,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias, get_args
+from typing import Any, Final, TypeAlias
 
 from spielleiter.game.api import State
 from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
 from spielleiter.protocol.messages import (
+    REQUEST_TYPES,
     Fragment,
     Message,
     PrepareRequest,
-    Request,
     RoomData,
     Slot,
     UnknownPacket,
@@ -72,6 +72,10 @@ def _ignore(_note: str) -> None:
     """Discard a note."""
 
 
+def _unchanged(state: State) -> State:
+    return state
+
+
 def _no_details(_state: State) -> tuple[object, object]:
     return None, None
 
@@ -115,6 +119,12 @@ class Dialect:
     """The display name of a player without one."""
     player_details: Callable[[State], tuple[object, object]] = field(default=_no_details, repr=False)
     """Returns, by seat, what a result shows about the player besides its score, taken from the last position."""
+    played_on: Callable[[State], State] = field(default=_unchanged, repr=False)
+    """Returns the same position under rules by which the game is not over yet.
+
+    For a client that is asked for a move in a position in which the game is over by the rules of the dialect: the
+    options of the server's rules are not on the wire.
+    """
     is_strict: bool = False
     """Whether a packet that contains anything unknown is unreadable, as it was for the official release."""
 
@@ -152,7 +162,7 @@ class Dialect:
         for other in others:
             for tag, reader in other.readers.items():
                 readers.setdefault(tag, reader)
-            for kind in get_args(Request):
+            for kind in REQUEST_TYPES:
                 if kind in other.writers:
                     writers.setdefault(kind, other.writers[kind])
         return self.evolve(readers=readers, writers=writers)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TypeAlias
+from typing import Final, TypeAlias, get_args
 
 from msgspec import Struct
 
@@ -358,5 +358,7 @@ Request: TypeAlias = (
     | ScoreForPlayerRequest
     | StatusRequest
 )
+REQUEST_TYPES: Final = frozenset(get_args(Request))
+"""Every type of request of any season."""
 Event: TypeAlias = Joined | JoinedGameRoom | Left | Prepared | Observed | Testing | PlayerScore | Status | ErrorPacket
 Message: TypeAlias = Request | Event | RoomMessage | CloseConnection | UnknownPacket

@@ -38,7 +38,6 @@ _RELEASE_2021: Final = _DOCUMENTED.evolve(
     unanswered_faults=frozenset({Fault.BAD_SLOTS, Fault.NO_GAME_TYPE}),
     has_default_game=False,
     answers_end_tag=False,
-    sends_result_before_start=True,
 )
 
 _EARLY_2021: Final = _DOCUMENTED.evolve(joins_reserved_together=True)
@@ -51,7 +50,6 @@ _RELEASE_2027: Final = _DOCUMENTED.evolve(
     keeps_violators=True,
     zeroes_offenders=True,
     tells_resuming_first=True,
-    sends_result_before_start=True,
     absent_players_left=True,
     out_of_turn_cause=Cause.PROCESS_VIOLATION,
     cancel_winner=CancelWinner.BY_RULES,

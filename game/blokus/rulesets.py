@@ -40,8 +40,17 @@ RULES_2027: Final = Ruleset(
 )
 """The rules as release 27.0.4 implements them."""
 
-_GAME_ENDS: Final = {"colorFinished": True, "noMovesLeft": False}
-"""The values of the option `gameEnd`, and the value of `ends_with_finished_color` that each one stands for."""
+_GAME_ENDS: Final = {
+    RULES_2021.name: {"colorFinished": RULES_2021, "noMovesLeft": replace(RULES_2021, ends_with_finished_color=False)},
+    RULES_2027.name: {
+        "colorFinished": replace(RULES_2027, round_limit=25, ends_with_finished_color=True),
+        "noMovesLeft": RULES_2027,
+    },
+}
+"""For each season the values of the option `gameEnd`, and the rules whose end of the game each one stands for.
+
+`colorFinished` is the end according to the season's published rules, `noMovesLeft` that of its release.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +87,12 @@ class BlokusGame:
             known_shapes = {shape.name: shape for shape in self.rules.start_shapes}
             game = replace(game, start_shape=_choose("startPiece", start_piece, known_shapes))
         if (game_end := options.get("gameEnd")) is not None:
-            rules = replace(self.rules, ends_with_finished_color=_choose("gameEnd", game_end, _GAME_ENDS))
+            chosen = _choose("gameEnd", game_end, _GAME_ENDS[self.rules.name])
+            rules = replace(
+                self.rules,
+                round_limit=chosen.round_limit,
+                ends_with_finished_color=chosen.ends_with_finished_color,
+            )
             game = replace(game, rules=rules)
         return game
 

@@ -4,8 +4,9 @@ Invariants: the first six steps share one game; every other step starts the prog
 the following steps are not tried, unless the program can play nevertheless. A step that this machine disturbed is
 repeated, and is undecided if that does not help. Every step has a result, and no process is left at the end.
 
-A step that demands more than the official server does is a warning if it fails; `StepResult.remark` says why. It does
-not make a program unfit.
+A step that demands more than the official server does is a warning if it fails, and so is a step in which the program
+depends on something that the official server does not do, as long as no game is lost by that; `StepResult.remark` says
+why. Warnings do not make a program unfit.
 """
 
 from __future__ import annotations
@@ -18,7 +19,12 @@ from pathlib import Path
 from typing import Final
 
 from spielleiter.match.checking.early_endings import EARLY_ENDINGS
-from spielleiter.match.checking.errors import InconclusiveError, PlainJoinError, UnexpectedBehaviourError
+from spielleiter.match.checking.errors import (
+    InconclusiveError,
+    PlainJoinError,
+    ToleratedError,
+    UnexpectedBehaviourError,
+)
 from spielleiter.match.checking.scripted_server import ScriptedServer
 from spielleiter.match.checking.steps import CheckSteps, FirstGameSteps
 from spielleiter.match.programs.program import Command
@@ -76,7 +82,7 @@ class CheckSetup:
     """The program to check, and the time limits in seconds.
 
     `pause` is how long the script pauses the game in the step about pauses. `edition` is None for the default edition
-    of the game.
+    of the game, `game_end` None for the end of a game as in that edition.
     """
 
     command: str
@@ -86,6 +92,7 @@ class CheckSetup:
     pause: float = 3.0
     patience: ProgramTimeouts = field(default_factory=ProgramTimeouts)
     edition: str | None = None
+    game_end: str | None = None
 
 
 async def check_program(
@@ -112,12 +119,16 @@ class _Step:
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """The outcome of one attempt at a step; `is_final` means that the program cannot play any more."""
+    """The outcome of one attempt at a step.
+
+    `is_final` means that the program cannot play any more; `remark` says why a warning is not a failure.
+    """
 
     status: Status
     came: str = ""
     stderr: str = ""
     is_final: bool = False
+    remark: str = ""
 
 
 class _Check:
@@ -129,12 +140,13 @@ class _Check:
         self._on_result = on_result
         editions = {} if setup.edition is None else {setup.game_type: setup.edition}
         self._steps = CheckSteps(
-            choose_editions(editions, {})[setup.game_type],
+            choose_editions(editions, {} if setup.game_end is None else {"gameEnd": setup.game_end})[setup.game_type],
             Command.parse(setup.command),
             folder,
             soft_timeout=setup.soft_timeout,
             hard_timeout=setup.hard_timeout,
             patience=setup.patience,
+            game_end=setup.game_end,
         )
         self._is_abandoned = False
 
@@ -249,6 +261,8 @@ class _Check:
     async def _try(self, act: Callable[[], Awaitable[str]]) -> _Attempt:
         try:
             return _Attempt(Status.PASSED, await act())
+        except ToleratedError as error:
+            return _Attempt(Status.WARNING, str(error), self._stderr(), remark=error.remark)
         except UnexpectedBehaviourError as error:
             status = Status.UNDECIDED if isinstance(error, InconclusiveError) else Status.FAILED
             is_final = not isinstance(error, PlainJoinError)
@@ -256,7 +270,7 @@ class _Check:
 
     def _add(self, step: _Step, done: _Attempt) -> None:
         is_warning = done.status is Status.FAILED and bool(step.not_required)
-        status, remark = (Status.WARNING, step.not_required) if is_warning else (done.status, "")
+        status, remark = (Status.WARNING, step.not_required) if is_warning else (done.status, done.remark)
         folder = "" if status is Status.NOT_TRIED else self._steps.relative_folder
         number = len(self.results) + 1
         result = StepResult(number, step.title, step.expected, status, done.came, done.stderr, remark, folder)

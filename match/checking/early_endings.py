@@ -37,8 +37,8 @@ EARLY_ENDINGS: Final = (
 )
 
 
-def result_of(edition: Edition, scripted_server: ScriptedServer, end: EarlyEnding) -> Result | None:
-    """Return the result that the edition's server sends if the game now ends by `end`; None if it sends no result."""
+def result_of(edition: Edition, scripted_server: ScriptedServer, end: EarlyEnding) -> Result:
+    """Return the result that the edition's server sends if the game now ends by `end`."""
     if not end.has_begun:
         return _result_before_start(edition, scripted_server)
     return _result(edition, scripted_server, _ending(edition, scripted_server, end))
@@ -59,12 +59,9 @@ def _ending(edition: Edition, scripted_server: ScriptedServer, end: EarlyEnding)
     return Ending.by_command(edition.policy.cancel_winner, scripted_server.state)
 
 
-def _result_before_start(edition: Edition, scripted_server: ScriptedServer) -> Result | None:
+def _result_before_start(edition: Edition, scripted_server: ScriptedServer) -> Result:
     """Return the result of a game whose opponent never takes its seat."""
-    policy = edition.policy
-    if not policy.sends_result_before_start:
-        return None
-    absent = {1 - scripted_server.seat: "not connected"} if policy.absent_players_left else {}
+    absent = {1 - scripted_server.seat: "not connected"} if edition.policy.absent_players_left else {}
     return _result(edition, scripted_server, Ending.called_off(absent) if absent else Ending.cancelled(()))
 
 

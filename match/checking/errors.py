@@ -1,4 +1,4 @@
-"""The ways a step of a check can fail: by the program's fault or because this machine was too busy.
+"""The ways a step of a check can fail: by the program's fault, tolerated or not, or because this machine was too busy.
 
 Invariants: the text of an error is one sentence for people. A delay caused by this machine has a type of its own; the
 rule that distinguishes it from a slow program is the same as in a match.
@@ -20,6 +20,17 @@ class UnexpectedBehaviourError(MatchError):
 
 class InconclusiveError(UnexpectedBehaviourError):
     """The program took too long only because this machine was busy; the text says how long."""
+
+
+class ToleratedError(UnexpectedBehaviourError):
+    """The program depends on something that the official server does not do, but the contest does not punish that.
+
+    `remark` says what the official server does.
+    """
+
+    def __init__(self, text: str, remark: str) -> None:
+        super().__init__(text)
+        self.remark = remark
 
 
 class PlainJoinError(UnexpectedBehaviourError):

@@ -1,9 +1,10 @@
 """A server that plays one game by a script, to check how a program behaves.
 
 Invariants: everything that it sends could come from a real server; the script only decides how the bytes are split and
-which unknown elements they contain. Unexpected behaviour of the program is raised as UnexpectedBehaviourError, in terms
-of the protocol; as InconclusiveError if something took too long only because this machine was busy. All bytes are
-logged.
+which unknown elements they contain. It does nothing that only our server does: it refuses content at which an official
+server ends the connection, and leaves the stream open after a game. Unexpected behaviour of the program is raised as
+UnexpectedBehaviourError, in terms of the protocol; as InconclusiveError if something took too long only because this
+machine was busy. All bytes are logged.
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ import trio
 
 from spielleiter.game.api import Move, Seat, State
 from spielleiter.match.checking.answer import Answer
-from spielleiter.match.checking.errors import UnexpectedBehaviourError, too_slow
+from spielleiter.match.checking.errors import UnexpectedBehaviourError
 from spielleiter.match.checking.packet_variants import Splitter, unsplit
+from spielleiter.match.checking.program_connection import ProgramConnection
 from spielleiter.match.errors import MatchError, NotStartedError
 from spielleiter.match.games.stopwatch import Stopwatch
 from spielleiter.match.programs.program import Command, Program
 from spielleiter.match.records.wire_log import WIRE_LOG, WireLog
-from spielleiter.protocol.connection import Connection, ConnectionClosed, Role, StreamEnd
+from spielleiter.protocol.connection import ConnectionClosed, StreamEnd
 from spielleiter.protocol.errors import RemoteProtocolError
 from spielleiter.protocol.messages import (
     CloseConnection,
@@ -46,22 +48,19 @@ from spielleiter.protocol.messages import (
     UnreadableData,
     WelcomeMessage,
 )
-from spielleiter.server.config.config import Config
 from spielleiter.server.core.policy import Edition
-from spielleiter.server.net.packet_limits import player_limits
 
 _HOST: Final = "127.0.0.1"
 _ROOM: Final = "5c00c0de-0000-4000-8000-000000000001"
 _RESERVATION: Final = "5c00c0de-0000-4000-8000-000000000002"
 _NAMES: Final = ("program", "script")
-_READ_SIZE: Final = 64 * 1024
-_EXIT_TIMEOUT: Final = 1.0  # seconds for a process to end after it has closed its connection
 _PIECE_INTERVAL: Final = 0.002  # seconds between two pieces, so that they are sent separately
+_CUTS_OFF: Final = "the official server ends the connection at that without a word"
 _TAG: Final = re.compile(rb"<([\w.]+)")
 _DATA_CLASS: Final = re.compile(rb"<data class=[\"']([^\"']+)")
 
 
-class ScriptedServer:
+class ScriptedServer(ProgramConnection):
     """A scripted server for one program on `seat`; `connect_timeout` is in seconds.
 
     The methods raise UnexpectedBehaviourError.
@@ -76,7 +75,7 @@ class ScriptedServer:
         connect_timeout: float,
         log: WireLog,
     ) -> None:
-        self.program = program
+        super().__init__(edition, program, log)
         self.seat = seat
         self.rng = random.Random(f"script {seat}")
         self.state: State = edition.game.new_state(self.rng)
@@ -85,13 +84,8 @@ class ScriptedServer:
         self.answers = 0
         """The number of moves that could be played."""
         self._last_move: Move | None = None
-        self._edition = edition
         self._listener = listener
         self._connect_timeout = connect_timeout
-        self._log = log
-        self._connection = Connection(Role.SERVER, edition.dialect)
-        self._connection.limits = player_limits(Config())
-        self._stream: trio.SocketStream | None = None
 
     # -- the parts of a game ----------------------------------------------------------------------------------------
 
@@ -213,11 +207,6 @@ class ScriptedServer:
         """Send the current position."""
         await self._write(self._position(None))
 
-    async def send_violation(self) -> None:
-        """Send the error message for an illegal move of the program, which precedes the result in that case."""
-        assert self._last_move is not None
-        await self.send_data(ErrorMessage(f"Ungueltiger Zug von '{self.names[self.seat]}'.", MoveData(self._last_move)))
-
     async def send_data(self, data: WelcomeMessage | MoveRequest | Result | ErrorMessage) -> None:
         """Send a message about the game."""
         await self.send(RoomMessage(_ROOM, data))
@@ -225,46 +214,33 @@ class ScriptedServer:
     async def send(self, message: Message) -> None:
         await self._write(self._connection.send(message))
 
-    async def finish(self, result: Result | None) -> None:
-        """Send the result (None if the game never began) and that the room is closed, and end the stream."""
+    async def finish(self, result: Result) -> None:
+        """Send the result and that the room is closed. The stream stays open, as at every official server."""
         with suppress(UnexpectedBehaviourError):  # a program that has left by now is judged by its exit code
-            if result is not None:
-                await self.send_data(result)
+            await self.send_data(result)
             await self.send(Left(_ROOM))
-            await self._end_stream()
 
-    async def _end_stream(self) -> None:
-        await self._write(self._connection.close())
-        assert self._stream is not None
-        with suppress(trio.BrokenResourceError):
-            await self._stream.send_eof()
+    async def finish_violation(self, result: Result) -> None:
+        """Send what the program receives if its last move was illegal; some editions end its stream after that."""
+        assert self._last_move is not None
+        policy, dialect, move = self._edition.policy, self._edition.dialect, MoveData(self._last_move)
+        text = f"Ungueltiger Zug von '{self.names[self.seat]}'."
+        await self.send_data(ErrorMessage(text, move))
+        if policy.keeps_violators or policy.tells_violators_the_result:
+            await self.finish(result)
+        if policy.keeps_violators:
+            return
+        with suppress(UnexpectedBehaviourError):
+            if policy.tells_violators_the_result and dialect.has_packet(ErrorPacket):
+                await self.send(ErrorPacket(text, RoomMessage(_ROOM, move)))
+            await self.send(CloseConnection())
+            await self._end_stream()
 
     async def expect_silence(self, seconds: float) -> None:
         """Wait for `seconds`; the program must neither send anything nor leave during that time."""
         with trio.move_on_after(seconds):
             message = await self._receive()
             raise UnexpectedBehaviourError(f"{self._description(message)} came, though nothing had been asked")
-
-    async def expect_exit(self, exit_timeout: float) -> str:
-        """Wait until the process has ended by itself; return how it ended."""
-        stopwatch = Stopwatch(self.program.pids)
-        with trio.move_on_after(exit_timeout):
-            await self.program.exited.wait()
-        if not self.program.exited.is_set():
-            raise self._late(
-                f"the process still runs {exit_timeout:g} s after the end of the stream", stopwatch, exit_timeout
-            )
-        text = self.exit_text()
-        if self.program.returncode is not None and self.program.returncode < 0:
-            raise UnexpectedBehaviourError(text)
-        return text
-
-    def exit_text(self) -> str:
-        """Return how the process ended; empty while it is running."""
-        code = self.program.returncode
-        if code is None:
-            return ""
-        return f"the process ended by signal {-code}" if code < 0 else f"the process ended with exit code {code}"
 
     # -- bytes ------------------------------------------------------------------------------------------------------
 
@@ -277,16 +253,12 @@ class ScriptedServer:
         """The players' names by seat."""
         return _NAMES if self.seat == 0 else (_NAMES[1], _NAMES[0])
 
-    def _late(self, text: str, stopwatch: Stopwatch, limit: float) -> UnexpectedBehaviourError:
-        """Return the error for something that has not happened since the stopwatch was started."""
-        return too_slow(text, stopwatch.seconds, stopwatch.seconds_lost(self.program.pids), limit)
-
     async def _receive_answer(self, stopwatch: Stopwatch, answer_timeout: float, limit: float) -> Answer:
         with trio.move_on_after(answer_timeout):
             try:
                 message = await self._next_message()
             except RemoteProtocolError as error:
-                return Answer(None, stopwatch.seconds, str(error), stopwatch.seconds_lost())
+                return Answer(None, stopwatch.seconds, f"{error}; {_CUTS_OFF}", stopwatch.seconds_lost())
             seconds = stopwatch.seconds
             self.longest = max(self.longest, seconds)
             lost = stopwatch.seconds_lost()
@@ -301,36 +273,13 @@ class ScriptedServer:
         try:
             return await self._next_message()
         except RemoteProtocolError as error:
-            raise UnexpectedBehaviourError(f"bytes came that cannot be understood: {error}") from None
+            raise UnexpectedBehaviourError(f"bytes came that cannot be understood: {error}; {_CUTS_OFF}") from None
 
     async def _next_message(self) -> Message:
-        assert self._stream is not None
-        while True:
-            event = self._connection.next_event()
-            if isinstance(event, StreamEnd | ConnectionClosed | CloseConnection):
-                raise UnexpectedBehaviourError(await self._reason_for_leaving())
-            if event is not None:
-                return event
-            try:
-                data = bytes(await self._stream.receive_some(_READ_SIZE))
-            except trio.BrokenResourceError:
-                raise UnexpectedBehaviourError(await self._reason_for_leaving()) from None
-            self._log.write("program >", data)
-            self._connection.receive_data(data)
-
-    async def _reason_for_leaving(self) -> str:
-        await self.aclose()  # some programs end only after that
-        with trio.move_on_after(_EXIT_TIMEOUT):  # a crashing process closes its connection first
-            await self.program.exited.wait()
-        return "it ended its connection; " + (self.exit_text() or "the process runs on")
-
-    async def _write(self, data: bytes) -> None:
-        assert self._stream is not None
-        self._log.write("program <", data)
-        try:
-            await self._stream.send_all(data)
-        except trio.BrokenResourceError:
-            raise UnexpectedBehaviourError(await self._reason_for_leaving()) from None
+        event = await self._next_event()
+        if isinstance(event, StreamEnd | ConnectionClosed | CloseConnection):
+            raise UnexpectedBehaviourError(await self._reason_for_leaving())
+        return event
 
     def _description(self, message: Message) -> str:
         """Describe a packet in terms of the protocol."""
@@ -345,10 +294,6 @@ class ScriptedServer:
         tag = _TAG.search(packet)
         assert tag is not None
         return tag[1].decode()
-
-    async def aclose(self) -> None:
-        if self._stream is not None:
-            await trio.aclose_forcefully(self._stream)
 
 
 class GameOver(Exception):  # noqa: N818 - not an error

@@ -15,7 +15,12 @@ from typing import Any, Final
 from spielleiter.game.api import Seat
 from spielleiter.match.checking.answer import Answer
 from spielleiter.match.checking.early_endings import EarlyEnding, result_by_rules, result_of
-from spielleiter.match.checking.errors import InconclusiveError, PlainJoinError, UnexpectedBehaviourError
+from spielleiter.match.checking.errors import (
+    InconclusiveError,
+    PlainJoinError,
+    ToleratedError,
+    UnexpectedBehaviourError,
+)
 from spielleiter.match.checking.packet_variants import split_into_fragments, with_unknown_elements
 from spielleiter.match.checking.scripted_server import GameOver, ScriptedServer, open_scripted_server
 from spielleiter.match.games.referee import play_game
@@ -44,6 +49,7 @@ class CheckSteps:
         soft_timeout: float,
         hard_timeout: float,
         patience: ProgramTimeouts,
+        game_end: str | None = None,
     ) -> None:
         self.folder = folder
         """The folder for the files of the current step."""
@@ -51,10 +57,13 @@ class CheckSteps:
         self.hard_timeout = hard_timeout
         self.patience = patience
         self._edition = edition
+        self._game_end = game_end
         self._command = command
         self._check_folder = folder
         self._run_id = secrets.token_hex(8)
         self._label = ""
+        self._remark = ""
+        """Why a program that ends only at the end of its stream is tolerated; empty until one has done so."""
 
     def begin(self, step: int, attempt: int) -> None:
         """Start an attempt at a step: it gets a folder of its own."""
@@ -127,7 +136,7 @@ class CheckSteps:
                     await self._make_move(scripted_server)
             await scripted_server.send_position()
             await scripted_server.finish(result_by_rules(self._edition, scripted_server))
-            how = await scripted_server.expect_exit(self.patience.exit)
+            how = await self._expect_exit(scripted_server)
             moves = count_text(scripted_server.answers, "move")
             return f"{moves}, the slowest after {scripted_server.longest:.3f} s; {how}"
         raise AssertionError("a scripted server suppresses no exception")
@@ -139,19 +148,21 @@ class CheckSteps:
             await scripted_server.take_seat()
             if not ending.has_begun:
                 await scripted_server.finish(result_of(self._edition, scripted_server, ending))
-                return await scripted_server.expect_exit(self.patience.exit)
+                return await self._expect_exit(scripted_server)
             await scripted_server.begin()
             with suppress(GameOver):
                 await self._make_move(scripted_server)
             await scripted_server.send_position()
             if scripted_server.state.outcome() is not None:
                 await scripted_server.finish(result_by_rules(self._edition, scripted_server))
-                how = await scripted_server.expect_exit(self.patience.exit)
+                how = await self._expect_exit(scripted_server)
                 return f"the game was over by the rules before it could end so; {how}"
+            result = result_of(self._edition, scripted_server, ending)
             if ending.own is Cause.RULE_VIOLATION:
-                await scripted_server.send_violation()
-            await scripted_server.finish(result_of(self._edition, scripted_server, ending))
-            return await scripted_server.expect_exit(self.patience.exit)
+                await scripted_server.finish_violation(result)
+            else:
+                await scripted_server.finish(result)
+            return await self._expect_exit(scripted_server)
         raise AssertionError("a scripted server suppresses no exception")
 
     async def real_game(self, game: int) -> str:
@@ -163,7 +174,11 @@ class CheckSteps:
             games=2,
             seed=1,
             run_id=self._run_id,
-            server_options={"soft_timeout": self.soft_timeout, "hard_timeout": self.hard_timeout},
+            server_options={
+                "soft_timeout": self.soft_timeout,
+                "hard_timeout": self.hard_timeout,
+                **({} if self._game_end is None else {"game_end": self._game_end}),
+            },
             timeouts=self.patience,
             edition=self._edition.name,
         )
@@ -173,6 +188,8 @@ class CheckSteps:
         points = ":".join(str(point) for point in record.points)
         if record.verdict in UNCOUNTED_VERDICTS:
             raise InconclusiveError(f"{record.verdict}: {record.reason}")
+        if record.verdict == Verdict.NEVER_ENDS and self._remark:
+            raise ToleratedError(f"{record.verdict}: {record.reason}", self._remark)
         if record.verdict != Verdict.REGULAR:
             raise UnexpectedBehaviourError(f"{record.verdict}: {record.reason}")
         if record.reason:
@@ -181,6 +198,13 @@ class CheckSteps:
         return f"{points} after {count_text(record.plies, 'move')}, the slowest after {slowest:.3f} s"
 
     # -- parts of steps -----------------------------------------------------------------------------------------------
+
+    async def _expect_exit(self, scripted_server: ScriptedServer) -> str:
+        try:
+            return await scripted_server.expect_exit(self.patience.exit)
+        except ToleratedError as error:
+            self._remark = error.remark
+            raise
 
     async def _join(self, scripted_server: ScriptedServer) -> None:
         await scripted_server.wait_for_connection()

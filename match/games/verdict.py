@@ -102,7 +102,7 @@ def judge(facts: GameFacts) -> Judgement:
         return Judgement(Verdict.SERVER_FAILED, reason=facts.machine_problem, is_counted=False)
     if facts.has_begun and any(known.has_stopped_supervisor for known in facts.programs):
         return _judge_stopped_supervisor(facts)
-    if facts.result is None or not facts.has_begun:  # some editions send a result even if the game never began
+    if facts.result is None or not facts.has_begun:  # a result is also sent if the game never began
         return _judge_without_result(facts)
     for seat, score in enumerate(facts.result.scores):
         if score.cause is not Cause.REGULAR:

@@ -5,8 +5,10 @@ Invariants: the entries of lists are read in any order. Sources: the seed docume
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
+from spielleiter.game.api import State
 from spielleiter.game.blokus.bitboard import SIZE, bit
 from spielleiter.game.blokus.move import SetMove, SkipMove
 from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
@@ -36,6 +38,15 @@ ROTATIONS: Final[dict[str, Rotation]] = dict(Rotation.__members__)
 _COLOR_NAMES: Final = tuple(COLORS)
 SHAPE_NAMES: Final = tuple(SHAPES)
 _ROTATION_NAMES: Final = tuple(ROTATIONS)
+
+
+def played_on(state: State) -> State:
+    """Return the position under rules by which the game goes on as long as any colour can move."""
+    if not isinstance(state, BlokusState):
+        return state
+    limit = max(state.rules.round_limit, state.round)
+    return replace(state, rules=replace(state.rules, round_limit=limit, ends_with_finished_color=False))
+
 
 # -- moves ------------------------------------------------------------------------------------------------------------
 

@@ -56,6 +56,7 @@ BLOKUS_2021_R3: Final = Dialect(
     },
     move_classes=tuple(_MOVES),
     plain_forms=(plain_set_move(PACKAGE),),
+    played_on=blokus.played_on,
 )
 
 _READ_RELEASE_MEMENTO: Final = blokus.memento_reader(replace(RULES_2021, ends_with_finished_color=False))

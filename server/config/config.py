@@ -124,8 +124,9 @@ class Config:
         None,
         optional(choice("colorFinished", "noMovesLeft")),
         GAMES,
-        "Blokus: the game ends after the round in which a colour has placed its last piece (colorFinished), or only "
-        "when no colour can move (noMovesLeft); empty: as in the edition.",
+        "Blokus: the game ends as in the published rules, with the round in which a colour has placed its last piece "
+        "and after 25 rounds at most (colorFinished), or as in the release, when no colour can move and after 24 "
+        "rounds at most, in 2021 after 25 (noMovesLeft); empty: as in the edition.",
     )
     start_piece: str | None = setting(
         None,

@@ -86,7 +86,7 @@ def send_score(lobby: Lobby, member: Member, request: ScoreForPlayerRequest) -> 
     """Answer with a player's line of the score sheet."""
     _require_test_mode(member)
     edition = member.peer.edition
-    score = lobby.scores.of(request.display_name or "")
+    score = lobby.scores.of(request.display_name or "", edition.dialect.score_definition)
     if score is None:
         if edition.policy.refuses_unknown_players:
             text = edition.dialect.texts.unknown_player(request.display_name)

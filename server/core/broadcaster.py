@@ -75,11 +75,10 @@ class Broadcaster:
                 peer.send(packet)
         player.send(packet + self._encoded_request, on_sent)
 
-    def send_end(self, result: Result | None, excluded: Peer | None = None) -> None:
-        """Send the room's last packets to everybody except `excluded`: the result, if there is one, and `left`."""
+    def send_end(self, result: Result, excluded: Peer | None = None) -> None:
+        """Send the room's last packets to everybody except `excluded`: the result and `left`."""
         recipients = [peer for peer in (*self.players, *self.observers) if peer is not excluded]
-        if result is not None:
-            self._send_data(recipients, result)
+        self._send_data(recipients, result)
         self._send_message(recipients, Left(self._room_id))
 
     def _send_data(self, peers: Collection[Peer], data: RoomData) -> None:

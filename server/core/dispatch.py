@@ -1,7 +1,8 @@
 """Dispatches packets to the request handlers.
 
 Invariants: each packet that a client may send has an entry in the table for those who may send it. Other packets are
-refused, and the reply names them. Peers of a dedicated port have a table of their own, without administration.
+refused, and the reply names them. Peers of a dedicated port have a table of their own, without administration, and are
+always answered in the form of their room's edition.
 """
 
 from __future__ import annotations
@@ -72,6 +73,8 @@ def dispatch(lobby: Lobby, member: Member, message: Message, arrival: Arrival, n
         lobby.room_message(member, message, arrival, now)
         return
     kind = type(message)
+    if member.dedicated_port is None:
+        lobby.recognise_season(member, kind)
     handler = (FOR_ANYONE if member.dedicated_port is None else AT_DEDICATED_PORT).get(kind)
     if handler is None:
         handler = FOR_ADMINS.get(kind)

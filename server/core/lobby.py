@@ -15,6 +15,7 @@ from typing import Any
 from spielleiter.game.api import State
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.messages import (
+    REQUEST_TYPES,
     AuthenticateRequest,
     Departure,
     JoinedGameRoom,
@@ -216,6 +217,17 @@ class Lobby:
         """Fix the edition of the peer: its answers have this edition's wire form from now on."""
         member.peer.edition = edition
         member.is_edition_chosen = True
+
+    def recognise_season(self, member: Member, kind: type) -> None:
+        """Answer a peer that has not chosen an edition in the form of a season that has requests of the type `kind`.
+
+        The peer keeps its edition if that has such requests, or if no edition has them. Otherwise it gets the newest
+        one that does, since its client was written for that season or for an earlier one.
+        """
+        peer = member.peer
+        if not member.is_edition_chosen and kind in REQUEST_TYPES and not peer.edition.dialect.has_packet(kind):
+            knowing = (edition for edition in self._editions.values() if edition.dialect.has_packet(kind))
+            peer.edition = next(knowing, peer.edition)
 
     def _open_room(
         self,

@@ -98,9 +98,6 @@ class Policy:
     idle_timeout: float | None = None
     """Seconds after its last game until a player that sends nothing is disconnected; None: never."""
 
-    sends_result_before_start: bool = False
-    """True: a room that closes before its game has started sends a result. False: only `left`."""
-
     def evolve(self, **changes: Any) -> Policy:
         """Return a copy in which the fields named in `changes` have other values."""
         return dataclasses.replace(self, **changes)

@@ -372,9 +372,8 @@ class Room:
                     self.record,
                 )
             )
-        is_sent = has_started or policy.sends_result_before_start
         excluded = None if policy.tells_violators_the_result else offender
-        self._broadcaster.send_end(result if is_sent else None, excluded)
+        self._broadcaster.send_end(result, excluded)
         self._publish(events.RoomClosed(self.id))
         self._host.room_closed(self.id, offender)
 

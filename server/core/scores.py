@@ -2,8 +2,8 @@
 
 Invariants: sums and averages equal those of the official release in every digit. A SUM is a plain sum. An AVERAGE is
 the old one times (n - 1) / n plus the new value / n, with both quotients rounded half up to six decimals and the sum to
-eight digits. Games between two players of the same name do not count, nor do games whose score definition differs from
-that of the player's earlier games.
+eight digits. Games between two players of the same name do not count. A name has a line for each score definition,
+since clients of several seasons may use the same names.
 """
 
 from __future__ import annotations
@@ -23,14 +23,10 @@ def _divide(dividend: int, divisor: int) -> Decimal:
 
 @dataclass(slots=True)
 class _Line:
-    """One player's line: the number of games and the value of each part of the score."""
+    """The number of a player's games of one season, and the value of each part of their scores."""
 
     number_of_tests: int = 0
     values: tuple[tuple[Fragment, Decimal], ...] = field(default=())
-
-    def fits(self, definition: tuple[Fragment, ...]) -> bool:
-        """Return whether a game with this score definition can be added: the line is empty or has the same one."""
-        return not self.values or tuple(fragment for fragment, _ in self.values) == definition
 
     def add(self, definition: tuple[Fragment, ...], parts: tuple[int, ...]) -> None:
         before = [value for _, value in self.values] or [Decimal(0)] * len(definition)
@@ -48,24 +44,29 @@ class _Line:
 
 
 class ScoreSheet:
-    """The lines of all players by display name; `is_enabled`: whether new results are added."""
+    """The lines of all players; `is_enabled`: whether new results are added."""
 
     __slots__ = ("_lines", "is_enabled")
 
     def __init__(self, *, is_enabled: bool = False) -> None:
         self.is_enabled = is_enabled
-        self._lines: dict[str, _Line] = {}
+        self._lines: dict[str, dict[tuple[Fragment, ...], _Line]] = {}
 
     def add(self, result: Result) -> None:
         """Add one game; does nothing while test mode is off."""
         if not self.is_enabled or result.names[0] == result.names[1]:
             return
         for name, score in zip(result.names, result.scores, strict=True):
-            line = self._lines.setdefault(name, _Line())
-            if line.fits(result.definition):
-                line.add(result.definition, score.parts)
+            line = self._lines.setdefault(name, {}).setdefault(result.definition, _Line())
+            line.add(result.definition, score.parts)
 
-    def of(self, display_name: str) -> PlayerScore | None:
-        """Return the line of this player, or None if it has no game."""
-        line = self._lines.get(display_name)
-        return None if line is None else PlayerScore(display_name, line.number_of_tests, line.values)
+    def of(self, display_name: str, definition: tuple[Fragment, ...]) -> PlayerScore | None:
+        """Return the line of this player with this score definition; if there is none, another line of the player.
+
+        Return None if the player has no game.
+        """
+        lines = self._lines.get(display_name)
+        if lines is None:
+            return None
+        line = lines.get(definition) or next(iter(lines.values()))
+        return PlayerScore(display_name, line.number_of_tests, line.values)

@@ -147,6 +147,11 @@ def test_warnings_are_counted_after_a_failure(steps: list[StepResult]) -> None:
             ("bot", "--soft-timeout", "3", "--hard-timeout", "2"),
             "the soft time limit (3 ms) is above the hard one (2 ms)",
         ),
+        (("bot", "--game-end", "never"), "gameEnd: 'never' is not one of colorFinished, noMovesLeft (swc_2027_blokus)"),
+        (
+            ("bot", "--game-end", "noMovesLeft", "--game", "swc_2018_hase_und_igel"),
+            "swc_2018_hase_und_igel has no option gameEnd",
+        ),
         (("bot", "--hard-timeout", "9" * 23), "' cannot be used, expected a whole number from 1 to 2147483647"),
         (("bot", "--pause", "1e300"), "'1e300' cannot be used, expected a number above 0 and up to 31622400"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -66,6 +67,36 @@ async def test_a_plain_function_is_a_strategy() -> None:
     report = await _play(first, serve)
     assert isinstance(report, GameReport)
     assert (report.end, report.moves_played) == (GameEnd.LEFT, 1)
+
+
+async def test_a_server_may_play_on_where_the_rules_of_the_season_end_the_game() -> None:
+    """With `--game-end noMovesLeft` the others play on after a colour has placed all its pieces."""
+    start = replace(START, turn=9, remaining_masks=(0, *START.remaining_masks[1:]), valid_mask=0b1110)
+    assert start.outcome() is not None
+    asked: list[State] = []
+
+    def strategy(state: State) -> Move:
+        asked.append(state)
+        return first(state)
+
+    transport, server = connected()
+
+    async def play() -> None:
+        player = Player(transport)
+        await player.join()
+        await player.play(strategy)
+        await transport.aclose()
+
+    async def run_server() -> None:
+        await server.expect("<protocol>\n  <join/>")
+        await server.send(Joined(ROOM))
+        await server.request_move(start, 1)
+        await server.expect(f'\n  <room roomId="{ROOM}">\n    <data class="sc.plugin2021.SetMove">')
+        await server.end()
+
+    await together(play, run_server)
+    (state,) = asked
+    assert state.outcome() is None
 
 
 async def test_hints_are_sent_along() -> None:

@@ -7,7 +7,8 @@ only relays bytes between the server and the process of the tests, which runs th
 there on the port in the environment variable PLAYERS. It imports very little, so that it starts in about 20 ms.
 
 It ends with exit code 0 if its player closes the connection, and with 1 if its player resets it. With
-``--ends-at WORD`` it ends when the server sends that word.
+``--ends-at WORD`` it ends when the server sends that word. With ``--ends-with stream`` it says no goodbye, and ends
+when the server ends its stream.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ import struct
 import sys
 
 _READ = 1 << 16
+_GOODBYES = b"<close/>", b"CloseConnection/>", b"</protocol>"
 
 
 def run(words: list[str]) -> None:
     """Play one game to its end."""
     options = dict(zip(words[1::2], words[2::2], strict=True))
     forbidden = options.get("--ends-at", "").encode()
+    waits = options.get("--ends-with") == "stream"
     with (
         socket.create_connection((options["-h"], int(options["-p"]))) as server,
         socket.create_connection(("127.0.0.1", int(os.environ["PLAYERS"]))) as player,
@@ -40,9 +43,15 @@ def run(words: list[str]) -> None:
                     if data is None:
                         server.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                         sys.exit(1)
-                    if not data:
+                    if data and not (waits and any(word in data for word in _GOODBYES)):
+                        _send(server, data)
+                    elif waits and server in sources:
+                        sources.remove(player)
+                        break
+                    else:
                         return
-                    _send(server, data)
+                elif not data and player not in sources:
+                    return
                 elif not data:
                     sources.remove(server)
                     player.shutdown(socket.SHUT_WR)

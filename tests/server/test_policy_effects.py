@@ -115,19 +115,6 @@ def test_tells_resuming_first(is_first: bool) -> None:
     assert one.receive() == ["state 0", "request"]
 
 
-@pytest.mark.parametrize("is_told", [False, True])
-def test_sends_result_before_start(is_told: bool) -> None:
-    harness = harness_with(sends_result_before_start=is_told)
-    _, codes, admin = prepared(harness)
-    one = harness.fake_peer("one")
-    one.send(JoinPreparedRequest(codes[0]))
-    one.receive()
-    one.leave()
-    result = ["result LEFT REGULAR 02 winners [1]"] if is_told else []
-    assert admin.receive() == [*result, "left"]
-    assert harness.happened(events.GameEnded) == []
-
-
 @pytest.mark.parametrize(
     ("who_left", "result"),
     [
@@ -136,7 +123,7 @@ def test_sends_result_before_start(is_told: bool) -> None:
     ],
 )
 def test_absent_players_left_applies_to_players_that_never_came(who_left: bool, result: str) -> None:
-    harness = harness_with(sends_result_before_start=True, absent_players_left=True)
+    harness = harness_with(absent_players_left=True)
     room_id, codes, admin = prepared(harness)
     if who_left:
         one = harness.fake_peer("one")
@@ -148,7 +135,7 @@ def test_absent_players_left_applies_to_players_that_never_came(who_left: bool, 
 
 
 def test_absent_players_left_lets_the_present_player_win() -> None:
-    harness = harness_with(sends_result_before_start=True, absent_players_left=True)
+    harness = harness_with(absent_players_left=True)
     room_id, codes, admin = prepared(harness)
     one = harness.fake_peer("one")
     one.send(JoinPreparedRequest(codes[1]))

@@ -76,12 +76,34 @@ def test_only_one_season_starts_with_the_cross() -> None:
         BLOKUS_2021.with_options({"startPiece": "PENTO_X"})
 
 
-@both
-@pytest.mark.parametrize(("text", "ends"), [("colorFinished", True), ("noMovesLeft", False)])
-def test_how_the_game_ends(game: BlokusGame, text: str, ends: bool) -> None:
+@pytest.mark.parametrize(
+    ("game", "text", "ends", "rounds"),
+    [
+        (BLOKUS_2021, "colorFinished", True, 25),
+        (BLOKUS_2021, "noMovesLeft", False, 25),
+        (BLOKUS_2027, "colorFinished", True, 25),  # the published rules
+        (BLOKUS_2027, "noMovesLeft", False, 24),  # release 27.0.4
+    ],
+)
+def test_how_the_game_ends(game: BlokusGame, text: str, ends: bool, rounds: int) -> None:
     chosen = game.with_options({"gameEnd": text})
-    assert chosen.rules == replace(game.rules, ends_with_finished_color=ends)
-    assert chosen.new_state(random.Random(0)).rules.ends_with_finished_color is ends
+    assert chosen.rules == replace(game.rules, ends_with_finished_color=ends, round_limit=rounds)
+    state = chosen.new_state(random.Random(0))
+    assert state.rules == chosen.rules
+    assert replace(state, turn=4 * rounds - 1).outcome() is None
+    assert replace(state, turn=4 * rounds).outcome() is not None
+
+
+@both
+def test_the_end_can_be_chosen_again(game: BlokusGame) -> None:
+    for text in ("colorFinished", "noMovesLeft"):
+        other = game.with_options({"gameEnd": "noMovesLeft"}).with_options({"gameEnd": text})
+        assert other == game.with_options({"gameEnd": text})
+
+
+def test_the_default_end_is_the_published_one_in_2021_and_that_of_the_release_in_2027() -> None:
+    assert BLOKUS_2021.with_options({"gameEnd": "colorFinished"}) == BLOKUS_2021
+    assert BLOKUS_2027.with_options({"gameEnd": "noMovesLeft"}) == BLOKUS_2027
 
 
 @both

@@ -11,6 +11,7 @@ import pytest
 import trio
 
 from spielleiter.game.api import Outcome
+from spielleiter.game.blokus.rulesets import BlokusGame
 from spielleiter.game.blokus.state import BlokusState
 from spielleiter.match.checking.check import (
     ATTEMPTS,
@@ -26,7 +27,8 @@ from spielleiter.match.checking.scripted_server import ScriptedServer
 from spielleiter.match.checking.steps import CheckSteps, FirstGameSteps
 from spielleiter.match.errors import SetupError
 from spielleiter.match.programs.processes import TAG_VARIABLE, find_processes
-from spielleiter.match.setup import ProgramTimeouts
+from spielleiter.match.records.game_record import GameRecord
+from spielleiter.match.setup import MatchSetup, ProgramTimeouts
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.messages import JoinPreparedRequest
 from spielleiter.server.editions import EDITIONS
@@ -43,17 +45,22 @@ BASIC_STEPS = 6
 @pytest.fixture(autouse=True)
 def _long_exit_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait for a process that has closed its connection, however busy this machine is."""
-    monkeypatch.setattr("spielleiter.match.checking.scripted_server._EXIT_TIMEOUT", HANG_TIMEOUT)
+    monkeypatch.setattr("spielleiter.match.checking.program_connection._EXIT_TIMEOUT", HANG_TIMEOUT)
 
 
 async def check(
-    folder: Path, command: str, game_type: str = DEFAULT_GAME_TYPE, edition: str | None = None, **times: float
+    folder: Path,
+    command: str,
+    game_type: str = DEFAULT_GAME_TYPE,
+    edition: str | None = None,
+    game_end: str | None = None,
+    **times: float,
 ) -> tuple[StepResult, ...]:
     """Run the check; assert that every step was reported in order and that no process is left."""
     reported: list[StepResult] = []
     limits = {"soft_timeout": HANG_TIMEOUT, "hard_timeout": HANG_TIMEOUT, "pause": 0.1, **times}
     patience = ProgramTimeouts(HANG_TIMEOUT, HANG_TIMEOUT, HANG_TIMEOUT)
-    setup = CheckSetup(command, game_type, patience=patience, edition=edition, **limits)
+    setup = CheckSetup(command, game_type, patience=patience, edition=edition, game_end=game_end, **limits)
     with trio.fail_after(HANG_TIMEOUT):
         results = await check_program(setup, folder, reported.append)
     assert results == tuple(reported)
@@ -104,6 +111,41 @@ async def test_a_program_that_joins_any_game_fails_only_the_step_of_taking_its_s
     assert Status.NOT_TRIED not in {result.status for result in results}
 
 
+@pytest.mark.usefixtures("fake_steps")
+@pytest.mark.parametrize(("game_end", "rounds"), [(None, 24), ("noMovesLeft", 24), ("colorFinished", 25)])
+async def test_the_end_of_a_game_can_be_chosen(
+    game_end: str | None, rounds: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[BlokusGame] = []
+
+    async def note(steps: CheckSteps) -> str:
+        assert isinstance(steps._edition.game, BlokusGame)
+        found.append(steps._edition.game)
+        return "noted"
+
+    monkeypatch.setattr(CheckSteps, "fragmented", note)
+    await check(tmp_path, "bot", game_end=game_end)
+    (game,) = found
+    assert game.rules.round_limit == rounds
+    assert game.rules.ends_with_finished_color == (game_end == "colorFinished")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("players")
+async def test_the_chosen_end_applies_to_the_games_against_random(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options: list[object] = []
+
+    async def play(setup: MatchSetup, *_: object) -> GameRecord:
+        options.append(setup.server_options.get("game_end"))
+        raise UnexpectedBehaviourError("not played")
+
+    monkeypatch.setattr("spielleiter.match.checking.steps.play_game", play)
+    await check(tmp_path, f"{LIGHT} first", game_end="colorFinished")
+    assert options == ["colorFinished"] * 2
+
+
 @pytest.mark.slow
 async def test_a_program_for_another_season_is_told_which_one_is_checked(tmp_path: Path) -> None:
     results = await check(tmp_path, f"{PLAY} -s first -h {{host}} -p {{port}} --game swc_2021_blokus")
@@ -134,7 +176,7 @@ async def test_a_bad_program_fails_at_the_right_step(
     async def attempt(scale: float) -> None:
         longer = {name: limit * scale for name, limit in limits.items()}
         slow = command.replace("DELAY", f"{0.4 * scale:g}")
-        results = await check(tmp_path / f"{scale:g}", slow, DEFAULT_GAME_TYPE, None, **longer)
+        results = await check(tmp_path / f"{scale:g}", slow, DEFAULT_GAME_TYPE, None, None, **longer)
         bad = results[number - 1]
         assert (bad.status, bad.title) == (Status.FAILED, title)
         assert came.format(**longer) in bad.came
@@ -191,6 +233,35 @@ async def test_failing_a_step_that_the_official_server_never_causes_is_only_a_wa
     assert "the official server sends no unknown elements" in warning.remark
     assert [result.remark for result in results if result.status is not Status.WARNING] == [""] * (STEPS - 1)
     assert is_fit(results)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("players")
+@pytest.mark.parametrize("edition", ["blokus-2027", "hase-und-igel-2018"])
+async def test_waiting_for_the_end_of_the_stream_is_only_a_warning(edition: str, tmp_path: Path) -> None:
+    """The documents of some seasons promise that the server ends the stream, but no release does it."""
+    chosen = EDITIONS[edition]
+
+    async def attempt(limit: float) -> None:
+        patience = ProgramTimeouts(start=HANG_TIMEOUT, exit=limit, game=HANG_TIMEOUT)
+        command = f"{LIGHT} first --edition {edition} --ends-with stream"
+        setup = CheckSetup(command, chosen.game_type, HANG_TIMEOUT, HANG_TIMEOUT, 0.1, patience, edition)
+        with trio.fail_after(HANG_TIMEOUT):
+            results = await check_program(setup, tmp_path / f"{limit:g}")
+        warned = [result for result in results if result.status is not Status.PASSED]
+        assert {result.status for result in warned} == {Status.WARNING}
+        assert all(result.remark.startswith("the official server leaves the stream open") for result in warned)
+        ends = [result.title for result in results if "the end: " in result.title or "by the script" in result.title]
+        violation = "the end: the program is told that it broke a rule"
+        if not chosen.policy.keeps_violators:  # the release ends the stream then
+            ends.remove(violation)
+        games = [result.title for result in results[-2:]]
+        if chosen.policy.ends_players_streams:
+            games = []
+        assert [result.title for result in warned] == ends + games
+        assert is_fit(results)
+
+    await retry_with_longer_limits(attempt, 0.4)
 
 
 @pytest.mark.slow

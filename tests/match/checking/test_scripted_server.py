@@ -3,49 +3,27 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 import trio
 
+from spielleiter.match.checking.early_endings import EARLY_ENDINGS, result_of
 from spielleiter.match.checking.errors import InconclusiveError, UnexpectedBehaviourError
 from spielleiter.match.checking.scripted_server import ScriptedServer, open_scripted_server
 from spielleiter.match.games.stopwatch import Stopwatch
-from spielleiter.match.programs.processes import find_processes
 from spielleiter.match.programs.program import Command
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
-from spielleiter.protocol.messages import MoveData
-from spielleiter.server.editions import choose_editions
-from tests.interpreter import PYTHON
+from spielleiter.protocol.messages import Cause, MoveData
+from spielleiter.server.editions import EDITIONS
+from tests.match.checking.scripted import EDITION, UNTIL_THE_END, run_scripted, sender
 from tests.timeouts import HANG_TIMEOUT
-
-EDITION = choose_editions({}, {})[DEFAULT_GAME_TYPE]
 
 
 @pytest.fixture(autouse=True)
 def _long_exit_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait for a process that has closed its connection, however busy this machine is."""
-    monkeypatch.setattr("spielleiter.match.checking.scripted_server._EXIT_TIMEOUT", HANG_TIMEOUT)
-
-
-async def run_scripted(
-    command: str,
-    act: Callable[[ScriptedServer], Awaitable[object]],
-    folder: Path,
-    seat: int = 0,
-    connect_timeout: float = HANG_TIMEOUT,
-) -> object:
-    """Start the program against a scripted server and return what `act` returns; afterwards no process is left."""
-    try:
-        with trio.fail_after(HANG_TIMEOUT):
-            async with open_scripted_server(
-                EDITION, Command.parse(command), seat, folder, str(folder), connect_timeout
-            ) as scripted_server:
-                return await act(scripted_server)
-    finally:
-        assert find_processes(str(folder)) == ()
-    raise AssertionError("a scripted server suppresses no exception")
+    monkeypatch.setattr("spielleiter.match.checking.program_connection._EXIT_TIMEOUT", HANG_TIMEOUT)
 
 
 async def connect(scripted_server: ScriptedServer) -> None:
@@ -78,14 +56,6 @@ async def test_a_built_in_player_ignores_modules_in_the_current_folder(
     (tmp_path / "game.py").write_text("raise SystemExit('the wrong module')\n")
     monkeypatch.chdir(tmp_path)
     await run_scripted("builtin:first", connect, tmp_path)
-
-
-def sender(data: str, then: str = "") -> str:
-    """Return the command of a program that connects, sends bytes and then executes a statement."""
-    script = (
-        f"import socket, sys, time; s = socket.create_connection((sys.argv[1], int(sys.argv[2]))); s.sendall({data})"
-    )
-    return f"""{PYTHON} -I -c "{script}; {then}" {{host}} {{port}}"""
 
 
 @pytest.mark.parametrize(
@@ -142,8 +112,8 @@ async def test_the_moves_of_a_program_are_played(seat: int, tmp_path: Path) -> N
             with pytest.raises(UnexpectedBehaviourError):
                 scripted_server.play(answer.data.move)
         await scripted_server.expect_silence(0.05)
-        await scripted_server.finish(None)  # the built-in player reports a missing result by its exit code
-        assert await scripted_server.expect_exit(HANG_TIMEOUT) == "the process ended with exit code 1"
+        await scripted_server.finish(result_of(EDITION, scripted_server, EARLY_ENDINGS[0]))
+        assert await scripted_server.expect_exit(HANG_TIMEOUT) == "the process ended with exit code 0"
 
     await run_scripted("builtin:first", act, tmp_path, seat)
     assert (tmp_path / "stdout.log").exists()
@@ -160,21 +130,68 @@ async def test_a_packet_that_was_not_asked_for_is_unexpected(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("command", "problem"),
-    [
-        (sender("b'<protocol>'", "s.recv(100); time.sleep(500)"), "the process still runs 0.1 s after the end"),
-        (sender("b'<protocol>'", "s.recv(100); import os; os.abort()"), "the process ended by signal 6"),
-    ],
-)
-async def test_a_program_that_does_not_end_is_unexpected(command: str, problem: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("edition", EDITIONS)
+async def test_after_an_illegal_move_a_program_receives_what_the_edition_sends(edition: str, tmp_path: Path) -> None:
+    chosen = EDITIONS[edition]
+    policy = chosen.policy
+
     async def act(scripted_server: ScriptedServer) -> None:
         await scripted_server.wait_for_connection()
-        await scripted_server.finish(None)
-        await scripted_server.expect_exit(0.1 if "sleep" in command else HANG_TIMEOUT)
+        scripted_server._last_move = next(iter(scripted_server.state.generate_legal_moves()))
+        ending = next(each for each in EARLY_ENDINGS if each.own is Cause.RULE_VIOLATION)
+        await scripted_server.finish_violation(result_of(chosen, scripted_server, ending))
+        await scripted_server.expect_exit(HANG_TIMEOUT)
 
-    with pytest.raises(UnexpectedBehaviourError, match=problem):
-        await run_scripted(command, act, tmp_path)
+    goodbye = "b'<protocol>" + ("<close/>" if policy.keeps_violators else "") + "'"
+    with trio.fail_after(HANG_TIMEOUT):
+        async with open_scripted_server(
+            chosen,
+            Command.parse(sender(goodbye, f"sys.stdout.buffer.write({UNTIL_THE_END})")),
+            0,
+            tmp_path,
+            str(tmp_path),
+            HANG_TIMEOUT,
+        ) as scripted_server:
+            await act(scripted_server)
+    received = (tmp_path / "stdout.log").read_text("utf-8")
+    assert 'class="error"' in received
+    has_result = policy.keeps_violators or policy.tells_violators_the_result
+    assert ('class="result"' in received, "<left " in received) == (has_result, has_result)
+    assert ("CloseConnection/>" in received) == (not policy.keeps_violators)
+    assert received.endswith("</protocol>")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "packet",
+    [
+        "<joinPrepared reservationCode=\\'5c00c0de-0000-4000-8000-000000000002\\'><foo/></joinPrepared>",
+        "<joinPrepared><foo/></joinPrepared>",
+    ],
+)
+async def test_content_at_which_the_official_server_ends_the_connection_is_unexpected(
+    packet: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UnexpectedBehaviourError, match=r"<foo> in <joinPrepared>.*official server ends the connection"):
+        await run_scripted(sender(f"b'<protocol>{packet}'", "s.recv(1)"), take_seat, tmp_path)
+
+
+@pytest.mark.slow
+async def test_a_hint_is_not_understood(tmp_path: Path) -> None:
+    """Hints are in the documents of 2021, but the releases end the connection at them."""
+
+    async def act(scripted_server: ScriptedServer) -> None:
+        await take_seat(scripted_server)
+        await scripted_server.begin()
+        answer = await scripted_server.ask(HANG_TIMEOUT)
+        assert answer.data is None
+        assert "<hint> in <data>" in answer.problem
+        assert "the official server ends the connection" in answer.problem
+
+    join = "<joinPrepared reservationCode=\\'5c00c0de-0000-4000-8000-000000000002\\'/>"
+    move = "<data class=\\'sc.plugin2027.SkipMove\\'><color>BLUE</color><hint content=\\'x\\'/></data>"
+    room = "<room roomId=\\'5c00c0de-0000-4000-8000-000000000001\\'>"
+    await run_scripted(sender(f"b'<protocol>{join}{room}{move}</room>'", UNTIL_THE_END), act, tmp_path)
 
 
 @pytest.mark.slow

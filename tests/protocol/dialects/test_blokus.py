@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import random
 from dataclasses import dataclass
 from typing import cast
 
@@ -10,6 +12,10 @@ from lxml import etree
 
 from spielleiter.game.blokus.move import SetMove, SkipMove
 from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
+from spielleiter.game.blokus.rulesets import BLOKUS_2021
+from spielleiter.game.blokus.state import BlokusState
+from spielleiter.game.hase_und_igel import HASE_UND_IGEL_2018
+from spielleiter.protocol.dialects import blokus
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
 from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
 from spielleiter.protocol.messages import MoveData, RoomData, RoomMessage, UnreadableData
@@ -185,3 +191,23 @@ class ForeignMove:
 def test_a_move_of_another_game_cannot_be_written() -> None:
     with pytest.raises(LocalProtocolError, match="not a move of Blokus: ForeignMove"):
         BLOKUS_2021_R3.encode(RoomMessage("r", MoveData(ForeignMove())))
+
+
+# -- positions --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("turn", [8, 96, 100, 103, 400])
+def test_a_game_that_is_played_on_is_not_over(turn: int) -> None:
+    """A client asked for a move knows that the game goes on, whatever the options of the server's rules are."""
+    start = BLOKUS_2021.new_state(random.Random(1))
+    remaining = (0, *start.remaining_masks[1:])
+    state = dataclasses.replace(start, turn=turn, remaining_masks=remaining, valid_mask=0b1110)
+    assert state.outcome() is not None
+    continued = blokus.played_on(state)
+    assert continued.outcome() is None
+    assert dataclasses.replace(cast("BlokusState", continued), rules=state.rules) == state
+
+
+def test_a_position_of_another_game_stays_as_it_is() -> None:
+    state = HASE_UND_IGEL_2018.new_state(random.Random(1))
+    assert blokus.played_on(state) is state

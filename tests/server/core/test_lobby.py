@@ -169,7 +169,7 @@ def test_a_prepared_game_expires_if_nobody_joins(harness: RoomHarness) -> None:
     assert len(harness.lobby.rooms) == 1
     harness.advance(1.0)
     assert (harness.lobby.rooms, harness.lobby.reservations) == ({}, {})
-    assert one.receive() == ["joined", "left", "end of stream"]
+    assert one.receive() == ["joined", "result REGULAR REGULAR 00 winners []", "left", "end of stream"]
     assert sum(isinstance(each, events.ReservationExpired) for each in harness.server_events) == 1
 
 

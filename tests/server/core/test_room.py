@@ -11,11 +11,14 @@ from spielleiter.protocol.messages import (
     JoinPreparedRequest,
     ObserveRequest,
     PauseRequest,
+    Prepared,
+    PrepareRequest,
     Slot,
     StepRequest,
 )
 from spielleiter.server import events
 from spielleiter.server.core.room import Phase, Room
+from spielleiter.server.editions import EDITIONS
 from spielleiter.server.errors import Fault
 from tests.server.room_harness import FakePeer, RoomHarness, first_move
 
@@ -282,13 +285,29 @@ def test_cancelling_before_the_start_leaves_nothing(harness: RoomHarness) -> Non
     admin.send(ObserveRequest(room_id))
     one.send(JoinPreparedRequest(codes[0]))
     admin.send(CancelRequest(room_id))
-    assert admin.receive() == ["observed", "left"]
-    assert one.receive() == ["joined", "left", "end of stream"]
+    result = "result REGULAR REGULAR 00 winners []"
+    assert admin.receive() == ["observed", result, "left"]
+    assert one.receive() == ["joined", result, "left", "end of stream"]
     error = late.send(JoinPreparedRequest(codes[1]))
     assert error is not None
     assert error.fault is Fault.UNKNOWN_RESERVATION
     assert harness.lobby.rooms == {}
     assert not harness.happened(events.GameEnded)
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_every_edition_sends_a_result_to_a_player_whose_opponent_never_came(edition: str) -> None:
+    """A real client ends only after a result."""
+    harness = RoomHarness(edition)
+    admin, one = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one")
+    admin.send(PrepareRequest(EDITIONS[edition].game_type, (Slot("Eins"), Slot("Zwei"))))
+    prepared = admin.last_message
+    assert isinstance(prepared, Prepared)
+    one.send(JoinPreparedRequest(prepared.reservations[0]))
+    one.receive()
+    admin.send(CancelRequest(prepared.room_id))
+    result, left, *_ = one.receive()
+    assert (result.split()[0], left) == ("result", "left")
 
 
 def test_a_player_that_leaves_a_running_game_loses(harness: RoomHarness) -> None:
@@ -308,7 +327,7 @@ def test_a_player_that_leaves_before_the_start_closes_the_room(harness: RoomHarn
     admin.send(ObserveRequest(room_id))
     one.send(JoinPreparedRequest(codes[0]))
     one.leave()
-    assert admin.receive() == ["observed", "left"]
+    assert admin.receive() == ["observed", "result LEFT REGULAR 02 winners [1]", "left"]
     error = two.send(JoinPreparedRequest(codes[1]))
     assert error is not None
     assert error.fault is Fault.UNKNOWN_RESERVATION

@@ -18,8 +18,8 @@ def result(one: tuple[int, int], two: tuple[int, int], names: tuple[str, str] = 
     return Result(DEFINITION, (Score(Cause.REGULAR, "", one), Score(Cause.REGULAR, "", two)), (0,), names)
 
 
-def values(sheet: ScoreSheet, name: str) -> list[str]:
-    score = sheet.of(name)
+def values(sheet: ScoreSheet, name: str, definition: tuple[Fragment, ...] = DEFINITION) -> list[str]:
+    score = sheet.of(name, definition)
     assert score is not None
     return [f"{value:f}" for _, value in score.values]
 
@@ -27,7 +27,7 @@ def values(sheet: ScoreSheet, name: str) -> list[str]:
 def test_the_score_after_one_game_equals_the_recording() -> None:
     sheet = ScoreSheet(is_enabled=True)
     sheet.add(result((2, 149), (0, 100)))
-    score = sheet.of("Alpha")
+    score = sheet.of("Alpha", DEFINITION)
     assert score is not None
     assert BLOKUS_2021_R3.encode(score) == LATEST["playerScore"]
 
@@ -54,7 +54,7 @@ def test_sums_are_exact_and_averages_are_close(games: list[tuple[int, int]]) -> 
     sheet = ScoreSheet(is_enabled=True)
     for parts in games:
         sheet.add(result((0, 0), parts))
-    score = sheet.of("Beta")
+    score = sheet.of("Beta", DEFINITION)
     assert score is not None
     assert (score.display_name, score.number_of_tests) == ("Beta", len(games))
     (_, won), (_, points) = score.values
@@ -65,12 +65,12 @@ def test_sums_are_exact_and_averages_are_close(games: list[tuple[int, int]]) -> 
 def test_nothing_is_added_while_test_mode_is_off() -> None:
     sheet = ScoreSheet()
     sheet.add(result((2, 1), (0, 0)))
-    assert sheet.of("Alpha") is None
+    assert sheet.of("Alpha", DEFINITION) is None
     sheet.is_enabled = True
     sheet.add(result((2, 1), (0, 0)))
     sheet.is_enabled = False
     sheet.add(result((2, 1), (0, 0)))
-    score = sheet.of("Alpha")
+    score = sheet.of("Alpha", DEFINITION)
     assert score is not None
     assert score.number_of_tests == 1
 
@@ -78,10 +78,10 @@ def test_nothing_is_added_while_test_mode_is_off() -> None:
 def test_a_game_between_two_players_of_the_same_name_does_not_count() -> None:
     sheet = ScoreSheet(is_enabled=True)
     sheet.add(result((2, 1), (0, 0), ("", "")))
-    assert sheet.of("") is None
+    assert sheet.of("", DEFINITION) is None
 
 
-def test_a_game_of_another_season_does_not_count_for_a_player_with_a_line() -> None:
+def test_a_player_has_a_line_for_each_season() -> None:
     sheet = ScoreSheet(is_enabled=True)
     sheet.add(result((2, 1), (0, 0)))
     other = (
@@ -91,6 +91,11 @@ def test_a_game_of_another_season_does_not_count_for_a_player_with_a_line() -> N
     )
     score = Score(Cause.REGULAR, "", (2, 60, 1))
     sheet.add(Result(other, (score, score), (0,), ("Alpha", "Gamma")))
-    assert [sheet.of(name).number_of_tests for name in ("Alpha", "Beta", "Gamma")] == [1, 1, 1]  # type: ignore[union-attr]
     assert values(sheet, "Alpha") == ["2", "1.000000"]
-    assert values(sheet, "Gamma") == ["2", "60.000000", "1"]
+    assert values(sheet, "Alpha", other) == ["2", "60.000000", "1"]
+
+
+def test_a_player_without_a_line_for_the_season_is_shown_in_another() -> None:
+    sheet = ScoreSheet(is_enabled=True)
+    sheet.add(result((2, 1), (0, 0)))
+    assert values(sheet, "Alpha", DEFINITION[:1]) == ["2", "1.000000"]
