@@ -59,6 +59,7 @@ def test_split_windows_is_the_inverse_of_list2cmdline(words: list[str]) -> None:
     assert split_windows(subprocess.list2cmdline(words)) == words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("platform", EVERYWHERE)
 @given(words=st.lists(st.text(st.sampled_from("ab\\\"' \t{}$~*"))))
 def test_join_command_is_the_inverse_of_split_command(platform: str, words: list[str]) -> None:
