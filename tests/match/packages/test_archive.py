@@ -50,11 +50,13 @@ def require_contained(content: bytes) -> None:
         assert len(written) <= archive.MAX_ENTRIES + 1
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=200))
 def test_any_bytes_are_no_package(content: bytes) -> None:
     require_contained(content)
 
 
+@pytest.mark.slow
 @given(
     st.sampled_from(ORIGINALS),
     st.lists(st.tuples(st.integers(0, 2**16), st.binary(max_size=6), st.integers(0, 6)), min_size=1, max_size=4),
@@ -68,6 +70,7 @@ def test_a_changed_package_is_refused_or_unpacked(content: bytes, changes: list[
     require_contained(bytes(changed))
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(NAMES.map("/".join), st.binary(max_size=20)), max_size=4))
 @example([("../../start.sh", b"x")])
 @example([("a/start.sh", b"#!/bin/sh\n"), ("a", b"")])

@@ -131,6 +131,7 @@ def test_wrappers_are_left_out(words: str, rest: str) -> None:
     assert unwrapped(words.split()) == rest.split()
 
 
+@pytest.mark.slow
 @given(SCRIPTS)
 def test_any_script_can_be_followed(text: str) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -84,6 +84,7 @@ def test_an_addition_makes_a_variable_unknown(values: Values) -> None:
     assert values.expand("$NAME") is None
 
 
+@pytest.mark.slow
 @given(SCRIPTS)
 def test_any_word_can_be_evaluated(text: str) -> None:
     made = Values(PurePosixPath("start.sh"), PurePosixPath())

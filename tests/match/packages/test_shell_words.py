@@ -76,6 +76,7 @@ def test_parsing_ends_where_nothing_is_understood(text: str) -> None:
     assert not script.is_complete or text == "a $(b"
 
 
+@pytest.mark.slow
 @given(SCRIPTS)
 def test_any_script_can_be_parsed(text: str) -> None:
     script = parse_script(text)
