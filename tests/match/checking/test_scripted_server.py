@@ -255,9 +255,9 @@ async def test_the_bytes_on_the_wire_are_logged(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("lost", "kind"), [(0.0, UnexpectedBehaviourError), (0.2, InconclusiveError)])
+@pytest.mark.parametrize("lost", [0.0, 0.2])
 async def test_waiting_for_a_processor_makes_a_delay_inconclusive(
-    lost: float, kind: type[UnexpectedBehaviourError], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    lost: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Stopwatch, "seconds_lost", lambda _stopwatch, _pids=(): lost)
     raised: list[UnexpectedBehaviourError] = []
@@ -271,5 +271,6 @@ async def test_waiting_for_a_processor_makes_a_delay_inconclusive(
             raised.append(caught.value)
 
     await run_scripted("builtin:silent", act, tmp_path)
-    assert [type(error) for error in raised] == [kind, kind]
+    # whether the process ends soon enough after the stream depends on this machine
+    assert [isinstance(error, InconclusiveError) for error in raised] == [lost > 0] * 2
     assert str(raised[0]) == "no answer came in 0.2 s" + ("; 0.200 s of it waiting for a processor" if lost else "")
