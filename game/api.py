@@ -68,6 +68,20 @@ class IllegalMoveError(GameError):
         self.move = move
 
 
+class IncompleteMoveError(GameError):
+    """A move was played that lacks something that the rules need, as some editions let players send it.
+
+    `mistake` is the rule that it breaks all the same; None if it cannot be judged. `problem` says in German what is
+    missing, and `move` is the move itself.
+    """
+
+    def __init__(self, mistake: Mistake | None, move: Move, problem: str) -> None:
+        super().__init__(f"incomplete: {move}")
+        self.mistake = mistake
+        self.move = move
+        self.problem = problem
+
+
 class Mistake(enum.Enum):
     """Base class of each game's enumeration of broken rules. The texts that users read belong to the dialects."""
 

@@ -90,7 +90,8 @@ class Connection:
         """May be replaced at any time; applies from the next packet on."""
         self.ignored: tuple[str, ...] = ()
         """Descriptions of the unknown elements found so far, each once, and no more than 32."""
-        self._reader = PacketReader(limits or _LIMITS[role])
+        is_strict = dialect.is_strict and role is Role.SERVER
+        self._reader = PacketReader(limits or _LIMITS[role], must_begin_at_once=is_strict)
         self._input_phase = InputPhase.READING
         self._output_phase = OutputPhase.IDLE
 
@@ -173,7 +174,9 @@ class Connection:
                     reader.skip(match)
                     return message
         packet = reader.next_packet()
-        return None if packet is None else self.dialect.decode(packet, self._note_ignored)
+        if packet is None:
+            return None
+        return self.dialect.decode(packet, self._note_ignored, is_from_server=self.role is Role.CLIENT)
 
     def _note_ignored(self, text: str) -> None:
         if text not in self.ignored and len(self.ignored) < _MOST_IGNORED:

@@ -146,11 +146,12 @@ class MoveData(Struct, frozen=True):
 class UnreadableData(Struct, frozen=True):
     """Room data that could not be read. `problem` is a German text that says exactly what was wrong.
 
-    `class_name` is the class of the data on the wire; None if it has none.
+    `class_name` is the class of the data on the wire; None if it has none. `is_incomplete` is as in `UnreadableError`.
     """
 
     class_name: str | None
     problem: str
+    is_incomplete: bool = False
 
 
 class WelcomeMessage(Struct, frozen=True):

@@ -49,13 +49,15 @@ class Element(Protocol):
 class UnreadableError(Exception):
     """Something in a packet could not be read.
 
-    `problem` says what, in German. `original` is the packet as far as it was understood.
+    `problem` says what, in German. `original` is the packet as far as it was understood. `is_incomplete` says that
+    every value could be read, but that one is missing without which the official server fails.
     """
 
-    def __init__(self, problem: str, original: Message | None = None) -> None:
+    def __init__(self, problem: str, original: Message | None = None, *, is_incomplete: bool = False) -> None:
         super().__init__(problem)
         self.problem = problem
         self.original = original
+        self.is_incomplete = is_incomplete
 
 
 def quote(text: str) -> str:

@@ -54,7 +54,7 @@ RESULTS = [
 
 
 def read(recogniser: Recogniser, packet: bytes | str) -> Message:
-    return recogniser.dialect.decode(cast("Element", etree.fromstring(packet)))
+    return recogniser.dialect.decode(cast("Element", etree.fromstring(packet)), is_from_server=True)
 
 
 def room_of(packet: bytes | str) -> str | None:

@@ -75,8 +75,6 @@ CHOICES = {
     "hase-und-igel-2018/unknown_tag": "0.001 c",
     # either attribute may contain the password
     "hase-und-igel-2018/auth_password_attr": "0.001 c",
-    # a skip without a colour is one of the colour to move
-    "blokus-2027/illegal_xml_skip_no_color": "0.399 a",
     # when the peer ends its stream, our server ends its own
     "blokus-2027/nothing": "0.000 c",
     # observers get the position of a paused game, too
