@@ -260,7 +260,7 @@ class Dialect:
 
 
 class Reading:
-    """The context for reading one packet: its dialect, who sent it, and a function to be called with what was skipped."""
+    """The context for reading one packet: its dialect, its sender, and a function to call with what was skipped."""
 
     __slots__ = ("_is_from_server", "_note", "dialect")
 

@@ -1,0 +1,406 @@
+"""What a player may send to the editions that follow a release, and how its game ends otherwise.
+
+The outcomes are those of the releases: recorded, or derived from how they read packets (`docs/compatibility.md`). In
+the first turn BLUE has to place PENTO_U, which `placed()` does in the usual form.
+"""
+
+from __future__ import annotations
+
+import enum
+import html
+import re
+from typing import Final
+
+import pytest
+
+from spielleiter.game.blokus.move import SetMove
+from spielleiter.protocol.messages import Cause
+from spielleiter.server import events
+from spielleiter.server.errors import Fault
+from tests.server.harness import Game, ServerHarness, open_harness
+
+EDITIONS: Final = {"blokus-2027": "sc.plugin2027", "blokus-2021-21.4.0": "sc.plugin2021"}
+
+
+class Outcome(enum.Enum):
+    """What happens after a packet of the player on turn."""
+
+    PLAYED = "the move is played"
+    LOST = "the move breaks a rule"
+    UNREADABLE = "the packet cannot be read: the player is disconnected"
+    INCOMPLETE = "something is missing: the player is disconnected"
+    REFUSED = "the request is refused"
+
+
+PLAYED, LOST, UNREADABLE, INCOMPLETE, REFUSED = Outcome
+
+POSITION: Final = '<position x="0" y="0"/>'
+PIECE: Final = f'<piece color="BLUE" kind="PENTO_U" rotation="NONE" isFlipped="false">{POSITION}</piece>'
+
+
+def placed(old: str = "", new: str = "") -> str:
+    """The data of a legal first move, with `old` replaced by `new`."""
+    assert old in PIECE
+    return f'<data class="PACKAGE.SetMove">{PIECE.replace(old, new) if old else PIECE}</data>'
+
+
+def skipped(content: str = "", attributes: str = "") -> str:
+    return f'<data class="PACKAGE.SkipMove"{attributes}>{content}</data>'
+
+
+MOVES: Final[list[tuple[str, Outcome]]] = [
+    (placed(), PLAYED),
+    # quotes, order, white space, empty elements
+    (placed('"', "'"), PLAYED),
+    (placed('color="BLUE" kind="PENTO_U"', 'kind="PENTO_U"\n  color = "BLUE"'), PLAYED),
+    (placed(POSITION, ' <position y="0" x="0"></position > '), PLAYED),
+    (placed("<piece ", "text<piece "), PLAYED),
+    (placed(POSITION, f"text{POSITION}text"), PLAYED),
+    # unknown attributes, unknown elements, hints
+    (placed('rotation="NONE"', 'rotation="NONE" foo="x" position="0,0" id="1" reference="../x"'), PLAYED),
+    (placed("<position ", '<position z="1" '), PLAYED),
+    (placed("</piece>", "<foo/></piece>"), UNREADABLE),
+    (placed("</piece>", '</piece><hint content="x"/>'), UNREADABLE),
+    (placed("<piece ", '<hint content="x"/><piece '), UNREADABLE),
+    (placed("/></piece>", "><z>1</z></position></piece>"), UNREADABLE),
+    (placed() + "<foo/>", UNREADABLE),
+    # attribute for element, element for attribute
+    (placed(' kind="PENTO_U"', "").replace(POSITION, f"<kind>PENTO_U</kind>{POSITION}"), PLAYED),
+    (placed(POSITION, "<position><x>0</x><y>0</y></position>"), PLAYED),
+    (placed(POSITION, '<position x="0"><y>0</y></position>'), PLAYED),
+    (placed(POSITION, "").replace("<piece ", '<piece position="0,0" '), INCOMPLETE),
+    # missing and doubled ones
+    (placed(' isFlipped="false"', ""), PLAYED),
+    (placed(' x="0"', ""), PLAYED),
+    (placed(POSITION, "<position/>"), PLAYED),
+    (placed(POSITION, ""), INCOMPLETE),
+    (placed(' rotation="NONE"', ""), INCOMPLETE),
+    (placed(' kind="PENTO_U"', ""), INCOMPLETE),
+    (placed(PIECE, ""), INCOMPLETE),
+    (placed(PIECE, "<piece/>"), INCOMPLETE),
+    (placed(' color="BLUE"', ""), LOST),
+    (placed('color="BLUE" kind="PENTO_U" ', ""), LOST),
+    (placed('color="BLUE" kind="PENTO_U"', 'color="RED"'), LOST),
+    (placed(PIECE, PIECE * 2), UNREADABLE),
+    (placed(POSITION, POSITION * 2), UNREADABLE),
+    (placed(POSITION, f"<kind>PENTO_U</kind>{POSITION}"), UNREADABLE),
+    (placed(POSITION, '<position x="0" y="0"><x>0</x></position>'), UNREADABLE),
+    (placed() * 2, UNREADABLE),
+    # names and case of names
+    (placed("<piece ", "<Piece ").replace("</piece>", "</Piece>"), UNREADABLE),
+    (placed("position", "coordinates"), UNREADABLE),
+    (placed("kind=", "Kind="), INCOMPLETE),
+    (placed("rotation=", "ROTATION="), INCOMPLETE),
+    (placed("isFlipped=", "isflipped="), PLAYED),
+    # case of and white space in values
+    (placed("BLUE", "blue"), UNREADABLE),
+    (placed("BLUE", " BLUE"), UNREADABLE),
+    (placed("BLUE", ""), UNREADABLE),
+    (placed("BLUE", "Blau"), UNREADABLE),
+    (placed("PENTO_U", "Pento_U"), UNREADABLE),
+    (placed("PENTO_U", "17"), UNREADABLE),
+    (placed("NONE", "0"), UNREADABLE),
+    (placed(' color="BLUE"', "").replace(POSITION, f"<color>blue</color>{POSITION}"), PLAYED),
+    (placed(' color="BLUE"', "").replace(POSITION, f"<color> BLUE</color>{POSITION}"), UNREADABLE),
+    # numbers
+    *((placed('x="0"', f'x="{text}"'), PLAYED) for text in ("+0", "00", "-0", "0x0", "#0", "٠", "０")),
+    *((placed('x="0"', f'x="{text}"'), LOST) for text in ("077", "0x1F", "4294967295", "99")),  # outside the board
+    *(
+        (placed('x="0"', f'x="{text}"'), UNREADABLE)
+        for text in ("", " 0", "0 ", "0.0", "0e0", "08", "a", "--0", "4294967296", "0_0", "½")
+    ),
+    # name spaces, comments, CDATA, entities, processing instructions
+    (placed("<piece ", '<piece xmlns="u" '), PLAYED),
+    (placed("piece", "p:piece"), UNREADABLE),
+    (placed("kind=", "p:kind="), INCOMPLETE),
+    (placed("<piece ", "<!-- c --><?pi x?><piece "), PLAYED),
+    (placed("PENTO_U", "PENTO&#95;U"), PLAYED),
+    (placed(' kind="PENTO_U"', "").replace(POSITION, f"<kind><![CDATA[PENTO_U]]></kind>{POSITION}"), PLAYED),
+    (placed(' kind="PENTO_U"', "").replace(POSITION, f"<kind>PENTO<!-- c -->_U<x/></kind>{POSITION}"), PLAYED),
+    (placed("PENTO_U", "&foo;"), UNREADABLE),
+    # classes
+    (placed("<piece ", '<piece class="piece" '), PLAYED),
+    (placed("<piece ", '<piece class="PACKAGE.Piece" '), PLAYED),
+    (placed("<piece ", '<piece resolves-to="piece" class="foo" '), PLAYED),
+    (placed("<piece ", '<piece class="foo" '), UNREADABLE),
+    (placed("<piece ", '<piece class="null" '), INCOMPLETE),
+    (placed("<piece ", '<piece defined-in="foo" '), UNREADABLE),
+    (placed().replace('class="PACKAGE.SetMove"', 'resolves-to="PACKAGE.SetMove"'), PLAYED),
+    (placed().replace('class="PACKAGE.SetMove"', 'class="PACKAGE.SetMove" xsi:type="x"'), PLAYED),
+    (placed().replace("PACKAGE.SetMove", "setmove"), UNREADABLE),
+    (placed().replace("PACKAGE.SetMove", "SetMove"), UNREADABLE),
+    (placed().replace("PACKAGE.SetMove", "PACKAGE.setmove"), UNREADABLE),
+    (placed().replace("PACKAGE.SetMove", " PACKAGE.SetMove"), UNREADABLE),
+    (placed().replace("PACKAGE.SetMove", "PACKAGE.Move"), UNREADABLE),
+    (placed().replace("PACKAGE.SetMove", ""), UNREADABLE),
+    (placed().replace('class="PACKAGE.SetMove"', 'type="PACKAGE.SetMove"'), UNREADABLE),
+    (placed().replace("PACKAGE.SetMove", "room"), UNREADABLE),
+    ("<data/>", UNREADABLE),
+    ("<PACKAGE.SetMove/>", UNREADABLE),
+    ('<Data class="PACKAGE.SkipMove"/>', UNREADABLE),
+    # skips; in the first turn a colour may not skip
+    (skipped("<color>BLUE</color>"), LOST),
+    (skipped(), LOST),
+    (skipped(attributes=' color="BLUE"'), LOST),
+    (skipped("BLUE"), LOST),
+    (skipped('<color class="null"/>'), LOST),
+    (skipped("<color/>"), UNREADABLE),
+    (skipped('<color name="BLUE"/>'), UNREADABLE),
+    (skipped("<color> BLUE </color>"), UNREADABLE),
+    (skipped("<color>BLUE</color><color>BLUE</color>"), UNREADABLE),
+    (skipped('<color>BLUE</color><hint content="x"/>'), UNREADABLE),
+    (skipped("<Color>BLUE</Color>"), UNREADABLE),
+    # no moves
+    ("", REFUSED),
+    ('<data class="null"/>', REFUSED),
+    ('<data class="paused" paused="true"/>', REFUSED),
+]
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize(("data", "outcome"), MOVES)
+async def test_a_packet_of_the_player_on_turn(
+    edition: str, data: str, outcome: Outcome, autojump_clock: object
+) -> None:
+    async with open_harness(edition) as harness:
+        game = await harness.game()
+        data = data.replace("PACKAGE", EDITIONS[edition])
+        await game.one.send(f'<room roomId="{game.id}">{data}</room>')
+        assert await outcome_of(harness, game, edition) is outcome
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize(
+    ("text", "is_flipped"),
+    [
+        *((text, True) for text in ("true", "True", "TRUE", "tRuE")),
+        *((text, False) for text in ("false", "False", "0", "1", "yes", "on", "", " true", "true ", "wahr")),
+    ],
+)
+async def test_every_text_is_a_boolean(edition: str, text: str, is_flipped: bool, autojump_clock: object) -> None:
+    async with open_harness(edition) as harness:
+        game = await harness.game()
+        data = placed("false", text).replace("PACKAGE", EDITIONS[edition])
+        await game.one.send(f'<room roomId="{game.id}">{data}</room>')
+        (played,) = harness.happened(events.MovePlayed)
+        assert isinstance(played.move, SetMove)
+        assert played.move.is_flipped is is_flipped
+
+
+async def outcome_of(harness: ServerHarness, game: Game, edition: str) -> Outcome:
+    """Return what the server has done with the packet, and check that everybody was told."""
+    explains = edition == "blokus-2027"
+    played, ended = harness.happened(events.MovePlayed), harness.happened(events.GameEnded)
+    one, two = (await game.one.receive()).decode(), (await game.two.receive()).decode()
+    if played:
+        assert not ended
+        assert "memento" in one
+        assert "memento" in two
+        return Outcome.PLAYED
+    if not harness.happened(events.MoveRefused) and not harness.happened(events.ProtocolBroken):
+        assert "<errorpacket" in one
+        assert game.one.is_ended is not explains
+        return Outcome.REFUSED
+    (end,) = ended
+    assert end.result.winners == (1,)
+    assert 'class="result"' in two
+    assert not game.two.is_ended
+    cause, reason = end.result.scores[0].cause, end.result.scores[0].reason
+    if cause is Cause.RULE_VIOLATION:
+        assert 'class="error"' in one
+        assert game.one.is_ended is not explains
+        return Outcome.LOST
+    assert cause is Cause.LEFT
+    assert game.one.is_ended
+    if explains:
+        assert re.fullmatch(
+            r'\n  <errorpacket message="[^"]+">.*</errorpacket>\n  <close/>\n</protocol>', one, re.DOTALL
+        )
+    else:
+        assert one == ""
+    is_incomplete = any("ncomplete" in each.refusal for each in harness.happened(events.ProtocolBroken)) or any(
+        each.fault is Fault.INCOMPLETE_MOVE for each in harness.happened(events.MoveRefused)
+    )
+    if explains:
+        assert reason == f"hat das Spiel verlassen: {'UNKNOWN' if is_incomplete else 'PROTOCOL_ERROR'}"
+    return Outcome.INCOMPLETE if is_incomplete else Outcome.UNREADABLE
+
+
+async def test_the_texts_about_a_skip_without_a_color_are_those_of_the_release(autojump_clock: object) -> None:
+    async with open_harness("blokus-2027") as harness:
+        game = await harness.game()
+        await game.one.send(f'<room roomId="{game.id}"><data class="sc.plugin2027.SkipMove"/></room>')
+        received = html.unescape((await game.one.receive()).decode())
+        assert (
+            "message=\"Ungueltiger Zug von 'Eins'.\nInvalidMoveException(mistake=Nur eigene Spielfiguren können "
+            'gezogen werden, move=null setzt aus)">\n      <originalMessage class="sc.plugin2027.SkipMove"/>'
+        ) in received
+        assert (
+            "Regelverletzung von Eins: Nur eigene Spielfiguren können gezogen werden bei 'null setzt aus'" in received
+        )
+        (refused,) = harness.happened(events.MoveRefused)
+        assert refused.fault is Fault.INCOMPLETE_MOVE
+        assert refused.text == (
+            "Nur eigene Spielfiguren können gezogen werden bei 'null setzt aus' "
+            "(im Element data fehlt das Element color)"
+        )
+
+
+async def test_a_piece_without_color_and_shape_is_repeated_as_far_as_it_goes(autojump_clock: object) -> None:
+    async with open_harness("blokus-2027") as harness:
+        game = await harness.game()
+        piece = '<piece rotation="LEFT" isFlipped="TRUE"><position x="0x3"/></piece>'
+        await game.one.send(f'<room roomId="{game.id}"><data class="sc.plugin2027.SetMove">{piece}</data></room>')
+        received = html.unescape((await game.one.receive()).decode())
+        assert "move=Setze null(null, gedreht um 270°, gespiegelt)[3,0])" in received
+        assert '<piece rotation="LEFT" isFlipped="true">\n          <position x="3" y="0"/>' in received
+
+
+@pytest.mark.parametrize(
+    ("data", "is_named"),
+    [
+        ('<data class="sc.plugin2027.SetMove"/>', True),
+        ('<data class="sc.plugin2027.SkipMove"/>', True),
+        (
+            '<data class="sc.plugin2027.SetMove"><piece rotation="NONE"><position/></piece></data>',
+            True,
+        ),
+        ('<data class="sc.plugin2027.SetMove"><piece/></data>', False),
+    ],
+)
+@pytest.mark.parametrize("is_known", [True, False])
+async def test_an_incomplete_move_of_a_player_not_on_turn(
+    data: str, is_named: bool, is_known: bool, autojump_clock: object
+) -> None:
+    """It is refused as any other move, unless the release cannot even name it."""
+    async with open_harness("blokus-2027") as harness:
+        game = await harness.game()
+        await game.two.send(f'<room roomId="{game.id if is_known else "x"}">{data}</room>')
+        received = html.unescape((await game.two.receive()).decode())
+        (ended,) = harness.happened(events.GameEnded) or [None]
+        if not is_named:
+            assert "fehlt das Attribut rotation" in received
+            assert game.two.is_ended
+            assert ended is not None
+            assert ended.result.scores[1].reason == "hat das Spiel verlassen: UNKNOWN"
+        elif is_known:
+            assert "It's not your turn yet" in received
+            assert ended is not None
+            assert ended.result.scores[1].cause is Cause.PROCESS_VIOLATION
+            assert not game.two.is_ended
+        else:
+            assert "Couldn't find a room with id x" in received
+            assert ended is None
+            assert not game.two.is_ended
+        assert ended is None or ended.result.winners == (0,)
+
+
+PREPARE: Final = '<prepare gameType="GAME" pause="false">SLOTS</prepare>'
+A, B = '<slot displayName="a" canTimeout="true" reserved="true"/>', '<slot displayName="b" reserved="true"/>'
+
+
+def prepare(slots: str) -> str:
+    return PREPARE.replace("SLOTS", slots)
+
+
+REQUESTS: Final[list[tuple[str, str, str]]] = [
+    # request; answer of 27.0.4; answer of 21.4.0: a part of what is sent, "" for silence, END for a disconnection
+    (prepare(A + B), "reservation", "reservation"),
+    (prepare('<slot displayName="a"/><slot displayName="b"/>'), "NO RESERVATION", "NO RESERVATION"),
+    (prepare('<slot displayName="a" reserved="1"/><slot displayName="b" reserved=" true"/>'),)
+    + ("NO RESERVATION",) * 2,
+    (prepare(A + '<slot displayName="b" reserved="TRUE"/>'), "reservation", "reservation"),
+    (prepare(A + "<slot><displayName>b</displayName><reserved>true</reserved></slot>"), "reservation", "reservation"),
+    (prepare(A + '<slotDescriptors displayName="b"/>'), "reservation", "reservation"),
+    (prepare(A + '<slot displayName="b" shouldBePaused="true"/>'), "reservation", "reservation"),
+    (prepare(A + '<slot displayName="b" foo="x"/>'), "reservation", "reservation"),
+    (prepare(A), "reservation", "reservation"),
+    (prepare(""), "END", "END"),
+    (prepare(A + "<slot/>"), "END", "END"),
+    (prepare(A + '<slot displayname="b"/>'), "END", "END"),
+    (prepare(A + '<slot class="null"/>'), "END", "END"),
+    (prepare(A + B + B), "END", "END"),
+    (prepare(A + '<slot displayName="b"><foo/></slot>'), "END", "END"),
+    (prepare(A + '<slotDescriptor displayName="b"/>'), "END", "END"),
+    (prepare(A + "<Slot/>"), "END", "END"),
+    (prepare(A + B + "<pause>true</pause>"), "END", "END"),
+    (prepare(A + B).replace("GAME", "nonsense"), "END", "Unknown GameType"),
+    (prepare(A + B).replace(' gameType="GAME"', ""), "reservation", "END"),
+    (prepare(A + B).replace(' gameType="GAME"', "").replace("</prepare>", "<gameType>GAME</gameType></prepare>"),)
+    + ("reservation",) * 2,
+    ('<join gameType="GAME"/>', "joined", "joined"),
+    ('<join gameType="GAME" foo="x" id="1" reference="y">text<!-- c --></join>', "joined", "joined"),
+    ("<join><gameType>GAME</gameType></join>", "joined", "joined"),
+    ('<join class="joinRoom" roomId="x"/>', "Couldn't find a room with id x", "Couldn't find a room with id x"),
+    ('<foo class="join" gameType="GAME"/>', "joined", "joined"),
+    ('<sc.protocol.requests.JoinGameRequest gameType="GAME"/>', "joined", "joined"),
+    ("<join/>", "joined", "END"),
+    ('<join GameType="GAME"/>', "joined", "END"),
+    ('<join gameType="GAME "/>', "END", "Unknown GameType"),
+    ('<join gameType=""/>', "END", "Unknown GameType"),
+    ('<join gameType="GAME"><foo/></join>', "END", "END"),
+    ('<join gameType="GAME"><hint content="x"/></join>', "END", "END"),
+    ('<join gameType="GAME"><gameType>GAME</gameType></join>', "END", "END"),
+    ('<Join gameType="GAME"/>', "END", "END"),
+    ('<join class="foo" gameType="GAME"/>', "END", "END"),
+    ('<p:join xmlns:p="u" gameType="GAME"/>', "END", "END"),
+    ("<joinRoom/>", "Couldn't find a room with id null", "Couldn't find a room with id null"),
+    ('<joinRoom roomId="x"><bar/></joinRoom>', "END", "END"),
+    ("<joinPrepared/>", "UnknownReservation", "UnknownReservation"),
+    ("<joinPrepared><reservationCode>x</reservationCode></joinPrepared>", "UnknownReservation", "UnknownReservation"),
+    ("<observe/>", "Couldn't find a room with id null", "Couldn't find a room with id null"),
+    ('<pause roomId="x" pause="1"/>', "Couldn't find a room with id x", "Couldn't find a room with id x"),
+    ("<step><roomId>x</roomId></step>", "Couldn't find a room with id x", "Couldn't find a room with id x"),
+    ('<cancel roomId="x"/>', "Couldn't find a room with id x", "Couldn't find a room with id x"),
+    ("<cancel/>", "END", "END"),
+    ("<cancel roomid='x'/>", "END", "END"),
+    ('<joined roomId="x"/>', "Unhandled Packet", "Unhandled Packet"),
+    ("<foo/>", "END", "END"),
+    ("<int>1</int>", "END", "END"),
+    ("<null/>", "END", "END"),
+    ('<data class="sc.plugin2027.SkipMove"/>', "END", "END"),
+]
+
+
+@pytest.mark.parametrize(("edition", "column"), [("blokus-2027", 1), ("blokus-2021-21.4.0", 2)])
+@pytest.mark.parametrize("row", REQUESTS, ids=[row[0] for row in REQUESTS])
+async def test_a_request_of_an_administrator(
+    edition: str, column: int, row: tuple[str, str, str], autojump_clock: object
+) -> None:
+    async with open_harness(edition) as harness:
+        admin = await harness.admin()
+        await admin.receive()
+        await admin.send(row[0].replace("GAME", harness.game_type))
+        received = html.unescape((await admin.receive()).decode())
+        expected = row[column]
+        if expected == "END":
+            assert admin.is_ended
+            assert ("<errorpacket" in received) == (edition == "blokus-2027")
+        elif expected == "NO RESERVATION":
+            assert "<prepared" in received
+            assert "<reservation>" not in received
+        else:
+            assert expected in received
+            is_refused = "<errorpacket" in received
+            assert admin.is_ended == (is_refused and edition != "blokus-2027")
+
+
+@pytest.mark.parametrize(
+    ("first", "is_ended"),
+    [
+        ("<protocol>", False),
+        ("\n <protocol>", False),
+        ('<?xml version="1.0"?>\n<protocol>', False),
+        ('\ufeff<?xml version="1.0"?><protocol>', False),
+        ("<anything foo='bar'>", False),
+        ('\n<?xml version="1.0"?><protocol>', True),
+        ('\ufeff <?xml version="1.0"?><protocol>', True),
+        ("<protocol><?xml version='1.0'?>", True),
+    ],
+)
+async def test_the_beginning_of_the_stream(first: str, is_ended: bool, autojump_clock: object) -> None:
+    async with open_harness("blokus-2027") as harness:
+        caller = await harness.call()
+        await caller.send(first + "<join/>")
+        assert (b"<joined" in await caller.receive()) is not is_ended
+        assert caller.is_ended is is_ended
