@@ -94,8 +94,11 @@ def _read_hint(child: Element, data: Element, reading: Reading, hints: list[str]
         reading.skip(child, data)
 
 
-def move_writer(package: str) -> Writer:
-    """Return a writer of a season's moves and their hints; `package` is as in `move_readers`."""
+def move_writer(package: str, *, has_hints: bool = True) -> Writer:
+    """Return a writer of a season's moves; `package` is as in `move_readers`.
+
+    The hints are left out unless `has_hints`: a server that does not know them disconnects their sender.
+    """
     set_class, skip_class = f"{package}.SetMove", f"{package}.SkipMove"
 
     def write(data: MoveData, _dialect: Dialect, indent: str) -> Body:
@@ -110,7 +113,7 @@ def move_writer(package: str) -> Writer:
             name, lines = skip_class, "" if move.color is None else leaf(indent, "color", move.color.name)
         else:
             raise LocalProtocolError(f"not a move of Blokus: {move!r}")
-        if data.hints:
+        if data.hints and has_hints:
             lines += "".join(element(indent, "hint", attribute("content", hint)) for hint in data.hints)
         return Body(name, "", lines)
 

@@ -75,6 +75,7 @@ BLOKUS_2021_RELEASE: Final = BLOKUS_2021_R3.evolve(
         "sc.protocol.room.MementoMessage": _READ_RELEASE_MEMENTO,
     },
     writers={JoinedGameRoom: lobby.write_joined_game_room_count},
+    data_writers={MoveData: blokus.move_writer(PACKAGE, has_hints=False)},
     slot_defaults=Slot(None, can_timeout=False, is_reserved=False),
     slot_attributes=("displayName", "canTimeout", "reserved"),
     is_strict=True,

@@ -142,7 +142,7 @@ BLOKUS_2027: Final[Dialect] = BLOKUS_2021_R3.evolve(
         TestModeRequest: None,
     },
     data_writers={
-        MoveData: blokus.move_writer(PACKAGE),
+        MoveData: blokus.move_writer(PACKAGE, has_hints=False),
         MoveRequest: empty_writer("moveRequest"),
         Result: verdict.write_result,
         Memento: blokus_position.MementoWriter(

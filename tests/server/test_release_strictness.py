@@ -277,7 +277,7 @@ async def test_an_incomplete_move_of_a_player_not_on_turn(
         game = await harness.game()
         await game.two.send(f'<room roomId="{game.id if is_known else "x"}">{data}</room>')
         received = html.unescape((await game.two.receive()).decode())
-        (ended,) = harness.happened(events.GameEnded) or [None]
+        ended = next(iter(harness.happened(events.GameEnded)), None)
         if not is_named:
             assert "fehlt das Attribut rotation" in received
             assert game.two.is_ended

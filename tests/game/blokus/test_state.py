@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spielleiter.game.api import IllegalMoveError, Outcome, State
+from spielleiter.game.api import IllegalMoveError, IncompleteMoveError, Outcome, State
 from spielleiter.game.blokus.bitboard import BOARD, bit, scan
-from spielleiter.game.blokus.move import BlokusMistake, SetMove, SkipMove
+from spielleiter.game.blokus.move import BlokusMistake, IncompleteMove, IncompletePiece, SetMove, SkipMove
 from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
 from spielleiter.game.blokus.ruleset import Ruleset
 from spielleiter.game.blokus.rulesets import BLOKUS_2021, BLOKUS_2027, BlokusGame
@@ -159,6 +159,29 @@ def test_moves_of_other_games_raise_type_error() -> None:
         new().check("e2e4")
     with pytest.raises(TypeError, match="e2e4"):
         new().play("e2e4")
+
+
+def without(color: Color | None, shape: Shape | None) -> IncompleteMove:
+    return IncompleteMove("a part is missing", IncompletePiece(color, shape, Rotation.NONE, False, 0, 0))
+
+
+@pytest.mark.parametrize(
+    ("move", "mistake"),
+    [
+        (IncompleteMove("no colour", is_skip=True), BlokusMistake.WRONG_COLOR),
+        (without(None, Shape.PENTO_L), BlokusMistake.WRONG_COLOR),
+        (without(None, None), BlokusMistake.WRONG_COLOR),
+        (without(RED, None), BlokusMistake.WRONG_COLOR),
+        (without(BLUE, None), None),
+        (IncompleteMove("no piece"), None),
+    ],
+)
+def test_an_incomplete_move_can_only_have_the_wrong_color(move: IncompleteMove, mistake: BlokusMistake | None) -> None:
+    for judge in (new().check, new().play):
+        with pytest.raises(IncompleteMoveError) as error:
+            judge(move)
+        assert (error.value.mistake, error.value.move, error.value.problem) == (mistake, move, move.problem)
+        assert str(error.value) == f"incomplete: {move}"
 
 
 def test_a_skip_changes_only_turn_and_last_move() -> None:
