@@ -23,12 +23,11 @@ from spielleiter.protocol.messages import (
     Request,
     RoomData,
     Slot,
-    UnknownPacket,
     UnreadableData,
 )
-from spielleiter.protocol.object_form import class_attribute
+from spielleiter.protocol.object_form import class_attribute, packet_class
 from spielleiter.protocol.plain_form import PlainForm
-from spielleiter.protocol.reading import Element, UnreadableError, allowed, quote
+from spielleiter.protocol.reading import Element, UnreadableError, allowed, quote, unknown_packet
 from spielleiter.protocol.texts import Texts
 from spielleiter.protocol.writer import Body, element
 
@@ -215,14 +214,10 @@ class Dialect:
         UNREADABLE_PACKET or INCOMPLETE_PACKET).
         """
         reading = Reading(self, note, is_from_server=is_from_server)
-        tag = packet.tag
-        if reading.is_strict:
-            class_name = class_attribute(packet)
-            tag = tag if class_name is None else class_name
+        tag = packet_class(packet) if reading.is_strict else packet.tag
         reader = self.readers.get(tag)
         if reader is None:
-            text = f"<{quote(tag)}> is not a packet of this protocol"
-            raise RemoteProtocolError(Refusal.UNKNOWN_PACKET, text, UnknownPacket(tag))
+            raise unknown_packet(tag)
         try:
             return reader(packet, reading)
         except UnreadableError as error:

@@ -117,6 +117,12 @@ def class_attribute(element: Element) -> str | None:
     return element.get("class") if resolved is None else resolved
 
 
+def packet_class(packet: Element) -> str:
+    """Return the class of a packet, which its tag is short for unless the packet says otherwise."""
+    class_name = class_attribute(packet)
+    return packet.tag if class_name is None else class_name
+
+
 def _check_owner(child: Element, owner: ObjectForm) -> None:
     class_name = child.get("defined-in")
     if class_name is not None and class_name not in owner.class_names:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Container
 from typing import Final
 from xml.parsers import expat
 
@@ -81,6 +82,10 @@ class PacketReader:
     @limits.setter
     def limits(self, limits: Limits) -> None:
         self._builder.limits = limits
+
+    def expect(self, known_packets: Container[str] | None) -> None:
+        """Refuse a packet whose class is not one of these as soon as its start tag is complete; None: refuse none."""
+        self._builder.known_packets = known_packets
 
     @property
     def is_ended(self) -> bool:

@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator
 from decimal import Decimal, InvalidOperation
 from typing import Final, Protocol, TypeVar, overload
 
-from spielleiter.protocol.messages import Message
+from spielleiter.protocol.errors import Refusal, RemoteProtocolError
+from spielleiter.protocol.messages import Message, UnknownPacket
 
 _E = TypeVar("_E", bound=enum.Enum)
 
@@ -58,6 +59,12 @@ class UnreadableError(Exception):
         self.problem = problem
         self.original = original
         self.is_incomplete = is_incomplete
+
+
+def unknown_packet(tag: str) -> RemoteProtocolError:
+    """Return the error for a packet that the dialect does not know."""
+    text = f"<{quote(tag)}> is not a packet of this protocol"
+    return RemoteProtocolError(Refusal.UNKNOWN_PACKET, text, UnknownPacket(tag))
 
 
 def quote(text: str) -> str:

@@ -396,6 +396,8 @@ async def test_a_request_of_an_administrator(
         ('\n<?xml version="1.0"?><protocol>', True),
         ('\ufeff <?xml version="1.0"?><protocol>', True),
         ("<protocol><?xml version='1.0'?>", True),
+        ("<protocol><protocol>", True),
+        ("<protocol>\n<protocol>\n", True),
     ],
 )
 async def test_the_beginning_of_the_stream(first: str, is_ended: bool, autojump_clock: object) -> None:

@@ -6,6 +6,7 @@ from typing import Final
 
 import pytest
 
+from spielleiter.protocol.connection import Connection, Role
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
 from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027
@@ -28,6 +29,7 @@ from spielleiter.protocol.messages import (
     Slot,
     StepRequest,
     TestModeRequest,
+    UnknownPacket,
 )
 from tests.protocol.seasons import decode
 
@@ -161,3 +163,19 @@ def test_the_data_of_a_server_is_read_by_its_class() -> None:
     packet = '<room roomId="r"><data class="moveRequest"/></room>'
     assert decode(BLOKUS_2027, packet) == decode(BLOKUS_2027, packet, is_from_server=True)
     assert decode(BLOKUS_2027, packet) == RoomMessage("r", MoveRequest())
+
+
+@pytest.mark.parametrize("start", ["<protocol>", "<foo>", '<join class="foo" gameType="g">', "<foo/>"])
+@pytest.mark.parametrize("role", Role)
+def test_an_unknown_packet_is_refused_at_its_start_tag(start: str, role: Role) -> None:
+    """The official server does not wait for its end, which may never come."""
+    connection = Connection(role, BLOKUS_2027)
+    connection.receive_data(b"<protocol>" + start.encode())
+    if role is Role.CLIENT and not start.endswith("/>"):
+        assert connection.next_event() is None
+        return
+    with pytest.raises(RemoteProtocolError) as error:
+        connection.next_event()
+    assert error.value.refusal is Refusal.UNKNOWN_PACKET
+    assert isinstance(error.value.original, UnknownPacket)
+    assert str(error.value) == f"<{error.value.original.tag}> is not a packet of this protocol"
