@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import enum
 import html
+import random
 import re
 from typing import Final
 
 import pytest
 
-from spielleiter.game.blokus.move import SetMove
+from spielleiter.game.blokus.move import SetMove, SkipMove
+from spielleiter.game.blokus.state import BlokusState
 from spielleiter.protocol.messages import Cause
 from spielleiter.server import events
 from spielleiter.server.errors import Fault
@@ -406,3 +408,71 @@ async def test_the_beginning_of_the_stream(first: str, is_ended: bool, autojump_
         await caller.send(first + "<join/>")
         assert (b"<joined" in await caller.receive()) is not is_ended
         assert caller.is_ended is is_ended
+
+
+def written(move: SetMove | SkipMove, package: str, rng: random.Random) -> str:
+    """Return the data of a move in a form that no client writes every time, but that the releases accept."""
+
+    def name(member: enum.Enum) -> str:
+        return "".join(rng.choice((each.upper(), each.lower())) for each in member.name)
+
+    def number(value: int) -> str:
+        sign, size = "-" if value < 0 else rng.choice(("", "+")), abs(value)
+        return sign + rng.choice((f"{size}", f"0x{size:x}", f"#{size:X}", f"0{size:o}"))
+
+    def element(tag: str, values: dict[str, tuple[str, str]], children: str = "") -> str:
+        """Return an element whose values, as attributes or as children, are in any order."""
+        attributes = ""
+        for key, (as_attribute, as_child) in rng.sample(sorted(values.items()), len(values)):
+            if rng.random() < 0.5:
+                quote = rng.choice("'\"")
+                attributes += f"{rng.choice((' ', chr(10), '  '))}{key} = {quote}{as_attribute}{quote}"
+            else:
+                children += f"{rng.choice(('', ' ', '<!-- c -->', 'text'))}<{key}>{as_child}</{key}>"
+        return f'<{tag} unknown="x"{attributes} >{children}</{tag} >'
+
+    if isinstance(move, SkipMove):
+        assert move.color is not None
+        return f'<data class="{package}.SkipMove"><color>{name(move.color)}</color></data>'
+    flag = "".join(rng.choice((each.upper(), each)) for each in ("true" if move.is_flipped else "false"))
+    position = element("position", {"x": (number(move.x),) * 2, "y": (number(move.y),) * 2})
+    piece = element(
+        "piece",
+        {
+            "color": (move.color.name, name(move.color)),
+            "kind": (move.shape.name, name(move.shape)),
+            "rotation": (move.rotation.name, name(move.rotation)),
+            "isFlipped": (flag, flag),
+        },
+        position,
+    )
+    return f'<data class="{package}.SetMove">{piece}</data>'
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("edition", EDITIONS)
+async def test_a_whole_game_in_all_accepted_forms(edition: str, autojump_clock: object) -> None:
+    rng = random.Random(edition)
+    async with open_harness(edition) as harness:
+        game = await harness.game()
+        while not harness.happened(events.GameEnded):
+            state = game.room.state
+            assert isinstance(state, BlokusState)
+            moves = list(state.generate_legal_moves())
+            data = written(rng.choice(moves), EDITIONS[edition], rng)
+            player = (game.one, game.two)[state.seat_on_turn]
+            await player.send(f"<room roomId='{game.id}' >{data}</room>{rng.choice(('', chr(10), ' '))}")
+        (ended,) = harness.happened(events.GameEnded)
+        assert [score.cause for score in ended.result.scores] == [Cause.REGULAR] * 2
+        assert len(harness.happened(events.MovePlayed)) > 40
+        assert harness.happened(events.ProtocolBroken) == []
+        assert not game.one.is_ended
+
+
+async def test_a_request_without_slots_is_described_as_the_release_does(autojump_clock: object) -> None:
+    async with open_harness("blokus-2027") as harness:
+        caller = await harness.call()
+        await caller.send("<protocol><prepare/>")
+        received = html.unescape((await caller.receive()).decode())
+        assert "Request PrepareGameRequest(gameType=null, slotDescriptors=null, pause=false) requires" in received
+        assert not caller.is_ended
