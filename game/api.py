@@ -69,17 +69,11 @@ class IllegalMoveError(GameError):
 
 
 class IncompleteMoveError(GameError):
-    """A move was played that lacks something that the rules need, as some editions let players send it.
+    """A move was checked or played that lacks so much that no rule can be applied to it. `move` is that move."""
 
-    `mistake` is the rule that it breaks all the same; None if it cannot be judged. `problem` says in German what is
-    missing, and `move` is the move itself.
-    """
-
-    def __init__(self, mistake: Mistake | None, move: Move, problem: str) -> None:
-        super().__init__(f"incomplete: {move}")
-        self.mistake = mistake
+    def __init__(self, move: Move) -> None:
+        super().__init__(f"the move cannot be judged: {move}")
         self.move = move
-        self.problem = problem
 
 
 class Mistake(enum.Enum):

@@ -137,10 +137,14 @@ class CloseConnection(Struct, frozen=True):
 
 
 class MoveData(Struct, frozen=True):
-    """A player's move, with the debug hints that the player sent with it."""
+    """A player's move, with the debug hints that the player sent with it.
+
+    `problem` is a German text that says what is missing in an incomplete move; None for any other move.
+    """
 
     move: Move
     hints: tuple[str, ...] = ()
+    problem: str | None = None
 
 
 class UnreadableData(Struct, frozen=True):

@@ -65,15 +65,14 @@ class IncompletePiece:
 
 @dataclass(frozen=True, slots=True)
 class IncompleteMove:
-    """A move that lacks a part without which it is never legal. `problem` says in German what is missing.
+    """A move that lacks a part without which it is never legal, as some editions let players send it.
 
     `piece` is None if the whole piece is missing, and for a skip, which lacks its colour.
 
-    >>> print(IncompleteMove("im Element data fehlt das Element color", is_skip=True))
+    >>> print(IncompleteMove(is_skip=True))
     incomplete skip
     """
 
-    problem: str
     piece: IncompletePiece | None = None
     is_skip: bool = False
 

@@ -130,8 +130,8 @@ class BlokusState:
     def check(self, move: Move) -> BlokusMistake | None:
         """Return the first rule that `move` breaks, in the order of the official server, or None if it is legal.
 
-        Raises GameOverError if the game is over, IncompleteMoveError for an incomplete move, and TypeError for a move
-        of another game.
+        Raises GameOverError if the game is over, IncompleteMoveError for a move that lacks too much, and TypeError for
+        a move of another game.
         """
         if self._is_over():
             raise GameOverError(move)
@@ -144,7 +144,7 @@ class BlokusState:
             return BlokusMistake.SKIP_FIRST_TURN if is_first else None
         if not isinstance(move, SetMove):
             if isinstance(move, IncompleteMove):
-                raise IncompleteMoveError(_mistake_of_incomplete(move, color), move, move.problem)
+                return _check_incomplete(move, color)
             raise TypeError(f"not a move of Blokus: {move!r}")
         if move.color != color:
             return BlokusMistake.WRONG_COLOR
@@ -288,11 +288,11 @@ def _with(values: tuple[_T, _T, _T, _T], color: Color, value: _T) -> tuple[_T, _
     return blue, yellow, red, green
 
 
-def _mistake_of_incomplete(move: IncompleteMove, color: int) -> BlokusMistake | None:
-    """Return the rule that an incomplete move breaks while `color` is on turn; None if it cannot be judged.
+def _check_incomplete(move: IncompleteMove, color: int) -> BlokusMistake:
+    """Return the rule that an incomplete move breaks while `color` is on turn: its colour is all that can be checked.
 
-    Only its colour can be checked. A skip has none, and without a piece there is nothing to check.
+    A skip has no colour. Raises IncompleteMoveError if the colour is right, or if there is no piece.
     """
-    if move.piece is None:
-        return BlokusMistake.WRONG_COLOR if move.is_skip else None
-    return None if move.piece.color == color else BlokusMistake.WRONG_COLOR
+    if move.is_skip or (move.piece is not None and move.piece.color != color):
+        return BlokusMistake.WRONG_COLOR
+    raise IncompleteMoveError(move)

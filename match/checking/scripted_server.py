@@ -18,7 +18,7 @@ from typing import Final
 
 import trio
 
-from spielleiter.game.api import IncompleteMoveError, Move, Seat, State
+from spielleiter.game.api import Move, Seat, State
 from spielleiter.match.checking.answer import Answer
 from spielleiter.match.checking.errors import UnexpectedBehaviourError, too_slow
 from spielleiter.match.checking.packet_variants import Splitter, unsplit
@@ -200,10 +200,7 @@ class ScriptedServer:
 
         Raises UnexpectedBehaviourError if it is illegal, GameOver if it ends the game.
         """
-        try:
-            mistake = self.state.check(move)
-        except IncompleteMoveError as error:
-            raise UnexpectedBehaviourError(f"{move}: {error.problem}") from None
+        mistake = self.state.check(move)
         if mistake is not None:
             raise UnexpectedBehaviourError(f"{move}: {mistake.name}")
         self.state = self.state.play(move)

@@ -40,20 +40,20 @@ def release_move_readers(package: str, coordinates: str) -> dict[str, DataReader
     skip_form = ObjectForm(frozenset({skip_class}), {"color": enumeration(COLORS, *color_names, is_attribute=False)})
 
     def read_set_move(data: Element, reading: Reading) -> MoveData:
-        return MoveData(_set_move(read_fields(data, set_form, reading).get("piece"), data.tag))
+        return _set_move(read_fields(data, set_form, reading).get("piece"), data.tag)
 
     def read_skip_move(data: Element, reading: Reading) -> MoveData:
         color = read_fields(data, skip_form, reading).get("color")
         if color is None:
-            return MoveData(IncompleteMove(f"im Element {data.tag} fehlt das Element color", is_skip=True))
+            return MoveData(IncompleteMove(is_skip=True), problem=f"im Element {data.tag} fehlt das Element color")
         return MoveData(SkipMove(color))
 
     return {set_class: read_set_move, skip_class: read_skip_move}
 
 
-def _set_move(piece: dict[str, Any] | None, tag: str) -> SetMove | IncompleteMove:
+def _set_move(piece: dict[str, Any] | None, tag: str) -> MoveData:
     if piece is None:
-        return IncompleteMove(f"im Element {tag} fehlt das Element piece")
+        return MoveData(IncompleteMove(), problem=f"im Element {tag} fehlt das Element piece")
     rotation, position = piece.get("rotation"), piece.get("position")
     if rotation is None:
         problem = f"im Element piece fehlt das Attribut rotation; {allowed(ROTATIONS)}"
@@ -63,7 +63,7 @@ def _set_move(piece: dict[str, Any] | None, tag: str) -> SetMove | IncompleteMov
     color, shape, is_flipped = piece.get("color"), piece.get("kind"), piece.get("isFlipped", False)
     x, y = position.get("x", 0), position.get("y", 0)
     if color is not None and shape is not None:
-        return SetMove(color, shape, rotation, is_flipped, x, y)
+        return MoveData(SetMove(color, shape, rotation, is_flipped, x, y))
     missing = f"color; {allowed(COLORS)}" if color is None else f"kind; {allowed(SHAPES)}"
     problem = f"im Element piece fehlt das Attribut {missing}"
-    return IncompleteMove(problem, IncompletePiece(color, shape, rotation, is_flipped, x, y))
+    return MoveData(IncompleteMove(IncompletePiece(color, shape, rotation, is_flipped, x, y)), problem=problem)

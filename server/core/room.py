@@ -174,11 +174,12 @@ class Room:
             self.state = self.state.play(data.move)
         except IllegalMoveError as error:
             refusal = self._texts.illegal(player_slot.name, error.mistake, shortened(data.move), self.state)
-            self._refuse(peer, player_slot, Fault.ILLEGAL_MOVE, refusal)
+            fault = Fault.ILLEGAL_MOVE if data.problem is None else Fault.INCOMPLETE_MOVE
+            self._refuse(peer, player_slot, fault, refusal, data.problem)
             return
-        except IncompleteMoveError as incomplete:
-            self._refuse_incomplete(peer, player_slot, data, incomplete)
-            return
+        except IncompleteMoveError:
+            self._publish_refused(player_slot, Fault.INCOMPLETE_MOVE, data.problem or "")
+            raise RequestError(Fault.INCOMPLETE_MOVE, f"The move is incomplete: {data.problem}") from None
         think_time, turn = player_slot.clock.think_times[-1], self.state.turn
         self._publish(
             events.MovePlayed(
@@ -260,13 +261,10 @@ class Room:
             self._disconnect(Fault.NOT_YOUR_TURN, refusal)
 
     def _refuse(
-        self, peer: Peer, player_slot: PlayerSlot, fault: Fault, refusal: MoveRefusal, logged: str | None = None
+        self, peer: Peer, player_slot: PlayerSlot, fault: Fault, refusal: MoveRefusal, problem: str | None = None
     ) -> None:
-        """Send the sender and the observers an error about the move, and end the game because of it.
-
-        `logged` is the text for the log; None: that of the result.
-        """
-        self._publish_refused(player_slot, fault, logged or refusal.reason)
+        """Send the sender and the observers an error, and end the game because of the move. The log adds `problem`."""
+        self._publish_refused(player_slot, fault, refusal.reason + (f" ({problem})" if problem else ""))
         self._broadcaster.send(peer, ErrorMessage(refusal.error, refusal.shown))
         for_observers = ErrorMessage(refusal.observer_error, refusal.shown)
         self.record.append(for_observers)
@@ -277,20 +275,6 @@ class Room:
             return
         self._end(ending, offender=peer)
         self._disconnect(fault, refusal)
-
-    def _refuse_incomplete(
-        self, peer: Peer, player_slot: PlayerSlot, data: MoveData, error: IncompleteMoveError
-    ) -> None:
-        """End the game as for an illegal move, or raise the error that ends the sender's stream.
-
-        The log says what is missing, which the official texts do not.
-        """
-        if error.mistake is None:
-            self._publish_refused(player_slot, Fault.INCOMPLETE_MOVE, error.problem)
-            raise RequestError(Fault.INCOMPLETE_MOVE, f"The move is incomplete: {error.problem}")
-        refusal = self._texts.illegal(player_slot.name, error.mistake, shortened(data.move), self.state)
-        text = f"{refusal.reason} ({error.problem})"
-        self._refuse(peer, player_slot, Fault.INCOMPLETE_MOVE, refusal, text)
 
     def _disconnect(self, fault: Fault, refusal: MoveRefusal) -> NoReturn:
         """Raise the error that makes the session end the sender's stream."""

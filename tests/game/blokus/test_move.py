@@ -16,8 +16,8 @@ from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
         (SetMove(Color.RED, Shape.MONO, Rotation.LEFT, True, -1, 20), "RED MONO LEFT flipped at (-1, 20)"),
         (SkipMove(Color.GREEN), "GREEN skip"),
         (SkipMove(), "skip"),
-        (IncompleteMove("no colour", is_skip=True), "incomplete skip"),
-        (IncompleteMove("no piece"), "incomplete placement"),
+        (IncompleteMove(is_skip=True), "incomplete skip"),
+        (IncompleteMove(), "incomplete placement"),
     ],
 )
 def test_as_text(move: Move, text: str) -> None:

@@ -162,26 +162,30 @@ def test_moves_of_other_games_raise_type_error() -> None:
 
 
 def without(color: Color | None, shape: Shape | None) -> IncompleteMove:
-    return IncompleteMove("a part is missing", IncompletePiece(color, shape, Rotation.NONE, False, 0, 0))
+    return IncompleteMove(IncompletePiece(color, shape, Rotation.NONE, False, 0, 0))
 
 
 @pytest.mark.parametrize(
-    ("move", "mistake"),
+    "move",
     [
-        (IncompleteMove("no colour", is_skip=True), BlokusMistake.WRONG_COLOR),
-        (without(None, Shape.PENTO_L), BlokusMistake.WRONG_COLOR),
-        (without(None, None), BlokusMistake.WRONG_COLOR),
-        (without(RED, None), BlokusMistake.WRONG_COLOR),
-        (without(BLUE, None), None),
-        (IncompleteMove("no piece"), None),
+        IncompleteMove(is_skip=True),
+        without(None, Shape.PENTO_L),
+        without(None, None),
+        without(RED, None),
     ],
 )
-def test_an_incomplete_move_can_only_have_the_wrong_color(move: IncompleteMove, mistake: BlokusMistake | None) -> None:
+def test_an_incomplete_move_may_have_the_wrong_color(move: IncompleteMove) -> None:
+    assert new().check(move) is BlokusMistake.WRONG_COLOR
+    with pytest.raises(IllegalMoveError):
+        new().play(move)
+
+
+@pytest.mark.parametrize("move", [without(BLUE, None), IncompleteMove()])
+def test_nothing_else_in_an_incomplete_move_can_be_judged(move: IncompleteMove) -> None:
     for judge in (new().check, new().play):
-        with pytest.raises(IncompleteMoveError) as error:
+        with pytest.raises(IncompleteMoveError, match="cannot be judged: incomplete placement") as error:
             judge(move)
-        assert (error.value.mistake, error.value.move, error.value.problem) == (mistake, move, move.problem)
-        assert str(error.value) == f"incomplete: {move}"
+        assert error.value.move is move
 
 
 def test_a_skip_changes_only_turn_and_last_move() -> None:

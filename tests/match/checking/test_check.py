@@ -156,7 +156,7 @@ async def test_a_bad_program_fails_at_the_right_step(
         ),
         (
             '<data class="sc.plugin2027.SkipMove"/>',
-            6,
+            5,
             "incomplete skip: im Element data fehlt das Element color",
         ),
     ],

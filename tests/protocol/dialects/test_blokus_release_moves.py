@@ -41,29 +41,44 @@ HALF: Final = '<piece rotation="LEFT"><position/></piece>'
         ("SetMove", PIECE.replace("</piece>", "<_shape><x/></_shape></piece>"), MOVE),
         ("SkipMove", "<color>red</color>", SkipMove(Color.RED)),
         ("SkipMove", '<color class="PACKAGE.Color">RED</color>', SkipMove(Color.RED)),
-        ("SkipMove", "", IncompleteMove("im Element data fehlt das Element color", is_skip=True)),
-        ("SetMove", "", IncompleteMove("im Element data fehlt das Element piece")),
-        (
-            "SetMove",
-            HALF,
-            IncompleteMove(
-                "im Element piece fehlt das Attribut color; erlaubt: BLUE, YELLOW, RED, GREEN",
-                IncompletePiece(None, None, Rotation.LEFT, False, 0, 0),
-            ),
-        ),
+        ("SkipMove", "", IncompleteMove(is_skip=True)),
+        ("SetMove", "", IncompleteMove()),
+        ("SetMove", HALF, IncompleteMove(IncompletePiece(None, None, Rotation.LEFT, False, 0, 0))),
         (
             "SetMove",
             HALF.replace("<piece", '<piece color="RED"'),
-            IncompleteMove(
-                f"im Element piece fehlt das Attribut kind; erlaubt: {', '.join(Shape.__members__)}",
-                IncompletePiece(Color.RED, None, Rotation.LEFT, False, 0, 0),
-            ),
+            IncompleteMove(IncompletePiece(Color.RED, None, Rotation.LEFT, False, 0, 0)),
         ),
     ],
 )
 def test_moves(package: str, name: str, content: str, move: Move) -> None:
     content = content.replace("PACKAGE", package).replace("COORDINATES", COORDINATES[package])
-    assert decode(DIALECTS[package], room(package, name, content)) == RoomMessage("r", MoveData(move))
+    message = decode(DIALECTS[package], room(package, name, content))
+    assert isinstance(message, RoomMessage)
+    assert isinstance(message.data, MoveData)
+    assert message.data.move == move
+    assert (message.data.problem is not None) is isinstance(move, IncompleteMove)
+
+
+@packages
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("SkipMove", "", "im Element data fehlt das Element color"),
+        ("SetMove", "", "im Element data fehlt das Element piece"),
+        ("SetMove", HALF, "im Element piece fehlt das Attribut color; erlaubt: BLUE, YELLOW, RED, GREEN"),
+        (
+            "SetMove",
+            HALF.replace("<piece", '<piece color="RED"'),
+            f"im Element piece fehlt das Attribut kind; erlaubt: {', '.join(Shape.__members__)}",
+        ),
+    ],
+)
+def test_what_is_missing_is_named(package: str, name: str, content: str, problem: str) -> None:
+    message = decode(DIALECTS[package], room(package, name, content))
+    assert isinstance(message, RoomMessage)
+    assert isinstance(message.data, MoveData)
+    assert message.data.problem == problem
 
 
 @packages

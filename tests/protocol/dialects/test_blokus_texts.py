@@ -29,18 +29,18 @@ from spielleiter.protocol.dialects.blokus_texts import COLOR_NAMES, MISTAKE_TEXT
         ),
         (SkipMove(Color.RED), "Farbe Rot setzt aus"),
         (SkipMove(), "null setzt aus"),
-        (IncompleteMove("", is_skip=True), "null setzt aus"),
-        (IncompleteMove(""), "Setze null"),
+        (IncompleteMove(is_skip=True), "null setzt aus"),
+        (IncompleteMove(), "Setze null"),
         (
-            IncompleteMove("", IncompletePiece(None, None, Rotation.LEFT, True, 3, -4)),
+            IncompleteMove(IncompletePiece(None, None, Rotation.LEFT, True, 3, -4)),
             "Setze null(null, gedreht um 270°, gespiegelt)[3,-4]",
         ),
         (
-            IncompleteMove("", IncompletePiece(Color.RED, None, Rotation.NONE, False, 0, 0)),
+            IncompleteMove(IncompletePiece(Color.RED, None, Rotation.NONE, False, 0, 0)),
             "Setze null(Farbe Rot)[0,0]",
         ),
         (
-            IncompleteMove("", IncompletePiece(None, Shape.MONO, Rotation.NONE, False, 0, 0)),
+            IncompleteMove(IncompletePiece(None, Shape.MONO, Rotation.NONE, False, 0, 0)),
             "Setze MONO(null)[0,0]",
         ),
         (None, "null"),
