@@ -298,7 +298,8 @@ class Player:
         """Answer a request with a move; for responders, since `play` does this for strategies.
 
         - `move`: a move of this game, which need not be legal.
-        - `hints`: texts that the server keeps with the move, for debugging.
+        - `hints`: texts that the server keeps with the move, for debugging. They are not sent in editions without hints
+          (`blokus-2027`), whose official server would end the connection.
 
         Raises NotAMoveError if `move` is not a move of this game, StrategyError if the hints are not texts, and
         ConnectionLostError if the connection is broken or closed.

@@ -68,6 +68,14 @@ class IllegalMoveError(GameError):
         self.move = move
 
 
+class IncompleteMoveError(GameError):
+    """A move was checked or played that lacks so much that no rule can be applied to it. `move` is that move."""
+
+    def __init__(self, move: Move) -> None:
+        super().__init__(f"the move cannot be judged: {move}")
+        self.move = move
+
+
 class Mistake(enum.Enum):
     """Base class of each game's enumeration of broken rules. The texts that users read belong to the dialects."""
 

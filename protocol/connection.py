@@ -90,7 +90,7 @@ class Connection:
         """May be replaced at any time; applies from the next packet on."""
         self.ignored: tuple[str, ...] = ()
         """Descriptions of the unknown elements found so far, each once, and no more than 32."""
-        self._reader = PacketReader(limits or _LIMITS[role])
+        self._reader = PacketReader(limits or _LIMITS[role], must_begin_at_once=self._is_strict)
         self._input_phase = InputPhase.READING
         self._output_phase = OutputPhase.IDLE
 
@@ -117,6 +117,11 @@ class Connection:
     def has_partial_packet(self) -> bool:
         """Whether an incomplete packet has arrived. Meaningful after `next_event` has returned None."""
         return self._reader.has_partial_packet
+
+    @property
+    def _is_strict(self) -> bool:
+        """Whether packets are read exactly as the official server reads those of its clients."""
+        return self.dialect.is_strict and self.role is Role.SERVER
 
     # -- input ------------------------------------------------------------------------------------------------------
 
@@ -172,8 +177,11 @@ class Connection:
                 if message is not None:
                     reader.skip(match)
                     return message
+        reader.expect(self.dialect.readers if self._is_strict else None)
         packet = reader.next_packet()
-        return None if packet is None else self.dialect.decode(packet, self._note_ignored)
+        if packet is None:
+            return None
+        return self.dialect.decode(packet, self._note_ignored, is_from_server=self.role is Role.CLIENT)
 
     def _note_ignored(self, text: str) -> None:
         if text not in self.ignored and len(self.ignored) < _MOST_IGNORED:

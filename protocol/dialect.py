@@ -23,11 +23,11 @@ from spielleiter.protocol.messages import (
     PrepareRequest,
     RoomData,
     Slot,
-    UnknownPacket,
     UnreadableData,
 )
+from spielleiter.protocol.object_form import class_attribute, packet_class
 from spielleiter.protocol.plain_form import PlainForm
-from spielleiter.protocol.reading import Element, UnreadableError, allowed, quote
+from spielleiter.protocol.reading import Element, UnreadableError, allowed, quote, unknown_packet
 from spielleiter.protocol.texts import Texts
 from spielleiter.protocol.writer import Body, element
 
@@ -126,7 +126,11 @@ class Dialect:
     options of the server's rules are not on the wire.
     """
     is_strict: bool = False
-    """Whether a packet that contains anything unknown is unreadable, as it was for the official release."""
+    """Whether packets of clients are read exactly as the official release reads them.
+
+    Then the class of a packet may replace its tag, a packet with an unknown element is unreadable, and so is a room
+    packet with unreadable data.
+    """
 
     def __post_init__(self) -> None:
         for table in _TABLES:
@@ -174,7 +178,8 @@ class Dialect:
     def with_defaults(self, request: PrepareRequest) -> PrepareRequest:
         """Return `request` with this edition's defaults for everything that was left out, whichever dialect read it.
 
-        Raises RemoteProtocolError (UNREADABLE_PACKET) for an attribute that only other seasons have.
+        An attribute that only other seasons have is ignored by a strict dialect, as by the official release; otherwise
+        it raises RemoteProtocolError (UNREADABLE_PACKET).
         """
         self._refuse_foreign(request, "prepare", request.given, ("gameType", "pause"), self.prepare_attributes)
         slots = []
@@ -184,7 +189,7 @@ class Dialect:
             left_out = {
                 name: getattr(self.slot_defaults, name)
                 for attribute, name in _SLOT_FIELDS.items()
-                if attribute not in given
+                if attribute not in given or (self.is_strict and attribute not in self.slot_attributes)
             }
             slots.append(dataclasses.replace(slot, **left_out))
         return dataclasses.replace(request, slots=tuple(slots))
@@ -198,7 +203,7 @@ class Dialect:
         own: tuple[str, ...],
     ) -> None:
         foreign = [name for name in known if name in (given or ()) and name not in own]
-        if foreign:
+        if foreign and not self.is_strict:
             text = f"{where}: {self.name} has no attribute {', '.join(foreign)}; it has {', '.join(own)}"
             raise RemoteProtocolError(Refusal.UNREADABLE_PACKET, text, request)
 
@@ -210,21 +215,25 @@ class Dialect:
         name, attributes, children, has_end_tag = self.body(message, indent + "  ")
         return element(indent, name, attributes, children, has_end_tag=has_end_tag).encode()
 
-    def decode(self, packet: Element, note: Callable[[str], None] = _ignore) -> Message:
+    def decode(
+        self, packet: Element, note: Callable[[str], None] = _ignore, *, is_from_server: bool = False
+    ) -> Message:
         """Return the message in `packet`. `note` is called with a text for every unknown child that is skipped.
 
-        Raises RemoteProtocolError (UNKNOWN_PACKET or UNREADABLE_PACKET).
+        Packets of a server may contain unknown elements in any dialect. Raises RemoteProtocolError (UNKNOWN_PACKET,
+        UNREADABLE_PACKET or INCOMPLETE_PACKET).
         """
-        tag = packet.tag
+        reading = Reading(self, note, is_from_server=is_from_server)
+        tag = packet_class(packet) if reading.is_strict else packet.tag
         reader = self.readers.get(tag)
         if reader is None:
-            text = f"<{quote(tag)}> is not a packet of this protocol"
-            raise RemoteProtocolError(Refusal.UNKNOWN_PACKET, text, UnknownPacket(tag))
+            raise unknown_packet(tag)
         try:
-            return reader(packet, Reading(self, note))
+            return reader(packet, reading)
         except UnreadableError as error:
-            text = f"<{tag}> cannot be read: {error.problem}"
-            raise RemoteProtocolError(Refusal.UNREADABLE_PACKET, text, error.original) from None
+            text = f"<{packet.tag}> cannot be read: {error.problem}"
+            refusal = Refusal.INCOMPLETE_PACKET if error.is_incomplete else Refusal.UNREADABLE_PACKET
+            raise RemoteProtocolError(refusal, text, error.original) from None
 
     # -- for the entries of the tables ------------------------------------------------------------------------------
 
@@ -238,7 +247,7 @@ class Dialect:
 
     def read_data(self, data: Element, reading: Reading) -> RoomData:
         """Return the data of a room packet. Data that cannot be read becomes UnreadableData, with the reason."""
-        class_name = data.get("class")
+        class_name = class_attribute(data) if reading.is_strict else data.get("class")
         reader = self.data_readers.get(class_name or "")
         if reader is None:
             found = "ohne class" if class_name is None else f'class="{quote(class_name)}"'
@@ -246,7 +255,7 @@ class Dialect:
         try:
             return reader(data, reading)
         except UnreadableError as error:
-            return UnreadableData(class_name, error.problem)
+            return UnreadableData(class_name, error.problem, error.is_incomplete)
 
     def _write(self, table: Mapping[type, Writer], message: object, indent: str) -> Body:
         writer = table.get(type(message))
@@ -256,22 +265,28 @@ class Dialect:
 
 
 class Reading:
-    """The context for reading one packet: its dialect, and a function that is called with what was skipped."""
+    """The context for reading one packet: its dialect, its sender, and a function to call with what was skipped."""
 
-    __slots__ = ("_note", "dialect")
+    __slots__ = ("_is_from_server", "_note", "dialect")
 
-    def __init__(self, dialect: Dialect, note: Callable[[str], None]) -> None:
+    def __init__(self, dialect: Dialect, note: Callable[[str], None], *, is_from_server: bool = False) -> None:
         self.dialect = dialect
         self._note = note
+        self._is_from_server = is_from_server
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether the packet is read exactly as the official server would read it."""
+        return self.dialect.is_strict and not self._is_from_server
 
     def in_dialect(self, dialect: Dialect) -> Reading:
-        """Return the context for reading the same packet in another dialect."""
-        return Reading(dialect, self._note)
+        """Return the context for reading the same packet, which a server has sent, in another dialect."""
+        return Reading(dialect, self._note, is_from_server=True)
 
     def skip(self, child: Element, parent: Element) -> None:
-        """Note and skip an unknown child. Raises UnreadableError in a strict dialect."""
+        """Note and skip an unknown child. Raises UnreadableError if the packet is read strictly."""
         text = f"<{quote(child.tag)}> in <{quote(parent.tag)}>"
-        if self.dialect.is_strict:
+        if self.is_strict:
             raise UnreadableError(f"unbekanntes Element {text}")
         self._note(text)
 

@@ -35,6 +35,7 @@ class Refusal(enum.Enum):
     NAME_LENGTH = "name_length"
     UNKNOWN_PACKET = "unknown_packet"
     UNREADABLE_PACKET = "unreadable_packet"
+    INCOMPLETE_PACKET = "incomplete_packet"  # each value can be read, but one is missing that is needed to go on
     BUG = "bug"
 
 

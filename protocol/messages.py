@@ -137,20 +137,25 @@ class CloseConnection(Struct, frozen=True):
 
 
 class MoveData(Struct, frozen=True):
-    """A player's move, with the debug hints that the player sent with it."""
+    """A player's move, with the debug hints that the player sent with it.
+
+    `problem` is a German text that says what is missing in an incomplete move; None for any other move.
+    """
 
     move: Move
     hints: tuple[str, ...] = ()
+    problem: str | None = None
 
 
 class UnreadableData(Struct, frozen=True):
     """Room data that could not be read. `problem` is a German text that says exactly what was wrong.
 
-    `class_name` is the class of the data on the wire; None if it has none.
+    `class_name` is the class of the data on the wire; None if it has none. `is_incomplete` is as in `UnreadableError`.
     """
 
     class_name: str | None
     problem: str
+    is_incomplete: bool = False
 
 
 class WelcomeMessage(Struct, frozen=True):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Container
 from typing import Final
 from xml.parsers import expat
 
@@ -49,7 +50,9 @@ _UNDECLARED: Final = expat.errors.codes[expat.errors.XML_ERROR_UNDEFINED_ENTITY]
 class PacketReader:
     """Takes the bytes of one stream, and returns its packets one at a time."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, *, must_begin_at_once: bool = False) -> None:
+        """Start a stream. If `must_begin_at_once`, nothing may come before an XML declaration, as in the standard."""
+        self._must_begin_at_once = must_begin_at_once
         self._buffer = bytearray()
         self._scanner = MarkupScanner()
         self._spent = 0
@@ -79,6 +82,10 @@ class PacketReader:
     @limits.setter
     def limits(self, limits: Limits) -> None:
         self._builder.limits = limits
+
+    def expect(self, known_packets: Container[str] | None) -> None:
+        """Refuse a packet whose class is not one of these as soon as its start tag is complete; None: refuse none."""
+        self._builder.known_packets = known_packets
 
     @property
     def is_ended(self) -> bool:
@@ -222,9 +229,15 @@ class PacketReader:
         return True
 
     def _drop_blanks(self) -> None:
-        """Drop everything before the first `<`: blanks before an XML declaration are an error, but a common one."""
+        """Drop everything before the first `<`: blanks before an XML declaration are an error, but a common one.
+
+        If they are not allowed, one of them is left for the parser, which refuses only the declaration.
+        """
         buffer = self._buffer
-        size = len(buffer) - len(buffer.removeprefix(_BOM).lstrip(_BLANKS))
+        content = buffer.removeprefix(_BOM)
+        if self._must_begin_at_once and content[:1] in _BLANKS and content:
+            self._skipped_columns = 1
+        size = len(buffer) - len(content.lstrip(_BLANKS))
         del buffer[:size]
         self._spent += size
 

@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator
 from decimal import Decimal, InvalidOperation
 from typing import Final, Protocol, TypeVar, overload
 
-from spielleiter.protocol.messages import Message
+from spielleiter.protocol.errors import Refusal, RemoteProtocolError
+from spielleiter.protocol.messages import Message, UnknownPacket
 
 _E = TypeVar("_E", bound=enum.Enum)
 
@@ -49,13 +50,21 @@ class Element(Protocol):
 class UnreadableError(Exception):
     """Something in a packet could not be read.
 
-    `problem` says what, in German. `original` is the packet as far as it was understood.
+    `problem` says what, in German. `original` is the packet as far as it was understood. `is_incomplete` says that
+    every value could be read, but that one is missing without which the official server fails.
     """
 
-    def __init__(self, problem: str, original: Message | None = None) -> None:
+    def __init__(self, problem: str, original: Message | None = None, *, is_incomplete: bool = False) -> None:
         super().__init__(problem)
         self.problem = problem
         self.original = original
+        self.is_incomplete = is_incomplete
+
+
+def unknown_packet(tag: str) -> RemoteProtocolError:
+    """Return the error for a packet that the dialect does not know."""
+    text = f"<{quote(tag)}> is not a packet of this protocol"
+    return RemoteProtocolError(Refusal.UNKNOWN_PACKET, text, UnknownPacket(tag))
 
 
 def quote(text: str) -> str:

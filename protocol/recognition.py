@@ -43,6 +43,7 @@ class Recogniser:
         rooms = {tag: self._read_room for tag, reader in readers.items() if reader is readers[_ROOM]}
         self.dialect: Final = own.evolve(
             readers={**readers, **own.readers, **rooms},
+            is_strict=False,
             writers={RoomMessage: self._write_room, CloseConnection: self._write_close},
         )
 

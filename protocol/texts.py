@@ -311,7 +311,7 @@ def _prepare(request: PrepareRequest) -> tuple[str, dict[str, object]]:
     )
     return "PrepareGameRequest", {
         "gameType": request.game_type,
-        "slotDescriptors": f"[{slots}]",
+        "slotDescriptors": f"[{slots}]" if request.slots else None,
         "pause": request.is_paused,
     }
 

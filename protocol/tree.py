@@ -8,6 +8,7 @@ taken as they are written: prefixes and namespaces have no meaning in this proto
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Final, NoReturn
 
 # ruff warns about these modules because of document types (entity expansion, external files), which are refused at
@@ -17,7 +18,8 @@ from xml.parsers import expat
 
 from spielleiter.protocol.errors import Refusal, RemoteProtocolError
 from spielleiter.protocol.limits import FROM_SERVER, Limits
-from spielleiter.protocol.reading import Element, quote
+from spielleiter.protocol.object_form import packet_class
+from spielleiter.protocol.reading import Element, quote, unknown_packet
 
 _PACKET_DEPTH: Final = 2
 _TEXT_BYTES: Final = 1024
@@ -36,6 +38,8 @@ class TreeBuilder:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         """It may be replaced at any time."""
+        self.known_packets: Container[str] | None = None
+        """The classes of packets that may begin; None: any. It may be replaced at any time."""
         self.packet_number = 0
         """The number of packets that have begun."""
         self.depth = 0
@@ -86,6 +90,8 @@ class TreeBuilder:
             self._open[-1].append(node)
             self._open.append(node)
         elif depth == _PACKET_DEPTH:
+            if self.known_packets is not None:
+                self._check_packet(node, self.known_packets)
             self.packet_number += 1
             self._children = 0
             self._open.append(node)
@@ -126,6 +132,12 @@ class TreeBuilder:
         if not version.startswith(_VERSIONS):
             explanation = f"The stream declares version {quote(version)!r} of XML; only 1.0 is understood"
             raise RemoteProtocolError(Refusal.MALFORMED, explanation)
+
+    @staticmethod
+    def _check_packet(packet: Element, known: Container[str]) -> None:
+        name = packet_class(packet)
+        if name not in known:
+            raise unknown_packet(name)
 
     def _check_names(self, tag: str, attributes: dict[str, str]) -> None:
         limits = self.limits

@@ -35,7 +35,7 @@ _RELEASE_2021: Final = _DOCUMENTED.evolve(
     observing_sends_state=False,
     accepts_single_slot=True,
     explains_protocol_errors=False,
-    unanswered_faults=frozenset({Fault.BAD_SLOTS, Fault.NO_GAME_TYPE}),
+    unanswered_faults=frozenset({Fault.BAD_SLOTS, Fault.NO_GAME_TYPE, Fault.NO_ROOM_ID, Fault.INCOMPLETE_MOVE}),
     has_default_game=False,
     answers_end_tag=False,
 )
@@ -47,6 +47,8 @@ _RELEASE_2027: Final = _DOCUMENTED.evolve(
     idle_timeout=60.0,
     answers_end_tag=False,
     keeps_refused=True,
+    ending_faults=frozenset({Fault.BAD_SLOTS, Fault.UNKNOWN_GAME_TYPE, Fault.NO_ROOM_ID, Fault.INCOMPLETE_MOVE}),
+    accepts_single_slot=True,
     keeps_violators=True,
     zeroes_offenders=True,
     tells_resuming_first=True,

@@ -51,6 +51,35 @@ class SkipMove:
         return "skip" if self.color is None else f"{self.color.name} skip"
 
 
+@dataclass(frozen=True, slots=True)
+class IncompletePiece:
+    """A piece of which the colour or the shape may be missing (None). The other fields are those of `SetMove`."""
+
+    color: Color | None
+    shape: Shape | None
+    rotation: Rotation
+    is_flipped: bool
+    x: int
+    y: int
+
+
+@dataclass(frozen=True, slots=True)
+class IncompleteMove:
+    """A move that lacks a part without which it is never legal, as some editions let players send it.
+
+    `piece` is None if the whole piece is missing, and for a skip, which lacks its colour.
+
+    >>> print(IncompleteMove(is_skip=True))
+    incomplete skip
+    """
+
+    piece: IncompletePiece | None = None
+    is_skip: bool = False
+
+    def __str__(self) -> str:
+        return "incomplete skip" if self.is_skip else "incomplete placement"
+
+
 class BlokusMistake(Mistake):
     """The rules that a move can break, in the order in which the official server checks them."""
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar
 
-from spielleiter.game.api import GameOverError, IllegalMoveError, Move, Outcome, Seat
+from spielleiter.game.api import GameOverError, IllegalMoveError, IncompleteMoveError, Move, Outcome, Seat
 from spielleiter.game.blokus.bitboard import EMPTY, SIZE, STRIDE, Bitboard, bit, scan
-from spielleiter.game.blokus.move import BlokusMistake, SetMove, SkipMove
+from spielleiter.game.blokus.move import BlokusMistake, IncompleteMove, SetMove, SkipMove
 from spielleiter.game.blokus.movegen import attach_cells, find_fault, free_cells, generate_placements, has_placement
 from spielleiter.game.blokus.polyomino import ALL_SHAPES_MASK, SIZES, Color, Shape, orientation
 from spielleiter.game.blokus.ruleset import Ruleset
@@ -130,7 +130,8 @@ class BlokusState:
     def check(self, move: Move) -> BlokusMistake | None:
         """Return the first rule that `move` breaks, in the order of the official server, or None if it is legal.
 
-        Raises GameOverError if the game is over, and TypeError for a move of another game.
+        Raises GameOverError if the game is over, IncompleteMoveError for a move that lacks too much, and TypeError for
+        a move of another game.
         """
         if self._is_over():
             raise GameOverError(move)
@@ -142,6 +143,8 @@ class BlokusState:
                 return BlokusMistake.WRONG_COLOR
             return BlokusMistake.SKIP_FIRST_TURN if is_first else None
         if not isinstance(move, SetMove):
+            if isinstance(move, IncompleteMove):
+                return _check_incomplete(move, color)
             raise TypeError(f"not a move of Blokus: {move!r}")
         if move.color != color:
             return BlokusMistake.WRONG_COLOR
@@ -163,8 +166,7 @@ class BlokusState:
     def play(self, move: Move) -> BlokusState:
         """Return the position after `move`.
 
-        Raises IllegalMoveError for a move that breaks a rule, GameOverError if the game is over, and TypeError for a
-        move of another game.
+        Raises IllegalMoveError for a move that breaks a rule, and what `check` raises.
         """
         mistake = self.check(move)
         if mistake is not None:
@@ -284,3 +286,13 @@ def _with(values: tuple[_T, _T, _T, _T], color: Color, value: _T) -> tuple[_T, _
     changed[color] = value
     blue, yellow, red, green = changed
     return blue, yellow, red, green
+
+
+def _check_incomplete(move: IncompleteMove, color: int) -> BlokusMistake:
+    """Return the rule that an incomplete move breaks while `color` is on turn: its colour is all that can be checked.
+
+    A skip has no colour. Raises IncompleteMoveError if the colour is right, or if there is no piece.
+    """
+    if move.is_skip or (move.piece is not None and move.piece.color != color):
+        return BlokusMistake.WRONG_COLOR
+    raise IncompleteMoveError(move)

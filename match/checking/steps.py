@@ -270,7 +270,9 @@ class FirstGameSteps:
 
 
 def move_data(answer: Answer) -> MoveData:
-    """Return the move in an answer. Raises UnexpectedBehaviourError if there is none, or it cannot be parsed."""
+    """Return the move in an answer. Raises UnexpectedBehaviourError if there is no complete one."""
     if not isinstance(answer.data, MoveData):
         raise UnexpectedBehaviourError(answer.problem)
+    if answer.data.problem is not None:
+        raise UnexpectedBehaviourError(f"{answer.data.move}: {answer.data.problem}")
     return answer.data

@@ -23,7 +23,7 @@ from spielleiter.server.errors import Fault
 MAX_REMARKS: Final = 20
 """The maximum number of remarks about each program."""
 _MAX_REMARK_LENGTH: Final = 300
-_MOVE_FAULTS: Final = frozenset({Fault.ILLEGAL_MOVE, Fault.UNREADABLE_MOVE, Fault.NOT_YOUR_TURN})
+_MOVE_FAULTS: Final = frozenset({Fault.ILLEGAL_MOVE, Fault.UNREADABLE_MOVE, Fault.INCOMPLETE_MOVE, Fault.NOT_YOUR_TURN})
 """Refusals of moves, which the room reports with events of their own."""
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from spielleiter.game.api import State
 from spielleiter.game.blokus.bitboard import SIZE, bit
-from spielleiter.game.blokus.move import SetMove, SkipMove
+from spielleiter.game.blokus.move import IncompleteMove, IncompletePiece, SetMove, SkipMove
 from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
 from spielleiter.game.blokus.ruleset import Ruleset
 from spielleiter.game.blokus.state import BlokusState
@@ -97,36 +97,45 @@ def _read_skip_move(data: Element, reading: Reading) -> MoveData:
 
 
 def _read_hint(child: Element, data: Element, reading: Reading, hints: list[str]) -> None:
-    """Read a hint. Hints are documented, but the release did not know them, so a strict dialect does not either."""
-    if child.tag == "hint" and not reading.dialect.is_strict:
+    """Read a hint; anything else is skipped."""
+    if child.tag == "hint":
         reading.skip_children(child)
         hints.append(child.get("content", ""))
     else:
         reading.skip(child, data)
 
 
-def move_writer(package: str) -> Writer:
-    """Return a writer of a season's moves and their hints; `package` is as in `move_readers`."""
+def move_writer(package: str, *, has_hints: bool = True) -> Writer:
+    """Return a writer of a season's moves; `package` is as in `move_readers`.
+
+    The hints are left out unless `has_hints`: a server that does not know them disconnects their sender.
+    """
     set_class, skip_class = f"{package}.SetMove", f"{package}.SkipMove"
 
     def write(data: MoveData, _dialect: Dialect, indent: str) -> Body:
         move = data.move
         if isinstance(move, SetMove):
             name, lines = set_class, _piece(move, indent)
+        elif isinstance(move, IncompleteMove):
+            piece = move.piece
+            name = skip_class if move.is_skip else set_class
+            lines = "" if piece is None else _piece(piece, indent)
         elif isinstance(move, SkipMove):
             name, lines = skip_class, "" if move.color is None else leaf(indent, "color", move.color.name)
         else:
             raise LocalProtocolError(f"not a move of Blokus: {move!r}")
-        if data.hints:
+        if data.hints and has_hints:
             lines += "".join(element(indent, "hint", attribute("content", hint)) for hint in data.hints)
         return Body(name, "", lines)
 
     return write
 
 
-def _piece(move: SetMove, indent: str) -> str:
+def _piece(move: SetMove | IncompletePiece, indent: str) -> str:
+    color = "" if move.color is None else f' color="{_COLOR_NAMES[move.color]}"'
+    kind = "" if move.shape is None else f' kind="{SHAPE_NAMES[move.shape]}"'
     return (
-        f'{indent}<piece color="{_COLOR_NAMES[move.color]}" kind="{SHAPE_NAMES[move.shape]}" '
+        f"{indent}<piece{color}{kind} "
         f'rotation="{_ROTATION_NAMES[move.rotation]}" isFlipped="{"true" if move.is_flipped else "false"}">'
         f'{indent}  <position x="{move.x}" y="{move.y}"/>{indent}</piece>'
     )

@@ -12,8 +12,9 @@ from typing import Final
 
 from spielleiter.game.blokus.rulesets import RULES_2021
 from spielleiter.protocol.dialect import Dialect
-from spielleiter.protocol.dialects import blokus, blokus_position, lobby, room
+from spielleiter.protocol.dialects import blokus, blokus_position, lobby, release_requests, room
 from spielleiter.protocol.dialects.blokus_plain_move import plain_set_move
+from spielleiter.protocol.dialects.blokus_release_moves import release_move_readers
 from spielleiter.protocol.dialects.blokus_texts import MISTAKE_TEXTS, MISTAKES_WITHOUT_MOVE, describe_move
 from spielleiter.protocol.messages import Aggregation, Fragment, JoinedGameRoom, Memento, MoveData, Slot
 from spielleiter.protocol.texts import release_texts
@@ -63,9 +64,20 @@ _READ_RELEASE_MEMENTO: Final = blokus.memento_reader(replace(RULES_2021, ends_wi
 
 BLOKUS_2021_RELEASE: Final = BLOKUS_2021_R3.evolve(
     name="blokus-2021-21.4.0",
-    readers={"close": None, lobby.CLOSE_RESPONSE: None},
-    data_readers={"memento": _READ_RELEASE_MEMENTO, "sc.protocol.room.MementoMessage": _READ_RELEASE_MEMENTO},
+    readers={
+        **release_requests.READERS,
+        **release_requests.TEST_MODE_READERS,
+        "close": None,
+        lobby.CLOSE_RESPONSE: None,
+    },
+    data_readers={
+        **release_move_readers(PACKAGE, f"{PACKAGE}.Coordinates"),
+        "memento": _READ_RELEASE_MEMENTO,
+        "sc.protocol.room.MementoMessage": _READ_RELEASE_MEMENTO,
+    },
     writers={JoinedGameRoom: lobby.write_joined_game_room_count},
+    data_writers={MoveData: blokus.move_writer(PACKAGE, has_hints=False)},
     slot_defaults=Slot(None, can_timeout=False, is_reserved=False),
+    slot_attributes=("displayName", "canTimeout", "reserved"),
     is_strict=True,
 )

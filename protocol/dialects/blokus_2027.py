@@ -1,7 +1,7 @@
 """The dialect of Blokus 2027.
 
 Invariants: it is derived from the dialect of the season 2021 and lists only the entries that differ. Source: packets of
-release 27.0.4.
+release 27.0.4, whose server also decides how packets are read.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from spielleiter.game.blokus.move import BlokusMistake
 from spielleiter.game.blokus.rulesets import RULES_2027
 from spielleiter.game.blokus.state import BlokusState
 from spielleiter.protocol.dialect import Dialect
-from spielleiter.protocol.dialects import blokus, blokus_position, lobby, room, verdict
+from spielleiter.protocol.dialects import blokus, blokus_position, lobby, release_requests, room, verdict
 from spielleiter.protocol.dialects.attribute_packets import empty_writer
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from spielleiter.protocol.dialects.blokus_plain_move import plain_set_move
+from spielleiter.protocol.dialects.blokus_release_moves import release_move_readers
 from spielleiter.protocol.dialects.blokus_texts import MISTAKE_TEXTS, MISTAKES_WITHOUT_MOVE, describe_move
 from spielleiter.protocol.messages import (
     Aggregation,
@@ -32,6 +33,7 @@ from spielleiter.protocol.messages import (
     Result,
     RoomData,
     ScoreForPlayerRequest,
+    Slot,
     Testing,
     TestModeRequest,
 )
@@ -93,7 +95,7 @@ TEXTS: Final[Texts] = dataclasses.replace(
 
 # -- the dialect ------------------------------------------------------------------------------------------------------
 
-_MOVES: Final = blokus.move_readers(PACKAGE)
+_MOVES: Final = release_move_readers(PACKAGE, "sc.api.plugins.Coordinates")
 _READ_MEMENTO: Final = blokus.memento_reader(RULES_2027)
 
 
@@ -114,7 +116,11 @@ BLOKUS_2027: Final[Dialect] = BLOKUS_2021_R3.evolve(
     name="blokus-2027",
     texts=TEXTS,
     score_definition=(Fragment("Siegpunkte", Aggregation.SUM), Fragment("Punkte", Aggregation.AVERAGE)),
-    readers=dict.fromkeys(tag for tag, reader in lobby.READERS.items() if reader in _REMOVED),
+    readers={
+        **dict.fromkeys(tag for tag, reader in lobby.READERS.items() if reader in _REMOVED),
+        **release_requests.READERS,
+        lobby.CLOSE_RESPONSE: None,
+    },
     data_readers={
         **dict.fromkeys(BLOKUS_2021_R3.move_classes),
         **_MOVES,
@@ -136,7 +142,7 @@ BLOKUS_2027: Final[Dialect] = BLOKUS_2021_R3.evolve(
         TestModeRequest: None,
     },
     data_writers={
-        MoveData: blokus.move_writer(PACKAGE),
+        MoveData: blokus.move_writer(PACKAGE, has_hints=False),
         MoveRequest: empty_writer("moveRequest"),
         Result: verdict.write_result,
         Memento: blokus_position.MementoWriter(
@@ -150,5 +156,7 @@ BLOKUS_2027: Final[Dialect] = BLOKUS_2021_R3.evolve(
     },
     move_classes=tuple(_MOVES),
     plain_forms=(plain_set_move(PACKAGE),),
+    slot_defaults=Slot(None, can_timeout=False, is_reserved=False),
     slot_attributes=("displayName", "canTimeout", "reserved"),
+    is_strict=True,
 )

@@ -17,7 +17,7 @@ from spielleiter.protocol.plain_form import PlainForm
 _BLANKS: Final = rb"[ \t\r\n]*+"
 _BLANK: Final = rb"[ \t\r\n]++"
 _PIECE: Final = _BLANK + rb'(color|kind|rotation|isFlipped)="([A-Za-z_]++)"'
-_POSITION: Final = _BLANK + rb'([xy])="(-?[0-9]{1,4}+)"'
+_POSITION: Final = _BLANK + rb'([xy])="(-?(?:0|[1-9][0-9]{0,3}+))"'
 
 _COLORS: Final = {name.encode(): color for name, color in COLORS.items()}
 _SHAPES: Final = {name.encode(): shape for name, shape in SHAPES.items()}

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from spielleiter.game.api import Mistake, Move
-from spielleiter.game.blokus.move import BlokusMistake, SetMove, SkipMove
+from spielleiter.game.blokus.move import BlokusMistake, IncompleteMove, IncompletePiece, SetMove, SkipMove
 from spielleiter.game.blokus.polyomino import Color
 
 COLOR_NAMES: Final[Mapping[Color, str]] = {
@@ -48,9 +48,22 @@ def describe_move(move: Move | None) -> str:
     'null setzt aus'
     """
     if isinstance(move, SetMove):
-        turned = f", gedreht um {move.rotation * 90}°" if move.rotation else ""
-        flipped = ", gespiegelt" if move.is_flipped else ""
-        return f"Setze {move.shape.name}(Farbe {COLOR_NAMES[move.color]}{turned}{flipped})[{move.x},{move.y}]"
+        return f"Setze {_describe_piece(move)}"
     if isinstance(move, SkipMove):
-        return f"{'null' if move.color is None else f'Farbe {COLOR_NAMES[move.color]}'} setzt aus"
+        return f"{_describe_color(move.color)} setzt aus"
+    if isinstance(move, IncompleteMove):
+        if move.is_skip:
+            return describe_move(SkipMove())
+        return f"Setze {'null' if move.piece is None else _describe_piece(move.piece)}"
     return "null"
+
+
+def _describe_piece(piece: SetMove | IncompletePiece) -> str:
+    turned = f", gedreht um {piece.rotation * 90}°" if piece.rotation else ""
+    flipped = ", gespiegelt" if piece.is_flipped else ""
+    shape = "null" if piece.shape is None else piece.shape.name
+    return f"{shape}({_describe_color(piece.color)}{turned}{flipped})[{piece.x},{piece.y}]"
+
+
+def _describe_color(color: Color | None) -> str:
+    return "null" if color is None else f"Farbe {COLOR_NAMES[color]}"

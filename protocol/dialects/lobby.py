@@ -49,11 +49,9 @@ from spielleiter.protocol.messages import (
     Testing,
     TestModeRequest,
     UnknownPacket,
-    UnreadableData,
 )
 from spielleiter.protocol.reading import (
     Element,
-    UnreadableError,
     is_true,
     read_boolean,
     read_integer,
@@ -218,15 +216,12 @@ def write_unknown_packet(message: UnknownPacket, _dialect: Dialect, _indent: str
 
 
 def read_room(packet: Element, reading: Reading) -> RoomMessage:
-    """Read a room packet. Unreadable data becomes UnreadableData or, in a strict dialect, raises UnreadableError."""
+    """Read a room packet. Unreadable data becomes UnreadableData."""
     element_of_data = reading.children(packet, "data").get("data")
     room_id = packet.get("roomId")
     if element_of_data is None:
         return RoomMessage(room_id, None)
-    message = RoomMessage(room_id, reading.dialect.read_data(element_of_data, reading))
-    if reading.dialect.is_strict and isinstance(message.data, UnreadableData):
-        raise UnreadableError(message.data.problem, message)
-    return message
+    return RoomMessage(room_id, reading.dialect.read_data(element_of_data, reading))
 
 
 def write_room(message: RoomMessage, dialect: Dialect, indent: str) -> Body:

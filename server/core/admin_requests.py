@@ -64,6 +64,8 @@ def step(lobby: Lobby, member: Member, request: StepRequest) -> None:
 
 def cancel(lobby: Lobby, member: Member, request: CancelRequest) -> None:
     """End a game, started or not."""
+    if request.room_id is None:
+        raise RequestError(Fault.NO_ROOM_ID, member.peer.edition.dialect.texts.unknown_room(None))
     lobby.find_room(member, request.room_id).cancel()
 
 

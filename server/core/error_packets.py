@@ -73,7 +73,7 @@ def _cut(value: Any, depth: int) -> Any:
         return _fitted(value, MAX_VALUE_BYTES)
     if isinstance(value, UnreadableData):  # the description of the problem is this server's own text, so it is not cut
         class_name = _cut(value.class_name, depth)
-        return value if class_name is value.class_name else UnreadableData(class_name, value.problem)
+        return value if class_name is value.class_name else msgspec.structs.replace(value, class_name=class_name)
     if isinstance(value, Memento | Result) or (depth == 0 and not isinstance(value, bool | int | float)):
         return None
     if type(value) is tuple:

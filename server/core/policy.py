@@ -62,6 +62,9 @@ class Policy:
     unanswered_faults: frozenset[Fault] = frozenset()
     """The faults of requests for which the connection ends without an error."""
 
+    ending_faults: frozenset[Fault] = frozenset()
+    """The faults of requests after which the stream is ended even if `keeps_refused`; the error is sent before."""
+
     has_default_game: bool = True
     """True: a `join` without a gameType gets the configured default game. False: it is refused."""
 

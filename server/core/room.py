@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NoReturn
 
-from spielleiter.game.api import IllegalMoveError, Seat, State
+from spielleiter.game.api import IllegalMoveError, IncompleteMoveError, Seat, State
 from spielleiter.protocol.messages import (
     Cause,
     Departure,
@@ -174,8 +174,12 @@ class Room:
             self.state = self.state.play(data.move)
         except IllegalMoveError as error:
             refusal = self._texts.illegal(player_slot.name, error.mistake, shortened(data.move), self.state)
-            self._refuse(peer, player_slot, Fault.ILLEGAL_MOVE, refusal)
+            fault = Fault.ILLEGAL_MOVE if data.problem is None else Fault.INCOMPLETE_MOVE
+            self._refuse(peer, player_slot, fault, refusal, data.problem)
             return
+        except IncompleteMoveError:
+            self._publish_refused(player_slot, Fault.INCOMPLETE_MOVE, data.problem or "")
+            raise RequestError(Fault.INCOMPLETE_MOVE, f"The move is incomplete: {data.problem}") from None
         think_time, turn = player_slot.clock.think_times[-1], self.state.turn
         self._publish(
             events.MovePlayed(
@@ -256,9 +260,11 @@ class Room:
         else:
             self._disconnect(Fault.NOT_YOUR_TURN, refusal)
 
-    def _refuse(self, peer: Peer, player_slot: PlayerSlot, fault: Fault, refusal: MoveRefusal) -> None:
-        """Send the sender and the observers an error about the move, and end the game because of it."""
-        self._publish_refused(player_slot, fault, refusal.reason)
+    def _refuse(
+        self, peer: Peer, player_slot: PlayerSlot, fault: Fault, refusal: MoveRefusal, problem: str | None = None
+    ) -> None:
+        """Send the sender and the observers an error, and end the game because of the move. The log adds `problem`."""
+        self._publish_refused(player_slot, fault, refusal.reason + (f" ({problem})" if problem else ""))
         self._broadcaster.send(peer, ErrorMessage(refusal.error, refusal.shown))
         for_observers = ErrorMessage(refusal.observer_error, refusal.shown)
         self.record.append(for_observers)

@@ -137,7 +137,7 @@ class PacketHandler:
             self._guard.note_failure(self._host, trio.current_time())
         if error.fault in policy.unanswered_faults:
             self.end(error.fault.value, with_end_tag=False)
-        elif policy.keeps_refused:
+        elif policy.keeps_refused and error.fault not in policy.ending_faults:
             self._send_error(text, message)
         elif error.is_answered:
             self._end_with_error(text, message, error.fault.value)
@@ -148,7 +148,9 @@ class PacketHandler:
         if error.refusal is Refusal.BUG:
             cause = error.__cause__ or error
             self._stream.publish(events.InternalError.of(cause, self._peer.label, error.data))
-        self._break_protocol(error.refusal.value, shortened_text(str(error)), error.original)
+        # the official server counts as the departure's cause what failed: its parser, or the code after it
+        departure = Departure.UNKNOWN if error.refusal is Refusal.INCOMPLETE_PACKET else Departure.PROTOCOL_ERROR
+        self._break_protocol(error.refusal.value, shortened_text(str(error)), error.original, departure)
 
     def refuse_slow_packet(self) -> None:
         """End the stream of a peer whose packet was not complete in time."""
@@ -158,12 +160,14 @@ class PacketHandler:
             refusal, text = "first_packet", f"No packet came within {self._config.first_packet_timeout:g} s"
         self._break_protocol(refusal, text, None)
 
-    def _break_protocol(self, refusal: str, text: str, original: Message | None) -> None:
+    def _break_protocol(
+        self, refusal: str, text: str, original: Message | None, departure: Departure = Departure.PROTOCOL_ERROR
+    ) -> None:
         self._stream.publish(events.ProtocolBroken(self._peer.label, refusal, text))
         if self._peer.edition.policy.explains_protocol_errors:
-            self._end_with_error(text, original, refusal, Departure.PROTOCOL_ERROR)
+            self._end_with_error(text, original, refusal, departure)
         else:
-            self.end(refusal, Departure.PROTOCOL_ERROR, with_end_tag=False)
+            self.end(refusal, departure, with_end_tag=False)
 
     def note_bug(self, error: Exception) -> None:
         """Publish a bug of this server, which ends the connection."""

@@ -47,4 +47,12 @@ def test_only_the_offenders_are_affected(
     assert players & offenders == set()
     reasons = {each["refusal"] for each in log if each["event"] == "protocol_broken"}
     assert {"first_packet", "packet_size", "doctype", "names"} <= reasons
-    assert reasons <= {"first_packet", "packet_size", "doctype", "names", "children", "packet_timeout"}
+    assert reasons <= {
+        "first_packet",
+        "packet_size",
+        "doctype",
+        "names",
+        "children",
+        "packet_timeout",
+        "unreadable_packet",
+    }

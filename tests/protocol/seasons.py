@@ -24,9 +24,12 @@ def samples(edition: str) -> dict[str, bytes]:
     return {path.stem: path.read_bytes() for path in sorted((SAMPLES / edition).glob("*.xml"))}
 
 
-def decode(dialect: Dialect, packet: bytes | str, notes: list[str] | None = None) -> Message:
+def decode(
+    dialect: Dialect, packet: bytes | str, notes: list[str] | None = None, *, is_from_server: bool = False
+) -> Message:
     element = cast("Element", etree.fromstring(packet))
-    return dialect.decode(element) if notes is None else dialect.decode(element, notes.append)
+    skipped: list[str] = [] if notes is None else notes
+    return dialect.decode(element, skipped.append, is_from_server=is_from_server)
 
 
 def transcripts(edition: str, pattern: str) -> list[Path]:

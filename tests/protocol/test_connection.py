@@ -187,7 +187,7 @@ def test_a_client_reads_what_a_server_sends(cut: Cut) -> None:
 # -- bugs of this program ----------------------------------------------------------------------------------------------
 
 
-def fail(*_: object) -> NoReturn:
+def fail(*_: object, **_named: object) -> NoReturn:
     raise ValueError("a bug")
 
 

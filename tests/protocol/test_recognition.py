@@ -12,6 +12,7 @@ from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
 from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027
 from spielleiter.protocol.dialects.hase_und_igel_2018 import HASE_UND_IGEL_2018
+from spielleiter.protocol.errors import RemoteProtocolError
 from spielleiter.protocol.messages import (
     CloseConnection,
     ErrorPacket,
@@ -54,7 +55,7 @@ RESULTS = [
 
 
 def read(recogniser: Recogniser, packet: bytes | str) -> Message:
-    return recogniser.dialect.decode(cast("Element", etree.fromstring(packet)))
+    return recogniser.dialect.decode(cast("Element", etree.fromstring(packet)), is_from_server=True)
 
 
 def room_of(packet: bytes | str) -> str | None:
@@ -156,6 +157,18 @@ def test_packets_outside_rooms_are_read_in_any_season() -> None:
     assert read(recogniser, '<left roomId="r"/>') == Left("r")
     assert read(recogniser, "<close/>") == CloseConnection()
     assert read(recogniser, "<sc.protocol.responses.CloseConnection/>") == CloseConnection()
+
+
+@pytest.mark.parametrize("dialect", [BLOKUS_2027, BLOKUS_2021_RELEASE], ids=lambda dialect: dialect.name)
+def test_a_server_may_send_elements_that_a_strict_season_does_not_know(dialect: Dialect) -> None:
+    recogniser = Recogniser([dialect])
+    packet = '<room roomId="r" new="x"><new/><data class="welcomeMessage" color="ONE"><new/></data></room>'
+    assert read(recogniser, packet) == RoomMessage("r", WelcomeMessage(0))
+    with pytest.raises(RemoteProtocolError):
+        dialect.decode(cast("Element", etree.fromstring(packet)))
+    sent = '<room roomId="r"><data class="weather"/></room>'
+    message = dialect.decode(cast("Element", etree.fromstring(sent)), is_from_server=True)
+    assert isinstance(cast("RoomMessage", message).data, UnreadableData)
 
 
 def test_a_single_dialect_needs_no_recognition() -> None:

@@ -17,6 +17,7 @@ import trio
 from trio.testing import memory_stream_pair, wait_all_tasks_blocked
 
 from spielleiter.game.blokus.move import SkipMove
+from spielleiter.game.blokus.polyomino import Color
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from spielleiter.protocol.messages import Message, MoveData, RoomMessage
 from spielleiter.server import events
@@ -64,8 +65,8 @@ def set_move_packet(room_id: str, color: str, kind: str, x: int, y: int, rotatio
 
 def legal_move(room: Room) -> bytes:
     """Return a packet with a legal move of the side to move: a piece in the first round, then a pass."""
-    move = first_move(room) if room.state.turn < FIRST_ROUND else SkipMove(None)
-    return packet(RoomMessage(room.id, MoveData(move)))
+    move = first_move(room) if room.state.turn < FIRST_ROUND else SkipMove(Color(room.state.turn % len(Color)))
+    return room.edition.dialect.encode(RoomMessage(room.id, MoveData(move)))
 
 
 class Caller:
@@ -133,7 +134,7 @@ class ServerHarness:
 
     def __init__(self, nursery: trio.Nursery, edition: str, settings: dict[str, Any]) -> None:
         self.log = io.StringIO()
-        game_type = EDITIONS[edition].game_type
+        self.game_type = game_type = EDITIONS[edition].game_type
         self.config = Config(
             **{
                 "seed": 1,
@@ -172,7 +173,7 @@ class ServerHarness:
     async def prepare(self, admin: Caller, names: Sequence[str] = ("Eins", "Zwei")) -> tuple[str, list[str]]:
         """Prepare a game; return its room id and reservation codes."""
         slots = "".join(f'<slot displayName="{name}" canTimeout="true" reserved="true"/>' for name in names)
-        await admin.send(f'<prepare gameType="{GAME_TYPE}">{slots}</prepare>')
+        await admin.send(f'<prepare gameType="{self.game_type}">{slots}</prepare>')
         room_id, *codes = (found.decode() for found in _UUID.findall(await admin.receive()))
         return room_id, codes
 

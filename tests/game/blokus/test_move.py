@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spielleiter.game.api import Mistake, Move
-from spielleiter.game.blokus.move import BlokusMistake, SetMove, SkipMove
+from spielleiter.game.blokus.move import BlokusMistake, IncompleteMove, SetMove, SkipMove
 from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
 
 
@@ -16,9 +16,11 @@ from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
         (SetMove(Color.RED, Shape.MONO, Rotation.LEFT, True, -1, 20), "RED MONO LEFT flipped at (-1, 20)"),
         (SkipMove(Color.GREEN), "GREEN skip"),
         (SkipMove(), "skip"),
+        (IncompleteMove(is_skip=True), "incomplete skip"),
+        (IncompleteMove(), "incomplete placement"),
     ],
 )
-def test_as_text(move: SetMove | SkipMove, text: str) -> None:
+def test_as_text(move: Move, text: str) -> None:
     assert str(move) == text
 
 

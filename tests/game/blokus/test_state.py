@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spielleiter.game.api import IllegalMoveError, Outcome, State
+from spielleiter.game.api import IllegalMoveError, IncompleteMoveError, Outcome, State
 from spielleiter.game.blokus.bitboard import BOARD, bit, scan
-from spielleiter.game.blokus.move import BlokusMistake, SetMove, SkipMove
+from spielleiter.game.blokus.move import BlokusMistake, IncompleteMove, IncompletePiece, SetMove, SkipMove
 from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
 from spielleiter.game.blokus.ruleset import Ruleset
 from spielleiter.game.blokus.rulesets import BLOKUS_2021, BLOKUS_2027, BlokusGame
@@ -159,6 +159,33 @@ def test_moves_of_other_games_raise_type_error() -> None:
         new().check("e2e4")
     with pytest.raises(TypeError, match="e2e4"):
         new().play("e2e4")
+
+
+def without(color: Color | None, shape: Shape | None) -> IncompleteMove:
+    return IncompleteMove(IncompletePiece(color, shape, Rotation.NONE, False, 0, 0))
+
+
+@pytest.mark.parametrize(
+    "move",
+    [
+        IncompleteMove(is_skip=True),
+        without(None, Shape.PENTO_L),
+        without(None, None),
+        without(RED, None),
+    ],
+)
+def test_an_incomplete_move_may_have_the_wrong_color(move: IncompleteMove) -> None:
+    assert new().check(move) is BlokusMistake.WRONG_COLOR
+    with pytest.raises(IllegalMoveError):
+        new().play(move)
+
+
+@pytest.mark.parametrize("move", [without(BLUE, None), IncompleteMove()])
+def test_nothing_else_in_an_incomplete_move_can_be_judged(move: IncompleteMove) -> None:
+    for judge in (new().check, new().play):
+        with pytest.raises(IncompleteMoveError, match="cannot be judged: incomplete placement") as error:
+            judge(move)
+        assert error.value.move is move
 
 
 def test_a_skip_changes_only_turn_and_last_move() -> None:

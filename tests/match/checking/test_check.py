@@ -34,6 +34,7 @@ from spielleiter.protocol.messages import JoinPreparedRequest
 from spielleiter.server.editions import EDITIONS
 from spielleiter.server.text.counting import count_text
 from tests.interpreter import PYTHON
+from tests.match.answering import answering_program
 from tests.match.players import LIGHT
 from tests.timeouts import HANG_TIMEOUT, retry_with_longer_limits
 
@@ -184,6 +185,29 @@ async def test_a_bad_program_fails_at_the_right_step(
         assert {result.status for result in results[number:]} == {Status.NOT_TRIED}
 
     await retry_with_longer_limits(attempt, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("data", "number", "came"),
+    [
+        (
+            '<data class="sc.plugin2027.SkipMove"><color>BLUE</color><hint content="x"/></data>',
+            5,
+            "<room> cannot be read: unbekanntes Element <hint> in <data>",
+        ),
+        (
+            '<data class="sc.plugin2027.SkipMove"/>',
+            5,
+            "incomplete skip: im Element data fehlt das Element color",
+        ),
+    ],
+)
+async def test_what_the_release_would_not_accept_is_named(data: str, number: int, came: str, tmp_path: Path) -> None:
+    results = await check(tmp_path, answering_program(tmp_path, data), DEFAULT_GAME_TYPE)
+    bad = results[number - 1]
+    assert (bad.status, bad.came) == (Status.FAILED, came)
+    assert {result.status for result in results[: number - 1]} == {Status.PASSED}
 
 
 @pytest.mark.slow

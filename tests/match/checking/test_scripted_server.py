@@ -11,11 +11,13 @@ import trio
 from spielleiter.match.checking.early_endings import EARLY_ENDINGS, result_of
 from spielleiter.match.checking.errors import InconclusiveError, UnexpectedBehaviourError
 from spielleiter.match.checking.scripted_server import ScriptedServer, open_scripted_server
+from spielleiter.match.checking.steps import move_data
 from spielleiter.match.games.stopwatch import Stopwatch
 from spielleiter.match.programs.program import Command
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.messages import Cause, MoveData
 from spielleiter.server.editions import EDITIONS
+from tests.match.answering import answering_program
 from tests.match.checking.scripted import EDITION, UNTIL_THE_END, run_scripted, sender
 from tests.timeouts import HANG_TIMEOUT
 
@@ -204,6 +206,43 @@ async def test_an_answer_that_cannot_be_parsed_is_in_time_but_not_a_move(tmp_pat
         assert "Not well-formed XML" in answer.problem
 
     await run_scripted("builtin:garbage", act, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (
+            '<data class="sc.plugin2027.SkipMove"/>',
+            "^incomplete skip: im Element data fehlt das Element color$",
+        ),
+        (
+            '<data class="sc.plugin2027.SetMove"/>',
+            "^incomplete placement: im Element data fehlt das Element piece$",
+        ),
+        (
+            '<data class="sc.plugin2027.SetMove"><piece color="BLUE"/></data>',
+            "^<room> cannot be read: im Element piece fehlt das Attribut rotation",
+        ),
+        (
+            '<data class="sc.plugin2027.SkipMove"><color>BLUE</color><hint content="x"/></data>',
+            "^<room> cannot be read: unbekanntes Element <hint> in <data>$",
+        ),
+        (
+            '<data class="sc.plugin2027.SkipMove"><color> BLUE</color></data>',
+            '^<room> cannot be read: " BLUE" im Element color gibt es nicht; erlaubt',
+        ),
+    ],
+)
+async def test_an_answer_that_the_release_does_not_accept_is_named(data: str, problem: str, tmp_path: Path) -> None:
+    async def act(scripted_server: ScriptedServer) -> None:
+        await take_seat(scripted_server)
+        await scripted_server.begin()
+        answer = await scripted_server.ask(HANG_TIMEOUT)
+        scripted_server.play(move_data(answer).move)
+
+    with pytest.raises(UnexpectedBehaviourError, match=problem):
+        await run_scripted(answering_program(tmp_path, data), act, tmp_path)
 
 
 @pytest.mark.slow

@@ -27,6 +27,7 @@ from spielleiter.server.editions import choose_editions
 from spielleiter.server.record.replay import load_starting_states
 from tests.cli.background import background_server
 from tests.interpreter import PYTHON
+from tests.match.answering import answering_program
 from tests.match.players import LIGHT
 from tests.match.refereed import IDLE, NO_LIMITS, play, setup_of, shell
 from tests.timeouts import HANG_TIMEOUT
@@ -182,6 +183,44 @@ async def test_a_timeout_caused_by_waiting_for_a_processor_is_blamed_on_nobody(
     )
     assert (record.verdict, record.offender, record.is_counted) == (Verdict.OVERLOAD, None, False)
     assert re.match(r"new: \d+\.\d{3} s, allowed are 0\.3 s; ", record.reason)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("data", "cause", "reason"),
+    [
+        (
+            '<data class="sc.plugin2027.SkipMove"/>',
+            "RULE_VIOLATION",
+            (
+                "Nur eigene Spielfiguren können gezogen werden bei 'null setzt aus' "
+                "(im Element data fehlt das Element color)"
+            ),
+        ),
+        (
+            '<data class="sc.plugin2027.SkipMove"><color>BLUE</color><hint content="x"/></data>',
+            "LEFT",
+            "<room> cannot be read: unbekanntes Element <hint> in <data>",
+        ),
+        (
+            '<data class="sc.plugin2027.SetMove"><piece color="BLUE"/></data>',
+            "LEFT",
+            "<room> cannot be read: im Element piece fehlt das Attribut rotation; erlaubt: NONE, RIGHT, MIRROR, LEFT",
+        ),
+        (
+            '<data class="sc.plugin2027.SetMove"/>',
+            "LEFT",
+            "im Element data fehlt das Element piece",
+        ),
+    ],
+)
+async def test_the_record_names_what_the_release_does_not_read(
+    data: str, cause: str, reason: str, tmp_path: Path
+) -> None:
+    record = await play(tmp_path, answering_program(tmp_path, data), f"{LIGHT} first", server_options=NO_LIMITS)
+    assert (record.verdict, record.offender, record.winner, record.is_counted) == (Verdict.BAD_MESSAGE, 0, 1, True)
+    assert record.causes == (cause, "REGULAR")
+    assert record.reason == reason
 
 
 @pytest.mark.slow

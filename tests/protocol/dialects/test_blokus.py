@@ -16,8 +16,8 @@ from spielleiter.game.blokus.rulesets import BLOKUS_2021
 from spielleiter.game.blokus.state import BlokusState
 from spielleiter.game.hase_und_igel import HASE_UND_IGEL_2018
 from spielleiter.protocol.dialects import blokus
-from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
-from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
+from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+from spielleiter.protocol.errors import LocalProtocolError
 from spielleiter.protocol.messages import MoveData, RoomData, RoomMessage, UnreadableData
 from spielleiter.protocol.reading import Element
 
@@ -123,31 +123,6 @@ UNREADABLE = [
 def test_an_unreadable_move_says_exactly_what_was_wrong(name: str, children: str, problem: str) -> None:
     class_name = f"sc.plugin2021.{name}"
     assert read(class_name, children) == UnreadableData(class_name, problem)
-
-
-@pytest.mark.parametrize(
-    ("name", "children"),
-    [
-        *((name, children) for name, children, _ in UNREADABLE),
-        ("SetMove", PIECE + '<hint content="x"/>'),
-        ("SkipMove", '<hint content="x"/>'),
-        ("SetMove", PIECE + "<x/>"),
-        ("SetMove", PIECE + PIECE),
-        ("SetMove", PIECE.replace("</piece>", "<x/></piece>")),
-        ("SkipMove", "<color>RED<x/></color>"),
-        ("Bar", ""),
-    ],
-)
-def test_such_moves_are_unreadable_in_the_strict_dialect(name: str, children: str) -> None:
-    packet = parse(f'<room roomId="r"><data class="sc.plugin2021.{name}">{children}</data></room>')
-    with pytest.raises(RemoteProtocolError) as error:
-        BLOKUS_2021_RELEASE.decode(packet)
-    assert error.value.refusal is Refusal.UNREADABLE_PACKET
-    original = error.value.original
-    assert isinstance(original, RoomMessage)
-    assert original.room_id == "r"
-    assert isinstance(original.data, UnreadableData)
-    assert original.data.class_name == f"sc.plugin2021.{name}"
 
 
 @pytest.mark.parametrize(

@@ -171,11 +171,10 @@ REFUSED_BY_THE_RELEASE = {
     "c06_unknown_tag": {"u00", "u01", "u03", "u07", "u08", "u09", "u11", "u12", "u13"},
     "c10e_malformed_mid_game": {"p1"},
     "c10f_unknown_data_class": {"p1"},
-    "c10h_setmove_no_piece": {"p1"},
     "c10j_piece_defaults_missing": {"p1"},
     "c10k_extra_child_in_move": {"p1"},
 }
-"""The recorded clients that the official server disconnected without an answer."""
+"""The recorded clients that the official server disconnected without an answer because it could not read a packet."""
 
 
 @needs_shared

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -142,5 +140,11 @@ def test_invalid_moves_are_left_to_the_tables(old: bytes, new: bytes) -> None:
 
 def test_a_move_of_another_season_does_not_have_the_form() -> None:
     assert BLOKUS_2027.plain_forms[0].pattern.match(ONE_LINE_MOVE) is None
-    (_, message, *_) = messages_of(BLOKUS_2027, FIRST + ONE_LINE_MOVE)
-    assert cast("RoomMessage", message).room_id == "r"
+
+
+@pytest.mark.parametrize("dialect", EDITIONS, ids=lambda dialect: dialect.name)
+@pytest.mark.parametrize("number", ["07", "010", "00", "-0", "-07", "+7", "0x7", "7 ", "08", "１"])
+def test_unusual_numbers_are_read_as_the_tables_read_them(dialect: Dialect, number: str) -> None:
+    package = dialect.move_classes[0].rpartition(".")[0].encode()
+    packet = ONE_LINE_MOVE.replace(b"sc.plugin2021", package).replace(b'x="7"', f'x="{number}"'.encode())
+    assert messages_of(dialect, FIRST + packet) == messages_of(in_full(dialect), FIRST + packet)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spielleiter.game.api import Move
-from spielleiter.game.blokus.move import BlokusMistake, SetMove, SkipMove
+from spielleiter.game.blokus.move import BlokusMistake, IncompleteMove, IncompletePiece, SetMove, SkipMove
 from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
 from spielleiter.protocol.dialects.blokus_texts import COLOR_NAMES, MISTAKE_TEXTS, MISTAKES_WITHOUT_MOVE, describe_move
 
@@ -29,6 +29,20 @@ from spielleiter.protocol.dialects.blokus_texts import COLOR_NAMES, MISTAKE_TEXT
         ),
         (SkipMove(Color.RED), "Farbe Rot setzt aus"),
         (SkipMove(), "null setzt aus"),
+        (IncompleteMove(is_skip=True), "null setzt aus"),
+        (IncompleteMove(), "Setze null"),
+        (
+            IncompleteMove(IncompletePiece(None, None, Rotation.LEFT, True, 3, -4)),
+            "Setze null(null, gedreht um 270°, gespiegelt)[3,-4]",
+        ),
+        (
+            IncompleteMove(IncompletePiece(Color.RED, None, Rotation.NONE, False, 0, 0)),
+            "Setze null(Farbe Rot)[0,0]",
+        ),
+        (
+            IncompleteMove(IncompletePiece(None, Shape.MONO, Rotation.NONE, False, 0, 0)),
+            "Setze MONO(null)[0,0]",
+        ),
         (None, "null"),
     ],
 )

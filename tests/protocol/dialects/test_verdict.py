@@ -26,7 +26,7 @@ def result_of(packet: bytes | str) -> Result:
 
 
 def problem_of(packet: str) -> str:
-    message = decode(BLOKUS_2027, packet)
+    message = decode(BLOKUS_2027, packet, is_from_server=True)
     assert isinstance(message, RoomMessage)
     assert isinstance(message.data, UnreadableData), message.data
     return message.data.problem
@@ -169,7 +169,7 @@ def test_unknown_children_are_noted() -> None:
     text = (
         TEMPLATE.replace("<entry>", "<entry><a/>").replace("<score>", "<score><b/>").replace("<scores>", "<scores><c/>")
     )
-    assert BLOKUS_2027.encode(decode(BLOKUS_2027, text, notes)).decode() == TEMPLATE
+    assert BLOKUS_2027.encode(decode(BLOKUS_2027, text, notes, is_from_server=True)).decode() == TEMPLATE
     assert set(notes) == {"<a> in <entry>", "<b> in <score>", "<c> in <scores>"}
 
 

@@ -51,10 +51,16 @@ def test_commands_are_for_administrators_only(harness: RoomHarness, request_: Me
 
 
 @pytest.mark.parametrize(
-    "request_", [ObserveRequest("x"), PauseRequest("x", True), StepRequest(None), CancelRequest(None)]
+    "request_", [ObserveRequest("x"), PauseRequest("x", True), StepRequest(None), CancelRequest("x")]
 )
 def test_commands_for_an_unknown_room_are_refused(harness: RoomHarness, request_: Message) -> None:
     assert fault_of(harness.fake_peer("admin", is_admin=True).send(request_)) is Fault.UNKNOWN_ROOM
+
+
+def test_cancelling_no_room_is_a_fault_of_its_own(harness: RoomHarness) -> None:
+    refused = harness.fake_peer("admin", is_admin=True).send(CancelRequest(None))
+    assert fault_of(refused) is Fault.NO_ROOM_ID
+    assert "Couldn't find a room with id null" in str(refused)
 
 
 @pytest.mark.parametrize(

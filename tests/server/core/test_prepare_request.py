@@ -18,8 +18,9 @@ def test_missing_values_are_the_edition_s_defaults() -> None:
     assert [slot.can_timeout for slot in request.slots] == [defaults.can_timeout] * 2
 
 
-def test_one_slot_is_enough_if_the_release_accepts_it() -> None:
-    request = complete_request(PrepareRequest("swc_2021_blokus", (NAMED,)), EDITIONS["blokus-2021-21.4.0"])
+@pytest.mark.parametrize("edition", ["blokus-2027", "blokus-2021-21.4.0"])
+def test_one_slot_is_enough_if_the_release_accepts_it(edition: str) -> None:
+    request = complete_request(PrepareRequest("g", (NAMED,)), EDITIONS[edition])
     assert [(slot.display_name, slot.is_reserved) for slot in request.slots][1] == ("", False)
 
 
@@ -40,7 +41,17 @@ def test_incomplete_requests_are_refused(slots: tuple[Slot, ...], message: str) 
 
 
 def test_an_attribute_of_another_season_is_refused() -> None:
-    paused = Slot("Eins", given=frozenset({"displayName", "shouldBePaused"}))
-    with pytest.raises(RequestError, match="shouldBePaused") as refused:
-        complete_request(PrepareRequest("swc_2027_blokus", (paused, paused)), EDITIONS["blokus-2027"])
+    reserved = Slot("Eins", given=frozenset({"displayName", "reserved"}))
+    with pytest.raises(RequestError, match="reserved") as refused:
+        complete_request(PrepareRequest("swc_2018_hase_und_igel", (reserved, reserved)), EDITIONS["hase-und-igel-2018"])
     assert refused.value.fault is Fault.BAD_SLOTS
+
+
+@pytest.mark.parametrize("edition", ["blokus-2027", "blokus-2021-21.4.0"])
+def test_an_attribute_of_another_season_is_ignored_if_the_release_ignores_it(edition: str) -> None:
+    paused = Slot("Eins", should_be_paused=True, given=frozenset({"displayName", "reserved", "shouldBePaused"}))
+    request = complete_request(PrepareRequest("g", (paused, NAMED)), EDITIONS[edition])
+    assert request.slots == (
+        Slot("Eins", can_timeout=False, is_reserved=True),
+        Slot("Eins", can_timeout=False, is_reserved=False),
+    )

@@ -188,7 +188,7 @@ async def test_an_administrator_stays_after_its_own_game(autojump_clock: object)
 INTERNAL_ERROR = answered("The server failed to answer this request; this is not your fault")
 
 
-def fail(*_: object) -> None:
+def fail(*_: object, **_named: object) -> None:
     raise RuntimeError("a bug")
 
 

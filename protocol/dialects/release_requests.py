@@ -1,0 +1,174 @@
+"""Reads the requests of clients exactly as the official releases do.
+
+Invariants: those of `spielleiter.protocol.object_form`. Seasons differ only in which of these requests they have. The
+exceptions, for clients of other seasons on the same port: the password may also be in the attribute `passphrase`, and
+the attributes of slots that only other seasons have are kept for the edition of the requested game, which decides.
+Source: releases 21.4.0 and 27.0.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from spielleiter.protocol.dialect import Reader, Reading
+from spielleiter.protocol.messages import (
+    AuthenticateRequest,
+    CancelRequest,
+    JoinPreparedRequest,
+    JoinRequest,
+    JoinRoomRequest,
+    Message,
+    ObserveRequest,
+    PauseRequest,
+    PrepareRequest,
+    RoomData,
+    RoomMessage,
+    ScoreForPlayerRequest,
+    Slot,
+    StepRequest,
+    TestModeRequest,
+    UnreadableData,
+)
+from spielleiter.protocol.object_form import (
+    BOOLEAN,
+    NULL,
+    TEXT,
+    FieldForm,
+    ObjectForm,
+    ValueForm,
+    class_attribute,
+    parse_any_text,
+    parse_java_boolean,
+    read_fields,
+)
+from spielleiter.protocol.reading import Element, UnreadableError
+
+_PACKAGE: Final = "sc.protocol.requests"
+_ROOM_CLASS: Final = "sc.protocol.room.RoomPacket"
+
+_SLOT: Final = ObjectForm(
+    frozenset({"slotDescriptor", "sc.shared.SlotDescriptor"}),
+    {
+        "displayName": TEXT,
+        "canTimeout": BOOLEAN,
+        "reserved": BOOLEAN,
+        "shouldBePaused": ValueForm(None, parse_java_boolean),
+    },
+)
+_SLOTS: Final = ("slots", _SLOT)
+
+
+def _readers(
+    tag: str,
+    class_name: str,
+    build: Callable[[dict[str, Any]], Message],
+    fields: Mapping[str, FieldForm],
+    items: Mapping[str, tuple[str, ObjectForm]] | None = None,
+) -> dict[str, Reader]:
+    """Return the reader of a request under its two names."""
+    qualified_name = f"{_PACKAGE}.{class_name}"
+    form = ObjectForm(frozenset({tag, qualified_name}), fields, items or {})
+
+    def read(packet: Element, reading: Reading) -> Message:
+        return build(read_fields(packet, form, reading))
+
+    return {tag: read, qualified_name: read}
+
+
+def _authenticate(values: dict[str, Any]) -> AuthenticateRequest:
+    if "password" not in values and "passphrase" in values:
+        return AuthenticateRequest(values["passphrase"], "passphrase")
+    return AuthenticateRequest(values.get("password"))
+
+
+def _prepare(values: dict[str, Any]) -> PrepareRequest:
+    slots = tuple(_slot({} if slot is None else slot) for slot in values.get("slots", ()))
+    given = frozenset(values) - {_SLOTS[0]}
+    return PrepareRequest(values.get("gameType"), slots, values.get("pause", False), given)
+
+
+def _slot(values: dict[str, Any]) -> Slot:
+    return Slot(
+        values.get("displayName"),
+        can_timeout=values.get("canTimeout", False),
+        is_reserved=values.get("reserved", False),
+        should_be_paused=values.get("shouldBePaused", False),
+        given=frozenset(values),
+    )
+
+
+def read_room(packet: Element, reading: Reading) -> RoomMessage:
+    """Read a room packet. Raises UnreadableError for unreadable data, too, unless a server sent them."""
+
+    def read_data(data: Element) -> RoomData | None:
+        if class_attribute(data) == NULL:
+            return None
+        read = reading.dialect.read_data(data, reading)
+        if reading.is_strict and isinstance(read, UnreadableData):
+            raise UnreadableError(
+                read.problem, RoomMessage(packet.get("roomId"), read), is_incomplete=read.is_incomplete
+            )
+        return read
+
+    form = ObjectForm(frozenset({"room", _ROOM_CLASS}), {"roomId": TEXT, "data": read_data})
+    values = read_fields(packet, form, reading)
+    return RoomMessage(values.get("roomId"), values.get("data"))
+
+
+READERS: Final[Mapping[str, Reader]] = {
+    **_readers(
+        "authenticate",
+        "AuthenticateRequest",
+        _authenticate,
+        {"password": TEXT, "passphrase": ValueForm(None, parse_any_text)},
+    ),
+    **_readers("cancel", "CancelRequest", lambda values: CancelRequest(values.get("roomId")), {"roomId": TEXT}),
+    **_readers("join", "JoinGameRequest", lambda values: JoinRequest(values.get("gameType")), {"gameType": TEXT}),
+    **_readers(
+        "joinPrepared",
+        "JoinPreparedRoomRequest",
+        lambda values: JoinPreparedRequest(values.get("reservationCode")),
+        {"reservationCode": TEXT},
+    ),
+    **_readers("joinRoom", "JoinRoomRequest", lambda values: JoinRoomRequest(values.get("roomId")), {"roomId": TEXT}),
+    **_readers("observe", "ObservationRequest", lambda values: ObserveRequest(values.get("roomId")), {"roomId": TEXT}),
+    **_readers(
+        "pause",
+        "PauseGameRequest",
+        lambda values: PauseRequest(values.get("roomId"), values.get("pause", False)),
+        {"roomId": TEXT, "pause": BOOLEAN},
+    ),
+    **_readers(
+        "prepare",
+        "PrepareGameRequest",
+        _prepare,
+        {"gameType": TEXT, "pause": BOOLEAN},
+        {"slot": _SLOTS, "slotDescriptors": _SLOTS},
+    ),
+    **_readers(
+        "step",
+        "StepRequest",
+        lambda values: StepRequest(values.get("roomId"), values.get("forced", False)),
+        {"roomId": TEXT, "forced": BOOLEAN},
+    ),
+    "room": read_room,
+    _ROOM_CLASS: read_room,
+}
+"""The requests that both releases have, by tag and by class."""
+
+TEST_MODE_READERS: Final[Mapping[str, Reader]] = {
+    **_readers(
+        "scoreForPlayer",
+        "PlayerScoreRequest",
+        lambda values: ScoreForPlayerRequest(values.get("displayName")),
+        {"displayName": TEXT},
+    ),
+    **_readers(
+        "testMode",
+        "TestModeRequest",
+        lambda values: TestModeRequest(values.get("testMode", False)),
+        {"testMode": BOOLEAN},
+    ),
+}
+"""The requests of the seasons that have a test mode."""
