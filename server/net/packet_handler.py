@@ -108,15 +108,14 @@ class PacketHandler:
 
     def _dispatch(self, message: Message, arrival: Arrival, now: float) -> None:
         member, budget = self._member, self._budget
-        refusal: RequestError | None = None
         try:
             dispatch(self._lobby, member, message, arrival, now)
             budget.has_granted = True
         except RequestError as error:
-            refusal = error
-        self._connection.dialect = self._lobby.dialect_of(member)  # before a refusal is written in it
-        if refusal is not None:
-            self._refuse_request(refusal, message)
+            self._connection.dialect = self._lobby.dialect_of(member)  # the refusal is written in it
+            self._refuse_request(error, message)
+        else:
+            self._connection.dialect = self._lobby.dialect_of(member)
         if member.is_admin > budget.is_admin or (member.rooms and not budget.plays):
             budget.plays = True
             budget.is_admin = member.is_admin

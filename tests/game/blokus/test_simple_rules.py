@@ -28,12 +28,18 @@ games = pytest.mark.parametrize(
     ids=lambda game: f"{game.name}-{'colorFinished' if game.rules.ends_with_finished_color else 'noMovesLeft'}",
 )
 
-WORDS = {"blokus-2021": ("corner", 25), "blokus-2027": ("border", 24)}
+WORDS = {
+    ("blokus-2021", True): ("corner", 25),
+    ("blokus-2021", False): ("corner", 25),
+    ("blokus-2027", True): ("border", 25),
+    ("blokus-2027", False): ("border", 24),
+}
+"""By ruleset and whether a finished colour ends the game: where the first pieces lie, and the number of rounds."""
 
 
 def simple(state: BlokusState) -> SimpleGame:
     """The same position in the simple rules. No colour may have placed all its pieces."""
-    starts_on, rounds = WORDS[state.rules.name]
+    starts_on, rounds = WORDS[state.rules.name, state.rules.ends_with_finished_color]
     return SimpleGame(
         start=state.start_shape.name,
         starts_on=starts_on,
