@@ -1,4 +1,6 @@
-"""`spielleiter check`: is this program fit for the contest?
+"""`spielleiter check`: is this program, or this package, fit for the contest?
+
+A contest package (a ZIP) is checked by cli/check_package.py.
 
 Invariants: the exit code is 0 if the program has passed every step that the contest requires, 3 if it has failed one, 2
 for misuse, and 4 if this machine failed or was too busy to decide. A warning never changes the exit code.
@@ -9,7 +11,7 @@ from __future__ import annotations
 import tempfile
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -20,9 +22,12 @@ from spielleiter.cli.options import (
     chosen_edition,
     edition_options,
     folder_option,
+    is_given,
     require_sensible_limits,
     timeout_options,
 )
+from spielleiter.match.checking.calibration import MAX_SPEED, MIN_SPEED
+from spielleiter.match.sandbox.settings import AUTO, KINDS
 from spielleiter.server.config.setting import MAX_SECONDS
 from spielleiter.server.text.counting import count_text
 
@@ -30,8 +35,33 @@ if TYPE_CHECKING:
     from spielleiter.match.checking.check import StepResult
 
 
+_FOR_A_ZIP: Final = ("main", "image", "sandbox", "speed", "html", "json")
+"""The options that only a package has."""
+
+
 @click.command()
 @click.argument("command", metavar="CMD")
+@click.argument("parameters", metavar="[-- PARAMETER...]", nargs=-1)
+@click.option("--main", metavar="FILE", help="For a ZIP: its main file.  [default: the only file that can be started]")
+@click.option(
+    "--sandbox",
+    type=click.Choice(KINDS),
+    default=AUTO,
+    show_default=True,
+    help="For a ZIP: how to confine the program to the conditions of the contest. auto takes the best that this machine "
+    "has, with an --image docker or podman; none sets limits only.",
+)
+@click.option(
+    "--image",
+    metavar="IMAGE",
+    help="For a ZIP: the container image to run it in, such as python:3.12, as chosen with the upload.",
+)
+@click.option(
+    "--speed",
+    type=Number(MIN_SPEED, MAX_SPEED),
+    metavar="FACTOR",
+    help="For a ZIP: how many times as fast as that of the contest a core of this machine is.  [default: measured]",
+)
 @edition_options
 @timeout_options(
     {
@@ -51,11 +81,24 @@ if TYPE_CHECKING:
     help="Length of the pause in the step that pauses the game.",
 )
 @click.option(
-    "--junit", type=click.Path(path_type=Path), metavar="FILE", help="Also write the steps to FILE as JUnit XML."
+    "--junit", type=click.Path(path_type=Path), metavar="FILE", help="Also write the results to FILE as JUnit XML."
 )
-@folder_option("--out", "Keep the program's output and the bytes on the wire of each step in this folder.")
+@click.option(
+    "--html", type=click.Path(path_type=Path), metavar="FILE", help="For a ZIP: also write them to FILE as a page."
+)
+@click.option(
+    "--json", type=click.Path(path_type=Path), metavar="FILE", help="For a ZIP: also write them to FILE as JSON."
+)
+@folder_option("--out", "Keep the program's output, the bytes on the wire and the replays in this folder.")
+@click.pass_context
 def check(
+    context: click.Context,
     command: str,
+    parameters: tuple[str, ...],
+    main: str | None,
+    sandbox: str,
+    image: str | None,
+    speed: float | None,
     game: str | None,
     edition: str | None,
     soft_timeout: int,
@@ -64,14 +107,30 @@ def check(
     exit_timeout: float,
     pause: float,
     junit: Path | None,
+    html: Path | None,
+    json: Path | None,
     out: Path | None,
 ) -> None:
-    """Test step by step whether a program copes with everything that happens in the contest.
+    """Test whether a program copes with everything that happens in the contest.
 
-    CMD is a command line as for `spielleiter match`. The exit code is 0 if the program is fit, 3 if it is not, and 4 if
-    this machine failed or was too busy to decide. If a step fails that tests more than the official server does, it is
-    shown as a warning, and the program may still be fit. A step in which the program had to wait for a processor is
-    tried up to three times.
+    CMD is the ZIP that you hand in, or a command line as for `spielleiter match`.
+
+    A command line is tested step by step. If a step fails that tests more than the official server does, it is shown as
+    a warning, and the program may still be fit. A step in which the program had to wait for a processor is tried up to
+    three times.
+
+    A ZIP is inspected, unpacked and run under the conditions of the contest: with its options in every order, in two
+    games against builtin:random and six against builtin:greedy, on one core, with 1.5 GB of memory, without network and
+    screen. Each condition is green, yellow (it may fail) or red (it fails). PARAMETERs are further ones for the
+    program, as they can be given with the upload.
+
+    The exit code is 0 if the program is fit, 3 if it is not, and 4 if this machine failed or was too busy to decide.
+
+    \b
+    Examples:
+      spielleiter check ./player
+      spielleiter check player.zip --html report.html
+      spielleiter check player.zip --main run.sh --image python:3.12 -- --level 3
     """
     from spielleiter.cli.check_junit import render_junit
     from spielleiter.match.checking.check import CheckSetup, Status, check_program, is_fit, is_undecided
@@ -84,8 +143,29 @@ def check(
 
     require_sensible_limits(soft_timeout, hard_timeout)
     chosen = chosen_edition(game, edition)
-    _require_writable(out, junit)
+    _require_writable(out, junit, html, json)
     patience = ProgramTimeouts(start=start_timeout, exit=exit_timeout)
+    if command.lower().endswith(".zip"):
+        from spielleiter.cli.check_package import ReportFiles, check_package_in_terminal
+        from spielleiter.match.checking.package_setup import PackageCheckSetup
+        from spielleiter.match.sandbox.settings import SandboxSettings
+
+        package = PackageCheckSetup(
+            Path(command),
+            chosen.game_type,
+            chosen.name,
+            main=main,
+            parameters=parameters,
+            sandbox=SandboxSettings(sandbox, image),
+            speed=speed,
+            soft_timeout=soft_timeout / 1000,
+            hard_timeout=hard_timeout / 1000,
+            pause=pause,
+            patience=patience,
+        )
+        check_package_in_terminal(package, ReportFiles(html, json, junit), out)
+        return
+    _refuse_options_of_packages(context, parameters)
     setup = CheckSetup(
         command, chosen.game_type, soft_timeout / 1000, hard_timeout / 1000, pause, patience, chosen.name
     )
@@ -126,8 +206,17 @@ def check(
         print_line(f"fit: {'the only step' if len(results) == 1 else f'all {len(results)} steps'} passed")
 
 
-def _require_writable(out: Path | None, junit: Path | None) -> None:
-    """Raise Misuse if the results cannot be written, before the first step."""
+def _refuse_options_of_packages(context: click.Context, parameters: tuple[str, ...]) -> None:
+    """Raise Misuse if something was given that only a package has."""
+    given = [f"--{name}" for name in _FOR_A_ZIP if is_given(context, name)]
+    if given:
+        raise Misuse(f"{given[0]} needs a ZIP, as in `spielleiter check player.zip {given[0]} ...`")
+    if parameters:
+        raise Misuse(f"{parameters[0]!r} is one word too many; put the whole command line in quotation marks")
+
+
+def _require_writable(out: Path | None, *files: Path | None) -> None:
+    """Raise Misuse if the results cannot be written, before anything is tested."""
     from spielleiter.server.errors import os_error_text
 
     try:
@@ -135,9 +224,10 @@ def _require_writable(out: Path | None, junit: Path | None) -> None:
             out.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=out):
                 pass
-        if junit is not None:
-            with junit.open("ab"):
-                pass
+        for file in files:
+            if file is not None:
+                with file.open("ab"):
+                    pass
     except OSError as error:
         raise Misuse(os_error_text(error)) from None
 

@@ -19,7 +19,7 @@ from typing import Final
 
 from spielleiter.match.checking.early_endings import EARLY_ENDINGS
 from spielleiter.match.checking.errors import InconclusiveError, PlainJoinError, UnexpectedBehaviourError
-from spielleiter.match.checking.scripted_server import ScriptedServer
+from spielleiter.match.checking.scripted_server import Confined, ScriptedServer
 from spielleiter.match.checking.steps import CheckSteps, FirstGameSteps
 from spielleiter.match.programs.program import Command
 from spielleiter.match.setup import ProgramTimeouts
@@ -76,7 +76,8 @@ class CheckSetup:
     """The program to check, and the time limits in seconds.
 
     `pause` is how long the script pauses the game in the step about pauses. `edition` is None for the default edition
-    of the game.
+    of the game. `confined` is the sandbox of the program; None for none. With one, the steps that play a whole game on
+    the match's server are left out.
     """
 
     command: str
@@ -86,6 +87,7 @@ class CheckSetup:
     pause: float = 3.0
     patience: ProgramTimeouts = field(default_factory=ProgramTimeouts)
     edition: str | None = None
+    confined: Confined | None = None
 
 
 async def check_program(
@@ -135,6 +137,7 @@ class _Check:
             soft_timeout=setup.soft_timeout,
             hard_timeout=setup.hard_timeout,
             patience=setup.patience,
+            confined=setup.confined,
         )
         self._is_abandoned = False
 
@@ -174,7 +177,7 @@ class _Check:
                 ),
                 partial(steps.early_end, ending),
             )
-        for game, side in ((1, "first"), (2, "second")):
+        for game, side in ((1, "first"), (2, "second")) if self._setup.confined is None else ():
             await self._step(
                 _Step(
                     f"a whole game against random as {side} player",

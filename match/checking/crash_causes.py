@@ -1,7 +1,7 @@
 """Recognising in the last lines of a program's output why it cannot run in the contest.
 
-The verdict on a game says that a program crashed; these patterns say that it crashed because it wanted a window, a
-terminal, the network, or a file that is not there.
+The verdict on a game says that a program crashed; these patterns say that it crashed because it wanted a terminal,
+the network, or a file that is not there. Windows are noticed in `spielleiter.match.sandbox.windows`.
 
 Invariants: only the last lines of a program that failed are searched, so that a message which harmed nothing is not
 taken for a cause. A result quotes the line that was recognised.
@@ -29,14 +29,6 @@ class CrashCause:
 
 
 _MESSAGES: Final[Mapping[str, Sequence[str]]] = {
-    "opens-window": (
-        r"HeadlessException",
-        r"no display name and no \$DISPLAY",
-        r"(?i:(?:cannot|unable to|can't) open (?:X )?display)",
-        r"(?i:(?:could not|can't|cannot) connect to (?:any X )?(?:display|X server|X11))",
-        r"(?i:no available video device)",
-        r"(?:X11 )?DISPLAY (?:environment )?variable",
-    ),
     "needs-input": (
         r"\bEOFError\b",
         r"NoSuchElementException: No line found",
@@ -48,7 +40,7 @@ _MESSAGES: Final[Mapping[str, Sequence[str]]] = {
         r"setupterm: could not find terminal",
         r"Error opening terminal",
     ),
-    "uses-network": (
+    "needs-network": (
         r"(?i:name or service not known)",
         r"(?i:temporary failure in name resolution)",
         r"(?i:network is unreachable)",
@@ -67,8 +59,14 @@ _MESSAGES: Final[Mapping[str, Sequence[str]]] = {
         r"fatal error: runtime: out of memory",
         r"Could not reserve enough space for .*heap",
     ),
-    "cannot-write": (r"Read-only file system", r"No space left on device"),
-    "missing-module": (
+    "writes-elsewhere": (
+        r"Read-only file system",
+        r"No space left on device",
+        r"PermissionError: \[Errno 13\] Permission denied: '/",
+        r"FileNotFoundException: /.* \(Permission denied\)",
+        r"cannot create /.*: Permission denied",
+    ),
+    "missing-file": (
         r"\bModuleNotFoundError\b",
         r"^ImportError\b",
         r"\b(?:NoClassDefFoundError|ClassNotFoundException|UnsupportedClassVersionError)\b",

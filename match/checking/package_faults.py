@@ -170,14 +170,25 @@ FAULTS: Final[Mapping[str, RuntimeFault]] = {
     # -- what the contest does not allow
     "uses-network": RuntimeFault(
         contest.NETWORK,
+        _YELLOW,
+        "the program tries to use the network ({reason}); put everything it needs into the ZIP, since the contest has "
+        "no Internet",
+    ),
+    "needs-network": RuntimeFault(
+        contest.NETWORK,
         _RED,
-        "the program uses the network ({reason}); put everything it needs into the ZIP, since the contest has no "
-        "Internet",
+        "the program fails without the Internet ({reason}); put everything it needs into the ZIP",
     ),
     "opens-window": RuntimeFault(
         contest.WINDOW,
-        _RED,
+        _YELLOW,
         "the program tries to open a window ({reason}); leave out what draws, since the contest has no screen",
+    ),
+    "needs-window": RuntimeFault(
+        contest.WINDOW,
+        _RED,
+        "the program fails because it cannot open a window ({reason}); leave out what draws, since the contest has no "
+        "screen",
     ),
     "needs-input": RuntimeFault(
         contest.INPUT,
@@ -186,23 +197,19 @@ FAULTS: Final[Mapping[str, RuntimeFault]] = {
     ),
     "writes-elsewhere": RuntimeFault(
         contest.DISK,
-        _YELLOW,
-        "the program writes outside its folder ({reason}); write into its own folder or the one for temporary files",
-    ),
-    "cannot-write": RuntimeFault(
-        contest.DISK,
         _RED,
-        "the program fails because it cannot write a file ({reason}); write into its own folder or the one for "
+        "the program fails because it may not write a file ({reason}); write into its own folder or the one for "
         "temporary files",
     ),
-    "missing-module": RuntimeFault(
-        contest.PACKAGE,
+    # -- what is not there
+    "missing-file": RuntimeFault(
+        None,
         _RED,
         "the program needs something that is neither in the ZIP nor in the image ({reason}); put it into the ZIP, or "
         "choose an image that has it",
     ),
     "not-executable": RuntimeFault(
-        contest.PACKAGE,
+        None,
         _RED,
         "a second program may not be executed ({reason}), since a ZIP does not store that permission; add "
         "`chmod +x FILE` to the main file",

@@ -13,6 +13,7 @@ import re
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -23,9 +24,12 @@ from spielleiter.match.checking.answer import Answer
 from spielleiter.match.checking.errors import UnexpectedBehaviourError, too_slow
 from spielleiter.match.checking.packet_variants import Splitter, unsplit
 from spielleiter.match.errors import MatchError, NotStartedError
+from spielleiter.match.games.match_server import ProgramPort
 from spielleiter.match.games.stopwatch import Stopwatch
 from spielleiter.match.programs.program import Command, Program
 from spielleiter.match.records.wire_log import WIRE_LOG, WireLog
+from spielleiter.match.sandbox.run import open_run
+from spielleiter.match.sandbox.sandbox import Sandbox
 from spielleiter.protocol.connection import Connection, ConnectionClosed, Role, StreamEnd
 from spielleiter.protocol.errors import RemoteProtocolError
 from spielleiter.protocol.messages import (
@@ -355,37 +359,73 @@ class GameOver(Exception):  # noqa: N818 - not an error
     """The game is over by the rules."""
 
 
+@dataclass(frozen=True, slots=True)
+class Confined:
+    """A program that runs in a sandbox: the sandbox, and the program's folder, of which each run gets a copy."""
+
+    sandbox: Sandbox
+    folder: Path
+
+
 @asynccontextmanager
 async def open_scripted_server(
-    edition: Edition, command: Command, seat: Seat, folder: Path, tag: str, connect_timeout: float
+    edition: Edition,
+    command: Command,
+    seat: Seat,
+    folder: Path,
+    tag: str,
+    connect_timeout: float,
+    confined: Confined | None = None,
 ) -> AsyncIterator[ScriptedServer]:
     """Start the program with a scripted server to connect to; leaving the context ends the program.
 
-    The program's outputs and the bytes on the wire are kept in `folder`. Raises UnexpectedBehaviourError.
+    The program's outputs and the bytes on the wire are kept in `folder`. `confined` is the sandbox that it runs in;
+    None for none. Raises UnexpectedBehaviourError.
     """
-    with WireLog(folder / WIRE_LOG) as log, socket.socket() as listener:
-        listener.setblocking(False)
-        listener.bind((_HOST, 0))
-        listener.listen(1)
-        port = listener.getsockname()[1]
-        values = {"host": _HOST, "port": str(port), "reservation": _RESERVATION, "seed": "1"}
-        values["game"] = edition.game_type
-        outputs = folder / "stdout.log", folder / "stderr.log"
-        program = Program(command.arguments(values), tag, *outputs)
-        scripted_server = ScriptedServer(edition, seat, program, listener, connect_timeout, log)
-        problem: MatchError | None = None
-        async with trio.open_nursery() as nursery:
-            try:
-                await nursery.start(program.run)
-                yield scripted_server
-            except UnexpectedBehaviourError as error:  # raised later, so that it is not wrapped in an exception group
-                problem = error
-            except NotStartedError as error:
-                problem = UnexpectedBehaviourError(str(error))
-            finally:
-                with trio.CancelScope(shield=True, deadline=trio.current_time() + 1):
-                    await scripted_server.aclose()
-            await program.end(0)
-            nursery.cancel_scope.cancel()
-        if problem is not None:
-            raise problem
+    with WireLog(folder / WIRE_LOG) as log:
+        async with _open_port(confined) as port:
+            host, number = port.address
+            values = {"host": host, "port": str(number), "reservation": _RESERVATION, "seed": "1"}
+            values["game"] = edition.game_type
+            program = Program(
+                command.arguments(values),
+                tag,
+                folder / "stdout.log",
+                folder / "stderr.log",
+                cwd="" if confined is None else str(confined.folder),
+                confinement=port.run,
+            )
+            problem: MatchError | None = None
+            async with trio.open_nursery() as nursery:
+                scripted_server: ScriptedServer | None = None
+                try:
+                    await nursery.start(program.run)
+                    listener = await port.listener()
+                    scripted_server = ScriptedServer(edition, seat, program, listener, connect_timeout, log)
+                    yield scripted_server
+                except UnexpectedBehaviourError as error:  # raised later, so that it is not wrapped in a group
+                    problem = error
+                except NotStartedError as error:
+                    problem = UnexpectedBehaviourError(str(error))
+                finally:
+                    if scripted_server is not None:
+                        with trio.CancelScope(shield=True, deadline=trio.current_time() + 1):
+                            await scripted_server.aclose()
+                await program.end(0)
+                nursery.cancel_scope.cancel()
+            if problem is not None:
+                raise problem
+
+
+@asynccontextmanager
+async def _open_port(confined: Confined | None) -> AsyncIterator[ProgramPort]:
+    """Open the port that the program connects to, in its sandbox if it has one. Raises OSError."""
+    if confined is None:
+        with socket.socket() as listener:
+            listener.setblocking(False)
+            listener.bind((_HOST, 0))
+            listener.listen(1)
+            yield ProgramPort((_HOST, int(listener.getsockname()[1])), listener)
+    else:
+        async with open_run(confined.sandbox, confined.folder) as run:
+            yield ProgramPort(run.address, None, run)

@@ -17,7 +17,7 @@ from spielleiter.match.checking.answer import Answer
 from spielleiter.match.checking.early_endings import EarlyEnding, result_by_rules, result_of
 from spielleiter.match.checking.errors import InconclusiveError, PlainJoinError, UnexpectedBehaviourError
 from spielleiter.match.checking.packet_variants import split_into_fragments, with_unknown_elements
-from spielleiter.match.checking.scripted_server import GameOver, ScriptedServer, open_scripted_server
+from spielleiter.match.checking.scripted_server import Confined, GameOver, ScriptedServer, open_scripted_server
 from spielleiter.match.games.referee import play_game
 from spielleiter.match.plan import plan_games
 from spielleiter.match.programs.program import Command
@@ -44,6 +44,7 @@ class CheckSteps:
         soft_timeout: float,
         hard_timeout: float,
         patience: ProgramTimeouts,
+        confined: Confined | None = None,
     ) -> None:
         self.folder = folder
         """The folder for the files of the current step."""
@@ -52,6 +53,7 @@ class CheckSteps:
         self.patience = patience
         self._edition = edition
         self._command = command
+        self._confined = confined
         self._check_folder = folder
         self._run_id = secrets.token_hex(8)
         self._label = ""
@@ -70,7 +72,9 @@ class CheckSteps:
         """Start the program with a scripted server to connect to."""
         self.folder.mkdir(parents=True, exist_ok=True)
         tag = f"{self._run_id}/{self._label}"
-        return open_scripted_server(self._edition, self._command, seat, self.folder, tag, self.patience.start)
+        return open_scripted_server(
+            self._edition, self._command, seat, self.folder, tag, self.patience.start, self._confined
+        )
 
     # -- steps --------------------------------------------------------------------------------------------------------
 
