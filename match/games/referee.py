@@ -42,6 +42,9 @@ from spielleiter.match.programs.program import Program
 from spielleiter.match.programs.starter import MEBIBYTE, ProgramStarter, output_files
 from spielleiter.match.records.game_files import GameLogs, KeepPolicy, write_replay
 from spielleiter.match.records.game_record import FAILED_AS_WELL, GameRecord
+from spielleiter.match.sandbox.conditions import MEMORY_LIMIT
+from spielleiter.match.sandbox.observations import Observations
+from spielleiter.match.sandbox.run import SandboxRun
 from spielleiter.match.setup import MatchSetup
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.messages import Cause
@@ -117,6 +120,7 @@ class _Referee:
         self._recorder: ReplayRecorder | None = None
         """The packets of the game, if it is played on the match's own server."""
         self._programs: list[Program | BuiltinPlayer | None] = [None, None]
+        self._observations: list[Observations | None] = [None, None]
         self._match_server: MatchServer | None = None
         self._meter = SchedulingDelayMeter(len(cores[0]) if cores[0] is not None else os.cpu_count() or 1)
         self._evidence.on_request = self._meter.start_request
@@ -133,13 +137,16 @@ class _Referee:
             await self._persistent_programs.end_game()
         for index, (program, known) in enumerate(zip(self._programs, self._facts.programs, strict=True)):
             if program is not None:
-                known.leftovers = tuple(f"{each.name} ({each.pid})" for each in program.leftovers)
+                known.leftovers = tuple(
+                    f"{each.name} ({each.pid})" if each.pid else each.name for each in program.leftovers
+                )
                 known.has_stopped_supervisor = program.has_stopped_supervisor
                 if program.supervisor_stops:
                     self._evidence.add_remark(index, STOPPED_SUPERVISOR)
                 if program.survivors:
                     names = ", ".join(f"{each.name} ({each.pid})" for each in program.survivors)
                     self._evidence.add_remark(index, f"{NOT_ENDED}: {names}")
+                self._add_sandbox_remarks(index)
         return self._record(judge(self._facts), relative, started_at, trio.current_time() - started)
 
     async def _play_at_server(self, match_server: MatchServer | None) -> None:
@@ -195,7 +202,26 @@ class _Referee:
                     for index, each in enumerate(self._programs)
                 )
             )
+            if isinstance(room, InternalRoom):
+                for index in (0, 1):
+                    await self._observe(index, room.ports[index].run)
             nursery.cancel_scope.cancel()
+
+    async def _observe(self, index: int, run: SandboxRun | None) -> None:
+        """Keep what was observed of a program in its sandbox."""
+        program = self._programs[index]
+        if run is not None and isinstance(program, Program):
+            outputs = output_files(self._folder, index)
+            self._observations[index] = await trio.to_thread.run_sync(run.observe, outputs, program.output_size)
+
+    def _add_sandbox_remarks(self, index: int) -> None:
+        observed = self._observations[index]
+        if observed is None:
+            return
+        if observed.network_attempts:
+            self._evidence.add_remark(index, "tried to use the network, which the contest does not have")
+        if observed.window_attempts:
+            self._evidence.add_remark(index, "tried to open a window, which the contest does not have")
 
     async def _wait_for_exits(self, programs: Sequence[ProgramFacts]) -> None:
         """Wait a moment for programs that left before the game began: their return codes are part of the verdict."""
@@ -288,6 +314,8 @@ class _Referee:
 
     def _memory_text(self, index: int, program: Program | BuiltinPlayer) -> str:
         """Return how much memory a program that failed was allowed and has used; empty if it was not limited."""
+        if isinstance(program, Program) and program.exceeded_memory:
+            return f"it was killed because it used more than the contest's {MEMORY_LIMIT // MEBIBYTE} MiB of memory"
         limit = self._setup.entrants[index].memory
         if limit is None or not program.returncode or isinstance(program, BuiltinPlayer):
             return ""
@@ -352,6 +380,7 @@ class _Referee:
             replay=None,
             exit_codes=(_exit_code(first), _exit_code(second)),
             remarks=self._remarks(judgement),
+            observations=(self._observations[0], self._observations[1]),
         )
 
     def _remarks(self, judgement: Judgement) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -23,10 +23,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, Final
+from typing import IO, Final, Protocol
 
 import trio
 
+from spielleiter.client.exception_groups import first_error
 from spielleiter.client.strategies import STRATEGIES
 from spielleiter.match.errors import NotStartedError, SetupError
 from spielleiter.match.programs.command_line import split_command
@@ -43,6 +44,7 @@ PLACEHOLDERS: Final = ("host", "port", "reservation", "seed", "game")
 
 _PLACEHOLDER: Final = re.compile(r"(?<!\$)\{(\w+)\}")  # but not the shell's ${name}
 _READ_SIZE: Final = 64 * 1024
+_CONFINEMENT_TIMEOUT: Final = 60.0  # seconds for a sandbox to start a program
 _TERMINATE_TIMEOUT: Final = 0.5  # seconds for a process to end after SIGTERM, and to read what is left in the pipes
 
 
@@ -112,12 +114,61 @@ def _builtin_words(text: str) -> tuple[str, ...]:
     return (*play, "--game", "{game}", "--seed", "{seed}", "-h", "{host}", "-p", "{port}", "-r", "{reservation}")
 
 
+class ConfinementError(Exception):
+    """A program did not start, and its sandbox has ended without a reason."""
+
+
+class ConfinementReport(Protocol):
+    """What is known about the end of a program that ran in a sandbox; the attributes are those of `Program`."""
+
+    @property
+    def returncode(self) -> int: ...
+
+    @property
+    def cpu_seconds(self) -> float: ...
+
+    @property
+    def peak_memory(self) -> int: ...
+
+    @property
+    def exceeded_memory(self) -> bool: ...
+
+    @property
+    def leftovers(self) -> tuple[str, ...]: ...
+
+
+class Confinement(Protocol):
+    """A sandbox for one program, as match/sandbox/run.py provides it; the methods are called in this order."""
+
+    @property
+    def report(self) -> ConfinementReport | None:
+        """What was reported by `finish`; None if nothing was."""
+        ...
+
+    def process_spec(self, spec: ProcessSpec, variables: Mapping[str, str], /) -> ProcessSpec:
+        """Return how to start what `spec` describes inside, with these environment variables."""
+        ...
+
+    async def begin(self) -> None:
+        """Wait until the program is running. Raises OSError, ValueError and ConfinementError."""
+        ...
+
+    async def finish(self) -> None:
+        """Take the report after the process has ended."""
+        ...
+
+    def disconnect(self) -> None:
+        """End everything that is still running inside."""
+        ...
+
+
 class Program:
     """A process and everything that it starts, with its outputs written to the files `out` and `error`.
 
     `tag` identifies it in the environment of all these processes. It is started in the directory `cwd`; empty for the
     current one. `cores` are the processor cores that it may use; None for any. `memory` limits its data, in bytes.
-    `stdin` is a file descriptor for its standard input; None for an empty input.
+    `stdin` is a file descriptor for its standard input; None for an empty input. `confinement` is the sandbox that it
+    runs in; None for none.
 
     `exited` is set once the process itself has ended, `gone` once nothing of it is left. `returncode` is as in
     subprocess, negative for a signal.
@@ -135,6 +186,7 @@ class Program:
         environment: Mapping[str, str] = MappingProxyType({}),
         memory: int | None = None,
         stdin: int | None = None,
+        confinement: Confinement | None = None,
     ) -> None:
         self.exited = trio.Event()
         self.gone = trio.Event()
@@ -142,6 +194,8 @@ class Program:
         self.cpu_seconds = 0.0
         self.peak_memory = 0
         """The most bytes that it had in memory, once it has ended; 0 if that is not known."""
+        self.exceeded_memory = False
+        """Whether its sandbox killed it because it used too much memory."""
         self.was_ended = False
         """Whether the match had to end it."""
         self.leftovers: tuple[ProcessInfo, ...] = ()
@@ -155,6 +209,10 @@ class Program:
             memory=memory,
             stdin=stdin,
         )
+        self._program, self._cwd = self._spec.arguments[0], self._spec.cwd
+        self._confinement = confinement
+        if confinement is not None:
+            self._spec = confinement.process_spec(self._spec, environment)
         self._outputs = Output(out), Output(error)
         self._process: SupervisedProcess | UnsupervisedProcess | None = None
 
@@ -166,6 +224,8 @@ class Program:
         except (OSError, ValueError) as error:
             raise NotStartedError(_start_problem(self._spec.arguments[0], error, self._spec.cwd)) from None
         try:
+            if self._confinement is not None:
+                await self._begin(self._confinement, process)
             task_status.started()
             with self._scope:
                 await self._follow(process, started_at)
@@ -174,8 +234,45 @@ class Program:
                 if not self.exited.is_set():
                     self.was_ended = True
                 await process.end()
+                if self._confinement is not None:
+                    self._confinement.disconnect()
                 self._note_exit(process)
                 self.gone.set()
+
+    async def _begin(self, confinement: Confinement, process: SupervisedProcess | UnsupervisedProcess) -> None:
+        """Wait until the program runs in its sandbox. Raises NotStartedError."""
+        problem = ""
+        with trio.move_on_after(_CONFINEMENT_TIMEOUT) as waiting:
+            try:
+                async with trio.open_nursery() as nursery:
+
+                    async def cancel_at_exit() -> None:
+                        await process.wait()
+                        nursery.cancel_scope.cancel()
+
+                    nursery.start_soon(cancel_at_exit)
+                    await confinement.begin()
+                    nursery.cancel_scope.cancel()
+                    return
+            except* (OSError, ValueError) as group:
+                error = first_error(group)
+                assert isinstance(error, OSError | ValueError)
+                problem = _start_problem(self._program, error, self._cwd)
+            except* ConfinementError:
+                pass
+        if waiting.cancelled_caught:
+            raise NotStartedError(f"its sandbox has not started it within {_CONFINEMENT_TIMEOUT:g} s")
+        raise NotStartedError(problem or await self._sandbox_problem(process))
+
+    async def _sandbox_problem(self, process: SupervisedProcess | UnsupervisedProcess) -> str:
+        """Return what a sandbox wrote that has ended without starting the program."""
+        text = b""
+        with trio.move_on_after(_TERMINATE_TIMEOUT):
+            async with open_pipe(process.stderr) as pipe:
+                while chunk := await pipe.receive_some(_READ_SIZE):
+                    text += bytes(chunk)
+        lines = text.decode("utf-8", "replace").strip().splitlines()
+        return f"its sandbox could not be started: {lines[-1].strip() if lines else 'it gave no reason'}"
 
     async def _follow(self, process: SupervisedProcess | UnsupervisedProcess, started_at: float) -> None:
         """Copy the outputs and wait for the end of the process and its children."""
@@ -185,10 +282,12 @@ class Program:
                 for stream, output in zip((process.stdout, process.stderr), self._outputs, strict=True):
                     copying.start_soon(_copy, stream, output, started_at)
                 await process.wait()
+                if self._confinement is not None:
+                    await self._confinement.finish()
                 self._note_exit(process)
                 await process.wait_for_children()
                 if not self.was_ended:
-                    self.leftovers = process.leftovers
+                    self.leftovers = self._find_leftovers(process)
                 # what is still in the pipes is part of the output
                 copying.cancel_scope.deadline = trio.current_time() + _TERMINATE_TIMEOUT
             watching.cancel_scope.cancel()
@@ -218,7 +317,23 @@ class Program:
     def _note_exit(self, process: SupervisedProcess | UnsupervisedProcess) -> None:
         self.returncode, self.cpu_seconds = process.returncode, process.cpu_seconds
         self.peak_memory = process.peak_memory
+        report = None if self._confinement is None else self._confinement.report
+        if report is not None:
+            self.returncode, self.cpu_seconds = report.returncode, max(self.cpu_seconds, report.cpu_seconds)
+            self.peak_memory, self.exceeded_memory = report.peak_memory, report.exceeded_memory
         self.exited.set()
+
+    def _find_leftovers(self, process: SupervisedProcess | UnsupervisedProcess) -> tuple[ProcessInfo, ...]:
+        """Return what outlived the program. In a sandbox, processes of the sandbox itself may end later than that."""
+        if self._confinement is None:
+            return process.leftovers
+        report = self._confinement.report
+        return () if report is None else tuple(ProcessInfo(0, name) for name in report.leftovers)
+
+    @property
+    def output_size(self) -> int:
+        """The bytes that it has written to its two outputs, as far as they were read."""
+        return sum(output.total for output in self._outputs)
 
     def redirect_outputs(self, out: Path, error: Path) -> None:
         """Write the following output of the program to these files. Raises OSError."""

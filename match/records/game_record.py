@@ -10,6 +10,8 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
+from spielleiter.match.sandbox.observations import Observations
+
 _T = TypeVar("_T")
 
 
@@ -123,6 +125,9 @@ class GameRecord:
     remarks: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     """By program: notable behaviour that did not change the result, such as refused requests."""
 
+    observations: tuple[Observations | None, Observations | None] = (None, None)
+    """By program: what was observed of it in its sandbox; None if it had none."""
+
     @property
     def is_draw(self) -> bool:
         """Whether the game counts and neither program won."""
@@ -160,6 +165,7 @@ class GameRecord:
                 replay=_optional(value["replay"], str),
                 exit_codes=_pair_of_optional(value.get("exit_codes", [None, None])),
                 remarks=_pair_of_texts(value.get("remarks", [[], []])),
+                observations=_pair_of_observations(value.get("observations", [None, None])),
             )
         except KeyError as error:
             raise RecordError(f"not the record of a game: {error.args[0]} is missing") from None
@@ -168,6 +174,8 @@ class GameRecord:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, Observations):
+        return value.to_json()
     return [_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
@@ -194,6 +202,11 @@ def _pair_of(value: Any, kind: type[_T]) -> tuple[_T, _T]:
 def _pair_of_optional(value: Any) -> tuple[int | None, int | None]:
     first, second = _checked(value, list)
     return _optional(first, int), _optional(second, int)
+
+
+def _pair_of_observations(value: Any) -> tuple[Observations | None, Observations | None]:
+    first, second = (None if item is None else Observations.from_json(_checked(item, dict)) for item in value)
+    return first, second
 
 
 def _pair_of_floats(value: Any) -> tuple[float, float]:
