@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -34,6 +35,9 @@ MIN_BOMB: Final = 16 * 1024 * 1024
 """Bytes that a file may unpack to, however small it is in the ZIP file."""
 MAX_DIRECTORY: Final = 8 * 1024 * 1024
 """Bytes of the list of entries, which is read at once."""
+
+MAX_INNER: Final = 128 * 1024 * 1024
+"""Bytes of a file that is itself a ZIP file, such as a JAR file; a larger one is not looked at."""
 
 _CHUNK: Final = 64 * 1024
 _LOCAL_HEADER: Final = 30
@@ -60,7 +64,7 @@ _OTHER_KINDS: Final = {
     b"MZ": "a program for Windows",
     b"#!": "a script",
 }
-_DAMAGE: Final = (
+DAMAGE: Final = (
     zipfile.BadZipFile,
     zipfile.LargeZipFile,
     zlib.error,
@@ -92,12 +96,14 @@ class _DirectoryTooLargeError(Exception):
 
 
 class _BoundedFile(io.BufferedReader):
-    """A file of which nobody reads more than `MAX_DIRECTORY` bytes at once."""
+    """A file of which nobody reads more than `limit` bytes at once."""
+
+    limit = MAX_DIRECTORY
 
     def read(self, size: int | None = -1, /) -> bytes:
-        is_bounded = size is not None and 0 <= size <= MAX_DIRECTORY
-        content = super().read(size if is_bounded else MAX_DIRECTORY + 1)
-        if len(content) > MAX_DIRECTORY:
+        is_bounded = size is not None and 0 <= size <= self.limit
+        content = super().read(size if is_bounded else self.limit + 1)
+        if len(content) > self.limit:
             raise _DirectoryTooLargeError
         return content
 
@@ -110,11 +116,17 @@ class Archive:
         self._archive = archive
         self.findings: list[Finding] = []
         self.entries: tuple[Entry, ...] = ()
+        self.files: dict[PurePosixPath, Entry] = {}
+        self.folders: set[PurePosixPath] = set()
+        """All folders, also those that have no entry of their own."""
         self.findings += self._form_findings()
         if self.is_usable:
             self.entries = tuple(_entry_of(info) for info in archive.infolist() if name_of(info)[0].strip("./"))
+            self.files = {each.path: each for each in self.entries if not each.is_folder}
+            self.folders = {each.path for each in self.entries if each.is_folder}
+            self.folders |= {parent for each in self.entries for parent in each.path.parents}
             files = [each.path for each in self.entries if not each.is_folder]
-            self.findings += clash_findings(files, [each.path for each in self.entries if each.is_folder])
+            self.findings += clash_findings(files, self.folders)
             if not files:
                 self.findings.append(finding_of("empty-zip"))
         if self.is_usable:
@@ -124,6 +136,22 @@ class Archive:
     def is_usable(self) -> bool:
         """Whether there is no RED finding."""
         return all(each.level is not Level.RED for each in self.findings)
+
+    def has(self, path: PurePosixPath) -> bool:
+        """Whether there is such a file or folder."""
+        return path in self.files or path in self.folders
+
+    @cached_property
+    def _names(self) -> dict[PurePosixPath, list[str]]:
+        names: dict[PurePosixPath, list[str]] = {}
+        for path in (*self.files, *self.folders):
+            if path.parts:
+                names.setdefault(path.parent, []).append(path.name)
+        return names
+
+    def names_in(self, folder: PurePosixPath) -> list[str]:
+        """The names of the files and folders in a folder."""
+        return self._names.get(folder, [])
 
     def chunks(self, entry: Entry) -> Iterator[bytes]:
         """Decompress a file piece by piece, up to its declared size. Raises PackageError if it is damaged."""
@@ -140,7 +168,7 @@ class Archive:
             if str(error).startswith("Bad CRC-32"):
                 raise PackageError(self.path, [finding_of("wrong-checksum", [name])]) from None
             raise PackageError(self.path, [finding_of("damaged-zip", reason=f"{name}: {error}")]) from None
-        except (*_DAMAGE, OSError) as error:
+        except (*DAMAGE, OSError) as error:
             raise PackageError(self.path, [finding_of("damaged-zip", reason=f"{name}: {error}")]) from None
 
     def read(self, entry: Entry, limit: int) -> bytes:
@@ -225,8 +253,32 @@ def _read_directory(path: Path, raw: io.FileIO) -> zipfile.ZipFile:
     except UnicodeDecodeError as error:
         name = error.object.decode(errors="backslashreplace")
         raise PackageError(path, [finding_of("broken-utf8-name", [name])]) from None
-    except (*_DAMAGE, OSError) as error:
+    except (*DAMAGE, OSError) as error:
         raise PackageError(path, [_unreadable(raw, error)]) from None
+
+
+def read_inner_zip(archive: Archive, entry: Entry) -> zipfile.ZipFile | None:
+    """Open a file of a package that is itself a ZIP file; None if it is too large.
+
+    Raises OSError and the exceptions in `DAMAGE`.
+    """
+    if entry.size > MAX_INNER:
+        return None
+    content = io.BytesIO(archive.read(entry, MAX_INNER))
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            return zipfile.ZipFile(_BoundedFile(content))
+    except _DirectoryTooLargeError:
+        return None
+
+
+def read_inner_file(archive: zipfile.ZipFile, name: str, limit: int) -> bytes:
+    """Return the first `limit` bytes of a file in an inner ZIP file. Raises OSError and the exceptions in `DAMAGE`."""
+    info = archive.getinfo(name)
+    if info.compress_type not in _SUPPORTED:  # others may take any amount of memory
+        raise NotImplementedError("unsupported compression")
+    with archive.open(info) as file:
+        return file.read(limit)
 
 
 def _unreadable(file: io.FileIO, error: Exception) -> Finding:

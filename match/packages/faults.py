@@ -100,6 +100,187 @@ FAULTS: Final[Mapping[str, Fault]] = {
         "that folder instead of the folder",
     ),
     "zip-inside": Fault(_RED, "the ZIP file contains nothing but the ZIP file {file}; hand in that one"),
+    "source-only": Fault(
+        _RED,
+        "there is only source code ({file}) and no program to start; compile it, and pack the program together with a "
+        "script that starts it",
+    ),
+    "empty-main": Fault(_RED, "{file} is empty; pack it again"),
+    "not-a-program": Fault(_RED, "{file} cannot be started as a program; name a script or a program as the main file"),
+    "class-file": Fault(
+        _RED, "{file} is a class of Java and cannot be started directly; start it in a script with java"
+    ),
+    "jar-without-java": Fault(
+        _RED, '{file} cannot be started directly; start it in a script with java -jar {file} "$@"'
+    ),
+    "windows-script": Fault(
+        _RED,
+        "{file} is a script for Windows, which Linux cannot execute; write a shell script that begins with #!/bin/sh",
+    ),
+    # -- the first line and the encoding of a script
+    "crlf": Fault(_RED, "{file} has the line ends of Windows (CR LF), so Linux cannot execute it; save it with LF"),
+    "byte-order-mark": Fault(
+        _RED, "{file} begins with a byte order mark, so its first line is not recognised; save it as UTF-8 without BOM"
+    ),
+    "utf-16": Fault(_RED, "{file} is encoded as UTF-16, so Linux cannot execute it; save it as UTF-8 without BOM"),
+    "not-utf-8": Fault(_YELLOW, "{file} is not encoded as UTF-8; save it as UTF-8 without BOM"),
+    "python-not-utf-8": Fault(
+        _RED, "{file} is not encoded as UTF-8, so Python does not execute it; save it as UTF-8 without BOM"
+    ),
+    "no-first-line": Fault(
+        _RED, "{file} does not begin with #! and an interpreter, so Linux cannot execute it; begin it with {example}"
+    ),
+    "blank-before-first-line": Fault(
+        _RED, "{file} has a blank line or blanks before #!, so its first line is not recognised; remove them"
+    ),
+    "incomplete-first-line": Fault(
+        _RED, "{file} names no interpreter in its first line; begin it with #!/bin/sh or #!/usr/bin/env python3"
+    ),
+    "first-line-options": Fault(
+        _RED,
+        "{file} has several words after the interpreter in its first line, which Linux passes as one ({words}); "
+        "leave the options out",
+    ),
+    "missing-interpreter": Fault(
+        _RED,
+        "{file} names the interpreter {interpreter}, which is not there in the contest; use one such as #!/bin/sh or "
+        "#!/usr/bin/env python3",
+    ),
+    "uncertain-interpreter": Fault(
+        _YELLOW,
+        "{file} names the interpreter {interpreter}, which may not be there in the contest; use one such as #!/bin/sh "
+        "or #!/usr/bin/env python3",
+    ),
+    # -- what a script does
+    "parameters-ignored": Fault(
+        _RED,
+        '{file} does not pass its parameters on, so the program never learns host, port and reservation; add "$@" to '
+        "the command that starts the program",
+    ),
+    "missing-file": Fault(
+        _RED, "{file} starts {program}, which is not in the ZIP file{hint}; add it or correct the path"
+    ),
+    "missing-folder": Fault(
+        _RED, "{file} changes to the folder {folder}, which is not in the ZIP file; add it or correct the path"
+    ),
+    "missing-class": Fault(
+        _RED, "{file} starts the class {program}, which is not in the ZIP file; add its .class file or correct the name"
+    ),
+    "not-executable": Fault(
+        _RED,
+        "{file} starts {program}, which may not be executed, since only the main file may be; write "
+        "chmod +x {program} before it, or start it with its interpreter",
+    ),
+    "missing-dot-slash": Fault(
+        _RED,
+        "{file} starts {program} without a path, so the shell does not look for it in its folder; write ./{program}",
+    ),
+    "windows-path": Fault(
+        _YELLOW, "{file} contains the path {path} of a Windows computer; use a path relative to the script"
+    ),
+    "home-path": Fault(_YELLOW, "{file} contains the path {path} of a home folder; use a path relative to the script"),
+    "windows-command": Fault(_YELLOW, "{file} calls {command}, a command of Windows; use the one of Linux"),
+    "sudo": Fault(
+        _YELLOW, "{file} calls {command}, but no other user's rights can be had in the contest; leave it out"
+    ),
+    "package-manager": Fault(
+        _YELLOW, "{file} installs software with {command}, but there is no network in the contest; pack what is needed"
+    ),
+    "pip-install": Fault(
+        _YELLOW,
+        "{file} installs Python packages with pip, but there is no network in the contest; pack them into the ZIP file "
+        "with pip install --target .",
+    ),
+    "download": Fault(
+        _YELLOW, "{file} uses the network with {command}, but there is none in the contest; pack what is needed"
+    ),
+    "build-at-start": Fault(
+        _YELLOW,
+        "{file} builds the program with {command} when it starts, which takes time and tools that may not be there; "
+        "build it before and pack the result",
+    ),
+    "window": Fault(
+        _YELLOW, "{file} opens a window or needs a display, and there is none in the contest; leave it out"
+    ),
+    "fixed-host": Fault(
+        _YELLOW, "{file} names the host {host}, but the server has another one in the contest; pass the parameter -h on"
+    ),
+    "fixed-port": Fault(
+        _YELLOW, "{file} names the port {port}, but the server may have another one; pass the parameter -p on"
+    ),
+    "background-start": Fault(
+        _YELLOW,
+        "{file} ends while the program that it has started with & is still running; start the program without &, or "
+        "end the script with wait",
+    ),
+    # -- programs and libraries
+    "windows-program": Fault(_RED, "{file} is a program for Windows; compile it for 64-bit Linux (x86-64)"),
+    "macos-program": Fault(_RED, "{file} is a program for macOS; compile it for 64-bit Linux (x86-64)"),
+    "elf-32-bit": Fault(_RED, "{file} is a 32-bit program; compile it for 64-bit Linux (x86-64)"),
+    "other-processor": Fault(
+        _RED, "{file} is a program for another processor ({processor}); compile it for 64-bit Linux (x86-64)"
+    ),
+    "damaged-program": Fault(_RED, "{file} is an incomplete program; create the ZIP again"),
+    "unusual-loader": Fault(
+        _YELLOW, "{file} needs the loader {loader}, which may not be there in the contest; link it statically"
+    ),
+    "missing-library": Fault(
+        _YELLOW,
+        "{file} needs shared libraries that may not be there in the contest ({libraries}); link them statically or "
+        "pack them",
+    ),
+    "newer-glibc": Fault(
+        _YELLOW,
+        "{file} needs glibc {version}, and the contest may have an older one; compile it on a system with glibc "
+        "{newest} at most, or link it statically",
+    ),
+    "damaged-jar": Fault(_RED, "{file} is not a readable JAR file; create it again"),
+    "jar-without-manifest": Fault(
+        _RED, "{file} has no manifest, so java -jar does not start it; create it with a Main-Class"
+    ),
+    "jar-without-main-class": Fault(
+        _RED, "{file} names no Main-Class in its manifest, so java -jar does not start it; create it with a Main-Class"
+    ),
+    "jar-main-class-missing": Fault(
+        _RED, "{file} does not contain its Main-Class {main_class}; create it again with that class"
+    ),
+    "jar-library-missing": Fault(
+        _YELLOW,
+        "{file} needs libraries that are not in the ZIP file ({libraries}); add them, or create one JAR with all",
+    ),
+    "newer-java": Fault(
+        _YELLOW,
+        "{file} is compiled for Java {version}, and the contest may have an older one; compile it with --release "
+        "{newest} or lower",
+    ),
+    "python-syntax": Fault(_YELLOW, "{file} is no valid program for Python 3 (line {line}: {reason}); correct it"),
+    "missing-module": Fault(
+        _YELLOW,
+        "{file} imports {module}, which is neither in the ZIP file nor part of Python; pack it with pip install "
+        "--target . {module}",
+    ),
+    "requirements-missing": Fault(
+        _YELLOW,
+        "{file} lists packages that are not in the ZIP file ({names}), and there is no network in the contest; pack "
+        "them with pip install --target .",
+    ),
+    "wheel-platform": Fault(
+        _YELLOW, "{file} is a wheel for another system than 64-bit Linux; download the one for manylinux x86_64"
+    ),
+    "wheel-python": Fault(
+        _YELLOW, "{file} is a wheel for an old version of Python; download one for Python 3.8 or newer"
+    ),
+    "extension-platform": Fault(
+        _YELLOW, "{file} is a compiled Python module for another system than 64-bit Linux; pack the one for Linux"
+    ),
+    "virtual-environment": Fault(
+        _YELLOW,
+        "{file} belongs to a virtual environment of Python, which works nowhere but in the folder in which it was "
+        "created; pack the modules with pip install --target . instead",
+    ),
+    "linked-node-module": Fault(
+        _YELLOW, "{file} links modules that are outside of the ZIP file ({names}); pack the modules themselves"
+    ),
 }
 
 

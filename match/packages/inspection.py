@@ -13,7 +13,14 @@ from typing import Final
 from spielleiter.match.packages.archive import Archive, Entry, open_archive
 from spielleiter.match.packages.errors import PackageError
 from spielleiter.match.packages.finding import Finding, Level
+from spielleiter.match.packages.leftovers import (
+    leftover_findings,
+    missing_requirements,
+    modules_of,
+    requirement_findings,
+)
 from spielleiter.match.packages.main_file import choose_main
+from spielleiter.match.packages.started_programs import main_findings
 
 _ORDER: Final = (Level.RED, Level.YELLOW, Level.GREEN)
 
@@ -56,6 +63,10 @@ def inspect_archive(archive: Archive, main: str | None = None) -> Inspection:
     chosen = choose_main(archive, main)
     if isinstance(chosen, Finding):
         return Inspection(_sorted([*findings, chosen]), None, archive.entries)
+    required = missing_requirements(archive)
+    findings += main_findings(archive, chosen, modules_of(required))
+    findings += requirement_findings(required)
+    findings += leftover_findings(archive)
     return Inspection(_sorted(findings), chosen.path, archive.entries)
 
 

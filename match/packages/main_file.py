@@ -23,7 +23,20 @@ _PROGRAMS: Final = frozenset(
 )
 _BINARIES: Final = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xfe\xed\xfa\xcf", b"\xca\xfe\xba\xbe")
 _LIBRARIES: Final = frozenset({".so", ".dll", ".dylib", ".o", ".a", ".class", ".pyd"})
-_NOT_SHOWN: Final = 5
+_BUILD_FILES: Final = frozenset(
+    {
+        "Cargo.toml",
+        "pom.xml",
+        "build.gradle",
+        "build.gradle.kts",
+        "go.mod",
+        "CMakeLists.txt",
+        "Makefile",
+        "package.json",
+    }
+)
+_SOURCES: Final = frozenset({".java", ".kt", ".c", ".cpp", ".cc", ".rs", ".go", ".cs", ".hs", ".scala", ".swift"})
+_MAX_SHOWN: Final = 5
 """Candidates beyond this number are not named."""
 
 
@@ -66,7 +79,7 @@ def _by_content(archive: Archive) -> Entry | Finding:
         if len(candidates) == 1:
             return candidates[0]
         if candidates:
-            names = [shortened(str(each.path)) for each in candidates[:_NOT_SHOWN]]
+            names = [shortened(str(each.path)) for each in candidates[:_MAX_SHOWN]]
             return finding_of("several-main-files", names=", ".join(names))
     return _none_found(archive, top)
 
@@ -86,4 +99,7 @@ def _none_found(archive: Archive, top: list[Entry]) -> Finding:
     folders = {each.path.parts[0] for each in files if len(each.path.parts) > 1}
     if not top and len(folders) == 1:
         return finding_of("folder-inside", [next(iter(folders))])
+    sources = [str(each.path) for each in top if each.path.name in _BUILD_FILES or each.path.suffix in _SOURCES]
+    if sources:
+        return finding_of("source-only", sources[:1])
     return finding_of("no-main-file")

@@ -11,8 +11,8 @@ import struct
 import unicodedata
 import zipfile
 import zlib
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -104,19 +104,17 @@ def _unusable(name: str) -> str | None:
     return None
 
 
-def clash_findings(files: Sequence[PurePosixPath], folders: Sequence[PurePosixPath]) -> Iterator[Finding]:
-    """Find names that cannot stand side by side in a folder; `folders` may name a folder several times."""
-    seen: set[PurePosixPath] = set()
-    twice = [each for each in files if each in seen or seen.add(each)]  # type: ignore[func-returns-value]
+def clash_findings(files: Sequence[PurePosixPath], folders: Collection[PurePosixPath]) -> Iterator[Finding]:
+    """Find names that cannot stand side by side; `folders` are all folders, `files` may name a file several times."""
+    counts = Counter(files)
+    twice = [str(each) for each, count in counts.items() if count > 1]
     if twice:
-        yield finding_of("duplicate-name", [str(each) for each in twice])
-    all_folders = {*folders, *(parent for each in (*files, *folders) for parent in each.parents)}
-    both = [each for each in seen if each in all_folders]
+        yield finding_of("duplicate-name", twice)
+    both = [str(each) for each in counts if each in folders]
     if both:
-        yield finding_of("file-and-folder", sorted(map(str, both)))
+        yield finding_of("file-and-folder", both)
     spelled: dict[str, PurePosixPath] = {}
-    differing = [
-        str(each) for each in sorted(seen | all_folders) if spelled.setdefault(str(each).casefold(), each) != each
-    ]
+    paths = sorted({*files, *folders})
+    differing = [str(each) for each in paths if spelled.setdefault(str(each).casefold(), each) != each]
     if differing:
         yield finding_of("case-collision", differing)

@@ -1,0 +1,125 @@
+"""Checks Python programs: imports that are neither in the package nor in the standard library, and syntax.
+
+Invariants: nothing is imported or executed. In case of doubt an import is accepted: in a `try` block, if the program
+changes its search path, if the package contains wheels.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+import warnings
+from collections.abc import Collection, Iterator
+from pathlib import PurePosixPath
+from typing import Final
+
+from spielleiter.match.packages.archive import Archive, Entry
+from spielleiter.match.packages.faults import finding_of
+from spielleiter.match.packages.finding import Finding
+
+_MAX_SOURCE: Final = 1024 * 1024
+_MAX_FILES: Final = 500
+_STANDARD: Final = sys.stdlib_module_names | {"__main__", "distutils", "imp", "asyncore", "asynchat", "smtpd"}
+_WINDOWS: Final = frozenset({"tkinter", "turtle"})
+"""Modules of the standard library that open windows."""
+_SEARCH_PATH: Final = (b"sys.path", b"addsitedir", b"PYTHONPATH")
+
+
+def python_findings(
+    archive: Archive, entry: Entry, *, is_path_changed: bool = False, known_missing: Collection[str] = ()
+) -> Iterator[Finding]:
+    """Find what is wrong with the Python program `entry` and with its own modules that it imports.
+
+    With `is_path_changed`, modules may be anywhere in the package. Those in `known_missing` are not reported.
+    """
+    program = _Program(archive, entry, is_path_changed=is_path_changed)
+    program.follow_imports()
+    for path in program.with_syntax_errors:
+        yield finding_of("python-syntax", [str(path)], **program.with_syntax_errors[path])
+    if program.importing_windows:
+        yield finding_of("window", [str(program.importing_windows)])
+    for module, path in program.missing.items():
+        if module.lower() not in known_missing:
+            yield finding_of("missing-module", [str(path)], module=module)
+
+
+class _Program:
+    """A Python program in a package: the modules it imports, transitively."""
+
+    def __init__(self, archive: Archive, entry: Entry, *, is_path_changed: bool) -> None:
+        self._archive = archive
+        self._folder = entry.path.parent
+        self._waiting = [entry]
+        self._seen = {entry.path}
+        self._is_path_changed = is_path_changed or any(each.name == "site-packages" for each in archive.folders)
+        self._has_wheels = any(each.suffix == ".whl" for each in archive.files)
+        self.missing: dict[str, PurePosixPath] = {}
+        """Modules that are not there, and the first file that imports each of them."""
+        self.with_syntax_errors: dict[PurePosixPath, dict[str, object]] = {}
+        self.importing_windows: PurePosixPath | None = None
+
+    def follow_imports(self) -> None:
+        found: dict[str, PurePosixPath] = {}
+        while self._waiting and len(self._seen) < _MAX_FILES:
+            entry = self._waiting.pop()
+            if entry.size > _MAX_SOURCE:
+                continue
+            source = self._archive.read(entry, _MAX_SOURCE)
+            self._is_path_changed |= any(each in source for each in _SEARCH_PATH)
+            for module in self._imports(entry.path, source):
+                top = module.partition(".")[0]
+                if top in _WINDOWS:
+                    self.importing_windows = self.importing_windows or entry.path
+                elif top not in _STANDARD and not self._add_module(module, entry.path.parent):
+                    found.setdefault(top, entry.path)
+        if self._has_wheels:
+            return
+        anywhere = self._names_anywhere() if self._is_path_changed else frozenset()
+        self.missing = {module: path for module, path in found.items() if module not in anywhere}
+
+    def _names_anywhere(self) -> frozenset[str]:
+        return frozenset(each.name.partition(".")[0] for each in (*self._archive.files, *self._archive.folders))
+
+    def _add_module(self, module: str, importer: PurePosixPath) -> bool:
+        """Whether an imported module is in the package; if it is, its own imports are followed, too."""
+        top = module.partition(".")[0]
+        for base in dict.fromkeys((self._folder, importer)):
+            files = [each for each in self._archive.names_in(base) if each == top or each.startswith(f"{top}.")]
+            if not files:
+                continue
+            path = base
+            for part in module.split("."):
+                path = path / part
+                for source in (path.with_name(f"{path.name}.py"), path / "__init__.py"):
+                    if source in self._archive.files and source not in self._seen:
+                        self._seen.add(source)
+                        self._waiting.append(self._archive.files[source])
+            return base == self._folder or self._is_path_changed
+        return False
+
+    def _imports(self, path: PurePosixPath, source: bytes) -> list[str]:
+        """The absolute imports of a file that are certain to be executed or likely to be."""
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                tree = ast.parse(source)
+        except SyntaxError as error:
+            self.with_syntax_errors[path] = {"line": error.lineno or 1, "reason": error.msg}
+            return []
+        except (ValueError, RecursionError, MemoryError):
+            return []
+        return list(_imported(tree))
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
+    """The names of the modules that are imported outside of `try` and of conditions."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        match node:
+            case ast.Try() | ast.TryStar() | ast.If():
+                continue
+            case ast.Import(names=names):
+                yield from (each.name for each in names)
+            case ast.ImportFrom(module=str(module), names=names, level=0):
+                yield from (f"{module}.{each.name}" for each in names)
+        waiting += ast.iter_child_nodes(node)
