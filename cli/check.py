@@ -42,7 +42,7 @@ _FOR_A_ZIP: Final = ("main", "image", "sandbox", "speed", "html", "json")
 @click.command()
 @click.argument("command", metavar="CMD")
 @click.argument("parameters", metavar="[-- PARAMETER...]", nargs=-1)
-@click.option("--main", metavar="FILE", help="For a ZIP: its main file.  [default: the only file that can be started]")
+@click.option("--main", metavar="FILE", help="For a ZIP: its main file.  [default: the only one]")
 @click.option(
     "--sandbox",
     type=click.Choice(KINDS),
@@ -111,7 +111,7 @@ def check(
     json: Path | None,
     out: Path | None,
 ) -> None:
-    """Test whether a program copes with everything that happens in the contest.
+    r"""Test whether a program copes with everything that happens in the contest.
 
     CMD is the ZIP that you hand in, or a command line as for `spielleiter match`.
 

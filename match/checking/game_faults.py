@@ -24,7 +24,7 @@ from spielleiter.server.text.counting import count_text
 PROGRAM: Final = 0
 """The index of the checked program in its match."""
 
-_MEGABYTE: Final = 1_000_000
+_MEGABYTE: Final = 1024 * 1024
 
 
 def is_machines_fault(record: GameRecord) -> bool:
@@ -65,12 +65,12 @@ def affects_game(finding: Finding) -> bool:
 
 
 def size_text(size: int) -> str:
-    """Return a size in bytes as text for people, such as ``12 MB``."""
-    if size >= 1000 * _MEGABYTE:
-        return f"{size / (1000 * _MEGABYTE):.2f} GB"
+    """Return a size in bytes as text for people, such as ``12 MB``; a MB has 1024 times 1024 bytes."""
+    if size >= 1024 * _MEGABYTE:
+        return f"{size / (1024 * _MEGABYTE):.2f} GB"
     if size >= _MEGABYTE:
         return f"{size / _MEGABYTE:.0f} MB"
-    return f"{size / 1000:.0f} kB" if size >= 1000 else count_text(size, "byte")
+    return f"{size / 1024:.0f} kB" if size >= 1024 else count_text(size, "byte")
 
 
 def merged(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -160,9 +160,7 @@ class ObservedConditions:
         """Return the findings of the games that belong to this condition."""
         return [each for each in self._own_findings() if FAULTS[each.code].condition == condition]
 
-    def _result(
-        self, condition: ContestCondition, text: str, findings: Sequence[Finding] = ()
-    ) -> ConditionResult:
+    def _result(self, condition: ContestCondition, text: str, findings: Sequence[Finding] = ()) -> ConditionResult:
         found = merged([*self._of(condition), *findings])
         return ConditionResult(condition, state_of(found), text, found)
 

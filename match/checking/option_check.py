@@ -1,7 +1,7 @@
 """Starting a package's program with its options in every order and form, until it asks for its seat.
 
-Invariants: every start is a process of its own, which is ended as soon as it has asked. The first form is the one of all
-games. After a failure, the remaining forms of the same kind are not tried, since they would fail in the same way.
+Invariants: every start is a process of its own, which is ended as soon as it has asked. The first form is the one of
+all games. After a failure, the remaining forms of the same kind are not tried, since they would fail in the same way.
 """
 
 from __future__ import annotations

@@ -117,9 +117,7 @@ class _PackageCheck:
         self._listener.started(self._main, self._sandbox, speed)
         with tempfile.TemporaryDirectory() as temporary:
             place = Path(temporary, "program")
-            package = await trio.to_thread.run_sync(
-                unpack_package, setup.path, place, setup.main, setup.parameters
-            )
+            package = await trio.to_thread.run_sync(unpack_package, setup.path, place, setup.main, setup.parameters)
             await self._run_program(package, sandbox, speed)
 
     async def _known_speed(self) -> Speed:
@@ -161,9 +159,7 @@ class _PackageCheck:
 
     # -- results ------------------------------------------------------------------------------------------------------
 
-    def _add(
-        self, condition: ContestCondition, state: State, text: str, findings: Iterable[Finding] = ()
-    ) -> None:
+    def _add(self, condition: ContestCondition, state: State, text: str, findings: Iterable[Finding] = ()) -> None:
         result = ConditionResult(condition, state, text, tuple(findings))
         self._results.append(result)
         self._listener.result(result)
@@ -179,9 +175,7 @@ class _PackageCheck:
         self._games += [each.game for each in results]
         found = [[finding for finding in each.findings if affects_game(finding)] for each in results]
         findings = merged(finding for each in found for finding in each)
-        sound = sum(
-            not faults and not each.is_undecided for each, faults in zip(results, found, strict=True)
-        )
+        sound = sum(not faults and not each.is_undecided for each, faults in zip(results, found, strict=True))
         text = f"{sound} of {count_text(len(results), 'game')} without a fault, {_won(results)} won"
         state = state_of(findings)
         if state is State.GREEN and (undecided := [each for each in results if each.is_undecided]):

@@ -6,7 +6,6 @@ folder of its own below that of the check. All times are in seconds.
 
 from __future__ import annotations
 
-import dataclasses
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from spielleiter.match.checking.check import ATTEMPTS
 from spielleiter.match.checking.game_faults import PROGRAM, game_findings, is_machines_fault
 from spielleiter.match.checking.package_report import PlayedGame
 from spielleiter.match.checking.package_setup import PackageCheckSetup
+from spielleiter.match.games.match_server import MatchServer, open_match_server
 from spielleiter.match.games.referee import play_game
 from spielleiter.match.packages.finding import Finding
 from spielleiter.match.plan import PlannedGame, plan_games
@@ -50,7 +50,9 @@ class PackageGames:
     the time limits are longer.
     """
 
-    def __init__(self, setup: PackageCheckSetup, command: str, program_folder: Path, folder: Path, speed: float) -> None:
+    def __init__(
+        self, setup: PackageCheckSetup, command: str, program_folder: Path, folder: Path, speed: float
+    ) -> None:
         self._setup = setup
         self._command = command
         self._program_folder = program_folder
@@ -63,41 +65,47 @@ class PackageGames:
     ) -> tuple[GameResult, ...]:
         """Play `count` games for this condition one after the other; `tell` is called with each game's title."""
         results = []
-        for planned in plan_games(count, _SEED):
-            tell(f"{_title(planned)}, against {opponent}")
-            results.append(await self._play_repeatedly(condition, opponent, planned))
+        setup = self._match_setup(opponent)
+        async with open_match_server(setup) as match_server:
+            for planned in plan_games(count, _SEED):
+                tell(f"{_title(planned)}, against {opponent}")
+                results.append(await self._play_repeatedly(condition, setup, planned, match_server))
         return tuple(results)
 
     async def play_two_at_once(self, condition: str, opponent: str) -> tuple[GameResult, ...]:
         """Play two games at the same time."""
         results: list[GameResult | None] = [None, None]
+        setup = self._match_setup(opponent)
 
-        async def play(index: int, planned: PlannedGame) -> None:
-            results[index] = await self._play_repeatedly(condition, opponent, planned)
+        async def play(index: int, planned: PlannedGame, match_server: MatchServer) -> None:
+            results[index] = await self._play_repeatedly(condition, setup, planned, match_server)
 
-        async with trio.open_nursery() as nursery:
+        async with open_match_server(setup) as match_server, trio.open_nursery() as nursery:
             for index, planned in enumerate(plan_games(2, _SEED)):
-                nursery.start_soon(play, index, planned)
+                nursery.start_soon(play, index, planned, match_server)
         return tuple(each for each in results if each is not None)
 
-    async def _play_repeatedly(self, condition: str, opponent: str, planned: PlannedGame) -> GameResult:
-        result = await self._play(condition, opponent, planned, 1)
+    async def _play_repeatedly(
+        self, condition: str, setup: MatchSetup, planned: PlannedGame, match_server: MatchServer
+    ) -> GameResult:
+        result = await self._play(condition, setup, planned, match_server)
         for attempt in range(2, ATTEMPTS + 1):
             if not result.is_undecided:
                 break
-            result = await self._play(condition, opponent, planned, attempt)
+            result = await self._play(condition, setup, planned, match_server, attempt)
         return result
 
-    async def _play(self, condition: str, opponent: str, planned: PlannedGame, attempt: int) -> GameResult:
+    async def _play(
+        self, condition: str, setup: MatchSetup, planned: PlannedGame, match_server: MatchServer, attempt: int = 1
+    ) -> GameResult:
         relative = condition if attempt == 1 else f"{condition}-attempt{attempt}"
-        setup = self._match_setup(opponent)
-        record = await play_game(setup, planned, self._folder / relative)
+        record = await play_game(setup, planned, self._folder / relative, match_server=match_server)
         game_folder = f"{relative}/{record.folder}"
         title = _title(planned)
         own = record.think_times[PROGRAM]
         game = PlayedGame(
             condition=condition,
-            title=f"{title}, against {opponent}",
+            title=f"{title}, against {setup.entrants[1].command}",
             verdict=record.verdict,
             reason=record.reason,
             points=record.points,

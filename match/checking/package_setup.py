@@ -26,7 +26,7 @@ class PackageCheckSetup:
     edition: str | None = None
     main: str | None = None
     parameters: tuple[str, ...] = ()
-    sandbox: SandboxSettings = SandboxSettings()
+    sandbox: SandboxSettings = field(default_factory=SandboxSettings)
     speed: float | None = None
     soft_timeout: float = 2.0
     hard_timeout: float = 10.0

@@ -55,7 +55,9 @@ async def try_steps(
         setup.edition,
         Confined(sandbox, package.folder),
     )
-    return summed_up(await check_program(check, folder / _FOLDER, lambda step: tell(f"step {step.number}, {step.title}")))
+    return summed_up(
+        await check_program(check, folder / _FOLDER, lambda step: tell(f"step {step.number}, {step.title}"))
+    )
 
 
 def summed_up(steps: Sequence[StepResult]) -> StepsResult:
