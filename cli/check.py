@@ -48,8 +48,8 @@ _FOR_A_ZIP: Final = ("main", "image", "sandbox", "speed", "html", "json")
     type=click.Choice(KINDS),
     default=AUTO,
     show_default=True,
-    help="For a ZIP: how to confine the program to the conditions of the contest. auto takes the best that this machine "
-    "has, with an --image docker or podman; none sets limits only.",
+    help="For a ZIP: how to confine the program to the conditions of the contest. auto takes the best that this "
+    "machine has, with an --image docker or podman; none sets limits only.",
 )
 @click.option(
     "--image",

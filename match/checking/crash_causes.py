@@ -66,7 +66,7 @@ _MESSAGES: Final[Mapping[str, Sequence[str]]] = {
         r"FileNotFoundException: /.* \(Permission denied\)",
         r"cannot create /.*: Permission denied",
     ),
-    "missing-file": (
+    "missing-when-run": (
         r"\bModuleNotFoundError\b",
         r"^ImportError\b",
         r"\b(?:NoClassDefFoundError|ClassNotFoundException|UnsupportedClassVersionError)\b",
@@ -79,7 +79,7 @@ _MESSAGES: Final[Mapping[str, Sequence[str]]] = {
         r"cannot load such file",
         r"env: .+: No such file or directory",
     ),
-    "not-executable": (r"^[^ ]*: .*(?:\d: |/).*: Permission denied$",),
+    "not-executable-when-run": (r"^[^ ]*: .*(?:\d: |/).*: Permission denied$",),
 }
 _PATTERNS: Final = {code: re.compile("|".join(messages)) for code, messages in _MESSAGES.items()}
 

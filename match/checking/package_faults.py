@@ -202,13 +202,13 @@ FAULTS: Final[Mapping[str, RuntimeFault]] = {
         "temporary files",
     ),
     # -- what is not there
-    "missing-file": RuntimeFault(
+    "missing-when-run": RuntimeFault(
         None,
         _RED,
         "the program needs something that is neither in the ZIP nor in the image ({reason}); put it into the ZIP, or "
         "choose an image that has it",
     ),
-    "not-executable": RuntimeFault(
+    "not-executable-when-run": RuntimeFault(
         None,
         _RED,
         "a second program may not be executed ({reason}), since a ZIP does not store that permission; add "
