@@ -260,9 +260,13 @@ class Program:
                 problem = _start_problem(self._program, error, self._cwd)
             except* ConfinementError:
                 pass
+        if not problem and not waiting.cancelled_caught:
+            problem = await self._sandbox_problem(process)
+        process.stdout.close()
+        process.stderr.close()
         if waiting.cancelled_caught:
             raise NotStartedError(f"its sandbox has not started it within {_CONFINEMENT_TIMEOUT:g} s")
-        raise NotStartedError(problem or await self._sandbox_problem(process))
+        raise NotStartedError(problem)
 
     async def _sandbox_problem(self, process: SupervisedProcess | UnsupervisedProcess) -> str:
         """Return what a sandbox wrote that has ended without starting the program."""

@@ -54,10 +54,9 @@ class BubblewrapSandbox(Sandbox):
     """Programs run in name spaces of their own. Raises OSError if this Python cannot be moved there."""
 
     name = BUBBLEWRAP
-    memory_limit: int | None = MEMORY_LIMIT
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, memory: int = MEMORY_LIMIT) -> None:
+        super().__init__(memory)
         self._python: PythonInside = python_inside()
         self.gaps = {
             Condition.SPEED: SLOWER,

@@ -54,8 +54,8 @@ class ContainerSandbox(Sandbox):
 
     has_cgroup = True
 
-    def __init__(self, engine: str, image: str) -> None:
-        super().__init__()
+    def __init__(self, engine: str, image: str, memory: int = MEMORY_LIMIT) -> None:
+        super().__init__(memory)
         self.name = engine
         self.has_own_network = self.is_first_process = self.has_helper
         self._engine = engine
@@ -69,8 +69,7 @@ class ContainerSandbox(Sandbox):
             self.gaps[Condition.NETWORK] = (
                 f"{engine} runs in a virtual machine here; a container that reaches the server reaches the Internet."
             )
-        if not self._limits_memory:  # the process inside watches it
-            self.memory_limit = MEMORY_LIMIT
+        self.watches_memory = not self._limits_memory
         if architecture not in _X86_64:
             self.gaps[Condition.PLATFORM] = f"The image {image} is not for x86-64 but for {architecture}."
         remove_stale(engine)
@@ -110,7 +109,7 @@ class ContainerSandbox(Sandbox):
         if self._limits_processor:
             options += ["--cpus", "1"]
         if self._limits_memory:
-            options += ["--memory", f"{MEMORY_LIMIT}b", "--memory-swap", f"{MEMORY_LIMIT}b"]
+            options += ["--memory", f"{self.memory}b", "--memory-swap", f"{self.memory}b"]
         options += ["--read-only", "--pids-limit", str(PIDS_LIMIT), "--cap-drop", "ALL"]
         options += ["--security-opt", "no-new-privileges", "--security-opt", "label=disable"]
         options += _user_options(self._engine) + _limit_options()

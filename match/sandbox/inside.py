@@ -138,12 +138,18 @@ class Program:
         popen = subprocess.Popen(  # noqa: S603 - running the user's program is the purpose
             self._options["arguments"],
             cwd=self._options["cwd"],
-            env={**_initial_environment(), **self._options["environment"]},
+            env=self._environment(),
             start_new_session=True,
         )
         os.sched_setaffinity(0, before)
         popen.returncode = 0  # _reap waits for the process; the Popen object must not
         self._pid = popen.pid
+
+    def _environment(self) -> dict[str, str]:
+        """Return the sandbox's variables without the hidden ones, and those for the program."""
+        hidden = set(self._options["hidden"])
+        visible = {name: value for name, value in _initial_environment().items() if name.upper() not in hidden}
+        return {**visible, **self._options["environment"]}
 
     def _reap(self) -> None:
         with contextlib.suppress(ChildProcessError):

@@ -16,24 +16,8 @@ from typing import Final
 from spielleiter.match.programs.process_spec import ProcessSpec
 from spielleiter.match.sandbox.conditions import MEMORY_LIMIT, Condition
 from spielleiter.match.sandbox.python_inside import python_outside
-from spielleiter.match.sandbox.sandbox import SLOWER, Layout, Sandbox
+from spielleiter.match.sandbox.sandbox import HIDDEN_VARIABLES, SLOWER, Layout, Sandbox
 from spielleiter.match.sandbox.settings import NONE
-
-HIDDEN_VARIABLES: Final = frozenset(
-    {
-        "DISPLAY",
-        "WAYLAND_DISPLAY",
-        "XAUTHORITY",
-        "XDG_RUNTIME_DIR",
-        "DBUS_SESSION_BUS_ADDRESS",
-        "HTTP_PROXY",
-        "HTTPS_PROXY",
-        "FTP_PROXY",
-        "ALL_PROXY",
-        "NO_PROXY",
-    }
-)
-"""Variables that a program does not get, in capital letters."""
 
 _X86_64: Final = frozenset({"x86_64", "amd64"})
 
@@ -46,8 +30,8 @@ class PlainSandbox(Sandbox):
     has_own_network = False
     is_first_process = False
 
-    def __init__(self, reason: str = "") -> None:
-        super().__init__()
+    def __init__(self, reason: str = "", memory: int = MEMORY_LIMIT) -> None:
+        super().__init__(memory)
         why = f" {reason}" if reason else ""
         self.gaps = {
             Condition.NETWORK: f"The program can reach the network, since there is no sandbox.{why}",
@@ -57,9 +41,7 @@ class PlainSandbox(Sandbox):
             Condition.SCRATCH: "Only its own folder is a copy; what the program writes elsewhere stays there.",
             Condition.IMAGE: "The program finds what is installed on this machine.",
         }
-        if sys.platform == "linux":
-            self.memory_limit = MEMORY_LIMIT
-        else:
+        if sys.platform != "linux":
             self.gaps |= {
                 Condition.PROCESSOR: "The program can use all processor cores; one can be set on Linux only.",
                 Condition.MEMORY: "The program can use all memory; it can be limited on Linux only.",
@@ -73,9 +55,9 @@ class PlainSandbox(Sandbox):
         return layout
 
     def process_spec(self, spec: ProcessSpec, inner: Sequence[str], layout: Layout) -> ProcessSpec:
-        visible = {name: value for name, value in spec.environment.items() if name.upper() not in HIDDEN_VARIABLES}
         if self.has_helper:
-            return dataclasses.replace(spec, arguments=[*python_outside(), *inner], cwd="/", environment=visible)
+            return dataclasses.replace(spec, arguments=[*python_outside(), *inner], cwd="/")
+        visible = {name: value for name, value in spec.environment.items() if name.upper() not in HIDDEN_VARIABLES}
         return dataclasses.replace(spec, arguments=inner, cwd=str(layout.program), environment=visible)
 
     def variables(self, inside: Layout) -> dict[str, str]:

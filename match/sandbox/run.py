@@ -23,7 +23,7 @@ from spielleiter.match.programs.program import ConfinementError
 from spielleiter.match.sandbox.control import Control
 from spielleiter.match.sandbox.network_counters import count_attempts
 from spielleiter.match.sandbox.observations import Observations
-from spielleiter.match.sandbox.sandbox import SERVER_ADDRESS, Sandbox
+from spielleiter.match.sandbox.sandbox import HIDDEN_VARIABLES, SERVER_ADDRESS, Sandbox
 from spielleiter.match.sandbox.scratch import Scratch
 from spielleiter.match.sandbox.windows import find_window_attempts
 
@@ -69,6 +69,11 @@ class SandboxRun:
             self.address = sandbox.host, int(self._listener.getsockname()[1])
             self._has_listener.set()
 
+    @property
+    def folder(self) -> Path:
+        """The folder on this machine that holds everything of this run."""
+        return self._scratch.layout.root
+
     async def listener(self) -> socket.socket:
         """Return the listening socket for the program's connections, once there is one. The run closes it."""
         await self._has_listener.wait()
@@ -94,8 +99,9 @@ class SandboxRun:
             "arguments": arguments,
             "cwd": str(inside.program),
             "environment": environment,
+            "hidden": sorted(HIDDEN_VARIABLES),
             "core": sandbox.next_core(spec.cores),
-            "memory": sandbox.memory_limit,
+            "memory": sandbox.memory if sandbox.watches_memory else None,
             "cgroup": sandbox.has_cgroup,
         }
         host, port = SERVER_ADDRESS if sandbox.has_own_network else ("", 0)

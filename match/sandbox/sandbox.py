@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from spielleiter.match.programs.process_spec import ProcessSpec
-from spielleiter.match.sandbox.conditions import CONDITIONS, Condition
+from spielleiter.match.sandbox.conditions import CONDITIONS, MEMORY_LIMIT, Condition
 
 GAMESERVER: Final = "gameserver"
 """The server's host name in the contest."""
@@ -31,6 +31,22 @@ It is not 127.0.0.1 port 13050, so that a program that ignores its options does 
 PROGRAM_HOST: Final = "player"
 """The host name of a program's own machine."""
 PROGRAM_ADDRESS: Final = "127.0.1.1"
+
+HIDDEN_VARIABLES: Final = frozenset(
+    {
+        "DISPLAY",
+        "WAYLAND_DISPLAY",
+        "XAUTHORITY",
+        "XDG_RUNTIME_DIR",
+        "DBUS_SESSION_BUS_ADDRESS",
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "FTP_PROXY",
+        "ALL_PROXY",
+        "NO_PROXY",
+    }
+)
+"""Variables that a program does not get, in capital letters."""
 
 SLOWER: Final = "The processor of this machine is another one; think times are compared by an estimated factor."
 
@@ -67,10 +83,12 @@ class Sandbox(abc.ABC):
     """Whether that process is the first one of a process name space, with which everything else in it ends."""
     has_cgroup = False
     """Whether the kernel limits the memory, so that its counters can be asked."""
-    memory_limit: int | None = None
-    """The bytes of memory that the process inside the sandbox enforces; None if nothing or the kernel does."""
+    watches_memory = True
+    """Whether the process inside the sandbox enforces the memory limit; False if nothing or the kernel does."""
 
-    def __init__(self) -> None:
+    def __init__(self, memory: int = MEMORY_LIMIT) -> None:
+        self.memory = memory
+        """The limit in bytes."""
         self._turns = itertools.count()
 
     @property
