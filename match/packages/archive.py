@@ -230,10 +230,10 @@ class Archive:
 def open_archive(path: Path) -> Iterator[Archive]:
     """Open the ZIP file at `path` and examine its form. Raises PackageError if its list of entries cannot be read."""
     try:
-        raw = _open_regular(path)
+        file = _BoundedFile(_open_regular(path))
     except OSError as error:
         raise PackageError(path, [finding_of("unreadable-file", reason=error.strerror or str(error))]) from None
-    with raw, _read_directory(path, raw) as archive:
+    with file, _read_directory(path, file) as archive:
         yield Archive(path, archive)
 
 
@@ -244,17 +244,17 @@ def _open_regular(path: Path) -> io.FileIO:
     return path.open("rb", buffering=0)
 
 
-def _read_directory(path: Path, raw: io.FileIO) -> zipfile.ZipFile:
+def _read_directory(path: Path, file: _BoundedFile) -> zipfile.ZipFile:
     try:
         with warnings.catch_warnings(action="ignore"):
-            return zipfile.ZipFile(_BoundedFile(raw))
+            return zipfile.ZipFile(file)
     except _DirectoryTooLargeError:
         raise PackageError(path, [finding_of("too-many-files", limit=MAX_ENTRIES)]) from None
     except UnicodeDecodeError as error:
         name = error.object.decode(errors="backslashreplace")
         raise PackageError(path, [finding_of("broken-utf8-name", [name])]) from None
     except (*DAMAGE, OSError) as error:
-        raise PackageError(path, [_unreadable(raw, error)]) from None
+        raise PackageError(path, [_unreadable(file, error)]) from None
 
 
 def read_inner_zip(archive: Archive, entry: Entry) -> zipfile.ZipFile | None:
@@ -281,10 +281,10 @@ def read_inner_file(archive: zipfile.ZipFile, name: str, limit: int) -> bytes:
         return file.read(limit)
 
 
-def _unreadable(file: io.FileIO, error: Exception) -> Finding:
+def _unreadable(file: _BoundedFile, error: Exception) -> Finding:
     """The finding about a file that cannot be read as a ZIP file."""
     file.seek(0)
-    head = file.read(8) or b""
+    head = file.read(8)
     if head.startswith(b"PK"):
         return finding_of("damaged-zip", reason=str(error))
     if not head:

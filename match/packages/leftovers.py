@@ -21,7 +21,7 @@ _WHEEL: Final = re.compile(
     r"(?P<name>[^-]+)-[^-]+(?:-\d[^-]*)?-(?P<python>[^-]+)-(?P<abi>[^-]+)-(?P<platform>[^-]+)\.whl"
 )
 _SUITABLE: Final = re.compile(r"any|(many|musl)?linux.*_x86_64")
-_OLD_PYTHON: Final = re.compile(r"(py2|cp2\d|cp3[0-7]|pp\d+)(\d*)")
+_OLD_PYTHON: Final = re.compile(r"py2\d*|cp2\d+|cp3[0-7]|pp2\d+")
 _REQUIREMENT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _MODULE_NAMES: Final = {"pyyaml": "yaml", "pillow": "pil", "scikit_learn": "sklearn", "beautifulsoup4": "bs4"}
 """Names of modules that differ from those of their packages."""
