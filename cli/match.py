@@ -24,6 +24,7 @@ from spielleiter.cli.match_options import match_options
 from spielleiter.cli.match_setup import setup_of
 from spielleiter.cli.on_end import run_on_end
 from spielleiter.cli.options import chosen_edition, is_given
+from spielleiter.cli.package_warnings import print_package_warnings
 from spielleiter.server.text.counting import count_text
 from spielleiter.server.text.escaping import escaped
 from spielleiter.server.text.width import text_width
@@ -43,9 +44,13 @@ if TYPE_CHECKING:
 def match_command(context: click.Context, /, resume: Path | None, **options: Any) -> None:
     """Let two programs play many games against each other and say which one is better.
 
-    CMD is a command line, a .jar file, or builtin:NAME for one of the strategies of `spielleiter play`. The options
-    `-h HOST -p PORT -r RESERVATION` are appended to it, unless it contains {host}, {port} or {reservation}. {game}
-    stands for the gameType, {seed} for a number that differs from pair to pair. No shell interprets the command line.
+    CMD is a command line, a .jar file, a contest package (a .zip file), or builtin:NAME for one of the strategies of
+    `spielleiter play`. The options `-h HOST -p PORT -r RESERVATION` are appended to it, unless it contains {host},
+    {port} or {reservation}. {game} stands for the gameType, {seed} for a number that differs from pair to pair. No
+    shell interprets the command line.
+
+    A package, as in "player.zip --level 3", is inspected and unpacked into a folder of its own, and its main file is
+    started there with the further parameters (docs/packages.md).
 
     The folder contains the journal games.jsonl, summary.json, summary.md, games.csv, junit.xml, report.html, and a
     folder for each game with the outputs of both programs, the bytes on the wire, the log of the server, a replay and
@@ -85,6 +90,7 @@ def match_command(context: click.Context, /, resume: Path | None, **options: Any
             refuse_changed_options(folder, setup, {name: options[name] for name in options if is_given(context, name)})
         else:
             setup = setup_of(context, {**options, "game": chosen.game_type})
+            print_package_warnings(setup.entrants, setup.cwd)
             folder = options["out"] or Path(f"match-{datetime.now().astimezone():%Y-%m-%d_%H-%M-%S}")
         if options["require"] is not None:
             require_enough_games(setup, f"--require {options['require']}")

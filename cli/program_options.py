@@ -55,12 +55,13 @@ _KINDS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = MappingProxyType(
             "Memory limit in MiB for each process of the {} program; Linux only.",
             {"metavar": "MIB", "type": WholeNumber(1, _MOST_MEMORY)},
         ),
+        "main": ("Main file of the {} program, if it is a ZIP file with several candidates.", {"metavar": "PATH"}),
     }
 )
 
 
 def program_options(command: Decorated) -> Decorated:
-    """Decorate a command with the options of both programs: `cwd1`, `env1` … `memory2`; None if not given."""
+    """Decorate a command with the options of both programs: `cwd1`, `env1` … `main2`; None if not given."""
     for name, (text, how) in reversed(list(_KINDS.items())):
         for number in (2, 1):
             option = click.option(f"--{name}{number}", help=text.format(_WHICH[number - 1]), **how)
@@ -83,6 +84,7 @@ def entrant(options: Mapping[str, Any], number: int, name: str, *, can_timeout: 
         hard_timeout=None if hard is None else hard / 1000,
         time_factor=1.0 if options[f"time_factor{number}"] is None else options[f"time_factor{number}"],
         memory=options[f"memory{number}"],
+        main=options[f"main{number}"] or "",
     )
 
 
@@ -107,6 +109,7 @@ def planned_values(entrant: Entrant, number: int) -> dict[str, Any]:
         f"hard_timeout{number}": _milliseconds(entrant.hard_timeout),
         f"time_factor{number}": None if entrant.time_factor == 1 else entrant.time_factor,
         f"memory{number}": entrant.memory,
+        f"main{number}": entrant.main or None,
     }
 
 

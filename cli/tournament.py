@@ -33,6 +33,7 @@ from spielleiter.cli.options import (
     folder_option,
     is_given,
 )
+from spielleiter.cli.package_warnings import print_package_warnings
 
 if TYPE_CHECKING:
     from spielleiter.match.records.game_record import GameRecord
@@ -165,6 +166,7 @@ def tournament(
         at_end = on_end or described_on_end(described.on_end)
         for pairing in described.pairings():
             require_playable(described.match_of(pairing, ""))
+        print_package_warnings(described.entrants, described.cwd)
         if file is not None:
             _keep(file, folder, described)
     except SetupError as error:

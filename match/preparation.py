@@ -16,6 +16,7 @@ from spielleiter.match.errors import SetupError
 from spielleiter.match.games.builtin_players import builtin_strategy
 from spielleiter.match.games.match_server import limits_of, match_server_config
 from spielleiter.match.opening_book import load_openings, order_openings
+from spielleiter.match.packages.programs import inspect_program
 from spielleiter.match.plan import DEFAULT_GAMES, DEFAULT_MIN_GAMES, ORDERS, SEED_BITS, SEQUENTIAL, Opening
 from spielleiter.match.programs.program import Command
 from spielleiter.match.programs.program_names import names_of
@@ -58,7 +59,8 @@ def prepare_match(
         setup = prepare_match("./new", "builtin:greedy", games=20)
         setup = prepare_match(Entrant("new", "./bot --fast", memory=512), "java -jar old.jar", sprt="elo0=0 elo1=50")
 
-    `player1` and `player2` are command lines, paths of programs or .jar files, or ``builtin:NAME``; an `Entrant` holds
+    `player1` and `player2` are command lines, paths of programs, .jar files or contest packages (.zip), or
+    ``builtin:NAME``; an `Entrant` holds
     a command with settings of its own, and an empty name means that the program is named after its file. `games` is the
     number of games, which come in pairs with the sides swapped. `game_type` and `edition` choose the season; None means
     the current one, or the default edition of that game. `seed` determines the starting positions and seeds of all
@@ -197,10 +199,10 @@ def _require_playable_program(setup: MatchSetup, program: int) -> None:
         )
     if entrant.cwd and not Path(cwd).is_dir():
         raise SetupError(f"{cwd}: the directory that {entrant.name} is started in does not exist")
-    if entrant.sandbox is None:
-        require_startable(Command.parse(entrant.command, cwd), cwd)
-    else:
+    if entrant.sandbox is not None:
         _require_sandbox(setup, entrant)
+    elif inspect_program(entrant, cwd) is None:
+        require_startable(Command.parse(entrant.command, cwd), cwd)
     if entrant.memory is not None and sys.platform != "linux":
         raise SetupError(f"{entrant.name}: memory can be limited on Linux only")
     if setup.server is not None and entrant.has_own_limits:

@@ -22,6 +22,7 @@ from spielleiter.match.errors import MatchError, SetupError
 from spielleiter.match.fitness import unfit_programs
 from spielleiter.match.games.match_server import MatchServer, open_match_server
 from spielleiter.match.games.referee import play_game
+from spielleiter.match.packages.programs import unpacked_programs
 from spielleiter.match.plan import PlannedGame
 from spielleiter.match.programs.persistent_programs import PersistentPrograms, open_persistent_programs
 from spielleiter.match.programs.processes import find_processes, kill_processes
@@ -157,9 +158,10 @@ async def play_games(
     signals to stop (Ctrl-C, SIGTERM, SIGHUP) end the match in good order, which is possible in the main thread only.
     """
     kill_processes(find_processes(f"{setup.run_id}/"))  # left by a run that was cut off
-    runner = _Runner(setup, folder, journal, listener, conditions, is_decided)
     try:
-        return await runner.run(handles_signals=handles_signals)
+        async with unpacked_programs(setup) as playable:
+            runner = _Runner(playable, folder, journal, listener, conditions, is_decided)
+            return await runner.run(handles_signals=handles_signals)
     except BaseExceptionGroup as group:
         expected, others = group.split(MatchError)
         if expected is None or others is not None:

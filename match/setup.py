@@ -47,6 +47,8 @@ class Entrant:
     """Mebibytes of data that each of its processes may have; None: unlimited."""
     sandbox: SandboxSettings | None = None
     """How it is confined to the contest's conditions; None: not at all."""
+    main: str = ""
+    """The main file of a package (a ZIP file), relative to its folder; empty: the one that is found to be it."""
 
     @property
     def has_own_limits(self) -> bool:

@@ -17,7 +17,7 @@ from spielleiter.match.setup import Entrant
 from spielleiter.server.config.setting import MAX_SECONDS, MAX_WHOLE_NUMBER
 
 MILLISECONDS: Final = ("soft_timeout", "hard_timeout")
-PROGRAM_KEYS: Final = ("name", "command", "timeout", "cwd", "env", *MILLISECONDS, "time_factor", "memory")
+PROGRAM_KEYS: Final = ("name", "command", "timeout", "cwd", "env", *MILLISECONDS, "time_factor", "memory", "main")
 """The keys of a table ``[[program]]``."""
 
 _EXPECTED: Final[Mapping[Any, str]] = {
@@ -79,6 +79,7 @@ def read_entrant(value: Any, *, has_name: bool = True) -> Entrant:
         environment=environment,
         time_factor=take_positive(value, "time_factor", (int, float), 1.0),
         memory=take_positive(value, "memory", int, None),
+        main=take(value, "main", str, ""),
         **limits,
     )
 

@@ -96,8 +96,8 @@ FAULTS: Final[Mapping[str, Fault]] = {
     "main-is-folder": Fault(_RED, "{file} is a folder; name a file in it as the main file"),
     "folder-inside": Fault(
         _RED,
-        "all files are in the folder {file}, so nothing can be started at the top of the ZIP file; zip the contents of "
-        "that folder instead of the folder",
+        "the program is in the folder {file}, so there is nothing to start at the top of the ZIP file; zip the contents "
+        "of that folder instead of the folder",
     ),
     "zip-inside": Fault(_RED, "the ZIP file contains nothing but the ZIP file {file}; hand in that one"),
     "source-only": Fault(
@@ -170,6 +170,11 @@ FAULTS: Final[Mapping[str, Fault]] = {
         _RED,
         "{file} starts {program}, which may not be executed, since only the main file may be; write "
         "chmod +x {program} before it, or start it with its interpreter",
+    ),
+    "subprocess-not-executable": Fault(
+        _YELLOW,
+        "{file} starts {program}, which may not be executed, since only the main file may be; call "
+        "os.chmod('{program}', 0o755) before it",
     ),
     "missing-dot-slash": Fault(
         _RED,

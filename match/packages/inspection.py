@@ -65,7 +65,8 @@ def inspect_archive(archive: Archive, main: str | None = None) -> Inspection:
         return Inspection(_sorted([*findings, chosen]), None, archive.entries)
     required = missing_requirements(archive)
     findings += main_findings(archive, chosen, modules_of(required))
-    findings += requirement_findings(required)
+    if all(each.code != "pip-install" for each in findings):  # which is the same fault
+        findings += requirement_findings(required)
     findings += leftover_findings(archive)
     return Inspection(_sorted(findings), chosen.path, archive.entries)
 

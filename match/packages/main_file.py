@@ -57,12 +57,23 @@ def _by_name(archive: Archive, wanted: str) -> Entry | Finding:
 
 
 def _by_content(archive: Archive) -> Entry | Finding:
-    top = [
-        each
-        for each in archive.entries
-        if not each.is_folder and len(each.path.parts) == 1 and not each.path.name.startswith(".")
+    candidates = _candidates(archive, PurePosixPath())
+    if len(candidates) == 1:
+        return candidates[0]
+    if candidates:
+        names = [shortened(str(each.path)) for each in candidates[:_MAX_SHOWN]]
+        return finding_of("several-main-files", names=", ".join(names))
+    return _none_found(archive)
+
+
+def _candidates(archive: Archive, folder: PurePosixPath) -> list[Entry]:
+    """The files in a folder that may be the main file: those of the first kind of which there are any."""
+    files = [
+        archive.files[folder / name]
+        for name in sorted(archive.names_in(folder))
+        if folder / name in archive.files and not name.startswith(".")
     ]
-    heads = {each.path: archive.read(each, 64) for each in top}
+    heads = {each.path: archive.read(each, 64) for each in files}
     kinds: Sequence[Callable[[Entry], bool]] = (
         lambda each: each.path.name == "start.sh",
         lambda each: _begins_like_script(heads[each.path]) or each.path.suffix.lower() in _SCRIPTS,
@@ -70,18 +81,14 @@ def _by_content(archive: Archive) -> Entry | Finding:
         lambda each: each.path.suffix.lower() in _PROGRAMS,
     )
     for is_candidate in kinds:
-        candidates = [each for each in top if is_candidate(each)]
+        candidates = [each for each in files if is_candidate(each)]
         for stem in _USUAL_STEMS if len(candidates) > 1 else ():
             named = [each for each in candidates if each.path.stem.lower() == stem]
-            candidates = named if len(named) == 1 else candidates
-            if len(candidates) == 1:
-                break
-        if len(candidates) == 1:
-            return candidates[0]
+            if len(named) == 1:
+                return named
         if candidates:
-            names = [shortened(str(each.path)) for each in candidates[:_MAX_SHOWN]]
-            return finding_of("several-main-files", names=", ".join(names))
-    return _none_found(archive, top)
+            return candidates
+    return []
 
 
 def _begins_like_script(head: bytes) -> bool:
@@ -92,14 +99,17 @@ def _is_library(path: PurePosixPath) -> bool:
     return not _LIBRARIES.isdisjoint(suffix.lower() for suffix in path.suffixes)
 
 
-def _none_found(archive: Archive, top: list[Entry]) -> Finding:
-    files = [each for each in archive.entries if not each.is_folder and each.path.parts[0] != "__MACOSX"]
-    if len(files) == 1 and files[0].path.suffix.lower() == ".zip":
-        return finding_of("zip-inside", [str(files[0].path)])
-    folders = {each.path.parts[0] for each in files if len(each.path.parts) > 1}
+def _none_found(archive: Archive) -> Finding:
+    """Say why there is no candidate at the top."""
+    files = [each for each in archive.files if each.parts[0] != "__MACOSX"]
+    if len(files) == 1 and files[0].suffix.lower() == ".zip":
+        return finding_of("zip-inside", [str(files[0])])
+    folders = sorted({each.parts[0] for each in files if len(each.parts) > 1})
+    inside = [each for each in folders if _candidates(archive, PurePosixPath(each))]
+    if len(inside) == 1:
+        return finding_of("folder-inside", inside)
+    top = [each for each in files if len(each.parts) == 1]
     if not top and len(folders) == 1:
-        return finding_of("folder-inside", [next(iter(folders))])
-    sources = [str(each.path) for each in top if each.path.name in _BUILD_FILES or each.path.suffix in _SOURCES]
-    if sources:
-        return finding_of("source-only", sources[:1])
-    return finding_of("no-main-file")
+        return finding_of("folder-inside", folders)
+    sources = [str(each) for each in top if each.name in _BUILD_FILES or each.suffix in _SOURCES]
+    return finding_of("source-only", sources[:1]) if sources else finding_of("no-main-file")

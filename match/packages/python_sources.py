@@ -1,4 +1,4 @@
-"""Checks Python programs: imports that are neither in the package nor in the standard library, and syntax.
+"""Checks Python programs: imports that are neither in the package nor in Python, programs that are started, and syntax.
 
 Invariants: nothing is imported or executed. In case of doubt an import is accepted: in a `try` block, if the program
 changes its search path, if the package contains wheels.
@@ -26,29 +26,38 @@ _SEARCH_PATH: Final = (b"sys.path", b"addsitedir", b"PYTHONPATH")
 
 
 def python_findings(
-    archive: Archive, entry: Entry, *, is_path_changed: bool = False, known_missing: Collection[str] = ()
+    archive: Archive,
+    entry: Entry,
+    folder: PurePosixPath | None = None,
+    *,
+    is_path_changed: bool = False,
+    is_installing: bool = False,
+    known_missing: Collection[str] = (),
 ) -> Iterator[Finding]:
     """Find what is wrong with the Python program `entry` and with its own modules that it imports.
 
-    With `is_path_changed`, modules may be anywhere in the package. Those in `known_missing` are not reported.
+    `folder` is where Python looks for modules; None: the folder of the program. With `is_path_changed`, modules may be
+    anywhere in the package; with `is_installing`, none are missing. Those in `known_missing` are not reported.
     """
-    program = _Program(archive, entry, is_path_changed=is_path_changed)
+    program = _Program(archive, entry, folder, is_path_changed=is_path_changed)
     program.follow_imports()
+    for name, path in program.not_executable.items():
+        yield finding_of("subprocess-not-executable", [str(path)], program=name)
     for path in program.with_syntax_errors:
         yield finding_of("python-syntax", [str(path)], **program.with_syntax_errors[path])
     if program.importing_windows:
         yield finding_of("window", [str(program.importing_windows)])
     for module, path in program.missing.items():
-        if module.lower() not in known_missing:
+        if not is_installing and module.lower() not in known_missing:
             yield finding_of("missing-module", [str(path)], module=module)
 
 
 class _Program:
     """A Python program in a package: the modules it imports, transitively."""
 
-    def __init__(self, archive: Archive, entry: Entry, *, is_path_changed: bool) -> None:
+    def __init__(self, archive: Archive, entry: Entry, folder: PurePosixPath | None, *, is_path_changed: bool) -> None:
         self._archive = archive
-        self._folder = entry.path.parent
+        self._folder = entry.path.parent if folder is None else folder
         self._waiting = [entry]
         self._seen = {entry.path}
         self._is_path_changed = is_path_changed or any(each.name == "site-packages" for each in archive.folders)
@@ -57,6 +66,8 @@ class _Program:
         """Modules that are not there, and the first file that imports each of them."""
         self.with_syntax_errors: dict[PurePosixPath, dict[str, object]] = {}
         self.importing_windows: PurePosixPath | None = None
+        self.not_executable: dict[str, PurePosixPath] = {}
+        """Files of the package that are started as programs, and the first module that starts each of them."""
 
     def follow_imports(self) -> None:
         found: dict[str, PurePosixPath] = {}
@@ -107,6 +118,10 @@ class _Program:
             return []
         except (ValueError, RecursionError, MemoryError):
             return []
+        if b"chmod" not in source:
+            for name in _started(tree):
+                if PurePosixPath(name) in self._archive.files:
+                    self.not_executable.setdefault(name, path)
         return list(_imported(tree))
 
 
@@ -123,3 +138,16 @@ def _imported(tree: ast.Module) -> Iterator[str]:
             case ast.ImportFrom(module=str(module), names=names, level=0):
                 yield from (f"{module}.{each.name}" for each in names)
         waiting += ast.iter_child_nodes(node)
+
+
+def _started(tree: ast.Module) -> Iterator[str]:
+    """The names of the programs that are started by `subprocess` with a literal name such as ``./engine``."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(
+                func=ast.Attribute(
+                    value=ast.Name(id="subprocess"), attr="Popen" | "run" | "call" | "check_call" | "check_output"
+                ),
+                args=[ast.List(elts=[ast.Constant(value=str(name)), *_]) | ast.Constant(value=str(name)), *_],
+            ) if name.startswith("./"):
+                yield name

@@ -109,5 +109,5 @@ def _tool_faults(name: str, arguments: list[str]) -> Iterator[tuple[str, dict[st
         yield "download", shown
     elif name in _BUILDERS or verb in _BUILDERS_BY_VERB.get(name, ()):
         yield "build-at-start", shown
-    elif name.lower() in _WINDOWS_COMMANDS or name.lower().endswith((".exe", ".bat", ".cmd")):
+    elif name.lower() in _WINDOWS_COMMANDS or name.lower().endswith((".bat", ".cmd")):
         yield "windows-command", {"command": name}

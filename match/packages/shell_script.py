@@ -29,6 +29,7 @@ class StartedBy(enum.Enum):
     SYSTEM = "the system"
     SHELL = "a shell"
     PYTHON = "Python"
+    PYTHON_MODULE = "python -m"
     JAVA = "java -jar"
     OTHER = "another interpreter"
 
@@ -56,7 +57,7 @@ _WRAPPERS: Final = frozenset(
 _CREATORS: Final = frozenset(
     """
     . cp mv ln tar unzip gunzip xz 7z jar javac kotlinc gcc g++ cc c++ clang clang++ make cmake ninja cargo go rustc mvn
-    gradle dotnet ghc git curl wget pip pip3 npm tee dd install rsync mktemp virtualenv eval source
+    gradle dotnet ghc git curl wget npm tee dd install rsync mktemp virtualenv eval source
     """.split()  # noqa: SIM905
 )
 """Commands after which there may be files that are not in the package."""
@@ -72,6 +73,7 @@ _JAVA_VALUE_OPTIONS: Final = frozenset(
     {"-cp", "-classpath", "--class-path", "-p", "--module-path", "--add-modules", "--add-opens"}
 )
 _CHMOD_MODE: Final = re.compile(r"[ugoa]*[+=][rwst]*x[rwxst]*|[0-7]*[1357][0-7]{2}|\+[rwx]*x[rwx]*")
+_INSTALLATION: Final = re.compile(r"\b(pip[0-9.]*|conda|mamba|uv) ([^\n]* )?install\b")
 _PARAMETERS: Final = re.compile(r"\$[@*1-9#]|\$\{[@*1-9#]|\b(getopts|shift|BASH_ARGV)\b|\bset --")
 
 
@@ -91,10 +93,13 @@ class ScriptWalk:
         self.starts: list[Start] = []
         self.is_path_changed = False
         """Whether Python may find modules anywhere."""
+        self.is_installing = False
+        """Whether Python modules are installed."""
 
     def walk(self, script: Script) -> None:
         """Follow all commands."""
         self.is_path_changed = "PYTHONPATH" in script.code
+        self.is_installing = _INSTALLATION.search(script.code) is not None
         for command in script.commands:
             for assignment in command.assignments:
                 self._values.assign(assignment, is_certain=command.is_certain)
@@ -212,6 +217,9 @@ class ScriptWalk:
             by, skipped = StartedBy.SHELL, frozenset({"-o"})
         elif PYTHONS.fullmatch(base):
             by, skipped = StartedBy.PYTHON, _PYTHON_VALUE_OPTIONS
+            if "-m" in arguments[:-1] and _first_operand(arguments, skipped) is None:
+                self._start_module(arguments[arguments.index("-m") + 1], is_certain=is_certain)
+                return
         elif base in _INTERPRETERS:
             by, skipped = StartedBy.OTHER, frozenset()
         else:
@@ -231,6 +239,16 @@ class ScriptWalk:
             self.starts.append(Start(path / "__main__.py", by, self._values.folder, is_certain))
         else:
             self._missing(name, path, is_certain=is_certain)
+
+    def _start_module(self, module: str | None, *, is_certain: bool) -> None:
+        """Note the start of a Python module that is in the package; others are those of Python."""
+        if module is None or self._values.folder is None:
+            return
+        path = self._values.folder / module.replace(".", "/")
+        for file in (path / "__main__.py", path.with_name(f"{path.name}.py")):
+            if file in self._archive.files:
+                self.starts.append(Start(file, StartedBy.PYTHON_MODULE, self._values.folder, is_certain))
+                return
 
     def _start_java(self, arguments: list[str | None], *, is_certain: bool) -> None:
         for place, word in enumerate(arguments):

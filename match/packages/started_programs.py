@@ -56,6 +56,8 @@ class _Follower:
         self._starts: list[Start] = []
         self._is_path_changed = False
         """Whether a script has changed where Python looks for modules."""
+        self._is_installing = False
+        """Whether a script installs Python modules."""
 
     def take_starts(self) -> list[Start]:
         """What the examined programs start, since the last call."""
@@ -73,6 +75,8 @@ class _Follower:
                 )
             case StartedBy.PYTHON:
                 yield from self._examine_python(entry, "python3")
+            case StartedBy.PYTHON_MODULE:
+                yield from self._examine_python(entry, "python3", start.folder)
             case StartedBy.JAVA if entry.path.suffix == ".class":
                 yield from class_findings(str(entry.path), self._archive.read(entry, _HEAD))
             case StartedBy.JAVA:
@@ -113,12 +117,18 @@ class _Follower:
             yield from advice(str(start.path), parsed)
             self._starts += walk.starts
             self._is_path_changed |= walk.is_path_changed
+            self._is_installing |= walk.is_installing
 
-    def _examine_python(self, entry: Entry, interpreter: str) -> Iterator[Finding]:
+    def _examine_python(self, entry: Entry, interpreter: str, folder: PurePosixPath | None = None) -> Iterator[Finding]:
         if interpreter:
             yield from read_script(entry.path, self._archive.read(entry, MAX_SCRIPT), interpreter).findings
         yield from python_findings(
-            self._archive, entry, is_path_changed=self._is_path_changed, known_missing=self._known_missing
+            self._archive,
+            entry,
+            folder,
+            is_path_changed=self._is_path_changed,
+            is_installing=self._is_installing,
+            known_missing=self._known_missing,
         )
 
 

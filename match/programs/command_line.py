@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
 import sys
+from collections.abc import Iterable
 from typing import Final
 
 _WINDOWS_PATH: Final = re.compile(r'\s*"?(?:[A-Za-z]:\\|\\\\)')
@@ -27,6 +29,11 @@ def split_command(text: str, platform: str = sys.platform) -> list[str]:
     if platform == "win32" or _WINDOWS_PATH.match(text):
         return split_windows(text)
     return shlex.split(text)
+
+
+def join_command(words: Iterable[str], platform: str = sys.platform) -> str:
+    """The command line that `split_command` splits into `words`."""
+    return subprocess.list2cmdline(list(words)) if platform == "win32" else shlex.join(words)
 
 
 def split_windows(text: str) -> list[str]:

@@ -43,6 +43,9 @@ PLACEHOLDERS: Final = ("host", "port", "reservation", "seed", "game")
 """The names that a command line may contain in braces."""
 
 _PLACEHOLDER: Final = re.compile(r"(?<!\$)\{(\w+)\}")  # but not the shell's ${name}
+_ADDRESS: Final = ("-h", "{host}", "-p", "{port}", "-r", "{reservation}")
+"""The words that are added to a command line in which none of these placeholders occurs."""
+_PACKAGE_SUFFIX: Final = ".zip"
 _READ_SIZE: Final = 64 * 1024
 _CONFINEMENT_TIMEOUT: Final = 60.0  # seconds for a sandbox to start a program
 _TERMINATE_TIMEOUT: Final = 0.5  # seconds for a process to end after SIGTERM, and to read what is left in the pipes
@@ -57,7 +60,9 @@ class Command:
 
     @classmethod
     def parse(cls, text: str, cwd: str = "", platform: str = sys.platform) -> Command:
-        """Parse a command line, the path of a program or .jar file, or ``builtin:`` followed by a strategy.
+        """Parse a command line, or the path of a program, .jar file or package (.zip).
+
+        ``builtin:`` followed by a strategy is a command line, too.
 
         `cwd` is the directory that relative paths start from (empty for the current one), `platform` a value of
         `sys.platform`. The path of an existing file is one word, even if it contains blanks. A word that begins with
@@ -80,15 +85,29 @@ class Command:
                 raise SetupError(f"program {text!r}: there is no placeholder {{{name}}}, expected {known}")
         if words[0].lower().endswith(".jar"):
             words = ["java", "-jar", *words]
-        else:
+        elif not words[0].lower().endswith(_PACKAGE_SUFFIX):
             words[0] = _executable(words[0], cwd, platform)
-        if not any(f"{{{name}}}" in text for name in ("host", "port", "reservation")):
-            words += ["-h", "{host}", "-p", "{port}", "-r", "{reservation}"]
+        if not _has_address(text):
+            words += _ADDRESS
         return cls(text, tuple(words))
+
+    @property
+    def is_package(self) -> bool:
+        """Whether it names a contest package, a ZIP file, which has to be unpacked before it can be started."""
+        return not self.text.startswith(BUILTIN) and self.words[0].lower().endswith(_PACKAGE_SUFFIX)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The words after the program, without those that are added to every command line."""
+        return self.words[1:] if _has_address(self.text) else self.words[1 : -len(_ADDRESS)]
 
     def arguments(self, values: Mapping[str, str]) -> list[str]:
         """Return the words with the placeholders replaced by `values`, which has one for each of PLACEHOLDERS."""
         return [_PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), word) for word in self.words]
+
+
+def _has_address(text: str) -> bool:
+    return any(f"{{{name}}}" in text for name in ("host", "port", "reservation"))
 
 
 def _executable(word: str, cwd: str, platform: str) -> str:

@@ -34,6 +34,10 @@ def require_startable(command: Command, cwd: str = "") -> None:
     """
     if command.text.startswith(BUILTIN):
         return
+    if command.is_package:
+        raise SetupError(
+            f"program {command.text!r}: a ZIP file cannot be started here; unpack it and give the path of its main file"
+        )
     problem = _program_problem(command.words[0], cwd) or _script_problem(command.words, cwd)
     if problem:
         raise SetupError(f"program {command.text!r}: {problem}")

@@ -23,9 +23,10 @@ def test_a_program_can_have_all_keys() -> None:
         "hard_timeout": 2500,
         "time_factor": 1.5,
         "memory": 64,
+        "main": "start.sh",
     }
     assert set(value) == set(PROGRAM_KEYS)
-    assert read_entrant(value) == Entrant("new", "./new", False, "there", {"A": "b=c"}, 1.5, 2.5, 1.5, 64)
+    assert read_entrant(value) == Entrant("new", "./new", False, "there", {"A": "b=c"}, 1.5, 2.5, 1.5, 64, "start.sh")
 
 
 def test_a_command_is_enough_if_no_name_is_needed() -> None:

@@ -112,28 +112,35 @@ FAULTS: Final[dict[str, Fault]] = {
         games=2,
     ),
     "ends before the game": Fault("does-not-start", UPLOAD_TEST, Planted(start="sys.exit(3)")),
-    "connects to no server": Fault(
-        "does-not-start", UPLOAD_TEST, Planted(start="options['port'] = '1'")
-    ),
+    "connects to no server": Fault("does-not-start", UPLOAD_TEST, Planted(start="options['port'] = '1'")),
     "never takes its seat": Fault(
         "takes-no-seat", UPLOAD_TEST, Planted(start="time.sleep(600)"), limits={"start": 1.0}
     ),
-    "sends nonsense": Fault("speaks-nonsense", UPLOAD_TEST, Planted(
+    "sends nonsense": Fault(
+        "speaks-nonsense",
+        UPLOAD_TEST,
+        Planted(
             start="""
             server = socket.create_connection((options["host"], int(options["port"])))
             server.sendall(b"hello?")
             time.sleep(600)
             """
-        )),
+        ),
+    ),
     "ends during the game": Fault("ends-early", UPLOAD_TEST, Planted(move=_ONCE + "sys.exit(0)")),
     "is killed": Fault("crash", UPLOAD_TEST, Planted(move=_ONCE + "os.kill(os.getpid(), 11)")),
-    "leaves the game": Fault("leaves", UPLOAD_TEST, Planted(move=_ONCE + "server.shutdown(socket.SHUT_RDWR); time.sleep(600)")),
+    "leaves the game": Fault(
+        "leaves",
+        UPLOAD_TEST,
+        Planted(move=_ONCE + "server.shutdown(socket.SHUT_RDWR); time.sleep(600)"),
+        limits={"exit": 0.2},
+    ),
     "needs a module": Fault("missing-when-run", UPLOAD_TEST, Planted(start="import numpy_is_not_here")),
     "calls a program that is not there": Fault(
-        "missing-when-run", UPLOAD_TEST, Planted(script="./no-such-program-here \"$@\"")
+        "missing-when-run", UPLOAD_TEST, Planted(script='./no-such-program-here "$@"')
     ),
     "calls a second program without chmod": Fault(
-        "not-executable-when-run", UPLOAD_TEST, Planted(script="exec ./player.py \"$@\"")
+        "not-executable-when-run", UPLOAD_TEST, Planted(script='exec ./player.py "$@"')
     ),
     "moves too slowly": Fault("timeout", THINK_TIME, Planted(move=_ONCE + "time.sleep(1.5)"), limits={"move": 1.0}),
     "hangs": Fault("hangs", THINK_TIME, Planted(move=_ONCE + "time.sleep(600)"), limits={"move": 1.0, "hard": 1.0}),

@@ -87,9 +87,7 @@ async def play(
         sandbox=SandboxSettings(kind),
         soft_timeout=limits.get("move", HANG_TIMEOUT),
         hard_timeout=limits.get("hard", HANG_TIMEOUT),
-        patience=ProgramTimeouts(
-            limits.get("start", HANG_TIMEOUT), limits.get("exit", HANG_TIMEOUT), HANG_TIMEOUT
-        ),
+        patience=ProgramTimeouts(limits.get("start", HANG_TIMEOUT), limits.get("exit", HANG_TIMEOUT), HANG_TIMEOUT),
     )
     player = PackageGames(setup, shlex.join(package.words), package.folder, folder / "out", 1.0)
     observed = ObservedConditions(Speed(0.001, is_measured=False), sandbox.gaps)
@@ -184,7 +182,12 @@ async def _two_games(folder: Path, planted: Planted, monkeypatch: pytest.MonkeyP
     package = unpack_package(path, folder / "program")
     limits = ProgramTimeouts(HANG_TIMEOUT, HANG_TIMEOUT, HANG_TIMEOUT)
     setup = PackageCheckSetup(
-        path, DEFAULT_GAME_TYPE, sandbox=SandboxSettings(NONE), soft_timeout=HANG_TIMEOUT, hard_timeout=HANG_TIMEOUT, patience=limits
+        path,
+        DEFAULT_GAME_TYPE,
+        sandbox=SandboxSettings(NONE),
+        soft_timeout=HANG_TIMEOUT,
+        hard_timeout=HANG_TIMEOUT,
+        patience=limits,
     )
     games = PackageGames(setup, shlex.join(package.words), package.folder, folder / "out", 1.0)
     with trio.fail_after(HANG_TIMEOUT):

@@ -207,6 +207,8 @@ BROKEN: dict[str, Sample] = {
     "--main that is not there": Sample("main-missing", zipped(BOT), "run.sh"),
     "--main that is a folder": Sample("main-is-folder", zipped({**BOT, "lib/a.py": ""}), "lib"),
     "everything in a folder": Sample("folder-inside", zipped({f"mybot/{name}": text for name, text in BOT.items()})),
+    "program in a folder, and a text": Sample("folder-inside", zipped({"README.md": "x", "bot/start.sh": SHELL_BOT})),
+    "only texts in a folder": Sample("folder-inside", zipped({"bot/README.md": "x"})),
     "ZIP in a ZIP": Sample("zip-inside", zipped({"player.zip": zipped(BOT)})),
     "only sources of Rust": Sample("source-only", zipped({"Cargo.toml": "[package]", "src/main.rs": "fn main() {}"})),
     "only sources of Java": Sample("source-only", zipped({"pom.xml": "<project/>", "src/Main.java": "class Main {}"})),
@@ -255,6 +257,9 @@ BROKEN: dict[str, Sample] = {
     "class that is not there": Sample("missing-class", shell('java -cp . Main "$@"')),
     "second program is not executable": Sample("not-executable", shell('./player "$@"', {"player": elf()})),
     "second script is not executable": Sample("not-executable", shell('exec ./run.sh "$@"', {"run.sh": SHELL_BOT})),
+    "Python starts a program that is not executable": Sample(
+        "subprocess-not-executable", python("import subprocess\nsubprocess.run(['./player', '-x'])", {"player": elf()})
+    ),
     "./ is missing": Sample("missing-dot-slash", shell('chmod +x player\nplayer "$@"', {"player": elf()})),
     "JAR file without java": Sample("jar-without-java", shell('./bot.jar "$@"', {"bot.jar": jar()})),
     "JAR file without -jar": Sample("jar-without-java", shell('java bot.jar "$@"', {"bot.jar": jar()})),
@@ -305,8 +310,15 @@ BROKEN: dict[str, Sample] = {
     "class for a newer Java": Sample("newer-java", shell('java Main "$@"', {"Main.class": java_class(26)})),
     "Python 2": Sample("python-syntax", python('import sys\nprint "hello", sys.argv')),
     "import that is not there": Sample("missing-module", python("import sys\nimport numpy\nprint(sys.argv)")),
+    "import of a module that is started with -m": Sample(
+        "missing-module",
+        shell('python3 -m bot.play "$@"', {"bot/play.py": "import bot.x\nimport numpy", "bot/x.py": ""}),
+    ),
     "import in a module that is not there": Sample(
         "missing-module", python("import logic", {"logic.py": "from socha import Move\n"})
+    ),
+    "requirements that are installed": Sample(
+        "pip-install", shell('pip install -r requirements.txt\npython3 bot.py "$@"', {"requirements.txt": "numpy\n"})
     ),
     "requirements without packages": Sample(
         "requirements-missing", zipped({**BOT, "requirements.txt": "numpy>=1.26\n"})
@@ -420,6 +432,12 @@ SOUND: dict[str, Sample] = {
     "Node.js": Sample("", zipped({"main.js": "#!/usr/bin/env node\nconsole.log(process.argv)\n"})),
     "host and port are defaults": Sample(
         "", shell('HOST="${HOST:-localhost}"\nPORT=${PORT:-13050}\necho "localhost 13050"\nexec python3 bot.py "$@"')
+    ),
+    "module of Python": Sample(
+        "", shell('cd src\npython3 -O -m bot "$@"', {"src/bot/__main__.py": "import bot.x", "src/bot/x.py": ""})
+    ),
+    "Python makes its program executable": Sample(
+        "", python("import os, subprocess\nos.chmod('player', 0o755)\nsubprocess.run('./player')", {"player": elf()})
     ),
     "waits for the program": Sample("", shell('python3 bot.py "$@" &\nwait $!')),
     "packed wheels": Sample(
