@@ -32,7 +32,8 @@ class Fault:
     """A planted fault, the code of the finding, and the condition that is then red or yellow.
 
     With `needs_isolation`, it shows only in a sandbox that keeps the condition. It shows in the first `games`. `limits`
-    are those that the fault reaches, in seconds: ``move``, ``start`` and ``exit``.
+    are those that the fault reaches, in seconds: ``move``, ``hard``, ``start`` and ``exit``. LIMIT in the program is the
+    one for a move.
     """
 
     code: str
@@ -137,11 +138,13 @@ FAULTS: Final[dict[str, Fault]] = {
     ),
     "needs a module": Fault("missing-when-run", UPLOAD_TEST, Planted(start="import numpy_is_not_here")),
     "calls a program that is not there": Fault(
-        "missing-when-run", UPLOAD_TEST, Planted(script='./no-such-program-here "$@"')
+        "missing-when-run", UPLOAD_TEST, Planted(start="sys.exit(os.system('./no-such-program') and 1)")
     ),
     "calls a second program without chmod": Fault(
-        "not-executable-when-run", UPLOAD_TEST, Planted(script='exec ./player.py "$@"')
+        "not-executable-when-run", UPLOAD_TEST, Planted(start="sys.exit(os.system('./player.py') and 1)")
     ),
-    "moves too slowly": Fault("timeout", THINK_TIME, Planted(move=_ONCE + "time.sleep(1.5)"), limits={"move": 1.0}),
+    "moves too slowly": Fault(
+        "timeout", THINK_TIME, Planted(move=_ONCE + "time.sleep(1.5 * LIMIT)"), limits={"move": 1.0}
+    ),
     "hangs": Fault("hangs", THINK_TIME, Planted(move=_ONCE + "time.sleep(600)"), limits={"move": 1.0, "hard": 1.0}),
 }
