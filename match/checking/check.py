@@ -19,7 +19,8 @@ from typing import Final
 
 from spielleiter.match.checking.early_endings import EARLY_ENDINGS
 from spielleiter.match.checking.errors import InconclusiveError, PlainJoinError, UnexpectedBehaviourError
-from spielleiter.match.checking.scripted_server import Confined, ScriptedServer
+from spielleiter.match.checking.scripted_server import ScriptedServer
+from spielleiter.match.checking.scripted_start import Confined
 from spielleiter.match.checking.steps import CheckSteps, FirstGameSteps
 from spielleiter.match.programs.program import Command
 from spielleiter.match.setup import ProgramTimeouts

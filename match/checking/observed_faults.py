@@ -73,7 +73,11 @@ class ObservedConditions:
         return self._result(contest.START, f"the program asks for its seat after {slowest:.2f} s at most", findings)
 
     def _end(self) -> ConditionResult:
-        return self._result(contest.END, self._all_games("ends itself and leaves nothing behind"), ())
+        sound = sum(
+            not any(FAULTS[finding.code].condition == contest.END for finding in each.findings) for each in self._games
+        )
+        text = f"the program ends itself and leaves nothing behind in {sound} of {count_text(len(self._games), 'game')}"
+        return self._result(contest.END, text)
 
     def _think_time(self) -> ConditionResult:
         times = [time for each in self._games for time in each.record.think_times[PROGRAM]]
@@ -139,7 +143,8 @@ class ObservedConditions:
         return self._result(contest.WINDOW, text, findings)
 
     def _input(self) -> ConditionResult:
-        return self._result(contest.INPUT, self._all_games("needs no input and no terminal"))
+        text = "it is needed" if self._of(contest.INPUT) else "the program needs no input and no terminal"
+        return self._result(contest.INPUT, text)
 
     def _disk(self) -> ConditionResult:
         observed = [each.observations for each in self._games if each.observations is not None]
@@ -163,9 +168,6 @@ class ObservedConditions:
     def _result(self, condition: ContestCondition, text: str, findings: Sequence[Finding] = ()) -> ConditionResult:
         found = merged([*self._of(condition), *findings])
         return ConditionResult(condition, state_of(found), text, found)
-
-    def _all_games(self, text: str) -> str:
-        return f"the program {text} in {count_text(len(self._games), 'game')}"
 
     def _gap(self, condition: Condition) -> str:
         return self._gaps.get(condition, "it could not be observed here")

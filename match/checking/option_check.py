@@ -21,7 +21,7 @@ from spielleiter.match.checking.errors import InconclusiveError, UnexpectedBehav
 from spielleiter.match.checking.option_forms import OptionForm, option_forms
 from spielleiter.match.checking.package_faults import fault
 from spielleiter.match.checking.package_setup import PackageCheckSetup
-from spielleiter.match.checking.scripted_server import Confined, open_scripted_server
+from spielleiter.match.checking.scripted_start import Confined, open_scripted_server
 from spielleiter.match.packages.finding import Finding
 from spielleiter.match.packages.package import Package
 from spielleiter.match.programs.last_words import last_words

@@ -8,8 +8,9 @@ process and no unpacked file is left at the end; logs and replays are below the 
 from __future__ import annotations
 
 import shlex
+import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -48,6 +49,9 @@ GREEDY: Final = "builtin:greedy"
 UPLOAD_GAMES: Final = 2
 PAIRING_GAMES: Final = 6
 
+_NOT_ON_WINDOWS: Final = (
+    "the contest runs programs on Linux, and Windows cannot; use --image with Docker, or check in WSL"
+)
 _CANNOT_START: Final = frozenset({Verdict.NO_START, Verdict.NEVER_JOINS, Verdict.NONSENSE})
 
 
@@ -95,9 +99,13 @@ class _PackageCheck:
         inspection = await trio.to_thread.run_sync(inspect_package, setup.path, setup.main)
         self._main = str(inspection.main or "")
         self._add_findings(contest.PACKAGE, _inspection_text(inspection), inspection.findings)
-        if inspection.is_startable:
+        if not inspection.is_startable:
+            self._skip_rest("not tried, since the program cannot be started as it is")
+        elif sys.platform == "win32" and setup.sandbox.image is None:
+            self._add(contest.UPLOAD_TEST, State.UNDECIDED, _NOT_ON_WINDOWS)
+            self._skip_rest("not tried on Windows without an image")
+        else:
             await self._check_program()
-        self._skip_rest("not tried, since the program cannot be started as it is")
         return PackageReport(
             package=setup.path.name,
             main=self._main,
@@ -143,7 +151,8 @@ class _PackageCheck:
         self._add_games(contest.PAIRING, pairing)
         observed.add_games(pairing)
         tell("two games at once")
-        self._add_two_games(await games.play_two_at_once(contest.TWO_GAMES.key, RANDOM))
+        known = {finding.code for each in (*upload, *pairing) for finding in each.findings}
+        self._add_two_games(await games.play_two_at_once(contest.TWO_GAMES.key, RANDOM), known)
         steps = await try_steps(setup, package, sandbox, self._folder, games.time_factor, tell)
         self._add(contest.PROTOCOL, steps.state, steps.text, steps.findings)
         self._finish(observed)
@@ -182,9 +191,10 @@ class _PackageCheck:
             state, text = State.UNDECIDED, f"{text}; {undecided[0].record.verdict}: {undecided[0].record.reason}"
         self._add(condition, state, text, findings)
 
-    def _add_two_games(self, results: Sequence[GameResult]) -> None:
+    def _add_two_games(self, results: Sequence[GameResult], known: Collection[str]) -> None:
+        """Report the games that were played at once; `known` are the codes of faults that single games show as well."""
         self._games += [each.game for each in results]
-        failed = [each for each in results if each.findings]
+        failed = [each for each in results if any(finding.code not in known for finding in each.findings)]
         if failed:
             first = failed[0]
             reason = f"{first.record.verdict}: {first.record.reason}"
@@ -193,6 +203,8 @@ class _PackageCheck:
             ])  # fmt: skip
         elif any(each.is_undecided for each in results):
             self._add(contest.TWO_GAMES, State.NOT_CHECKED, "this machine was too busy for two games at once")
+        elif any(each.findings for each in results):
+            self._add(contest.TWO_GAMES, State.GREEN, "they show no fault that single games do not show")
         else:
             self._add(contest.TWO_GAMES, State.GREEN, "both were played without a fault")
 

@@ -15,7 +15,7 @@ from spielleiter.match.checking.check import CheckSetup, Status, StepResult, che
 from spielleiter.match.checking.package_faults import fault
 from spielleiter.match.checking.package_report import State, state_of
 from spielleiter.match.checking.package_setup import PackageCheckSetup
-from spielleiter.match.checking.scripted_server import Confined
+from spielleiter.match.checking.scripted_start import Confined
 from spielleiter.match.packages.finding import Finding
 from spielleiter.match.packages.package import Package
 from spielleiter.match.sandbox.sandbox import Sandbox
@@ -61,8 +61,12 @@ async def try_steps(
 
 
 def summed_up(steps: Sequence[StepResult]) -> StepsResult:
-    """Return these steps as the result of one condition."""
-    findings = tuple(_finding(step) for step in steps if step.status in {Status.FAILED, Status.WARNING})
+    """Return these steps as the result of one condition; steps that missed the same expectation are one finding."""
+    groups: dict[tuple[Status, str], list[StepResult]] = {}
+    for step in steps:
+        if step.status in {Status.FAILED, Status.WARNING}:
+            groups.setdefault((step.status, step.expected), []).append(step)
+    findings = tuple(_finding(first, len(others)) for first, *others in groups.values())
     passed = sum(step.status is Status.PASSED for step in steps)
     state = state_of(findings)
     if state is State.GREEN and passed < len(steps):
@@ -70,12 +74,12 @@ def summed_up(steps: Sequence[StepResult]) -> StepsResult:
     return StepsResult(state, f"{passed} of {count_text(len(steps), 'step')} passed", findings)
 
 
-def _finding(step: StepResult) -> Finding:
+def _finding(step: StepResult, others: int) -> Finding:
     code = "missed-step" if step.status is Status.WARNING else "failed-step"
     return fault(
         code,
         f"{_FOLDER}/{step.folder}",
-        title=step.title,
+        title=f"{step.title} (and {count_text(others, 'more step')})" if others else step.title,
         expected=step.expected,
         reason=step.came,
         remark=step.remark,

@@ -11,9 +11,8 @@ from __future__ import annotations
 import random
 import re
 import socket
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -23,13 +22,9 @@ from spielleiter.game.api import Move, Seat, State
 from spielleiter.match.checking.answer import Answer
 from spielleiter.match.checking.errors import UnexpectedBehaviourError, too_slow
 from spielleiter.match.checking.packet_variants import Splitter, unsplit
-from spielleiter.match.errors import MatchError, NotStartedError
-from spielleiter.match.games.match_server import ProgramPort
 from spielleiter.match.games.stopwatch import Stopwatch
-from spielleiter.match.programs.program import Command, Program
-from spielleiter.match.records.wire_log import WIRE_LOG, WireLog
-from spielleiter.match.sandbox.run import open_run
-from spielleiter.match.sandbox.sandbox import Sandbox
+from spielleiter.match.programs.program import Program
+from spielleiter.match.records.wire_log import WireLog
 from spielleiter.protocol.connection import Connection, ConnectionClosed, Role, StreamEnd
 from spielleiter.protocol.errors import RemoteProtocolError
 from spielleiter.protocol.messages import (
@@ -54,9 +49,12 @@ from spielleiter.server.config.config import Config
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.net.packet_limits import player_limits
 
-_HOST: Final = "127.0.0.1"
 _ROOM: Final = "5c00c0de-0000-4000-8000-000000000001"
-_RESERVATION: Final = "5c00c0de-0000-4000-8000-000000000002"
+RESERVATION: Final = "5c00c0de-0000-4000-8000-000000000002"
+"""The reservation code that the program is started with."""
+
+"""The reservation code that the program is started with."""
+
 _NAMES: Final = ("program", "script")
 _READ_SIZE: Final = 64 * 1024
 _EXIT_TIMEOUT: Final = 1.0  # seconds for a process to end after it has closed its connection
@@ -131,9 +129,9 @@ class ScriptedServer:
         with trio.move_on_after(self._connect_timeout):
             message = await self._receive()
             match message:
-                case JoinPreparedRequest(code) if code != _RESERVATION:
+                case JoinPreparedRequest(code) if code != RESERVATION:
                     raise UnexpectedBehaviourError(
-                        f"joinPrepared came with reservation code {code!r}, not {_RESERVATION!r}"
+                        f"joinPrepared came with reservation code {code!r}, not {RESERVATION!r}"
                     )
                 case JoinPreparedRequest() | JoinRequest(None):
                     pass
@@ -357,75 +355,3 @@ class ScriptedServer:
 
 class GameOver(Exception):  # noqa: N818 - not an error
     """The game is over by the rules."""
-
-
-@dataclass(frozen=True, slots=True)
-class Confined:
-    """A program that runs in a sandbox: the sandbox, and the program's folder, of which each run gets a copy."""
-
-    sandbox: Sandbox
-    folder: Path
-
-
-@asynccontextmanager
-async def open_scripted_server(
-    edition: Edition,
-    command: Command,
-    seat: Seat,
-    folder: Path,
-    tag: str,
-    connect_timeout: float,
-    confined: Confined | None = None,
-) -> AsyncIterator[ScriptedServer]:
-    """Start the program with a scripted server to connect to; leaving the context ends the program.
-
-    The program's outputs and the bytes on the wire are kept in `folder`. `confined` is the sandbox that it runs in;
-    None for none. Raises UnexpectedBehaviourError.
-    """
-    with WireLog(folder / WIRE_LOG) as log:
-        async with _open_port(confined) as port:
-            host, number = port.address
-            values = {"host": host, "port": str(number), "reservation": _RESERVATION, "seed": "1"}
-            values["game"] = edition.game_type
-            program = Program(
-                command.arguments(values),
-                tag,
-                folder / "stdout.log",
-                folder / "stderr.log",
-                cwd="" if confined is None else str(confined.folder),
-                confinement=port.run,
-            )
-            problem: MatchError | None = None
-            async with trio.open_nursery() as nursery:
-                scripted_server: ScriptedServer | None = None
-                try:
-                    await nursery.start(program.run)
-                    listener = await port.listener()
-                    scripted_server = ScriptedServer(edition, seat, program, listener, connect_timeout, log)
-                    yield scripted_server
-                except UnexpectedBehaviourError as error:  # raised later, so that it is not wrapped in a group
-                    problem = error
-                except NotStartedError as error:
-                    problem = UnexpectedBehaviourError(str(error))
-                finally:
-                    if scripted_server is not None:
-                        with trio.CancelScope(shield=True, deadline=trio.current_time() + 1):
-                            await scripted_server.aclose()
-                await program.end(0)
-                nursery.cancel_scope.cancel()
-            if problem is not None:
-                raise problem
-
-
-@asynccontextmanager
-async def _open_port(confined: Confined | None) -> AsyncIterator[ProgramPort]:
-    """Open the port that the program connects to, in its sandbox if it has one. Raises OSError."""
-    if confined is None:
-        with socket.socket() as listener:
-            listener.setblocking(False)
-            listener.bind((_HOST, 0))
-            listener.listen(1)
-            yield ProgramPort((_HOST, int(listener.getsockname()[1])), listener)
-    else:
-        async with open_run(confined.sandbox, confined.folder) as run:
-            yield ProgramPort(run.address, None, run)

@@ -17,7 +17,8 @@ from spielleiter.match.checking.answer import Answer
 from spielleiter.match.checking.early_endings import EarlyEnding, result_by_rules, result_of
 from spielleiter.match.checking.errors import InconclusiveError, PlainJoinError, UnexpectedBehaviourError
 from spielleiter.match.checking.packet_variants import split_into_fragments, with_unknown_elements
-from spielleiter.match.checking.scripted_server import Confined, GameOver, ScriptedServer, open_scripted_server
+from spielleiter.match.checking.scripted_server import GameOver, ScriptedServer
+from spielleiter.match.checking.scripted_start import Confined, open_scripted_server
 from spielleiter.match.games.referee import play_game
 from spielleiter.match.plan import plan_games
 from spielleiter.match.programs.program import Command

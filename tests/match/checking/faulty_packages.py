@@ -32,8 +32,8 @@ class Fault:
     """A planted fault, the code of the finding, and the condition that is then red or yellow.
 
     With `needs_isolation`, it shows only in a sandbox that keeps the condition. It shows in the first `games`. `limits`
-    are those that the fault reaches, in seconds: ``move``, ``hard``, ``start`` and ``exit``. LIMIT in the program is the
-    one for a move.
+    are those that the fault reaches, in seconds: ``move``, ``hard``, ``start`` and ``exit``. LIMIT in the program is
+    the one for a move.
     """
 
     code: str

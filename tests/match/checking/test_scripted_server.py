@@ -10,7 +10,8 @@ import pytest
 import trio
 
 from spielleiter.match.checking.errors import InconclusiveError, UnexpectedBehaviourError
-from spielleiter.match.checking.scripted_server import ScriptedServer, open_scripted_server
+from spielleiter.match.checking.scripted_server import ScriptedServer
+from spielleiter.match.checking.scripted_start import open_scripted_server
 from spielleiter.match.games.stopwatch import Stopwatch
 from spielleiter.match.programs.processes import find_processes
 from spielleiter.match.programs.program import Command
