@@ -18,10 +18,11 @@ from spielleiter.match.games.match_server import limits_of, match_server_config
 from spielleiter.match.opening_book import load_openings, order_openings
 from spielleiter.match.packages.programs import inspect_program
 from spielleiter.match.plan import DEFAULT_GAMES, DEFAULT_MIN_GAMES, ORDERS, SEED_BITS, SEQUENTIAL, Opening
-from spielleiter.match.programs.program import Command
+from spielleiter.match.programs.program import BUILTIN, Command
 from spielleiter.match.programs.program_names import names_of
 from spielleiter.match.programs.startable import require_startable
 from spielleiter.match.records.journal import load_setup
+from spielleiter.match.sandbox.choice import choose_sandbox
 from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
 from spielleiter.match.stats.significance import MIN_PAIRS
 from spielleiter.match.stopping import sprt_of

@@ -7,6 +7,7 @@ from spielleiter.match.sandbox.bubblewrap import BubblewrapSandbox, bubblewrap_p
 from spielleiter.match.sandbox.containers import ENGINES, ContainerSandbox, engine_problem
 from spielleiter.match.sandbox.plain import PlainSandbox
 from spielleiter.match.sandbox.sandbox import Sandbox
+from spielleiter.match.sandbox.scratch import remove_stale_folders
 from spielleiter.match.sandbox.settings import AUTO, BUBBLEWRAP, KINDS, NONE
 
 
@@ -18,6 +19,7 @@ def choose_sandbox(image: str | None = None, kind: str = AUTO) -> Sandbox:
     """
     if kind not in KINDS:
         raise SetupError(f"sandbox {kind!r}: expected {', '.join(KINDS)}")
+    remove_stale_folders()
     if kind in ENGINES:
         return _container((kind,), image)
     if image is not None:

@@ -47,8 +47,7 @@ _PROC: Final = "/proc"
 def main() -> None:
     """Serve one program."""
     mode, path, host, port = sys.argv[1:5]
-    control = socket.socket(socket.AF_UNIX)
-    control.connect(path)
+    control = connect(path)
     if mode != _FIRST:
         _become_subreaper()
     hand_out_descriptors(control, host, int(port))
@@ -56,6 +55,18 @@ def main() -> None:
     if options is not None:
         code = Program(control, options, is_first=mode == _FIRST).run()
         os._exit(code if code >= 0 else 128 - code)
+
+
+def connect(path: str) -> socket.socket:
+    """Return a connection to a Unix socket, whose path may be longer than the system's limit."""
+    folder, _, name = path.rpartition("/")
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        sock = socket.socket(socket.AF_UNIX)
+        sock.connect(f"{_PROC}/self/fd/{descriptor}/{name}")
+    finally:
+        os.close(descriptor)
+    return sock
 
 
 def hand_out_descriptors(control: socket.socket, host: str, port: int) -> None:

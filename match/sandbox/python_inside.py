@@ -40,12 +40,11 @@ def python_inside() -> PythonInside:
     loader, libraries = _loaded_libraries()
     command: tuple[str, ...] = (inner,)
     if loader is not None:
-        folders = []
+        folders = [f"{TOOLS}/python/lib"]  # first: the system may have a libpython of its own
         for number, folder in enumerate(dict.fromkeys([loader.parent, *libraries])):
             folders.append(f"{TOOLS}/lib{number}")
             mounts[folders[-1]] = str(folder)
-        folders.append(f"{TOOLS}/python/lib")
-        command = (f"{folders[0]}/{loader.name}", "--library-path", ":".join(folders), "--argv0", inner, inner)
+        command = (f"{folders[1]}/{loader.name}", "--library-path", ":".join(folders), "--argv0", inner, inner)
     return PythonInside((*command, "-I", "-S", "-B", f"{TOOLS}/inside.py"), mounts)
 
 

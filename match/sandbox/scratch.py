@@ -29,14 +29,16 @@ class Scratch:
     """The folders of one run, made from a copy of `source`. Blocks. Raises OSError."""
 
     def __init__(self, source: Path) -> None:
-        self._root = Path(tempfile.mkdtemp(prefix=f"{LABEL_PREFIX}-"))
+        label = f"{LABEL_PREFIX}-{os.getpid()}-{start_ticks_of(os.getpid()) or 0}-{secrets.token_hex(4)}"
+        self._root = Path(tempfile.gettempdir(), label)
+        self._root.mkdir(mode=stat.S_IRWXU)
         self.layout = Layout(
             root=self._root,
             program=self._root / "program",
             home=self._root / "home",
             temporary=self._root / "tmp",
             control=self._root / "control",
-            label=f"{LABEL_PREFIX}-{os.getpid()}-{start_ticks_of(os.getpid()) or 0}-{secrets.token_hex(4)}",
+            label=label,
         )
         try:
             shutil.copytree(source, self.layout.program, symlinks=True)
@@ -54,12 +56,7 @@ class Scratch:
 
     def remove(self) -> None:
         """Remove the folders, also those that the program has made read-only. Blocks."""
-        shutil.rmtree(self._root, ignore_errors=True)
-        if self._root.exists():
-            for folder, _, _ in os.walk(self._root):
-                with contextlib.suppress(OSError):
-                    os.chmod(folder, stat.S_IRWXU)  # noqa: PTH101
-            shutil.rmtree(self._root, ignore_errors=True)
+        _remove(self._root)
 
     def _snapshot(self) -> _Snapshot:
         folders = (self.layout.program, self.layout.home, self.layout.temporary)
@@ -75,6 +72,22 @@ def _files(folder: Path) -> Iterator[tuple[str, tuple[int, int, int]]]:
                 status = os.lstat(full)
                 if stat.S_ISREG(status.st_mode):
                     yield full, (status.st_size, status.st_mtime_ns, status.st_ino)
+
+
+def remove_stale_folders() -> None:
+    """Remove the folders of earlier runs whose process was killed. Blocks."""
+    for path in Path(tempfile.gettempdir()).glob(f"{LABEL_PREFIX}-*"):
+        if is_stale(path.name):
+            _remove(path)
+
+
+def _remove(root: Path) -> None:
+    shutil.rmtree(root, ignore_errors=True)
+    if root.exists():
+        for folder, _, _ in os.walk(root):
+            with contextlib.suppress(OSError):
+                os.chmod(folder, stat.S_IRWXU)  # noqa: PTH101
+        shutil.rmtree(root, ignore_errors=True)
 
 
 def is_stale(label: str) -> bool:
