@@ -13,7 +13,6 @@ import re
 import socket
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Final
 
 import trio

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import shlex
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -32,16 +30,10 @@ from tests.match.checking.packages import SOUND, Planted, make_package
 from tests.match.sandbox.sandboxes import make_sandbox
 from tests.timeouts import HANG_TIMEOUT, retry_with_longer_limits
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("python_on_the_path")]
 
 MEMORY = 160 * 1024 * 1024
 NO_LIMITS: Mapping[str, float] = MappingProxyType({})
-
-
-@pytest.fixture(autouse=True)
-def _python_on_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a sandbox, the packages' python3 is found even if only this interpreter exists."""
-    monkeypatch.setenv("PATH", os.pathsep.join([os.environ["PATH"], str(Path(sys.executable).parent)]))
 
 
 class Played:
