@@ -10,7 +10,7 @@ from __future__ import annotations
 import shlex
 import sys
 import tempfile
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -19,10 +19,9 @@ import trio
 from spielleiter.match.checking import contest_conditions as contest
 from spielleiter.match.checking.calibration import Speed, measure_speed
 from spielleiter.match.checking.contest_conditions import CONDITIONS, ContestCondition
-from spielleiter.match.checking.game_faults import affects_game, merged
+from spielleiter.match.checking.game_conditions import games_result, options_result, two_games_result
 from spielleiter.match.checking.observed_faults import ObservedConditions
-from spielleiter.match.checking.option_check import OptionResult, try_option_forms
-from spielleiter.match.checking.package_faults import fault
+from spielleiter.match.checking.option_check import try_option_forms
 from spielleiter.match.checking.package_games import GameResult, PackageGames
 from spielleiter.match.checking.package_report import (
     ConditionResult,
@@ -139,20 +138,21 @@ class _PackageCheck:
         games = PackageGames(setup, shlex.join(package.words), package.folder, self._folder, speed.factor)
         observed = ObservedConditions(speed, sandbox.gaps)
         upload = await games.play(contest.UPLOAD_TEST.key, RANDOM, UPLOAD_GAMES, tell)
-        self._add_games(contest.UPLOAD_TEST, upload)
+        self._add_games(upload, games_result(contest.UPLOAD_TEST, upload))
         observed.add_games(upload)
         if all(each.record.verdict in _CANNOT_START and each.findings for each in upload):
             self._finish(observed, "not tried, since the program does not take its seat")
             return
         options = await try_option_forms(setup, package, sandbox, self._folder, tell)
-        self._add_options(options)
+        self._add_result(options_result(options))
         observed.add_starts(each.seconds for each in options if each.seconds is not None)
         pairing = await games.play(contest.PAIRING.key, GREEDY, PAIRING_GAMES, tell)
-        self._add_games(contest.PAIRING, pairing)
+        self._add_games(pairing, games_result(contest.PAIRING, pairing))
         observed.add_games(pairing)
         tell("two games at once")
         known = {finding.code for each in (*upload, *pairing) for finding in each.findings}
-        self._add_two_games(await games.play_two_at_once(contest.TWO_GAMES.key, RANDOM), known)
+        both = await games.play_two_at_once(contest.TWO_GAMES.key, RANDOM)
+        self._add_games(both, two_games_result(both, known))
         steps = await try_steps(setup, package, sandbox, self._folder, games.time_factor, tell)
         self._add(contest.PROTOCOL, steps.state, steps.text, steps.findings)
         self._finish(observed)
@@ -161,17 +161,20 @@ class _PackageCheck:
         """Report the conditions that were watched during all games; those before them were not tried for `reason`."""
         for condition in CONDITIONS[len(self._results) :]:
             result = observed.result(condition)
-            if result is None:
-                self._add(condition, State.NOT_CHECKED, reason)
-            else:
-                self._add(condition, result.state, result.text, result.findings)
+            self._add_result(result or ConditionResult(condition, State.NOT_CHECKED, reason))
 
     # -- results ------------------------------------------------------------------------------------------------------
 
     def _add(self, condition: ContestCondition, state: State, text: str, findings: Iterable[Finding] = ()) -> None:
-        result = ConditionResult(condition, state, text, tuple(findings))
+        self._add_result(ConditionResult(condition, state, text, tuple(findings)))
+
+    def _add_result(self, result: ConditionResult) -> None:
         self._results.append(result)
         self._listener.result(result)
+
+    def _add_games(self, games: Iterable[GameResult], result: ConditionResult) -> None:
+        self._games += [each.game for each in games]
+        self._add_result(result)
 
     def _add_findings(self, condition: ContestCondition, text: str, findings: Sequence[Finding]) -> None:
         self._add(condition, state_of(findings), text, findings)
@@ -179,43 +182,6 @@ class _PackageCheck:
     def _skip_rest(self, reason: str) -> None:
         for condition in CONDITIONS[len(self._results) :]:
             self._add(condition, State.NOT_CHECKED, reason)
-
-    def _add_games(self, condition: ContestCondition, results: Sequence[GameResult]) -> None:
-        self._games += [each.game for each in results]
-        found = [[finding for finding in each.findings if affects_game(finding)] for each in results]
-        findings = merged(finding for each in found for finding in each)
-        sound = sum(not faults and not each.is_undecided for each, faults in zip(results, found, strict=True))
-        text = f"{sound} of {count_text(len(results), 'game')} without a fault, {_won(results)} won"
-        state = state_of(findings)
-        if state is State.GREEN and (undecided := [each for each in results if each.is_undecided]):
-            state, text = State.UNDECIDED, f"{text}; {undecided[0].record.verdict}: {undecided[0].record.reason}"
-        self._add(condition, state, text, findings)
-
-    def _add_two_games(self, results: Sequence[GameResult], known: Collection[str]) -> None:
-        """Report the games that were played at once; `known` are the codes of faults that single games show as well."""
-        self._games += [each.game for each in results]
-        failed = [each for each in results if any(finding.code not in known for finding in each.findings)]
-        if failed:
-            first = failed[0]
-            reason = f"{first.record.verdict}: {first.record.reason}"
-            self._add_findings(contest.TWO_GAMES, "they disturb each other", [
-                fault("not-twice", first.game.folder, reason=reason)
-            ])  # fmt: skip
-        elif any(each.is_undecided for each in results):
-            self._add(contest.TWO_GAMES, State.NOT_CHECKED, "this machine was too busy for two games at once")
-        elif any(each.findings for each in results):
-            self._add(contest.TWO_GAMES, State.GREEN, "they show no fault that single games do not show")
-        else:
-            self._add(contest.TWO_GAMES, State.GREEN, "both were played without a fault")
-
-    def _add_options(self, results: Sequence[OptionResult]) -> None:
-        findings = merged(each.finding for each in results if each.finding is not None)
-        sound = sum(each.finding is None and not each.is_undecided for each in results)
-        text = f"{sound} of {len(results)} orders and forms are understood"
-        state = state_of(findings)
-        if state is State.GREEN and any(each.is_undecided for each in results):
-            state = State.UNDECIDED
-        self._add(contest.OPTIONS, state, text, findings)
 
 
 def sandbox_report(sandbox: Sandbox) -> SandboxReport:
@@ -232,7 +198,3 @@ def _inspection_text(inspection: Inspection) -> str:
     if inspection.main is None:
         return "it cannot be started"
     return f"main file {inspection.main}, {count_text(files, 'file')}"
-
-
-def _won(results: Sequence[GameResult]) -> int:
-    return sum(each.record.winner == 0 for each in results)
