@@ -14,7 +14,6 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -28,6 +27,7 @@ from spielleiter.match.sandbox.sandbox import (
     PROGRAM_HOST,
     SERVER_ADDRESS,
     SLOWER,
+    InnerCommand,
     Layout,
     Sandbox,
 )
@@ -74,7 +74,7 @@ class BubblewrapSandbox(Sandbox):
             control=Path("/.spielleiter/control"),
         )
 
-    def process_spec(self, spec: ProcessSpec, inner: Sequence[str], layout: Layout) -> ProcessSpec:
+    def process_spec(self, spec: ProcessSpec, inner: InnerCommand, layout: Layout) -> ProcessSpec:
         inside = self.folders(layout)
         files = layout.root / "hosts", layout.root / "resolv.conf"
         for path, content in zip(files, (HOSTS, UNREACHABLE_DNS), strict=True):
@@ -88,7 +88,7 @@ class BubblewrapSandbox(Sandbox):
         for path_inside, path_outside in self._python.mounts.items():
             arguments += ["--ro-bind", path_outside, path_inside]
         arguments += ["--remount-ro", "/", "--chdir", "/", "--clearenv", "--setenv", "PATH", _PATH]
-        return dataclasses.replace(spec, arguments=[*arguments, "--", *self._python.command, *inner], cwd=None)
+        return dataclasses.replace(spec, arguments=[*arguments, "--", *self._python.command, *inner.words], cwd=None)
 
 
 def bubblewrap_problem() -> str:

@@ -31,6 +31,7 @@ from spielleiter.match.sandbox.sandbox import (
     PROGRAM_HOST,
     SERVER_ADDRESS,
     SLOWER,
+    InnerCommand,
     Layout,
     Resources,
     Sandbox,
@@ -83,14 +84,14 @@ class ContainerSandbox(Sandbox):
             control=Path("/.spielleiter/control"),
         )
 
-    def process_spec(self, spec: ProcessSpec, inner: Sequence[str], layout: Layout) -> ProcessSpec:
+    def process_spec(self, spec: ProcessSpec, inner: InnerCommand, layout: Layout) -> ProcessSpec:
         arguments = [self._engine, "run", *self._options(layout)]
         if self._python is None:
-            command = list(inner)
-            for name, value in self.variables(self.folders(layout)).items():
+            command = list(inner.words)
+            for name, value in inner.variables.items():
                 arguments += ["--env", f"{name}={value}"]
         else:
-            command = [*self._python.command, *inner]
+            command = [*self._python.command, *inner.words]
         entry, *rest = command
         return dataclasses.replace(spec, arguments=[*arguments, "--entrypoint", entry, self._image, *rest], cwd=None)
 
@@ -157,9 +158,7 @@ def engine_problem(engine: str) -> str:
     """Return in one sentence why a container engine cannot be used; empty if it can. Blocks for a moment."""
     if shutil.which(engine) is None:
         return f"{engine} is not installed."
-    code, output = _run([engine, "version", "--format", "{{.Client.Version}}"])
-    if code == 0:
-        code, output = _run([engine, "info", "--format", "{{json .}}"])
+    code, output = _run([engine, "info", "--format", "{{json .}}"])
     if code:
         return f"{engine} does not work here: {_last_line(output)}."
     if engine == DOCKER and (error := _server_error(output)):

@@ -10,13 +10,12 @@ from __future__ import annotations
 import dataclasses
 import platform
 import sys
-from collections.abc import Sequence
 from typing import Final
 
 from spielleiter.match.programs.process_spec import ProcessSpec
 from spielleiter.match.sandbox.conditions import MEMORY_LIMIT, Condition
 from spielleiter.match.sandbox.python_inside import python_outside
-from spielleiter.match.sandbox.sandbox import HIDDEN_VARIABLES, SLOWER, Layout, Sandbox
+from spielleiter.match.sandbox.sandbox import HIDDEN_VARIABLES, SLOWER, InnerCommand, Layout, Sandbox
 from spielleiter.match.sandbox.settings import NONE
 
 _X86_64: Final = frozenset({"x86_64", "amd64"})
@@ -54,11 +53,12 @@ class PlainSandbox(Sandbox):
     def folders(self, layout: Layout) -> Layout:
         return layout
 
-    def process_spec(self, spec: ProcessSpec, inner: Sequence[str], layout: Layout) -> ProcessSpec:
+    def process_spec(self, spec: ProcessSpec, inner: InnerCommand, layout: Layout) -> ProcessSpec:
         if self.has_helper:
-            return dataclasses.replace(spec, arguments=[*python_outside(), *inner], cwd="/")
+            return dataclasses.replace(spec, arguments=[*python_outside(), *inner.words], cwd="/")
         visible = {name: value for name, value in spec.environment.items() if name.upper() not in HIDDEN_VARIABLES}
-        return dataclasses.replace(spec, arguments=inner, cwd=str(layout.program), environment=visible)
+        visible |= inner.variables
+        return dataclasses.replace(spec, arguments=inner.words, cwd=str(layout.program), environment=visible)
 
     def variables(self, inside: Layout) -> dict[str, str]:
         home, temporary = str(inside.home), str(inside.temporary)

@@ -23,7 +23,7 @@ from spielleiter.match.programs.program import ConfinementError
 from spielleiter.match.sandbox.control import Control
 from spielleiter.match.sandbox.network_counters import count_attempts
 from spielleiter.match.sandbox.observations import Observations
-from spielleiter.match.sandbox.sandbox import HIDDEN_VARIABLES, SERVER_ADDRESS, Sandbox
+from spielleiter.match.sandbox.sandbox import HIDDEN_VARIABLES, SERVER_ADDRESS, InnerCommand, Sandbox
 from spielleiter.match.sandbox.scratch import Scratch
 from spielleiter.match.sandbox.windows import find_window_attempts
 
@@ -90,11 +90,7 @@ class SandboxRun:
         environment = {**sandbox.variables(inside), **variables, TAG_VARIABLE: spec.environment.get(TAG_VARIABLE, "")}
         arguments = [self._translated(word) for word in spec.arguments]
         if self._control is None:
-            return sandbox.process_spec(
-                dataclasses.replace(spec, environment={**spec.environment, **environment}),
-                arguments,
-                self._scratch.layout,
-            )
+            return sandbox.process_spec(spec, InnerCommand(arguments, environment), self._scratch.layout)
         self._options = {
             "arguments": arguments,
             "cwd": str(inside.program),
@@ -107,7 +103,7 @@ class SandboxRun:
         host, port = SERVER_ADDRESS if sandbox.has_own_network else ("", 0)
         mode = "first" if sandbox.is_first_process else "below"
         inner = (mode, f"{inside.control}/socket", host, str(port))
-        return sandbox.process_spec(spec, inner, self._scratch.layout)
+        return sandbox.process_spec(spec, InnerCommand(inner, {}), self._scratch.layout)
 
     def _translated(self, word: str) -> str:
         """Return a word of the command line with a path in the program's folder as it is inside the sandbox."""

@@ -66,6 +66,18 @@ class Layout:
     """A name for the run that no other run on this machine has."""
 
 
+@dataclass(frozen=True, slots=True)
+class InnerCommand:
+    """What is started inside a sandbox.
+
+    With a helper, `words` are the options of inside.py, which is told about the variables in another way. Without one,
+    they are the program's own command line, and `variables` are set for it.
+    """
+
+    words: Sequence[str]
+    variables: Mapping[str, str]
+
+
 class Sandbox(abc.ABC):
     """A way to run programs under the contest's conditions."""
 
@@ -97,10 +109,9 @@ class Sandbox(abc.ABC):
         return frozenset(CONDITIONS) - frozenset(self.gaps)
 
     @abc.abstractmethod
-    def process_spec(self, spec: ProcessSpec, inner: Sequence[str], layout: Layout) -> ProcessSpec:
-        """Return how to start a process that runs the command line `inner` inside the sandbox.
+    def process_spec(self, spec: ProcessSpec, inner: InnerCommand, layout: Layout) -> ProcessSpec:
+        """Return how to start a process that runs `inner` inside the sandbox.
 
-        With a helper, `inner` are the options of inside.py; without one, they are the program's own command line.
         `spec` is how the program would be started without a sandbox.
         """
 

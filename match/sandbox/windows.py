@@ -24,7 +24,7 @@ _PATTERNS: Final = (
     r"Unable to open DISPLAY",  # JavaFX
     r"_tkinter\.TclError: .*\bdisplay\b",
     r"couldn't connect to display",  # Tk
-    r"cannot open display",  # X11 programs, GTK
+    r"(?:cannot|can't) open display",  # X11 programs, GTK
     r"could not connect to display",  # Qt
     r"[Cc]annot connect to X server",
     r"no Qt platform plugin could be initialized",
