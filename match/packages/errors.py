@@ -19,4 +19,7 @@ class PackageError(SetupError):
     def __init__(self, path: Path, findings: Sequence[Finding]) -> None:
         self.path = path
         self.findings = tuple(findings)
-        super().__init__(f"{escaped(str(path))}: {'; '.join(each.text for each in self.findings)}")
+        texts = [each.text for each in self.findings]
+        if len(texts) > 1:
+            texts = [f"({number}) {text}" for number, text in enumerate(texts, 1)]
+        super().__init__(f"{escaped(str(path))}: {' '.join(texts)}")

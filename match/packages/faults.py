@@ -96,8 +96,8 @@ FAULTS: Final[Mapping[str, Fault]] = {
     "main-is-folder": Fault(_RED, "{file} is a folder; name a file in it as the main file"),
     "folder-inside": Fault(
         _RED,
-        "the program is in the folder {file}, so there is nothing to start at the top of the ZIP file; zip the contents "
-        "of that folder instead of the folder",
+        "the program is in the folder {file}, so there is nothing to start at the top of the ZIP file; zip the "
+        "contents of that folder instead of the folder",
     ),
     "zip-inside": Fault(_RED, "the ZIP file contains nothing but the ZIP file {file}; hand in that one"),
     "source-only": Fault(

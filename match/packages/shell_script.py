@@ -214,17 +214,17 @@ class ScriptWalk:
             self._start_java(arguments, is_certain=is_certain)
             return
         if base in {".", "source"} or SHELLS.fullmatch(base):
-            by, skipped = StartedBy.SHELL, frozenset({"-o"})
+            by, skipped, replacing = StartedBy.SHELL, frozenset({"-o"}), frozenset({"-c", "-s"})
         elif PYTHONS.fullmatch(base):
-            by, skipped = StartedBy.PYTHON, _PYTHON_VALUE_OPTIONS
-            if "-m" in arguments[:-1] and _first_operand(arguments, skipped) is None:
+            by, skipped, replacing = StartedBy.PYTHON, _PYTHON_VALUE_OPTIONS, frozenset({"-c", "-m", "-"})
+            if "-m" in arguments[:-1] and _first_operand(arguments, skipped, replacing) is None:
                 self._start_module(arguments[arguments.index("-m") + 1], is_certain=is_certain)
                 return
         elif base in _INTERPRETERS:
-            by, skipped = StartedBy.OTHER, frozenset()
+            by, skipped, replacing = StartedBy.OTHER, frozenset(), frozenset({"-e", "-"})
         else:
             return
-        program = _first_operand(arguments, skipped)
+        program = _first_operand(arguments, skipped, replacing)
         if program is None or (by is StartedBy.OTHER and "." not in program):
             return
         self._start_file(program, by, is_certain=is_certain)
@@ -257,12 +257,12 @@ class ScriptWalk:
                 if jar is not None:
                     self._start_file(jar, StartedBy.JAVA, is_certain=is_certain)
                 return
-        program = _first_operand(arguments, _JAVA_VALUE_OPTIONS)
+        program = _first_operand(arguments, _JAVA_VALUE_OPTIONS, frozenset({"-m", "--module"}))
         if program is None:
             return
         path = self._values.resolve(program)
         if path is not None and path.suffix.lower() == ".jar":
-            self.starts.append(Start(path, StartedBy.SYSTEM, self._values.folder, is_certain))
+            self._start_file(program, StartedBy.SYSTEM, is_certain=is_certain)
             return
         if program.endswith(".java"):
             self._start_file(program, StartedBy.OTHER, is_certain=is_certain)
@@ -273,7 +273,7 @@ class ScriptWalk:
         options = {"-cp", "-classpath", "--class-path"}
         places = [place for place, word in enumerate(arguments[:-1]) if word in options]
         given = arguments[places[0] + 1] if places else "."
-        if given is None or "-m" in arguments or "--module" in arguments:
+        if given is None:
             return
         folders = [self._values.resolve(each or ".") for each in given.split(":")]
         file = PurePosixPath(f"{program.replace('.', '/')}.class")
@@ -302,11 +302,14 @@ def unwrapped(words: list[str]) -> list[str]:
     return words
 
 
-def _first_operand(arguments: list[str | None], with_value: frozenset[str]) -> str | None:
-    """The first argument that is not an option; None if it is not known, or an option replaces the program."""
+def _first_operand(arguments: list[str | None], with_value: frozenset[str], replacing: frozenset[str]) -> str | None:
+    """The first argument that is not an option; None if it is not known, or an option stands in for the program.
+
+    `with_value` are the options that are followed by a value, `replacing` those that stand in for the program.
+    """
     rest: Iterator[str | None] = iter(arguments)
     for word in rest:
-        if word is None or word in {"-c", "-m", "-e", "-"}:
+        if word is None or word in replacing:
             return None
         if word in with_value:
             next(rest, None)

@@ -71,6 +71,10 @@ class Values:
         parts: list[str] = []
         place = 0
         while place < len(word):
+            if is_quoted and word[place] == "'":  # an ordinary character there
+                parts.append("'")
+                place += 1
+                continue
             piece = _PIECE.match(word, place)
             if piece is None:
                 return None
@@ -85,7 +89,7 @@ class Values:
         text = piece[piece.lastgroup or 0]
         match piece.lastgroup:
             case "single":
-                return piece[0] if is_quoted else text
+                return text
             case "double":
                 return self._expand(text, nesting, is_quoted=True)
             case "command" | "old_command":

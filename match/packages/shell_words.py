@@ -140,7 +140,7 @@ class _Parser:
     def _end_command(self, operator: str) -> None:
         self._redirection = ""
         if operator == "(" and not self._words:
-            self._depth += 1
+            self._depth += self._case_depth == 0  # in `case`, it begins a pattern
         elif operator == ")":
             self._finish(operator)
             self._depth -= self._case_depth == 0  # in `case`, it ends a pattern

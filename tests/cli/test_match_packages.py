@@ -12,7 +12,8 @@ import pytest
 from spielleiter.match.records.journal import read_journal
 from tests.cli.background import run
 from tests.cli.matches import ENDLESS
-from tests.match.packages.broken_packages import BROKEN, zipped
+from tests.match.packages.broken_packages import BROKEN
+from tests.match.packages.making import zipped
 
 PLAYER = f"""#!/bin/sh
 ls > files.txt

@@ -7,12 +7,10 @@ Run as a script, it writes all of them into a folder, for tests by hand:
 
 from __future__ import annotations
 
-import io
 import stat
 import struct
 import sys
 import zipfile
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,12 +23,22 @@ from tests.match.packages.binaries import (
     jar,
     java_class,
 )
-
-SHELL_BOT = '#!/bin/sh\nexec python3 bot.py "$@"\n'
-PYTHON_BOT = "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('-p', default=13050)\n"
-PYTHON_MAIN = f"#!/usr/bin/env python3\n{PYTHON_BOT}"
-JAVA_BOT = '#!/bin/sh\nexec java -jar bot.jar "$@"\n'
-BOT = {"start.sh": SHELL_BOT, "bot.py": PYTHON_BOT}
+from tests.match.packages.making import (
+    BOT,
+    PYTHON_BOT,
+    PYTHON_MAIN,
+    SHELL_BOT,
+    java,
+    program,
+    python,
+    renamed,
+    script,
+    shell,
+    with_entry,
+    with_flags,
+    with_info,
+    zipped,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,81 +50,6 @@ class Sample:
     content: bytes
     main: str | None = None
     """The value of ``--main``; None: without."""
-
-
-def zipped(files: Mapping[str, bytes | str], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """A ZIP file that holds these files; a name that ends in ``/`` is a folder."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", method) as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return buffer.getvalue()
-
-
-def with_info(files: Mapping[str, bytes | str], name: str, change: Callable[[zipfile.ZipInfo], None]) -> bytes:
-    """A ZIP file with these files, one of which has changed attributes."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for each, content in files.items():
-            info = zipfile.ZipInfo(each)
-            info.compress_type = zipfile.ZIP_DEFLATED
-            if each == name:
-                change(info)
-            archive.writestr(info, content)
-    return buffer.getvalue()
-
-
-def with_entry(name: str, content: bytes | str = "x") -> bytes:
-    """A sound package with one more file."""
-    return zipped({**BOT, name: content})
-
-
-def renamed(old: str, new: bytes, *, is_utf8: bool = False) -> bytes:
-    """A sound package with a file `old` (ASCII), whose name is replaced in the bytes by `new`, of the same length."""
-    content = with_entry(old)
-    raw = old.encode()
-    assert len(raw) == len(new)
-    assert content.count(raw) == 2
-    content = content.replace(raw, new)
-    return _with_flags(content, new, 0x800) if is_utf8 else content
-
-
-def _with_flags(content: bytes, name: bytes, flags: int) -> bytes:
-    """The ZIP file with these flags set for the entry `name`, in both of its headers."""
-    changed = bytearray(content)
-    place = 0
-    while (place := content.find(name, place)) >= 0:
-        for start, field in ((place - 30, 6), (place - 46, 8)):
-            if content[start : start + 4] in {b"PK\x03\x04", b"PK\x01\x02"}:
-                (old,) = struct.unpack_from("<H", content, start + field)
-                struct.pack_into("<H", changed, start + field, old | flags)
-        place += 1
-    return bytes(changed)
-
-
-def shell(body: str, files: Mapping[str, bytes | str] | None = None, first_line: str = "#!/bin/sh") -> bytes:
-    """A package with this script as start.sh, and a bot in Python."""
-    return zipped({"bot.py": PYTHON_BOT, **(files or {}), "start.sh": f"{first_line}\n{body}\n"})
-
-
-def python(source: str, files: Mapping[str, bytes | str] | None = None) -> bytes:
-    """A package whose main file is this Python program."""
-    return zipped({**(files or {}), "main.py": f"#!/usr/bin/env python3\n{source}\n"})
-
-
-def script(content: bytes | str, name: str = "start.sh") -> bytes:
-    """A package with this script as its main file, and a bot in Python."""
-    return zipped({"bot.py": PYTHON_BOT, name: content})
-
-
-def program(content: bytes, files: Mapping[str, bytes | str] | None = None) -> bytes:
-    """A package whose main file is this program."""
-    return zipped({"player": content, **(files or {})})
-
-
-def java(content: bytes, files: Mapping[str, bytes | str] | None = None) -> bytes:
-    """A package whose script starts this JAR file."""
-    return zipped({"start.sh": JAVA_BOT, "bot.jar": content, **(files or {})})
 
 
 def _overlapping() -> bytes:
@@ -145,7 +78,7 @@ def _pipe(info: zipfile.ZipInfo) -> None:
 
 
 def _encrypted() -> bytes:
-    return _with_flags(zipped({**BOT, "secret.txt": "x"}), b"secret.txt", 0x1)
+    return with_flags(zipped({**BOT, "secret.txt": "x"}), b"secret.txt", 0x1)
 
 
 def _twice() -> bytes:

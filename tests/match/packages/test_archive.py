@@ -18,7 +18,8 @@ from spielleiter.match.packages.archive import Archive, open_archive
 from spielleiter.match.packages.errors import PackageError
 from spielleiter.match.packages.inspection import inspect_package
 from spielleiter.match.packages.package import unpack_package
-from tests.match.packages.broken_packages import BOT, BROKEN, SOUND, zipped
+from tests.match.packages.broken_packages import BROKEN, SOUND
+from tests.match.packages.making import BOT, zipped
 
 ORIGINALS = [each.content for each in (*BROKEN.values(), *SOUND.values()) if len(each.content) < 10_000]
 NAMES = st.lists(
@@ -49,11 +50,13 @@ def require_contained(content: bytes) -> None:
         assert len(written) <= archive.MAX_ENTRIES + 1
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=200))
 def test_any_bytes_are_no_package(content: bytes) -> None:
     require_contained(content)
 
 
+@pytest.mark.slow
 @given(
     st.sampled_from(ORIGINALS),
     st.lists(st.tuples(st.integers(0, 2**16), st.binary(max_size=6), st.integers(0, 6)), min_size=1, max_size=4),
@@ -67,6 +70,7 @@ def test_a_changed_package_is_refused_or_unpacked(content: bytes, changes: list[
     require_contained(bytes(changed))
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(NAMES.map("/".join), st.binary(max_size=20)), max_size=4))
 @example([("../../start.sh", b"x")])
 @example([("a/start.sh", b"#!/bin/sh\n"), ("a", b"")])

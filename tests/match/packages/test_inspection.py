@@ -18,7 +18,12 @@ def inspect(folder: Path, sample: Sample) -> Inspection:
     return inspect_package(path, sample.main)
 
 
-@pytest.mark.parametrize("name", BROKEN)
+LARGE = {"too many files", "ZIP bomb"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in LARGE else ()) for name in BROKEN]
+)
 def test_a_planted_fault_is_found_and_no_other(name: str, tmp_path: Path) -> None:
     sample = BROKEN[name]
     inspection = inspect(tmp_path, sample)

@@ -11,7 +11,8 @@ from spielleiter.match.packages import package
 from spielleiter.match.packages.archive import Archive
 from spielleiter.match.packages.errors import PackageError
 from spielleiter.match.packages.package import Package, unpack_package
-from tests.match.packages.broken_packages import BOT, BROKEN, SOUND, zipped
+from tests.match.packages.broken_packages import BROKEN, SOUND
+from tests.match.packages.making import BOT, zipped
 
 
 def unpacked(tmp_path: Path, content: bytes, main: str | None = None) -> Package:

@@ -16,7 +16,8 @@ from spielleiter.match.packages.programs import inspect_program, unpacked_progra
 from spielleiter.match.preparation import prepare_match
 from spielleiter.match.programs.command_line import split_command
 from spielleiter.match.setup import Entrant, MatchSetup
-from tests.match.packages.broken_packages import BOT, BROKEN, SHELL_BOT, zipped
+from tests.match.packages.broken_packages import BROKEN
+from tests.match.packages.making import BOT, SHELL_BOT, zipped
 
 
 @pytest.fixture
@@ -121,7 +122,7 @@ def test_the_main_file_can_be_named(folder: Path) -> None:
         (Entrant("", "player.zip", cwd="scratch"), "a package is started in its own folder"),
         (Entrant("", "builtin:greedy", main="start.sh"), "builtin:greedy: expected no main file"),
         (Entrant("", "missing.zip"), r"^missing\.zip: the file cannot be read \(No such file"),
-        (Entrant("", "broken.zip"), r"^broken\.zip: start\.sh has the line ends .* LF; start\.sh changes to .* path$"),
+        (Entrant("", "broken.zip"), r"^broken\.zip: \(1\) start\.sh has .* LF \(2\) start\.sh changes to .* path$"),
     ],
 )
 def test_a_package_that_cannot_be_played_is_misuse(entrant: Entrant, problem: str, folder: Path) -> None:

@@ -84,3 +84,27 @@ def test_paths_of_windows_are_kept(tmp_path: Path) -> None:
     assert Command.parse("bot.exe", str(tmp_path), "win32").words[0] == str(tmp_path / "bot.exe")
     assert Command.parse("./bot.exe", str(tmp_path), "win32").words[0] == str(tmp_path / "bot.exe")
     assert Command.parse("./bot.exe", str(tmp_path), "linux").words[0] == "./bot.exe"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_package", "parameters"),
+    [
+        ("player.zip", True, ()),
+        ("./My.ZIP --level '3 4'", True, ("--level", "3 4")),
+        ("player.zip -a {host}:{port}", True, ("-a", "{host}:{port}")),
+        ("./bot player.zip", False, ("player.zip",)),
+        ("builtin:greedy", False, None),
+    ],
+)
+def test_a_package_is_recognised_by_its_suffix(text: str, is_package: bool, parameters: tuple[str, ...] | None) -> None:
+    command = Command.parse(text, platform="linux")
+    assert command.is_package == is_package
+    assert parameters is None or command.parameters == parameters
+
+
+def test_the_path_of_a_package_may_have_blanks(tmp_path: Path) -> None:
+    (tmp_path / "my player.zip").touch()
+    command = Command.parse("my player.zip", str(tmp_path))
+    assert command.words[0] == "my player.zip"
+    assert command.is_package
+    assert command.parameters == ()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spielleiter.match.programs.command_line import split_command, split_windows
+from spielleiter.match.programs.command_line import join_command, split_command, split_windows
 
 EVERYWHERE = ("win32", "linux", "darwin")
 
@@ -57,3 +57,10 @@ def test_a_quotation_that_is_not_closed_is_refused(platform: str) -> None:
 @given(st.lists(st.text(st.sampled_from('ab\\" \t'))))
 def test_split_windows_is_the_inverse_of_list2cmdline(words: list[str]) -> None:
     assert split_windows(subprocess.list2cmdline(words)) == words
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("platform", EVERYWHERE)
+@given(words=st.lists(st.text(st.sampled_from("ab\\\"' \t{}$~*"))))
+def test_join_command_is_the_inverse_of_split_command(platform: str, words: list[str]) -> None:
+    assert split_command(join_command(words, platform), platform) == words

@@ -149,3 +149,8 @@ def test_relative_paths_start_from_the_directory_of_the_program(
         with pytest.raises(SetupError) as raised:
             require_startable(Command.parse(text, str(folder)), str(folder))
         assert problem in str(raised.value)
+
+
+def test_a_package_has_to_be_unpacked() -> None:
+    with pytest.raises(SetupError, match=r"program 'player\.zip': a ZIP file cannot be started here; unpack it"):
+        require_startable(Command.parse("player.zip"))
