@@ -145,17 +145,21 @@ def check(
     chosen = chosen_edition(game, edition)
     _require_writable(out, junit, html, json)
     patience = ProgramTimeouts(start=start_timeout, exit=exit_timeout)
-    if command.lower().endswith(".zip"):
+    try:
+        parsed = Command.parse(command)
+    except SetupError as error:
+        raise Misuse(str(error)) from None
+    if parsed.is_package:
         from spielleiter.cli.check_package import ReportFiles, check_package_in_terminal
         from spielleiter.match.checking.package_setup import PackageCheckSetup
         from spielleiter.match.sandbox.settings import SandboxSettings
 
         package = PackageCheckSetup(
-            Path(command),
+            Path(parsed.words[0]),
             chosen.game_type,
             chosen.name,
             main=main,
-            parameters=parameters,
+            parameters=(*parsed.parameters, *parameters),
             sandbox=SandboxSettings(sandbox, image),
             speed=speed,
             soft_timeout=soft_timeout / 1000,
@@ -171,7 +175,7 @@ def check(
     )
     season = season_text(chosen.game_type, chosen.name)
     try:
-        require_startable(Command.parse(command))
+        require_startable(parsed)
         print_line(f"{season}: checking {command}")
         with tempfile.TemporaryDirectory() as temporary:
             folder = out or Path(temporary)

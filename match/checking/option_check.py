@@ -7,7 +7,6 @@ all games. After a failure, the remaining forms of the same kind are not tried, 
 from __future__ import annotations
 
 import secrets
-import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +23,7 @@ from spielleiter.match.checking.package_setup import PackageCheckSetup
 from spielleiter.match.checking.scripted_start import Confined, open_scripted_server
 from spielleiter.match.packages.finding import Finding
 from spielleiter.match.packages.package import Package
+from spielleiter.match.programs.command_line import join_command
 from spielleiter.match.programs.last_words import last_words
 from spielleiter.match.programs.program import Command
 from spielleiter.match.sandbox.sandbox import Sandbox
@@ -67,7 +67,7 @@ async def try_option_forms(
 
 
 def _code(form: OptionForm) -> str:
-    if form.has_parameters_first:
+    if form.has_parameters_last:
         return "parameter-order"
     return "option-names" if form.is_long else "option-order"
 
@@ -99,7 +99,7 @@ class _Starts:
     async def _start(self, form: OptionForm, relative: str) -> tuple[str, float]:
         """Start the program; return how it asks for a seat and the seconds until then. Raises MatchError."""
         main, *parameters = self._package.words
-        command = Command.parse(shlex.join([main, *form.arguments(_PLACEHOLDERS, parameters)]))
+        command = Command.parse(join_command([main, *form.arguments(_PLACEHOLDERS, parameters)]))
         folder = self._folder / relative
         folder.mkdir(parents=True, exist_ok=True)
         tag = f"{self._run_id}/{relative}"

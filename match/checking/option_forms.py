@@ -22,17 +22,17 @@ _MIXED: Final = {"host": "-h", "port": "--port", "reservation": "-r"}
 class OptionForm:
     """One way to give a program its options.
 
-    `names` are the options in their order; `has_parameters_first` says whether further parameters come before them.
+    `names` are the options in their order; `has_parameters_last` says whether further parameters come after them.
     """
 
     names: tuple[tuple[str, str], ...]
     is_long: bool = False
-    has_parameters_first: bool = False
+    has_parameters_last: bool = False
 
     def arguments(self, values: Mapping[str, str], parameters: Sequence[str] = ()) -> list[str]:
         """Return the words after the main file; `values` has ``host``, ``port`` and ``reservation``."""
         options = [word for key, option in self.names for word in (option, values[key])]
-        return [*parameters, *options] if self.has_parameters_first else [*options, *parameters]
+        return [*options, *parameters] if self.has_parameters_last else [*parameters, *options]
 
     def text(self, parameters: Sequence[str] = ()) -> str:
         """The form as a person writes it."""
@@ -40,15 +40,15 @@ class OptionForm:
 
 
 def option_forms(parameters: Sequence[str] = ()) -> tuple[OptionForm, ...]:
-    """Return all forms that are tried; those with the parameters in front only if there are `parameters`."""
+    """Return all forms that are tried; the one with the parameters at the end only if there are `parameters`."""
     short = [_form(order, _SHORT) for order in itertools.permutations(_SHORT)]
     long = [
         _form(order, _LONG, is_long=True)
         for order in (("reservation", "host", "port"), ("port", "host", "reservation"))
     ]
     mixed = [_form(("port", "reservation", "host"), _MIXED, is_long=True)]
-    first = [OptionForm(short[0].names, has_parameters_first=True)] if parameters else []
-    return (*short, *long, *mixed, *first)
+    last = [OptionForm(short[0].names, has_parameters_last=True)] if parameters else []
+    return (*short, *long, *mixed, *last)
 
 
 def _form(order: Sequence[str], names: Mapping[str, str], *, is_long: bool = False) -> OptionForm:

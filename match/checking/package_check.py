@@ -7,7 +7,6 @@ process and no unpacked file is left at the end; logs and replays are below the 
 
 from __future__ import annotations
 
-import shlex
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -36,6 +35,7 @@ from spielleiter.match.checking.package_steps import try_steps
 from spielleiter.match.packages.finding import Finding
 from spielleiter.match.packages.inspection import Inspection, inspect_package
 from spielleiter.match.packages.package import Package, unpack_package
+from spielleiter.match.programs.command_line import join_command
 from spielleiter.match.records.game_record import Verdict
 from spielleiter.match.sandbox.choice import choose_sandbox
 from spielleiter.match.sandbox.conditions import CONDITIONS as SANDBOX_CONDITIONS
@@ -135,7 +135,7 @@ class _PackageCheck:
 
     async def _run_program(self, package: Package, sandbox: Sandbox, speed: Speed) -> None:
         setup, tell = self._setup, self._listener.doing
-        games = PackageGames(setup, shlex.join(package.words), package.folder, self._folder, speed.factor)
+        games = PackageGames(setup, join_command(package.words), package.folder, self._folder, speed.factor)
         observed = ObservedConditions(speed, sandbox.gaps)
         upload = await games.play(contest.UPLOAD_TEST.key, RANDOM, UPLOAD_GAMES, tell)
         self._add_games(upload, games_result(contest.UPLOAD_TEST, upload))

@@ -101,7 +101,7 @@ FAULTS: Final[Mapping[str, RuntimeFault]] = {
     "parameter-order": RuntimeFault(
         contest.OPTIONS,
         _RED,
-        "the program fails with its further parameters first, as {form} ({reason}); read options by name, not by "
+        "the program fails with its further parameters at the end, as {form} ({reason}); read options by name, not by "
         "position",
     ),
     "plain-join": RuntimeFault(

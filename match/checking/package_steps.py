@@ -6,7 +6,6 @@ that the contest does not require is a yellow finding if it fails.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from spielleiter.match.checking.package_setup import PackageCheckSetup
 from spielleiter.match.checking.scripted_start import Confined
 from spielleiter.match.packages.finding import Finding
 from spielleiter.match.packages.package import Package
+from spielleiter.match.programs.command_line import join_command
 from spielleiter.match.sandbox.sandbox import Sandbox
 from spielleiter.server.text.counting import count_text
 
@@ -46,7 +46,7 @@ async def try_steps(
     `time_factor` extends the time limits on a machine that is slower than the contest's. Raises MatchError.
     """
     check = CheckSetup(
-        shlex.join(package.words),
+        join_command(package.words),
         setup.game_type,
         setup.soft_timeout * time_factor,
         setup.hard_timeout * time_factor,

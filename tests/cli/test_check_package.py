@@ -126,6 +126,11 @@ def test_options_reach_the_check(checks: Checks) -> None:
     assert (setup.game_type, setup.edition) == ("swc_2021_blokus", "blokus-2021-r1")
 
 
+def test_a_package_with_parameters_may_be_one_word(checks: Checks) -> None:
+    assert run("check", "player.zip --level 3", "--", "fast").exit_code == 0
+    assert (checks.setups[0].path, checks.setups[0].parameters) == (Path("player.zip"), ("--level", "3", "fast"))
+
+
 @pytest.mark.usefixtures("checks")
 @pytest.mark.parametrize(
     ("arguments", "problem"),

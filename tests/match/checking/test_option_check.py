@@ -47,7 +47,7 @@ async def test_a_sound_program_accepts_every_form(kind: str, tmp_path: Path) -> 
     assert codes(results) == []
     assert len(results) == len(told) == 10
     assert all(each.seconds is not None and not each.is_undecided for each in results)
-    assert told[-1] == "options as fast --level 3 -h HOST -p PORT -r CODE"
+    assert told[-1] == "options as -h HOST -p PORT -r CODE fast --level 3"
 
 
 async def test_options_by_position_fail_in_another_order(tmp_path: Path) -> None:
@@ -64,9 +64,9 @@ async def test_options_by_position_fail_in_another_order(tmp_path: Path) -> None
     assert "AssertionError" in (tmp_path / "out" / first.file / "stderr.log").read_text()
 
 
-async def test_parameters_are_tried_in_front(tmp_path: Path) -> None:
-    last = Planted(start="assert sys.argv[-1] == 'fast', 'the level comes last'")
-    results, _ = await try_forms(tmp_path, last, parameters=("fast",))
+async def test_parameters_are_tried_at_the_end(tmp_path: Path) -> None:
+    first = Planted(start="assert sys.argv[1] == 'fast', 'the level comes first'")
+    results, _ = await try_forms(tmp_path, first, parameters=("fast",))
     assert codes(results) == ["parameter-order"]
 
 

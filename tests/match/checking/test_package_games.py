@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -21,6 +20,7 @@ from spielleiter.match.checking.package_report import ConditionResult, State
 from spielleiter.match.checking.package_setup import PackageCheckSetup
 from spielleiter.match.packages.finding import Level
 from spielleiter.match.packages.package import unpack_package
+from spielleiter.match.programs.command_line import join_command
 from spielleiter.match.programs.processes import find_processes
 from spielleiter.match.sandbox.settings import BUBBLEWRAP, NONE, SandboxSettings
 from spielleiter.match.setup import ProgramTimeouts
@@ -82,7 +82,7 @@ async def play(
         hard_timeout=limits.get("hard", HANG_TIMEOUT),
         patience=ProgramTimeouts(limits.get("start", HANG_TIMEOUT), limits.get("exit", HANG_TIMEOUT), HANG_TIMEOUT),
     )
-    player = PackageGames(setup, shlex.join(package.words), package.folder, folder / "out", 1.0)
+    player = PackageGames(setup, join_command(package.words), package.folder, folder / "out", 1.0)
     observed = ObservedConditions(Speed(0.001, is_measured=False), sandbox.gaps)
     with trio.fail_after(HANG_TIMEOUT):
         results = await player.play(UPLOAD_TEST.key, "builtin:random", games, lambda _: None)
@@ -194,7 +194,7 @@ async def _two_games(folder: Path, planted: Planted, monkeypatch: pytest.MonkeyP
         hard_timeout=HANG_TIMEOUT,
         patience=limits,
     )
-    games = PackageGames(setup, shlex.join(package.words), package.folder, folder / "out", 1.0)
+    games = PackageGames(setup, join_command(package.words), package.folder, folder / "out", 1.0)
     with trio.fail_after(HANG_TIMEOUT):
         return await games.play_two_at_once("two-games", "builtin:random")
 
