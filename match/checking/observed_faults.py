@@ -16,7 +16,7 @@ from spielleiter.match.checking.game_faults import PROGRAM, merged, size_text
 from spielleiter.match.checking.package_faults import FAULTS, fault
 from spielleiter.match.checking.package_games import GameResult
 from spielleiter.match.checking.package_report import ConditionResult, State, state_of
-from spielleiter.match.checking.think_times import judge_think_times
+from spielleiter.match.checking.think_times import GameTimes, judge_think_times
 from spielleiter.match.packages.finding import Finding
 from spielleiter.match.sandbox.conditions import MEMORY_LIMIT, Condition
 from spielleiter.server.text.counting import count_text
@@ -80,19 +80,19 @@ class ObservedConditions:
         return self._result(contest.END, text)
 
     def _think_time(self) -> ConditionResult:
-        times = [time for each in self._games for time in each.record.think_times[PROGRAM]]
-        judged = judge_think_times(times, self._speed.factor)
+        games = [GameTimes(each.record.think_times[PROGRAM], each.record.cpu_seconds[PROGRAM]) for each in self._games]
+        judged = judge_think_times(games, self._speed.factor)
         values = {"slowest": f"{judged.slowest:.3f} s", "expected": f"{judged.expected:.2f} s"}
         codes = ["too-slow"] if judged.is_too_slow else ["nearly-too-slow"] if judged.is_close else []
         late = [each for each in self._own_findings() if each.code in {"timeout", "hangs"}]
         findings = [*late, *([] if late else [fault(code, **values) for code in codes])]
-        if not times and not findings:
+        if not judged.count and not findings:
             return ConditionResult(contest.THINK_TIME, State.NOT_CHECKED, "the program has made no move")
         if judged.watches_clock:
             scaled = "not scaled, since the program seems to watch the clock itself"
         else:
             scaled = f"about {values['expected']} in the contest, an estimate"
-        text = f"the slowest of {count_text(len(times), 'move')} takes {values['slowest']} here ({scaled})"
+        text = f"the slowest of {count_text(judged.count, 'move')} takes {values['slowest']} here ({scaled})"
         return self._result(contest.THINK_TIME, text, findings)
 
     def _memory(self) -> ConditionResult:

@@ -1,7 +1,9 @@
 """Judging the think times of a program for the slower or faster processor of the contest.
 
-Invariants: a scaled time is an estimate. A program that watches the clock thinks for the same time on every processor,
-so its times are not scaled; it is recognised by answers that mostly take equally long.
+Invariants: a scaled time is an estimate. Only processor time is scaled, and an answer cannot have used more of it than
+the whole game; so neither a sleeping program nor a busy machine makes a time longer. A program that watches the clock
+thinks for the same time on every processor, so its times are not scaled; it is recognised by answers that mostly take
+equally long.
 """
 
 from __future__ import annotations
@@ -39,11 +41,28 @@ class ThinkTimes:
         return WARNING_FROM <= self.expected < LIMIT
 
 
-def judge_think_times(times: Sequence[float], speed: float) -> ThinkTimes:
-    """Return the judgement on all think `times`, in seconds; `speed` is this machine's compared with the contest's."""
+@dataclass(frozen=True, slots=True)
+class GameTimes:
+    """The think times of one game, and the processor time that the program has used in it, in seconds."""
+
+    answers: Sequence[float]
+    processor: float
+
+
+def judge_think_times(games: Sequence[GameTimes], speed: float) -> ThinkTimes:
+    """Return the judgement on the answers of all `games`; `speed` is this machine's compared with the contest's."""
+    times = [time for game in games for time in game.answers]
     slowest = max(times, default=0.0)
     watches_clock = _watches_clock(times, slowest)
-    return ThinkTimes(len(times), slowest, slowest if watches_clock else slowest * speed, watches_clock)
+    expected = slowest if watches_clock else max((_expected(game, speed) for game in games), default=0.0)
+    return ThinkTimes(len(times), slowest, expected, watches_clock)
+
+
+def _expected(game: GameTimes, speed: float) -> float:
+    """Return how long the slowest answer of a game may take in the contest."""
+    slowest = max(game.answers, default=0.0)
+    computing = min(slowest, game.processor)
+    return computing * speed + slowest - computing
 
 
 def _watches_clock(times: Sequence[float], slowest: float) -> bool:

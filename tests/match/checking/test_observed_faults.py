@@ -23,7 +23,7 @@ SEEN: dict[str, Any] = {"sandbox": "bubblewrap", "peak_memory": 20 * MEBIBYTE, "
 
 
 def played(*findings: Finding, times: tuple[float, ...] = (0.1, 0.2), **observed: Any) -> GameResult:
-    record = game(1, think_times=(times, ()))
+    record = game(1, think_times=(times, ()), cpu_seconds=(60.0, 0.0))
     shown = PlayedGame("upload-test", "game 1", "regular", "", (1, 2), len(times), 0.2, "games/0001", "")
     return GameResult(record, shown, findings, Observations(**{**SEEN, **observed}), is_undecided=False)
 
