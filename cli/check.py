@@ -39,10 +39,18 @@ _FOR_A_ZIP: Final = ("main", "image", "sandbox", "speed", "html", "json")
 """The options that only a package has."""
 
 
-@click.command()
+@click.command(
+    epilog=(
+        "\b\n"  # click's mark for text that must not be wrapped
+        "Examples:\n"
+        "  spielleiter check ./player\n"
+        "  spielleiter check player.zip --html report.html\n"
+        "  spielleiter check player.zip --image python:3.12 -- --level 3\n"
+    )
+)
 @click.argument("command", metavar="CMD")
 @click.argument("parameters", metavar="[-- PARAMETER...]", nargs=-1)
-@click.option("--main", metavar="FILE", help="For a ZIP: its main file.  [default: the only one]")
+@click.option("--main", metavar="FILE", help="For a ZIP: its main file, if there are several candidates.")
 @click.option(
     "--sandbox",
     type=click.Choice(KINDS),
@@ -111,7 +119,7 @@ def check(
     json: Path | None,
     out: Path | None,
 ) -> None:
-    r"""Test whether a program copes with everything that happens in the contest.
+    """Test whether a program copes with everything that happens in the contest.
 
     CMD is the ZIP that you hand in, or a command line as for `spielleiter match`.
 
@@ -125,12 +133,6 @@ def check(
     program, as they can be given with the upload.
 
     The exit code is 0 if the program is fit, 3 if it is not, and 4 if this machine failed or was too busy to decide.
-
-    \b
-    Examples:
-      spielleiter check ./player
-      spielleiter check player.zip --html report.html
-      spielleiter check player.zip --main run.sh --image python:3.12 -- --level 3
     """
     from spielleiter.cli.check_junit import render_junit
     from spielleiter.match.checking.check import CheckSetup, Status, check_program, is_fit, is_undecided
