@@ -8,13 +8,10 @@ Invariants:
   react to SIGKILL: they are named in `Program.survivors`, and nothing waits for them without a time limit.
 - The output of a program is kept, each line with its time. A program that writes endlessly does not fill the disk.
 - Processor time is counted up to the end.
-
-An event loop cannot wait for pipes on Windows, so threads read them there.
 """
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import shutil
@@ -23,18 +20,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, Final, Protocol
+from typing import IO, Final
 
 import trio
 
-from spielleiter.client.exception_groups import first_error
 from spielleiter.client.strategies import STRATEGIES
 from spielleiter.match.errors import NotStartedError, SetupError
 from spielleiter.match.programs.command_line import split_command
+from spielleiter.match.programs.confinement import Confinement, begin
 from spielleiter.match.programs.fork_server_client import start_supervised_process
 from spielleiter.match.programs.output import Output
+from spielleiter.match.programs.pipes import READ_SIZE, open_pipe
 from spielleiter.match.programs.process_spec import ProcessSpec
 from spielleiter.match.programs.processes import TAG_VARIABLE, ProcessInfo, Usage
+from spielleiter.match.programs.start_problem import start_problem
 from spielleiter.match.programs.supervised_process import REPORT_TIMEOUT, SupervisedProcess
 from spielleiter.match.programs.unsupervised_process import KILL_TIMEOUT, UnsupervisedProcess
 
@@ -46,8 +45,6 @@ _PLACEHOLDER: Final = re.compile(r"(?<!\$)\{(\w+)\}")  # but not the shell's ${n
 _ADDRESS: Final = ("-h", "{host}", "-p", "{port}", "-r", "{reservation}")
 """The words that are added to a command line in which none of these placeholders occurs."""
 _PACKAGE_SUFFIX: Final = ".zip"
-_READ_SIZE: Final = 64 * 1024
-_CONFINEMENT_TIMEOUT: Final = 60.0  # seconds for a sandbox to start a program
 _TERMINATE_TIMEOUT: Final = 0.5  # seconds for a process to end after SIGTERM, and to read what is left in the pipes
 
 
@@ -133,54 +130,6 @@ def _builtin_words(text: str) -> tuple[str, ...]:
     return (*play, "--game", "{game}", "--seed", "{seed}", "-h", "{host}", "-p", "{port}", "-r", "{reservation}")
 
 
-class ConfinementError(Exception):
-    """A program did not start, and its sandbox has ended without a reason."""
-
-
-class ConfinementReport(Protocol):
-    """What is known about the end of a program that ran in a sandbox; the attributes are those of `Program`."""
-
-    @property
-    def returncode(self) -> int: ...
-
-    @property
-    def cpu_seconds(self) -> float: ...
-
-    @property
-    def peak_memory(self) -> int: ...
-
-    @property
-    def exceeded_memory(self) -> bool: ...
-
-    @property
-    def leftovers(self) -> tuple[str, ...]: ...
-
-
-class Confinement(Protocol):
-    """A sandbox for one program, as match/sandbox/run.py provides it; the methods are called in this order."""
-
-    @property
-    def report(self) -> ConfinementReport | None:
-        """What was reported by `finish`; None if nothing was."""
-        ...
-
-    def process_spec(self, spec: ProcessSpec, variables: Mapping[str, str], /) -> ProcessSpec:
-        """Return how to start what `spec` describes inside, with these environment variables."""
-        ...
-
-    async def begin(self) -> None:
-        """Wait until the program is running. Raises OSError, ValueError and ConfinementError."""
-        ...
-
-    async def finish(self) -> None:
-        """Take the report after the process has ended."""
-        ...
-
-    def disconnect(self) -> None:
-        """End everything that is still running inside."""
-        ...
-
-
 class Program:
     """A process and everything that it starts, with its outputs written to the files `out` and `error`.
 
@@ -241,10 +190,10 @@ class Program:
         try:
             process = self._process = await trio.to_thread.run_sync(start_process, self._spec)
         except (OSError, ValueError) as error:
-            raise NotStartedError(_start_problem(self._spec.arguments[0], error, self._spec.cwd)) from None
+            raise NotStartedError(start_problem(self._spec.arguments[0], error, self._spec.cwd)) from None
         try:
             if self._confinement is not None:
-                await self._begin(self._confinement, process)
+                await begin(self._confinement, process, self._program, self._cwd)
             task_status.started()
             with self._scope:
                 await self._follow(process, started_at)
@@ -257,45 +206,6 @@ class Program:
                     self._confinement.disconnect()
                 self._note_exit(process)
                 self.gone.set()
-
-    async def _begin(self, confinement: Confinement, process: SupervisedProcess | UnsupervisedProcess) -> None:
-        """Wait until the program runs in its sandbox. Raises NotStartedError."""
-        problem = ""
-        with trio.move_on_after(_CONFINEMENT_TIMEOUT) as waiting:
-            try:
-                async with trio.open_nursery() as nursery:
-
-                    async def cancel_at_exit() -> None:
-                        await process.wait()
-                        nursery.cancel_scope.cancel()
-
-                    nursery.start_soon(cancel_at_exit)
-                    await confinement.begin()
-                    nursery.cancel_scope.cancel()
-                    return
-            except* (OSError, ValueError) as group:
-                error = first_error(group)
-                assert isinstance(error, OSError | ValueError)
-                problem = _start_problem(self._program, error, self._cwd)
-            except* ConfinementError:
-                pass
-        if not problem and not waiting.cancelled_caught:
-            problem = await self._sandbox_problem(process)
-        process.stdout.close()
-        process.stderr.close()
-        if waiting.cancelled_caught:
-            raise NotStartedError(f"its sandbox has not started it within {_CONFINEMENT_TIMEOUT:g} s")
-        raise NotStartedError(problem)
-
-    async def _sandbox_problem(self, process: SupervisedProcess | UnsupervisedProcess) -> str:
-        """Return what a sandbox wrote that has ended without starting the program."""
-        text = b""
-        with trio.move_on_after(_TERMINATE_TIMEOUT):
-            async with open_pipe(process.stderr) as pipe:
-                while chunk := await pipe.receive_some(_READ_SIZE):
-                    text += bytes(chunk)
-        lines = text.decode("utf-8", "replace").strip().splitlines()
-        return f"its sandbox could not be started: {lines[-1].strip() if lines else 'it gave no reason'}"
 
     async def _follow(self, process: SupervisedProcess | UnsupervisedProcess, started_at: float) -> None:
         """Copy the outputs and wait for the end of the process and its children."""
@@ -428,67 +338,12 @@ def start_process(spec: ProcessSpec) -> SupervisedProcess | UnsupervisedProcess:
     return start_supervised_process(spec) or UnsupervisedProcess(spec)
 
 
-class _ThreadedPipe(trio.abc.ReceiveStream):
-    """A pipe that is read in threads, for systems where an event loop cannot wait for pipes.
-
-    A cancelled read continues in its thread, which keeps the pipe open until the other end is closed.
-    """
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-        self._is_reading = False
-        self._is_closed = False
-
-    async def receive_some(self, max_bytes: int | None = None) -> bytes:
-        self._is_reading = True
-        return await trio.to_thread.run_sync(self._read, max_bytes or _READ_SIZE, abandon_on_cancel=True)
-
-    async def aclose(self) -> None:
-        self._is_closed = True
-        if not self._is_reading:
-            self._stream.close()
-        await trio.lowlevel.checkpoint()
-
-    def _read(self, max_bytes: int) -> bytes:
-        try:
-            return self._stream.read(max_bytes)
-        finally:
-            self._is_reading = False
-            if self._is_closed:
-                self._stream.close()
-
-
-def open_pipe(stream: IO[bytes]) -> trio.abc.ReceiveStream:
-    """Make an output of a process readable in an event loop; takes ownership of `stream`."""
-    if not hasattr(trio.lowlevel, "FdStream"):  # Windows
-        return _ThreadedPipe(stream)
-    with stream:
-        return trio.lowlevel.FdStream(os.dup(stream.fileno()))
-
-
 async def _copy(stream: IO[bytes], output: Output, started_at: float) -> None:
     """Write everything that is read from `stream` to `output`, with the seconds since `started_at`."""
     async with open_pipe(stream) as pipe:
         output.open()
         try:
-            while chunk := await pipe.receive_some(_READ_SIZE):
+            while chunk := await pipe.receive_some(READ_SIZE):
                 output.write(bytes(chunk), trio.current_time() - started_at)
         finally:
             output.close()
-
-
-def _start_problem(word: str, error: OSError | ValueError, cwd: str | None) -> str:
-    """Return why the program cannot be started."""
-    if isinstance(error, ValueError):  # a null byte in a word
-        return f"{word!r}: {error}"
-    if cwd is not None and not Path(cwd).is_dir():
-        return f"{cwd}: the directory to start {word} in does not exist"
-    if error.errno == errno.ENOENT:
-        if Path(cwd or "", word).exists():
-            return f"{word}: the interpreter that its first line names does not exist"
-        return f"{word}: there is no such program"
-    if error.errno == errno.EACCES:
-        return f"{word}: is not executable"
-    if error.errno == errno.ENOEXEC:
-        return f"{word}: is not a program for this machine, and has no first line (#!) that names an interpreter"
-    return f"{word}: {error.strerror or error}"

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import trio
 
-from spielleiter.match.programs.program import ConfinementError
+from spielleiter.match.programs.confinement import ConfinementError
 
 NAME: Final = "socket"
 _MAX_DESCRIPTORS: Final = 8

@@ -33,6 +33,12 @@ class Observations:
     leftovers: tuple[str, ...] = ()
     """The processes that outlived it."""
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What it tried that the contest does not have, in words."""
+        attempts = (("use the network", self.network_attempts), ("open a window", self.window_attempts))
+        return tuple(f"tried to {what}, which the contest does not have" for what, found in attempts if found)
+
     def to_json(self) -> dict[str, Any]:
         """A JSON object whose keys are the names of the fields."""
         return {

@@ -17,9 +17,9 @@ from typing import Any, Final
 
 import trio
 
+from spielleiter.match.programs.confinement import ConfinementError
 from spielleiter.match.programs.process_spec import ProcessSpec
 from spielleiter.match.programs.processes import TAG_VARIABLE
-from spielleiter.match.programs.program import ConfinementError
 from spielleiter.match.sandbox.control import Control
 from spielleiter.match.sandbox.network_counters import count_attempts
 from spielleiter.match.sandbox.observations import Observations

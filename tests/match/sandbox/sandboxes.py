@@ -22,7 +22,7 @@ from spielleiter.match.programs.processes import find_processes
 from spielleiter.match.programs.program import Program
 from spielleiter.match.sandbox.bubblewrap import BubblewrapSandbox, bubblewrap_problem
 from spielleiter.match.sandbox.conditions import MEMORY_LIMIT
-from spielleiter.match.sandbox.containers import ENGINES, ContainerSandbox, engine_problem
+from spielleiter.match.sandbox.containers import ENGINES, ContainerSandbox, _limit_options, engine_problem
 from spielleiter.match.sandbox.observations import Observations
 from spielleiter.match.sandbox.plain import PlainSandbox
 from spielleiter.match.sandbox.python_inside import python_inside, python_outside
@@ -77,6 +77,11 @@ def _build_image(engine: str, busybox: Path) -> str:
         tar = Path(folder, "image.tar")
         subprocess.run(["tar", "-C", str(root), "-cf", str(tar), "."], check=True)
         subprocess.run([engine, "import", str(tar), image], check=True, capture_output=True)
+    run = [engine, "run", "--rm", "--network", "none", *_limit_options(), image, "sh", "-c", "exit 0"]
+    done = subprocess.run(run, check=False, capture_output=True, text=True)
+    if done.returncode:
+        subprocess.run([engine, "rmi", "--force", image], check=False, capture_output=True)
+        pytest.skip(f"no container: {engine} cannot run one here: {done.stderr.strip()}")
     return image
 
 

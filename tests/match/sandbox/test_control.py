@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from spielleiter.match.programs.program import ConfinementError
+from spielleiter.match.programs.confinement import ConfinementError
 from spielleiter.match.sandbox.control import NAME, Control
 from spielleiter.match.sandbox.inside import connect, hand_out_descriptors
 
