@@ -32,6 +32,7 @@ from spielleiter.match.checking.package_report import (
 )
 from spielleiter.match.checking.package_setup import PackageCheckSetup
 from spielleiter.match.checking.package_steps import try_steps
+from spielleiter.match.errors import MachineError
 from spielleiter.match.packages.finding import Finding
 from spielleiter.match.packages.inspection import Inspection, inspect_package
 from spielleiter.match.packages.package import Package, unpack_package
@@ -73,8 +74,8 @@ class CheckListener(Protocol):
 async def check_package(setup: PackageCheckSetup, folder: Path, listener: CheckListener) -> PackageReport:
     """Check a package and return the report; logs and replays are kept below `folder`.
 
-    Raises SetupError if the sandbox that was asked for cannot be used, and MatchError if the check cannot be carried
-    out.
+    Raises SetupError if the sandbox that was asked for cannot be used, and MachineError or another MatchError if the
+    check cannot be carried out.
     """
     check = _PackageCheck(setup, folder, listener)
     return await check.run()
@@ -138,6 +139,8 @@ class _PackageCheck:
         games = PackageGames(setup, join_command(package.words), package.folder, self._folder, speed.factor)
         observed = ObservedConditions(speed, sandbox.gaps)
         upload = await games.play(contest.UPLOAD_TEST.key, RANDOM, UPLOAD_GAMES, tell)
+        if all(each.record.verdict == Verdict.SERVER_FAILED for each in upload):
+            raise MachineError(upload[0].record.reason)
         self._add_games(upload, games_result(contest.UPLOAD_TEST, upload))
         observed.add_games(upload)
         if all(each.record.verdict in _CANNOT_START and each.findings for each in upload):

@@ -20,7 +20,7 @@ import trio
 from spielleiter.client.errors import ClientError
 from spielleiter.client.exception_groups import first_error
 from spielleiter.client.refusals import plain_text
-from spielleiter.match.errors import MachineError, SupervisorError
+from spielleiter.match.errors import MachineError, SandboxError, SupervisorError
 from spielleiter.match.games.builtin_players import BuiltinPlayer
 from spielleiter.match.games.evidence import Evidence, start_name
 from spielleiter.match.games.external_server import ExternalRoom, open_external_room
@@ -128,7 +128,7 @@ class _Referee:
         started = trio.current_time()
         try:
             await self._play_at_server(match_server)
-        except* (ClientError, StartError, SupervisorError, OSError) as group:
+        except* (ClientError, StartError, SandboxError, SupervisorError, OSError) as group:
             self._facts.machine_problem = self._facts.machine_problem or _first_text(group)
         if self._persistent_programs is not None:
             await self._persistent_programs.end_game()

@@ -1,7 +1,8 @@
 """What a program needs from its sandbox, which match/sandbox/run.py provides.
 
 Invariants: a sandbox that does not start its program within a time limit is given up. A program that cannot be started
-inside is a `NotStartedError` with the same words as outside.
+inside is a `NotStartedError` with the same words as outside. A sandbox that fails is a `SandboxError`: that is not the
+program's fault.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Final, Protocol
 import trio
 
 from spielleiter.client.exception_groups import first_error
-from spielleiter.match.errors import NotStartedError
+from spielleiter.match.errors import NotStartedError, SandboxError
 from spielleiter.match.programs.pipes import READ_SIZE, open_pipe
 from spielleiter.match.programs.process_spec import ProcessSpec
 from spielleiter.match.programs.start_problem import start_problem
@@ -74,7 +75,7 @@ class Confinement(Protocol):
 async def begin(
     confinement: Confinement, process: SupervisedProcess | UnsupervisedProcess, program: str, cwd: str | None
 ) -> None:
-    """Wait until `program` runs in its sandbox, which `process` has started. Raises NotStartedError."""
+    """Wait until `program` runs in the sandbox that `process` has started. Raises NotStartedError and SandboxError."""
     problem = ""
     with trio.move_on_after(_START_TIMEOUT) as waiting:
         try:
@@ -95,13 +96,14 @@ async def begin(
             problem = start_problem(program, error, cwd)
         except* ConfinementError:
             pass
-    if not problem and not waiting.cancelled_caught:
-        problem = await _sandbox_problem(process)
+    sandbox_problem = "" if problem or waiting.cancelled_caught else await _sandbox_problem(process)
     process.stdout.close()
     process.stderr.close()
     if waiting.cancelled_caught:
-        raise NotStartedError(f"its sandbox has not started it within {_START_TIMEOUT:g} s")
-    raise NotStartedError(problem)
+        raise SandboxError(f"its sandbox has not started it within {_START_TIMEOUT:g} s")
+    if problem:
+        raise NotStartedError(problem)
+    raise SandboxError(sandbox_problem)
 
 
 async def _sandbox_problem(process: SupervisedProcess | UnsupervisedProcess) -> str:

@@ -14,7 +14,7 @@ from spielleiter.match.checking.contest_conditions import CONDITIONS
 from spielleiter.match.checking.package_check import check_package
 from spielleiter.match.checking.package_report import ConditionResult, PackageReport, SandboxReport, State
 from spielleiter.match.checking.package_setup import PackageCheckSetup
-from spielleiter.match.errors import SetupError
+from spielleiter.match.errors import MachineError, SetupError
 from spielleiter.match.programs.processes import find_processes
 from spielleiter.match.sandbox.bubblewrap import bubblewrap_problem
 from spielleiter.match.sandbox.settings import BUBBLEWRAP, DOCKER, NONE, SandboxSettings
@@ -152,3 +152,24 @@ async def test_windows_cannot_run_a_program_of_the_contest(tmp_path: Path, monke
     assert "WSL" in report.results[1].text
     assert report.is_undecided
     assert recorder.starts == []
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("python_on_the_path")
+async def test_a_sandbox_that_fails_is_not_the_programs_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if problem := bubblewrap_problem():
+        pytest.skip(f"no bubblewrap: {problem}")
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    broken = folder / "bwrap"
+    broken.write_text("#!/bin/sh\necho 'bwrap: no name spaces today' >&2\nexit 1\n")
+    broken.chmod(0o755)
+    monkeypatch.setattr("spielleiter.match.sandbox.choice.bubblewrap_problem", str)
+    monkeypatch.setenv("PATH", str(folder), prepend=":")
+    recorder = Recorder()
+    setup = PackageCheckSetup(
+        make_package(tmp_path / "player.zip"), DEFAULT_GAME_TYPE, sandbox=SandboxSettings(BUBBLEWRAP), speed=1.0
+    )
+    with pytest.raises(MachineError, match="bwrap: no name spaces today"):
+        await check_package(setup, tmp_path / "out", recorder)
+    assert [each.state for each in recorder.results] == [State.GREEN]

@@ -10,7 +10,7 @@ import pytest
 import trio
 import trio.testing
 
-from spielleiter.match.errors import NotStartedError
+from spielleiter.match.errors import NotStartedError, SandboxError
 from spielleiter.match.programs.confinement import ConfinementError, begin
 
 
@@ -44,7 +44,7 @@ class Sandbox:
 async def start(sandbox: Any, process: Any) -> None:
     try:
         await begin(sandbox, process, "./bot", None)
-    except NotStartedError:
+    except (NotStartedError, SandboxError):
         assert process.stdout.closed
         assert process.stderr.closed
         raise
@@ -61,22 +61,27 @@ async def test_a_program_that_ends_at_once_has_started(autojump_clock: trio.test
 
 
 @pytest.mark.parametrize(
-    ("sandbox", "process", "text"),
+    ("sandbox", "process", "kind", "text"),
     [
-        (Sandbox(1, OSError(errno.ENOENT, "")), (100, b""), "./bot: there is no such program"),
-        (Sandbox(1, ValueError("embedded null byte")), (100, b""), "'./bot': embedded null byte"),
+        (Sandbox(1, OSError(errno.ENOENT, "")), (100, b""), NotStartedError, "./bot: there is no such program"),
+        (Sandbox(1, ValueError("embedded null byte")), (100, b""), NotStartedError, "'./bot': embedded null byte"),
         (
             Sandbox(1, ConfinementError()),
             (100, b"a\nno permission\n"),
+            SandboxError,
             "its sandbox could not be started: no permission",
         ),
-        (Sandbox(100), (1, b""), "its sandbox could not be started: it gave no reason"),
-        (Sandbox(100), (100, b""), "its sandbox has not started it within 60 s"),
+        (Sandbox(100), (1, b""), SandboxError, "its sandbox could not be started: it gave no reason"),
+        (Sandbox(100), (100, b""), SandboxError, "its sandbox has not started it within 60 s"),
     ],
 )
 async def test_what_keeps_a_program_from_starting_is_named(
-    sandbox: Sandbox, process: tuple[float, bytes], text: str, autojump_clock: trio.testing.MockClock
+    sandbox: Sandbox,
+    process: tuple[float, bytes],
+    kind: type[Exception],
+    text: str,
+    autojump_clock: trio.testing.MockClock,
 ) -> None:
-    with pytest.raises(NotStartedError) as problem:
+    with pytest.raises(kind) as problem:
         await start(sandbox, Process(*process))
     assert str(problem.value) == text

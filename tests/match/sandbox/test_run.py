@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from spielleiter.match.errors import NotStartedError
+from spielleiter.match.errors import NotStartedError, SandboxError
 from spielleiter.match.programs.program import Program
 from spielleiter.match.sandbox.run import SandboxRun
 from spielleiter.match.sandbox.sandbox import Sandbox
@@ -313,7 +313,7 @@ async def test_a_sandbox_that_cannot_be_started_says_why(tmp_path: Path, monkeyp
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     with pytest.raises(BaseException) as error:
         await run_in(sandbox, tmp_path, ["sh", "-c", "exit 0"])
-    assert error.group_contains(NotStartedError, match="its sandbox could not be started: bwrap: no name spaces today")
+    assert error.group_contains(SandboxError, match="its sandbox could not be started: bwrap: no name spaces today")
 
 
 def test_plain_limits_are_always_there() -> None:
