@@ -20,6 +20,7 @@ from spielleiter.cli.commands import Misuse, fitted, print_line, run_async
 from spielleiter.cli.exit_codes import EXIT_FAULT, EXIT_MACHINE
 from spielleiter.match.checking.calibration import Speed
 from spielleiter.match.checking.package_check import check_package
+from spielleiter.match.checking.package_faults import logs_of
 from spielleiter.match.checking.package_junit import render_junit
 from spielleiter.match.checking.package_page import render_page
 from spielleiter.match.checking.package_report import ConditionResult, PackageReport, SandboxReport, State
@@ -52,12 +53,20 @@ class ReportFiles:
     def write(self, report: PackageReport, folder: Path | None) -> None:
         """Write them; `folder` is where logs and replays are kept, None if they are not. Raises OSError."""
         if self.html is not None:
-            place = "" if folder is None else Path(os.path.relpath(folder, self.html.parent)).as_posix()
+            place = "" if folder is None else _relative(folder, self.html.parent)
             self.html.write_text(render_page(report, place), encoding="utf-8", errors="backslashreplace")
         if self.json is not None:
             self.json.write_text(report.to_json_text(), encoding="utf-8", errors="backslashreplace")
         if self.junit is not None:
             self.junit.write_bytes(render_junit(report))
+
+
+def _relative(folder: Path, start: Path) -> str:
+    """The path of `folder` relative to `start`; empty if there is none, as between two drives on Windows."""
+    try:
+        return Path(os.path.relpath(folder, start)).as_posix()
+    except ValueError:
+        return ""
 
 
 def check_package_in_terminal(setup: PackageCheckSetup, files: ReportFiles, out: Path | None) -> None:
@@ -68,10 +77,10 @@ def check_package_in_terminal(setup: PackageCheckSetup, files: ReportFiles, out:
     """
     if not setup.path.is_file():
         raise Misuse(f"there is no file {setup.path}")
-    screen = PackageScreen()
     print_line(f"{season_text(setup.game_type, setup.edition)}: checking {setup.path}")
     folder = out or Path(tempfile.mkdtemp(prefix="spielleiter-check-"))
     is_kept = out is not None
+    screen = PackageScreen(folder)
     try:
         report = run_async(lambda: check_package(setup, folder, screen))
         screen.clear()
@@ -116,9 +125,13 @@ def _print_end(report: PackageReport, folder: Path | None) -> None:
 
 
 class PackageScreen:
-    """Prints each condition as soon as it is decided, and on a terminal what is being done."""
+    """Prints each condition as soon as it is decided, and on a terminal what is being done.
 
-    def __init__(self) -> None:
+    `folder` is that of the check, in which the logs of a red finding are kept.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
         is_terminal = os.environ.get("TERM") != "dumb"
         self._is_coloured = is_terminal and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
         self._shows_progress = is_terminal and sys.stderr.isatty()
@@ -144,6 +157,8 @@ class PackageScreen:
         for finding in result.findings:
             if finding.level is not Level.GREEN:
                 print_line(f"{'':{_WIDTH}}[{finding.code}] {finding.text}")
+            if finding.level is Level.RED and (logs := logs_of(finding)):
+                print_line(f"{'':{_WIDTH}}logs: {self._folder / logs}")
 
     def clear(self) -> None:
         """Erase the line that says what is being done."""

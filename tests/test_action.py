@@ -153,6 +153,7 @@ def test_no_input_is_run_as_a_command(tmp_path: Path) -> None:
 # -- the check step --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_package_is_checked_and_reported(tmp_path: Path) -> None:
     """Nothing is started, since the script has the line ends of Windows."""
     write_package(tmp_path / "my player.zip", {"start.sh": "#!/bin/sh\r\n"})
@@ -164,6 +165,7 @@ def test_a_package_is_checked_and_reported(tmp_path: Path) -> None:
     assert {path.name for path in (tmp_path / "match").iterdir()} == {"report.html", "check.json", "junit.xml"}
 
 
+@pytest.mark.slow
 def test_a_package_that_is_not_there_has_no_summary(tmp_path: Path) -> None:
     run = run_step(CHECK, tmp_path, {"package": "$(touch evil).zip"})
     assert (run.code, run.output, run.summary) == (2, {"exit-code": "2"}, "")

@@ -234,6 +234,11 @@ CODE_OF_VERDICT: Final[Mapping[str, str]] = {
 """The code of a fault in a game, by the verdict on it."""
 
 
+def logs_of(finding: Finding) -> str:
+    """Return the folder with the logs of a finding, relative to that of the check; empty if there are none."""
+    return finding.file if finding.code in FAULTS else ""
+
+
 def fault(code: str, folder: str = "", **values: object) -> Finding:
     """Return the finding with this code; `values` are put into the placeholders of its sentence.
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from spielleiter.match.checking.package_faults import logs_of
 from spielleiter.match.checking.package_report import ConditionResult, PackageReport, PlayedGame, State
-from spielleiter.match.packages.finding import Level
+from spielleiter.match.packages.finding import Finding, Level
 from spielleiter.match.reports.escaping import escape_html as escape
 from spielleiter.match.reports.page import Markup, link, page, table
 from spielleiter.server.text.counting import count_text
@@ -30,11 +31,12 @@ _VERDICTS: Final = {
 
 def render_page(report: PackageReport, folder: str = "") -> str:
     """Return the text of the page. `folder` is that of the check, relative to the page; empty: there are no links."""
+    rows = [_row(result, folder) for result in report.results]
     body = [
         f"<h1>{escape(report.package)}: {report.verdict}</h1>",
         f"<p>{_VERDICTS[report.verdict]}</p>",
         f"<p>{escape(_facts(report))}</p>",
-        table("Conditions of the contest", ("Condition", "State", "Result"), map(_row, report.results), {0, 1, 2}),
+        table("Conditions of the contest", ("Condition", "State", "Result"), rows, {0, 1, 2}),
         *_sandbox(report),
         *_games(report, folder),
     ]
@@ -46,16 +48,21 @@ def _facts(report: PackageReport) -> str:
     return f"{main}{report.season}, checked in {report.seconds:.0f} s."
 
 
-def _row(result: ConditionResult) -> tuple[str, Markup, Markup]:
+def _row(result: ConditionResult, folder: str) -> tuple[str, Markup, Markup]:
     badge = Markup(f'<span class="state {_CLASSES[result.state]}">{result.state.value}</span>')
     items = "".join(
-        f"<li>{escape(each.text)} <code>{escape(each.code)}</code></li>"
+        f"<li>{escape(each.text)} <code>{escape(each.code)}</code>{_logs(each, folder)}</li>"
         for each in result.findings
         if each.level is not Level.GREEN
     )
     findings = f"<ul>{items}</ul>" if items else ""
     demand = f'<p class="demand">{escape(result.condition.demand)}</p>'
     return result.condition.title, badge, Markup(f"{escape(result.text)}{findings}{demand}")
+
+
+def _logs(finding: Finding, folder: str) -> str:
+    logs = logs_of(finding)
+    return f" ({link(f'{folder}/{logs}', 'logs')})" if folder and logs else ""
 
 
 def _sandbox(report: PackageReport) -> list[str]:

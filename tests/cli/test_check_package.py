@@ -68,6 +68,7 @@ def test_every_condition_is_a_line_that_begins_with_its_state(checks: Checks) ->
     assert "not checked  network: as expected" in lines
     [finding] = [line for line in lines if "[crash]" in line]
     assert finding.startswith("             [crash] game 1: the program crashes (as expected); ")
+    assert lines[lines.index(finding) + 1] == "             logs: out/games/0001"
     assert lines[-4:] == [
         "1 condition of the contest could not be kept here:",
         "  no network: as expected",
@@ -101,7 +102,7 @@ def test_the_report_is_written_to_files(checks: Checks, tmp_path: Path) -> None:
     options = ("--html", "report.html", "--json", "report.json", "--junit", "report.xml", "--out", "a/out")
     assert run("check", "player.zip", *options).exit_code == 3
     page = html.document_fromstring((tmp_path / "report.html").read_text(encoding="utf-8"))
-    assert next(each.get("href") for each in page.findall(".//a")) == "./a/out/games/x"
+    assert [each.get("href") for each in page.findall(".//td/a")] == ["./a/out/games/x", "./a/out/games/x/replay.xml"]
     assert json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["verdict"] == "not fit"
     assert etree.parse(tmp_path / "report.xml").getroot().get("failures") == "1"
 
@@ -189,7 +190,7 @@ def test_a_dumb_terminal_gets_plain_lines(stream: str, monkeypatch: pytest.Monke
     monkeypatch.setenv("TERM", "dumb")
     with pty() as terminal:
         monkeypatch.setattr(sys, stream, terminal.file)
-        screen = PackageScreen()
+        screen = PackageScreen(Path("out"))
         screen.doing("inspecting the ZIP")
         for result in report().results[:1]:
             screen.result(result)

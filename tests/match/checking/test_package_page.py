@@ -36,6 +36,8 @@ def test_links_lead_into_the_folder_of_the_check() -> None:
     root = html.document_fromstring(render_page(report(text="x"), "out"))
     assert [each.get("href") for each in root.findall(".//a")] == ["./out/games/x", "./out/games/x/replay.xml"]
     assert html.document_fromstring(render_page(report(), "")).findall(".//a") == []
+    root = html.document_fromstring(render_page(report({"options": State.RED}, text="x"), "out"))
+    assert [each.get("href") for each in root.findall(".//li/a")] == ["./out/games/0001"]
 
 
 def test_a_package_that_was_not_started_has_no_sandbox_and_no_games() -> None:
