@@ -146,5 +146,5 @@ FAULTS: Final[dict[str, Fault]] = {
     "moves too slowly": Fault(
         "timeout", THINK_TIME, Planted(move=_ONCE + "time.sleep(1.5 * LIMIT)"), limits={"move": 1.0}
     ),
-    "hangs": Fault("hangs", THINK_TIME, Planted(move=_ONCE + "time.sleep(600)"), limits={"move": 1.0, "hard": 1.0}),
+    "hangs": Fault("hangs", THINK_TIME, Planted(move=_ONCE + "time.sleep(600)"), limits={"move": 1.0, "hard": 2.0}),
 }

@@ -95,16 +95,18 @@ async def assert_fault_is_named(fault: Fault, folder: Path, kind: str, monkeypat
     """Play the games; with a limit for moves, repeat that with a longer one if another move has exceeded it."""
 
     async def attempt(limit: float) -> None:
-        limits = {name: limit if name in {"move", "hard"} else value for name, value in fault.limits.items()}
+        limits = {
+            name: value * limit if name in {"move", "hard"} else value for name, value in fault.limits.items()
+        }
         planted = dataclasses.replace(fault.planted, move=fault.planted.move.replace("LIMIT", str(limit)))
         place = folder / str(limit)
         place.mkdir()
         assert_named(await play(place, planted, kind, monkeypatch, games=fault.games, limits=limits), fault)
 
     if "move" in fault.limits:
-        await retry_with_longer_limits(attempt, fault.limits["move"])
+        await retry_with_longer_limits(attempt, 1.0)
     else:
-        await attempt(0)
+        await attempt(1.0)
 
 
 def assert_named(played: Played, fault: Fault) -> None:
