@@ -1,4 +1,6 @@
-"""`spielleiter check`: is this program fit for the contest?
+"""`spielleiter check`: is this program, or this package, fit for the contest?
+
+A contest package (a ZIP) is checked by cli/check_package.py.
 
 Invariants: the exit code is 0 if the program has passed every step that the contest requires, 3 if it has failed one, 2
 for misuse, and 4 if this machine failed or was too busy to decide. A warning never changes the exit code.
@@ -9,7 +11,7 @@ from __future__ import annotations
 import tempfile
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -21,9 +23,12 @@ from spielleiter.cli.options import (
     edition_options,
     folder_option,
     game_end_option,
+    is_given,
     require_sensible_limits,
     timeout_options,
 )
+from spielleiter.match.checking.calibration import MAX_SPEED, MIN_SPEED
+from spielleiter.match.sandbox.settings import AUTO, KINDS
 from spielleiter.server.config.setting import MAX_SECONDS
 from spielleiter.server.text.counting import count_text
 
@@ -31,8 +36,41 @@ if TYPE_CHECKING:
     from spielleiter.match.checking.check import StepResult
 
 
-@click.command()
+_FOR_A_ZIP: Final = ("main", "image", "sandbox", "speed", "html", "json")
+"""The options that only a package has."""
+
+
+@click.command(
+    epilog=(
+        "\b\n"  # click's mark for text that must not be wrapped
+        "Examples:\n"
+        "  spielleiter check ./player\n"
+        "  spielleiter check player.zip --html report.html\n"
+        "  spielleiter check player.zip --image python:3.12 -- --level 3\n"
+    )
+)
 @click.argument("command", metavar="CMD")
+@click.argument("parameters", metavar="[-- PARAMETER...]", nargs=-1)
+@click.option("--main", metavar="FILE", help="For a ZIP: its main file, if there are several candidates.")
+@click.option(
+    "--sandbox",
+    type=click.Choice(KINDS),
+    default=AUTO,
+    show_default=True,
+    help="For a ZIP: how to confine the program to the conditions of the contest. auto takes the best that this "
+    "machine has, with an --image docker or podman; none sets limits only.",
+)
+@click.option(
+    "--image",
+    metavar="IMAGE",
+    help="For a ZIP: the container image to run it in, such as python:3.12, as chosen with the upload.",
+)
+@click.option(
+    "--speed",
+    type=Number(MIN_SPEED, MAX_SPEED),
+    metavar="FACTOR",
+    help="For a ZIP: how many times as fast as that of the contest a core of this machine is.  [default: measured]",
+)
 @edition_options
 @timeout_options(
     {
@@ -53,11 +91,24 @@ if TYPE_CHECKING:
 )
 @game_end_option
 @click.option(
-    "--junit", type=click.Path(path_type=Path), metavar="FILE", help="Also write the steps to FILE as JUnit XML."
+    "--junit", type=click.Path(path_type=Path), metavar="FILE", help="Also write the results to FILE as JUnit XML."
 )
-@folder_option("--out", "Keep the program's output and the bytes on the wire of each step in this folder.")
+@click.option(
+    "--html", type=click.Path(path_type=Path), metavar="FILE", help="For a ZIP: also write them to FILE as a page."
+)
+@click.option(
+    "--json", type=click.Path(path_type=Path), metavar="FILE", help="For a ZIP: also write them to FILE as JSON."
+)
+@folder_option("--out", "Keep the program's output, the bytes on the wire and the replays in this folder.")
+@click.pass_context
 def check(
+    context: click.Context,
     command: str,
+    parameters: tuple[str, ...],
+    main: str | None,
+    sandbox: str,
+    image: str | None,
+    speed: float | None,
     game: str | None,
     edition: str | None,
     soft_timeout: int,
@@ -67,14 +118,24 @@ def check(
     pause: float,
     game_end: str | None,
     junit: Path | None,
+    html: Path | None,
+    json: Path | None,
     out: Path | None,
 ) -> None:
-    """Test step by step whether a program copes with everything that happens in the contest.
+    """Test whether a program copes with everything that happens in the contest.
 
-    CMD is a command line as for `spielleiter match`. The exit code is 0 if the program is fit, 3 if it is not, and 4 if
-    this machine failed or was too busy to decide. A warning does not make a program unfit: either a step failed that
-    tests more than the official server does, or the program depends on something that the official server does not do,
-    but loses no game by it. A step in which the program had to wait for a processor is tried up to three times.
+    CMD is the ZIP that you hand in, or a command line as for `spielleiter match`.
+
+    A command line is tested step by step. A warning does not make a program unfit: either a step failed that tests more
+    than the official server does, or the program depends on something that the official server does not do, but loses
+    no game by it. A step in which the program had to wait for a processor is tried up to three times.
+
+    A ZIP is inspected, unpacked and run under the conditions of the contest: with its options in every order, in two
+    games against builtin:random and six against builtin:greedy, on one core, with 1.5 GB of memory, without network and
+    screen. Each condition is green, yellow (it may fail) or red (it fails). PARAMETERs are further ones for the
+    program, as they can be given with the upload.
+
+    The exit code is 0 if the program is fit, 3 if it is not, and 4 if this machine failed or was too busy to decide.
     """
     from spielleiter.cli.check_junit import render_junit
     from spielleiter.match.checking.check import CheckSetup, Status, check_program, is_fit, is_undecided
@@ -90,14 +151,40 @@ def check(
     chosen = chosen_edition(game, edition)
     if game_end is not None and (problem := game_option_problem(chosen, "gameEnd", game_end)):
         raise Misuse(f"--game-end: {problem}")
-    _require_writable(out, junit)
+    _require_writable(out, junit, html, json)
     patience = ProgramTimeouts(start=start_timeout, exit=exit_timeout)
+    try:
+        parsed = Command.parse(command)
+    except SetupError as error:
+        raise Misuse(str(error)) from None
+    if parsed.is_package:
+        from spielleiter.cli.check_package import ReportFiles, check_package_in_terminal
+        from spielleiter.match.checking.package_setup import PackageCheckSetup
+        from spielleiter.match.sandbox.settings import SandboxSettings
+
+        package = PackageCheckSetup(
+            Path(parsed.words[0]),
+            chosen.game_type,
+            chosen.name,
+            main=main,
+            parameters=(*parsed.parameters, *parameters),
+            sandbox=SandboxSettings(sandbox, image),
+            speed=speed,
+            soft_timeout=soft_timeout / 1000,
+            hard_timeout=hard_timeout / 1000,
+            pause=pause,
+            patience=patience,
+            game_end=game_end,
+        )
+        check_package_in_terminal(package, ReportFiles(html, json, junit), out)
+        return
+    _refuse_options_of_packages(context, parameters)
     setup = CheckSetup(
         command, chosen.game_type, soft_timeout / 1000, hard_timeout / 1000, pause, patience, chosen.name, game_end
     )
     season = season_text(chosen.game_type, chosen.name)
     try:
-        require_startable(Command.parse(command))
+        require_startable(parsed)
         print_line(f"{season}: checking {command}")
         with tempfile.TemporaryDirectory() as temporary:
             folder = out or Path(temporary)
@@ -132,8 +219,17 @@ def check(
         print_line(f"fit: {'the only step' if len(results) == 1 else f'all {len(results)} steps'} passed")
 
 
-def _require_writable(out: Path | None, junit: Path | None) -> None:
-    """Raise Misuse if the results cannot be written, before the first step."""
+def _refuse_options_of_packages(context: click.Context, parameters: tuple[str, ...]) -> None:
+    """Raise Misuse if something was given that only a package has."""
+    given = [f"--{name}" for name in _FOR_A_ZIP if is_given(context, name)]
+    if given:
+        raise Misuse(f"{given[0]} needs a ZIP, as in `spielleiter check player.zip {given[0]} ...`")
+    if parameters:
+        raise Misuse(f"{parameters[0]!r} is one word too many; put the whole command line in quotation marks")
+
+
+def _require_writable(out: Path | None, *files: Path | None) -> None:
+    """Raise Misuse if the results cannot be written, before anything is tested."""
     from spielleiter.server.errors import os_error_text
 
     try:
@@ -141,9 +237,10 @@ def _require_writable(out: Path | None, junit: Path | None) -> None:
             out.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=out):
                 pass
-        if junit is not None:
-            with junit.open("ab"):
-                pass
+        for file in files:
+            if file is not None:
+                with file.open("ab"):
+                    pass
     except OSError as error:
         raise Misuse(os_error_text(error)) from None
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         MachineError,
         MatchError,
         NotStartedError,
+        SandboxError,
         SetupError,
         SupervisorError,
     )
@@ -58,6 +59,7 @@ __all__ = [
     "NotStartedError",
     "ProgramSummary",
     "ProgramTimeouts",
+    "SandboxError",
     "SetupError",
     "Summary",
     "SupervisorError",

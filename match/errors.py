@@ -27,5 +27,9 @@ class NotStartedError(MatchError):
     """A program cannot be started; the text says why."""
 
 
+class SandboxError(MatchError):
+    """A sandbox could not be started; the program that was to run in it is not to blame."""
+
+
 class SupervisorError(MatchError):
     """The process that starts programs does not answer, or was ended; the program to be started is not to blame."""

@@ -18,10 +18,11 @@ from spielleiter.match.games.match_server import limits_of, match_server_config
 from spielleiter.match.opening_book import load_openings, order_openings
 from spielleiter.match.packages.programs import inspect_program
 from spielleiter.match.plan import DEFAULT_GAMES, DEFAULT_MIN_GAMES, ORDERS, SEED_BITS, SEQUENTIAL, Opening
-from spielleiter.match.programs.program import Command
+from spielleiter.match.programs.program import BUILTIN, Command
 from spielleiter.match.programs.program_names import names_of
 from spielleiter.match.programs.startable import require_startable
 from spielleiter.match.records.journal import load_setup
+from spielleiter.match.sandbox.choice import choose_sandbox
 from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
 from spielleiter.match.stats.significance import MIN_PAIRS
 from spielleiter.match.stopping import sprt_of
@@ -199,12 +200,28 @@ def _require_playable_program(setup: MatchSetup, program: int) -> None:
         )
     if entrant.cwd and not Path(cwd).is_dir():
         raise SetupError(f"{cwd}: the directory that {entrant.name} is started in does not exist")
-    if inspect_program(entrant, cwd) is None:
+    if entrant.sandbox is not None:
+        _require_sandbox(setup, entrant)
+    elif inspect_program(entrant, cwd) is None:
         require_startable(Command.parse(entrant.command, cwd), cwd)
     if entrant.memory is not None and sys.platform != "linux":
         raise SetupError(f"{entrant.name}: memory can be limited on Linux only")
     if setup.server is not None and entrant.has_own_limits:
         raise SetupError(f"{entrant.name}: time limits are set by the running server, expected none for a program")
+
+
+def _require_sandbox(setup: MatchSetup, entrant: Entrant) -> None:
+    """Raise SetupError if the program cannot be confined; what it is started with may be inside the sandbox only."""
+    assert entrant.sandbox is not None
+    if setup.server is not None:
+        raise SetupError(f"{entrant.name}: a program in a sandbox plays on the match's own server only")
+    if entrant.command.startswith(BUILTIN):
+        raise SetupError(f"{entrant.command}: a built-in player has no sandbox, expected a program in a folder")
+    if not entrant.cwd:
+        raise SetupError(f"{entrant.name}: expected the program's own folder, of which the sandbox gets a copy")
+    if entrant.memory is not None:
+        raise SetupError(f"{entrant.name}: the sandbox limits its memory, expected no other limit")
+    choose_sandbox(entrant.sandbox.image, entrant.sandbox.kind)
 
 
 def require_enough_games(setup: MatchSetup, requirement: str) -> None:

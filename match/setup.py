@@ -15,6 +15,7 @@ from typing import Any, Final
 from spielleiter.match.errors import SetupError
 from spielleiter.match.plan import SEQUENTIAL, Opening, PlannedGame, plan_games
 from spielleiter.match.programs.program import Command
+from spielleiter.match.sandbox.settings import SandboxSettings
 from spielleiter.server.text.counting import count_text
 
 MAX_GAMES: Final = 1_000_000
@@ -44,6 +45,8 @@ class Entrant:
     """A factor for its limits, for a program that runs on a slower machine."""
     memory: int | None = None
     """Mebibytes of data that each of its processes may have; None: unlimited."""
+    sandbox: SandboxSettings | None = None
+    """How it is confined to the contest's conditions; None: not at all."""
     main: str = ""
     """The main file of a package (a ZIP file), relative to its folder; empty: the one that is found to be it."""
 
@@ -138,7 +141,7 @@ class MatchSetup:
         """The setup that `to_json` wrote as `value`, with the administrators' `password`. Raises SetupError."""
         known = dict(value)
         try:
-            first, second = (Entrant(**entrant) for entrant in known.pop("entrants"))
+            first, second = map(_read_entrant, known.pop("entrants"))
             server = known.pop("server")
             return cls(
                 entrants=(first, second),
@@ -150,3 +153,8 @@ class MatchSetup:
             )
         except (LookupError, TypeError, ValueError) as error:
             raise SetupError(f"not the setup of a match: {error}") from None
+
+
+def _read_entrant(value: Mapping[str, Any]) -> Entrant:
+    sandbox = value.get("sandbox")
+    return Entrant(**{**value, "sandbox": None if sandbox is None else SandboxSettings(**sandbox)})

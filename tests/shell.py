@@ -99,6 +99,9 @@ class Shell:
         (folder / "my_player.py").write_text(text, encoding="utf-8")
         (german_player,) = blocks("docs/de/erstes-spiel.md", "python")
         (folder / "mein_spieler.py").write_text(german_player.text.replace("13050", str(server.port)), encoding="utf-8")
+        (options,) = blocks("docs/de/abgabe.md", "python")
+        (folder / "spieler.py").write_text(with_options(tiny.text, options.text), encoding="utf-8")
+        (folder / "start.sh").write_text('#!/bin/sh\nexec python3 spieler.py "$@"\n', encoding="utf-8")
         for name in ("neu.jar", "alt.jar", "mein-spieler.jar"):
             (folder / name).touch()
         (programs_file,) = blocks("README.de.md", "toml")
@@ -128,6 +131,14 @@ class Shell:
         output = end_of(started)
         assert started.returncode == 0, output
         return output
+
+
+def with_options(player: str, options: str) -> str:
+    """The player in ten lines, with the two lines replaced that `docs/de/abgabe.md` says to replace by `options`."""
+    lines = player.splitlines()
+    (first,) = [index for index, line in enumerate(lines) if line.startswith("server = ")]
+    assert lines[first + 1].startswith("server.sendall(b")
+    return "\n".join([*lines[:first], *options.splitlines(), *lines[first + 2 :], ""])
 
 
 def end_of(started: subprocess.Popen[str]) -> str:

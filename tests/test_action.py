@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import yaml
 from spielleiter.cli.cli import cli
 from spielleiter.cli.match import match_command
 from tests.documents import blocks
+from tests.match.checking.packages import write_package
 from tests.shell import end_of, shell
 from tests.timeouts import HANG_TIMEOUT
 
@@ -25,6 +27,7 @@ ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding
 STEPS: list[dict[str, Any]] = ACTION["runs"]["steps"]
 SCRIPTS = [step for step in STEPS if "run" in step]
 [PLAY] = [step for step in STEPS if step.get("id") == "match"]
+[CHECK] = [step for step in STEPS if step.get("id") == "check"]
 DOCS = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
 GITHUB, GITLAB = (yaml.safe_load(block) for block in re.findall(r"^```yaml\n(.*?)^```", DOCS, re.MULTILINE | re.DOTALL))
 DEFAULTS = {name: value["default"] for name, value in ACTION["inputs"].items() if not value.get("required")}
@@ -42,16 +45,20 @@ class Run:
 
 def play(folder: Path, **inputs: str) -> Run:
     """Run the match step with these inputs, in the way in which GitHub runs bash."""
+    return run_step(PLAY, folder, inputs)
+
+
+def run_step(step: dict[str, Any], folder: Path, inputs: Mapping[str, str]) -> Run:
     values = {**DEFAULTS, **{name.replace("_", "-"): value for name, value in inputs.items()}}
     environment = {"SPIELLEITER": str(Path(sys.executable).parent / "spielleiter")}
-    for name, text in PLAY["env"].items():
+    for name, text in step["env"].items():
         if found := re.fullmatch(r"\$\{\{ inputs\.([a-z0-9-]+) \}\}", text):
             environment[name] = values[found[1]]
     files = {name: folder / name for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
     for path in files.values():
         path.touch()
     done = subprocess.run(
-        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", PLAY["run"]],
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
         cwd=folder, timeout=HANG_TIMEOUT, check=False, capture_output=True, text=True,
         env={**os.environ, **environment, **{name: str(path) for name, path in files.items()}},
     )  # fmt: skip
@@ -91,7 +98,7 @@ def test_outputs_come_from_steps_that_exist() -> None:
 
 
 def test_only_locked_packages_and_the_project_are_installed() -> None:
-    [install] = [step["run"] for step in SCRIPTS if step is not PLAY]
+    [install] = [step["run"] for step in SCRIPTS if step not in (PLAY, CHECK)]
     for lock in re.findall(r"requirements/\w+\.lock", install):
         assert (ROOT / lock).is_file()
     lines = [line for line in install.splitlines() if line.startswith('"${pip[@]}"')]
@@ -141,6 +148,33 @@ def test_no_input_is_run_as_a_command(tmp_path: Path) -> None:
     run = play(tmp_path, **dict.fromkeys(("player1", "player2", "name1", "name2", "options", "games"), injection))
     assert run.code == 2
     assert list(tmp_path.glob("evil*")) == []
+
+
+# -- the check step --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_a_package_is_checked_and_reported(tmp_path: Path) -> None:
+    """Nothing is started, since the script has the line ends of Windows."""
+    write_package(tmp_path / "my player.zip", {"start.sh": "#!/bin/sh\r\n"})
+    run = run_step(CHECK, tmp_path, {"package": "my player.zip", "options": "--sandbox none\n--speed 1"})
+    assert (run.code, run.output) == (3, {"exit-code": "3"}), run.printed
+    assert "## my player.zip: not fit" in run.summary
+    assert "| the ZIP | red |" in run.summary
+    assert "crlf" in run.summary
+    assert {path.name for path in (tmp_path / "match").iterdir()} == {"report.html", "check.json", "junit.xml"}
+
+
+@pytest.mark.slow
+def test_a_package_that_is_not_there_has_no_summary(tmp_path: Path) -> None:
+    run = run_step(CHECK, tmp_path, {"package": "$(touch evil).zip"})
+    assert (run.code, run.output, run.summary) == (2, {"exit-code": "2"}, "")
+    assert not (tmp_path / "evil").exists()
+
+
+def test_either_a_match_is_played_or_a_package_is_checked() -> None:
+    assert PLAY["if"] == "${{ inputs.package == '' }}"
+    assert CHECK["if"] == "${{ inputs.package != '' }}"
 
 
 # -- the workflows of the documentation ---------------------------------------------------------------------------

@@ -41,7 +41,7 @@ def run_ci(folder: Path, prints: str, make_status: int = 0, pytest_status: int =
     for name in (".ci/run", "Makefile"):
         (project / name).write_bytes((ROOT / name).read_bytes())
     programs = folder / "programs"
-    programs.mkdir()
+    programs.mkdir(exist_ok=True)
     fakes = {"id": "#!/bin/sh\necho 1000\n", "make": FAKE_MAKE}
     fakes |= {f"python{version}": FAKE_PYTHON.replace("$VERSION", version) for version in ("3.11", "3.12")}
     for name, text in fakes.items():
@@ -116,6 +116,17 @@ def test_ci_fails_if_tests_are_skipped_although_the_recordings_exist(
     if has_recordings:
         (tmp_path / "shared").mkdir()
     skipped = "\nSKIPPED [1] tests/x.py: missing (set SPIELLEITER_SHARED, or ...)\n3 passed, 1 skipped in 1s"
+    assert run_ci(tmp_path, skipped).returncode == status
+
+
+@pytest.mark.parametrize(("works", "status"), [(True, 1), (False, 0)])
+def test_ci_fails_if_the_tests_of_bubblewrap_are_skipped_although_it_works(
+    works: bool, status: int, tmp_path: Path
+) -> None:
+    (tmp_path / "programs").mkdir()
+    (tmp_path / "programs" / "bwrap").write_text(f"#!/bin/sh\nexit {int(not works)}\n")
+    (tmp_path / "programs" / "bwrap").chmod(0o755)
+    skipped = "\nSKIPPED [1] tests/x.py: no bubblewrap: it is not installed\n3 passed, 1 skipped in 1s"
     assert run_ci(tmp_path, skipped).returncode == status
 
 

@@ -49,6 +49,7 @@ ELSEWHERE = {
     "spielleiter play --strategy random --reservation CODE-2": "the same",
     "spielleiter admin step ROOM": "the same",
     "spielleiter check builtin:greedy": "test_check.py: built-in players are fit",
+    "python3 -m zipfile -c spieler.zip start.sh spieler.py": "test_german_pages.py, which runs abgabe.md",
 }
 """Blocks by their first line, without a comment."""
 

@@ -26,6 +26,7 @@ from spielleiter.match.checking.errors import (
     UnexpectedBehaviourError,
 )
 from spielleiter.match.checking.scripted_server import ScriptedServer
+from spielleiter.match.checking.scripted_start import Confined
 from spielleiter.match.checking.steps import CheckSteps, FirstGameSteps
 from spielleiter.match.programs.program import Command
 from spielleiter.match.setup import ProgramTimeouts
@@ -82,7 +83,8 @@ class CheckSetup:
     """The program to check, and the time limits in seconds.
 
     `pause` is how long the script pauses the game in the step about pauses. `edition` is None for the default edition
-    of the game, `game_end` None for the end of a game as in that edition.
+    of the game, `game_end` None for the end of a game as in that edition. `confined` is the sandbox of the program;
+    None for none. With one, the steps that play a whole game on the match's server are left out.
     """
 
     command: str
@@ -93,6 +95,7 @@ class CheckSetup:
     patience: ProgramTimeouts = field(default_factory=ProgramTimeouts)
     edition: str | None = None
     game_end: str | None = None
+    confined: Confined | None = None
 
 
 async def check_program(
@@ -147,6 +150,7 @@ class _Check:
             hard_timeout=setup.hard_timeout,
             patience=setup.patience,
             game_end=setup.game_end,
+            confined=setup.confined,
         )
         self._is_abandoned = False
 
@@ -186,7 +190,7 @@ class _Check:
                 ),
                 partial(steps.early_end, ending),
             )
-        for game, side in ((1, "first"), (2, "second")):
+        for game, side in ((1, "first"), (2, "second")) if self._setup.confined is None else ():
             await self._step(
                 _Step(
                     f"a whole game against random as {side} player",

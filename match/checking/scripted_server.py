@@ -12,9 +12,8 @@ from __future__ import annotations
 import random
 import re
 import socket
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
-from pathlib import Path
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 import trio
@@ -24,10 +23,9 @@ from spielleiter.match.checking.answer import Answer
 from spielleiter.match.checking.errors import UnexpectedBehaviourError
 from spielleiter.match.checking.packet_variants import Splitter, unsplit
 from spielleiter.match.checking.program_connection import ProgramConnection
-from spielleiter.match.errors import MatchError, NotStartedError
 from spielleiter.match.games.stopwatch import Stopwatch
-from spielleiter.match.programs.program import Command, Program
-from spielleiter.match.records.wire_log import WIRE_LOG, WireLog
+from spielleiter.match.programs.program import Program
+from spielleiter.match.records.wire_log import WireLog
 from spielleiter.protocol.connection import ConnectionClosed, StreamEnd
 from spielleiter.protocol.errors import RemoteProtocolError
 from spielleiter.protocol.messages import (
@@ -50,9 +48,10 @@ from spielleiter.protocol.messages import (
 )
 from spielleiter.server.core.policy import Edition
 
-_HOST: Final = "127.0.0.1"
 _ROOM: Final = "5c00c0de-0000-4000-8000-000000000001"
-_RESERVATION: Final = "5c00c0de-0000-4000-8000-000000000002"
+RESERVATION: Final = "5c00c0de-0000-4000-8000-000000000002"
+"""The reservation code that the program is started with."""
+
 _NAMES: Final = ("program", "script")
 _PIECE_INTERVAL: Final = 0.002  # seconds between two pieces, so that they are sent separately
 _CUTS_OFF: Final = "the official server ends the connection at that without a word"
@@ -121,9 +120,9 @@ class ScriptedServer(ProgramConnection):
         with trio.move_on_after(self._connect_timeout):
             message = await self._receive()
             match message:
-                case JoinPreparedRequest(code) if code != _RESERVATION:
+                case JoinPreparedRequest(code) if code != RESERVATION:
                     raise UnexpectedBehaviourError(
-                        f"joinPrepared came with reservation code {code!r}, not {_RESERVATION!r}"
+                        f"joinPrepared came with reservation code {code!r}, not {RESERVATION!r}"
                     )
                 case JoinPreparedRequest() | JoinRequest(None):
                     pass
@@ -298,39 +297,3 @@ class ScriptedServer(ProgramConnection):
 
 class GameOver(Exception):  # noqa: N818 - not an error
     """The game is over by the rules."""
-
-
-@asynccontextmanager
-async def open_scripted_server(
-    edition: Edition, command: Command, seat: Seat, folder: Path, tag: str, connect_timeout: float
-) -> AsyncIterator[ScriptedServer]:
-    """Start the program with a scripted server to connect to; leaving the context ends the program.
-
-    The program's outputs and the bytes on the wire are kept in `folder`. Raises UnexpectedBehaviourError.
-    """
-    with WireLog(folder / WIRE_LOG) as log, socket.socket() as listener:
-        listener.setblocking(False)
-        listener.bind((_HOST, 0))
-        listener.listen(1)
-        port = listener.getsockname()[1]
-        values = {"host": _HOST, "port": str(port), "reservation": _RESERVATION, "seed": "1"}
-        values["game"] = edition.game_type
-        outputs = folder / "stdout.log", folder / "stderr.log"
-        program = Program(command.arguments(values), tag, *outputs)
-        scripted_server = ScriptedServer(edition, seat, program, listener, connect_timeout, log)
-        problem: MatchError | None = None
-        async with trio.open_nursery() as nursery:
-            try:
-                await nursery.start(program.run)
-                yield scripted_server
-            except UnexpectedBehaviourError as error:  # raised later, so that it is not wrapped in an exception group
-                problem = error
-            except NotStartedError as error:
-                problem = UnexpectedBehaviourError(str(error))
-            finally:
-                with trio.CancelScope(shield=True, deadline=trio.current_time() + 1):
-                    await scripted_server.aclose()
-            await program.end(0)
-            nursery.cancel_scope.cancel()
-        if problem is not None:
-            raise problem

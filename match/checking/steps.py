@@ -22,7 +22,8 @@ from spielleiter.match.checking.errors import (
     UnexpectedBehaviourError,
 )
 from spielleiter.match.checking.packet_variants import split_into_fragments, with_unknown_elements
-from spielleiter.match.checking.scripted_server import GameOver, ScriptedServer, open_scripted_server
+from spielleiter.match.checking.scripted_server import GameOver, ScriptedServer
+from spielleiter.match.checking.scripted_start import Confined, open_scripted_server
 from spielleiter.match.games.referee import play_game
 from spielleiter.match.plan import plan_games
 from spielleiter.match.programs.program import Command
@@ -50,6 +51,7 @@ class CheckSteps:
         hard_timeout: float,
         patience: ProgramTimeouts,
         game_end: str | None = None,
+        confined: Confined | None = None,
     ) -> None:
         self.folder = folder
         """The folder for the files of the current step."""
@@ -59,6 +61,7 @@ class CheckSteps:
         self._edition = edition
         self._game_end = game_end
         self._command = command
+        self._confined = confined
         self._check_folder = folder
         self._run_id = secrets.token_hex(8)
         self._label = ""
@@ -79,7 +82,9 @@ class CheckSteps:
         """Start the program with a scripted server to connect to."""
         self.folder.mkdir(parents=True, exist_ok=True)
         tag = f"{self._run_id}/{self._label}"
-        return open_scripted_server(self._edition, self._command, seat, self.folder, tag, self.patience.start)
+        return open_scripted_server(
+            self._edition, self._command, seat, self.folder, tag, self.patience.start, self._confined
+        )
 
     # -- steps --------------------------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ import secrets
 import socket
 from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol, TypeAlias
 
@@ -24,6 +25,10 @@ from spielleiter.match.plan import PlannedGame
 from spielleiter.match.programs.socket_owners import has_socket, inode_of_peer
 from spielleiter.match.records.game_files import GameLogs
 from spielleiter.match.records.wire_log import LoggedWire
+from spielleiter.match.sandbox.choice import choose_sandbox
+from spielleiter.match.sandbox.run import SandboxRun, open_run
+from spielleiter.match.sandbox.sandbox import Sandbox
+from spielleiter.match.sandbox.settings import SandboxSettings
 from spielleiter.match.setup import MatchSetup
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.messages import Slot
@@ -89,6 +94,7 @@ class MatchServer:
         self._games = 0
         self._openings: dict[tuple[str, int], State] = {}
         self._rooms: dict[str, InternalRoom] = {}
+        self._sandboxes: dict[SandboxSettings, Sandbox] = {}
         self._connections: dict[str, tuple[InternalRoom, int]] = {}
         """The room and the program that each connection belongs to, by the connection's label."""
 
@@ -102,7 +108,7 @@ class MatchServer:
         server = self._server or self._start()
         edition = server.editions[self._setup.game_type]
         logs.is_own = True
-        with _open_listener() as first, _open_listener() as second:
+        async with self._open_port(0) as first, self._open_port(1) as second:
             slots = [
                 Slot(self._setup.names[program], can_timeout=self._setup.entrants[program].can_timeout)
                 for program in planned.seats
@@ -125,6 +131,19 @@ class MatchServer:
                 recorder.close()
                 del self._rooms[room.id]
                 self._collect_garbage()
+
+    @asynccontextmanager
+    async def _open_port(self, program: int) -> AsyncIterator[ProgramPort]:
+        """Open the port of a program, in its sandbox if it has one. Raises OSError and SetupError."""
+        settings = self._setup.entrants[program].sandbox
+        if settings is None:
+            with _open_listener() as sock:
+                yield ProgramPort(_address(sock), sock)
+            return
+        if settings not in self._sandboxes:
+            self._sandboxes[settings] = await trio.to_thread.run_sync(choose_sandbox, settings.image, settings.kind)
+        async with open_run(self._sandboxes[settings], Path(self._setup.cwd_of(program))) as run:
+            yield ProgramPort(run.address, None, run)
 
     def _collect_garbage(self) -> None:
         """Collect reference cycles every few games: the automatic collection is deferred while games are played."""
@@ -158,7 +177,7 @@ class MatchServer:
 
     async def _accept(self, server: Server, own: InternalRoom, program: int, game: int, nursery: trio.Nursery) -> None:
         """Serve the connections to the port of this program, within MAX_CONNECTIONS and MAX_CONNECTIONS_PER_GAME."""
-        listener = own.sockets[program]
+        listener = await own.ports[program].listener()
         port = DedicatedPort(own.room, own.seats.index(program))
         open_count = 0
 
@@ -200,7 +219,8 @@ class MatchServer:
         self, own: InternalRoom, program: int, sock: socket.socket
     ) -> tuple[InternalRoom, int] | None:
         """Return the program that made this connection if it is known not to be the port's own; otherwise None."""
-        inode = inode_of_peer(sock)
+        run = own.ports[program].run
+        inode = None if run is not None and run.sandbox.has_own_network else inode_of_peer(sock)
         if inode is None or has_socket(own.processes[program].pids, inode):
             return None
         others = [(room, each) for room in self._rooms.values() for each in (0, 1) if (room, each) != (own, program)]
@@ -248,24 +268,42 @@ class _NoProcesses:
         return ()
 
 
+@dataclass(frozen=True, slots=True)
+class ProgramPort:
+    """The port of one program: host and port as the program is told, and its sandbox if it runs in one."""
+
+    address: tuple[str, int]
+    sock: socket.socket | None
+    run: SandboxRun | None = None
+
+    async def listener(self) -> socket.socket:
+        """Return the listening socket; in a sandbox it exists once the program has started."""
+        if self.run is None:
+            assert self.sock is not None
+            return self.sock
+        sock = await self.run.listener()
+        stamp_arrivals(sock)
+        return sock
+
+
 class InternalRoom:
     """A room of the match's own server for one game.
 
-    `seats` are the programs by seat; `sockets` are the listening sockets by program.
+    `seats` are the programs by seat; `ports` are the ports by program.
     """
 
     def __init__(
         self,
         room: Room,
         seats: tuple[int, int],
-        sockets: tuple[socket.socket, socket.socket],
+        ports: tuple[ProgramPort, ProgramPort],
         logs: GameLogs,
         listener: Listener,
         recorder: ReplayRecorder,
     ) -> None:
         self.room = room
         self.seats = seats
-        self.sockets = sockets
+        self.ports = ports
         self.logs = logs
         self.recorder = recorder
         self._listener = listener
@@ -274,7 +312,7 @@ class InternalRoom:
         codes = {seats[player_slot.seat]: player_slot.reservation or "" for player_slot in room.player_slots}
         self.reservations = codes[0], codes[1]
         """The reservation codes by program."""
-        self.addresses = _address(sockets[0]), _address(sockets[1])
+        self.addresses = ports[0].address, ports[1].address
         """Host and port by program."""
 
     @property

@@ -8,7 +8,6 @@ SIGKILL is given up after a time limit, and is named in the record's remarks.
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import shutil
 from collections.abc import Sequence
@@ -21,7 +20,7 @@ import trio
 from spielleiter.client.errors import ClientError
 from spielleiter.client.exception_groups import first_error
 from spielleiter.client.refusals import plain_text
-from spielleiter.match.errors import MachineError, SupervisorError
+from spielleiter.match.errors import MachineError, SandboxError, SupervisorError
 from spielleiter.match.games.builtin_players import BuiltinPlayer
 from spielleiter.match.games.evidence import Evidence, start_name
 from spielleiter.match.games.external_server import ExternalRoom, open_external_room
@@ -32,23 +31,24 @@ from spielleiter.match.games.match_server import (
     match_server_config,
     open_match_server,
 )
+from spielleiter.match.games.program_texts import memory_text, name_of, remarks_on
 from spielleiter.match.games.replay_recorder import ReplayRecorder, encode_with_checkpoints
-from spielleiter.match.games.verdict import STOPPED_SUPERVISOR, Judgement, ProgramFacts, has_failed_to_start, judge
+from spielleiter.match.games.verdict import Judgement, ProgramFacts, has_failed_to_start, judge
 from spielleiter.match.plan import PlannedGame
 from spielleiter.match.programs.last_words import last_words
 from spielleiter.match.programs.machine_delay import SchedulingDelayMeter
 from spielleiter.match.programs.persistent_programs import PersistentPrograms
 from spielleiter.match.programs.program import Program
-from spielleiter.match.programs.starter import MEBIBYTE, ProgramStarter, output_files
-from spielleiter.match.records.game_files import GameLogs, KeepPolicy, write_replay
+from spielleiter.match.programs.starter import ProgramStarter, output_files
+from spielleiter.match.records.game_files import GameLogs, KeepPolicy, write_replay, write_verdict
 from spielleiter.match.records.game_record import FAILED_AS_WELL, GameRecord
+from spielleiter.match.sandbox.observations import Observations
+from spielleiter.match.sandbox.run import SandboxRun
 from spielleiter.match.setup import MatchSetup
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.messages import Cause
 from spielleiter.server.errors import StartError, os_error_text
 
-NOT_ENDED: Final = "could not be ended, not even by SIGKILL"
-"""The remark about processes that survive a game."""
 VERDICT: Final = "verdict.json"
 GAMES: Final = "games"
 
@@ -117,6 +117,7 @@ class _Referee:
         self._recorder: ReplayRecorder | None = None
         """The packets of the game, if it is played on the match's own server."""
         self._programs: list[Program | BuiltinPlayer | None] = [None, None]
+        self._observations: list[Observations | None] = [None, None]
         self._match_server: MatchServer | None = None
         self._meter = SchedulingDelayMeter(len(cores[0]) if cores[0] is not None else os.cpu_count() or 1)
         self._evidence.on_request = self._meter.start_request
@@ -127,19 +128,16 @@ class _Referee:
         started = trio.current_time()
         try:
             await self._play_at_server(match_server)
-        except* (ClientError, StartError, SupervisorError, OSError) as group:
+        except* (ClientError, StartError, SandboxError, SupervisorError, OSError) as group:
             self._facts.machine_problem = self._facts.machine_problem or _first_text(group)
         if self._persistent_programs is not None:
             await self._persistent_programs.end_game()
         for index, (program, known) in enumerate(zip(self._programs, self._facts.programs, strict=True)):
             if program is not None:
-                known.leftovers = tuple(f"{each.name} ({each.pid})" for each in program.leftovers)
+                known.leftovers = tuple(map(name_of, program.leftovers))
                 known.has_stopped_supervisor = program.has_stopped_supervisor
-                if program.supervisor_stops:
-                    self._evidence.add_remark(index, STOPPED_SUPERVISOR)
-                if program.survivors:
-                    names = ", ".join(f"{each.name} ({each.pid})" for each in program.survivors)
-                    self._evidence.add_remark(index, f"{NOT_ENDED}: {names}")
+                for text in remarks_on(program, self._observations[index]):
+                    self._evidence.add_remark(index, text)
         return self._record(judge(self._facts), relative, started_at, trio.current_time() - started)
 
     async def _play_at_server(self, match_server: MatchServer | None) -> None:
@@ -195,7 +193,17 @@ class _Referee:
                     for index, each in enumerate(self._programs)
                 )
             )
+            if isinstance(room, InternalRoom):
+                for index in (0, 1):
+                    await self._observe(index, room.ports[index].run)
             nursery.cancel_scope.cancel()
+
+    async def _observe(self, index: int, run: SandboxRun | None) -> None:
+        """Keep what was observed of a program in its sandbox."""
+        program = self._programs[index]
+        if run is not None and isinstance(program, Program):
+            outputs = output_files(self._folder, index)
+            self._observations[index] = await trio.to_thread.run_sync(run.observe, outputs, program.output_size)
 
     async def _wait_for_exits(self, programs: Sequence[ProgramFacts]) -> None:
         """Wait a moment for programs that left before the game began: their return codes are part of the verdict."""
@@ -241,7 +249,7 @@ class _Referee:
             elif program.returncode or not self._has_played_without_fault(index):
                 known.last_words = self._last_words(index)
             known.returncode = program.returncode
-            known.memory = self._memory_text(index, program)
+            known.memory = memory_text(self._setup.entrants[index].memory, program)
         self._evidence.notify()
         await program.gone.wait()
         self._evidence.notify()
@@ -286,13 +294,6 @@ class _Referee:
         out, error = output_files(self._folder, index)
         return last_words(error, out)
 
-    def _memory_text(self, index: int, program: Program | BuiltinPlayer) -> str:
-        """Return how much memory a program that failed was allowed and has used; empty if it was not limited."""
-        limit = self._setup.entrants[index].memory
-        if limit is None or not program.returncode or isinstance(program, BuiltinPlayer):
-            return ""
-        return f"it was allowed {limit} MiB of data and had up to {program.peak_memory // MEBIBYTE} MiB in memory"
-
     async def save(self, record: GameRecord) -> GameRecord:
         """Write the files of the game other than the programs' outputs, and return the record with the replay's name.
 
@@ -310,12 +311,7 @@ class _Referee:
         if replay is not None:
             record = dataclasses.replace(record, replay=write_replay(self._folder, replay))
         self.logs.save()
-        fields = (
-            f"  {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in record.to_json().items()
-        )
-        text = "{\n" + ",\n".join(fields) + "\n}\n"  # one line for each field
-        # a lone surrogate becomes a JSON escape as well
-        (self._folder / VERDICT).write_text(text, encoding="utf-8", errors="backslashreplace")
+        write_verdict(self._folder / VERDICT, record)
         return record
 
     def _record(self, judgement: Judgement, relative: str, started_at: str, wall_seconds: float) -> GameRecord:
@@ -352,6 +348,7 @@ class _Referee:
             replay=None,
             exit_codes=(_exit_code(first), _exit_code(second)),
             remarks=self._remarks(judgement),
+            observations=(self._observations[0], self._observations[1]),
         )
 
     def _remarks(self, judgement: Judgement) -> tuple[tuple[str, ...], tuple[str, ...]]:

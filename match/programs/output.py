@@ -21,6 +21,8 @@ class Output:
         self._file: BinaryIO | None = None
         self._size = 0
         self._is_within_line = False
+        self.total = 0
+        """The bytes that were written to it, kept or not, in all files together."""
 
     def open(self) -> None:
         """Create the file, empty. Raises OSError."""
@@ -36,6 +38,7 @@ class Output:
 
     def write(self, chunk: bytes, seconds: float) -> None:
         """Write a chunk that was read `seconds` after the program's start. Raises OSError."""
+        self.total += len(chunk)
         if self._size >= OUTPUT_LIMIT or self._file is None:
             return
         stamp = f"{seconds:9.3f}  ".encode()

@@ -8,13 +8,10 @@ Invariants:
   react to SIGKILL: they are named in `Program.survivors`, and nothing waits for them without a time limit.
 - The output of a program is kept, each line with its time. A program that writes endlessly does not fill the disk.
 - Processor time is counted up to the end.
-
-An event loop cannot wait for pipes on Windows, so threads read them there.
 """
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import shutil
@@ -30,10 +27,13 @@ import trio
 from spielleiter.client.strategies import STRATEGIES
 from spielleiter.match.errors import NotStartedError, SetupError
 from spielleiter.match.programs.command_line import split_command
+from spielleiter.match.programs.confinement import Confinement, begin
 from spielleiter.match.programs.fork_server_client import start_supervised_process
 from spielleiter.match.programs.output import Output
+from spielleiter.match.programs.pipes import READ_SIZE, open_pipe
 from spielleiter.match.programs.process_spec import ProcessSpec
 from spielleiter.match.programs.processes import TAG_VARIABLE, ProcessInfo, Usage
+from spielleiter.match.programs.start_problem import start_problem
 from spielleiter.match.programs.supervised_process import REPORT_TIMEOUT, SupervisedProcess
 from spielleiter.match.programs.unsupervised_process import KILL_TIMEOUT, UnsupervisedProcess
 
@@ -45,7 +45,6 @@ _PLACEHOLDER: Final = re.compile(r"(?<!\$)\{(\w+)\}")  # but not the shell's ${n
 _ADDRESS: Final = ("-h", "{host}", "-p", "{port}", "-r", "{reservation}")
 """The words that are added to a command line in which none of these placeholders occurs."""
 _PACKAGE_SUFFIX: Final = ".zip"
-_READ_SIZE: Final = 64 * 1024
 _TERMINATE_TIMEOUT: Final = 0.5  # seconds for a process to end after SIGTERM, and to read what is left in the pipes
 
 
@@ -136,7 +135,8 @@ class Program:
 
     `tag` identifies it in the environment of all these processes. It is started in the directory `cwd`; empty for the
     current one. `cores` are the processor cores that it may use; None for any. `memory` limits its data, in bytes.
-    `stdin` is a file descriptor for its standard input; None for an empty input.
+    `stdin` is a file descriptor for its standard input; None for an empty input. `confinement` is the sandbox that it
+    runs in; None for none.
 
     `exited` is set once the process itself has ended, `gone` once nothing of it is left. `returncode` is as in
     subprocess, negative for a signal.
@@ -154,6 +154,7 @@ class Program:
         environment: Mapping[str, str] = MappingProxyType({}),
         memory: int | None = None,
         stdin: int | None = None,
+        confinement: Confinement | None = None,
     ) -> None:
         self.exited = trio.Event()
         self.gone = trio.Event()
@@ -161,6 +162,8 @@ class Program:
         self.cpu_seconds = 0.0
         self.peak_memory = 0
         """The most bytes that it had in memory, once it has ended; 0 if that is not known."""
+        self.exceeded_memory = False
+        """Whether its sandbox killed it because it used too much memory."""
         self.was_ended = False
         """Whether the match had to end it."""
         self.leftovers: tuple[ProcessInfo, ...] = ()
@@ -174,6 +177,10 @@ class Program:
             memory=memory,
             stdin=stdin,
         )
+        self._program, self._cwd = self._spec.arguments[0], self._spec.cwd
+        self._confinement = confinement
+        if confinement is not None:
+            self._spec = confinement.process_spec(self._spec, environment)
         self._outputs = Output(out), Output(error)
         self._process: SupervisedProcess | UnsupervisedProcess | None = None
 
@@ -183,8 +190,10 @@ class Program:
         try:
             process = self._process = await trio.to_thread.run_sync(start_process, self._spec)
         except (OSError, ValueError) as error:
-            raise NotStartedError(_start_problem(self._spec.arguments[0], error, self._spec.cwd)) from None
+            raise NotStartedError(start_problem(self._spec.arguments[0], error, self._spec.cwd)) from None
         try:
+            if self._confinement is not None:
+                await begin(self._confinement, process, self._program, self._cwd)
             task_status.started()
             with self._scope:
                 await self._follow(process, started_at)
@@ -193,6 +202,8 @@ class Program:
                 if not self.exited.is_set():
                     self.was_ended = True
                 await process.end()
+                if self._confinement is not None:
+                    self._confinement.disconnect()
                 self._note_exit(process)
                 self.gone.set()
 
@@ -204,10 +215,12 @@ class Program:
                 for stream, output in zip((process.stdout, process.stderr), self._outputs, strict=True):
                     copying.start_soon(_copy, stream, output, started_at)
                 await process.wait()
+                if self._confinement is not None:
+                    await self._confinement.finish()
                 self._note_exit(process)
                 await process.wait_for_children()
                 if not self.was_ended:
-                    self.leftovers = process.leftovers
+                    self.leftovers = self._find_leftovers(process)
                 # what is still in the pipes is part of the output
                 copying.cancel_scope.deadline = trio.current_time() + _TERMINATE_TIMEOUT
             watching.cancel_scope.cancel()
@@ -237,7 +250,23 @@ class Program:
     def _note_exit(self, process: SupervisedProcess | UnsupervisedProcess) -> None:
         self.returncode, self.cpu_seconds = process.returncode, process.cpu_seconds
         self.peak_memory = process.peak_memory
+        report = None if self._confinement is None else self._confinement.report
+        if report is not None:
+            self.returncode, self.cpu_seconds = report.returncode, max(self.cpu_seconds, report.cpu_seconds)
+            self.peak_memory, self.exceeded_memory = report.peak_memory, report.exceeded_memory
         self.exited.set()
+
+    def _find_leftovers(self, process: SupervisedProcess | UnsupervisedProcess) -> tuple[ProcessInfo, ...]:
+        """Return what outlived the program. In a sandbox, processes of the sandbox itself may end later than that."""
+        if self._confinement is None:
+            return process.leftovers
+        report = self._confinement.report
+        return () if report is None else tuple(ProcessInfo(0, name) for name in report.leftovers)
+
+    @property
+    def output_size(self) -> int:
+        """The bytes that it has written to its two outputs, as far as they were read."""
+        return sum(output.total for output in self._outputs)
 
     def redirect_outputs(self, out: Path, error: Path) -> None:
         """Write the following output of the program to these files. Raises OSError."""
@@ -309,67 +338,12 @@ def start_process(spec: ProcessSpec) -> SupervisedProcess | UnsupervisedProcess:
     return start_supervised_process(spec) or UnsupervisedProcess(spec)
 
 
-class _ThreadedPipe(trio.abc.ReceiveStream):
-    """A pipe that is read in threads, for systems where an event loop cannot wait for pipes.
-
-    A cancelled read continues in its thread, which keeps the pipe open until the other end is closed.
-    """
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-        self._is_reading = False
-        self._is_closed = False
-
-    async def receive_some(self, max_bytes: int | None = None) -> bytes:
-        self._is_reading = True
-        return await trio.to_thread.run_sync(self._read, max_bytes or _READ_SIZE, abandon_on_cancel=True)
-
-    async def aclose(self) -> None:
-        self._is_closed = True
-        if not self._is_reading:
-            self._stream.close()
-        await trio.lowlevel.checkpoint()
-
-    def _read(self, max_bytes: int) -> bytes:
-        try:
-            return self._stream.read(max_bytes)
-        finally:
-            self._is_reading = False
-            if self._is_closed:
-                self._stream.close()
-
-
-def open_pipe(stream: IO[bytes]) -> trio.abc.ReceiveStream:
-    """Make an output of a process readable in an event loop; takes ownership of `stream`."""
-    if not hasattr(trio.lowlevel, "FdStream"):  # Windows
-        return _ThreadedPipe(stream)
-    with stream:
-        return trio.lowlevel.FdStream(os.dup(stream.fileno()))
-
-
 async def _copy(stream: IO[bytes], output: Output, started_at: float) -> None:
     """Write everything that is read from `stream` to `output`, with the seconds since `started_at`."""
     async with open_pipe(stream) as pipe:
         output.open()
         try:
-            while chunk := await pipe.receive_some(_READ_SIZE):
+            while chunk := await pipe.receive_some(READ_SIZE):
                 output.write(bytes(chunk), trio.current_time() - started_at)
         finally:
             output.close()
-
-
-def _start_problem(word: str, error: OSError | ValueError, cwd: str | None) -> str:
-    """Return why the program cannot be started."""
-    if isinstance(error, ValueError):  # a null byte in a word
-        return f"{word!r}: {error}"
-    if cwd is not None and not Path(cwd).is_dir():
-        return f"{cwd}: the directory to start {word} in does not exist"
-    if error.errno == errno.ENOENT:
-        if Path(cwd or "", word).exists():
-            return f"{word}: the interpreter that its first line names does not exist"
-        return f"{word}: there is no such program"
-    if error.errno == errno.EACCES:
-        return f"{word}: is not executable"
-    if error.errno == errno.ENOEXEC:
-        return f"{word}: is not a program for this machine, and has no first line (#!) that names an interpreter"
-    return f"{word}: {error.strerror or error}"

@@ -31,9 +31,10 @@ from typing import IO, Any, Final
 import trio
 
 from spielleiter.match.errors import MatchError, SupervisorError
+from spielleiter.match.programs.pipes import open_pipe
 from spielleiter.match.programs.process_spec import ProcessSpec
 from spielleiter.match.programs.processes import ProcessInfo
-from spielleiter.match.programs.program import Command, open_pipe, start_process
+from spielleiter.match.programs.program import Command, start_process
 from spielleiter.match.programs.supervised_process import SupervisedProcess
 from spielleiter.match.programs.unsupervised_process import UnsupervisedProcess
 

@@ -20,6 +20,7 @@ from spielleiter.match.games.match_server import InternalRoom, MatchServer
 from spielleiter.match.plan import PlannedGame
 from spielleiter.match.programs.persistent_programs import PersistentPrograms
 from spielleiter.match.programs.program import BUILTIN, Command, Program
+from spielleiter.match.sandbox.run import SandboxRun
 from spielleiter.match.setup import MatchSetup
 
 MEBIBYTE: Final = 1024 * 1024
@@ -79,10 +80,11 @@ class ProgramStarter:
             "seed": str(seed),
             "game": self._setup.game_type,
         }
-        program = await self._reuse_process(index, values, room)
+        run = room.ports[index].run if isinstance(room, InternalRoom) else None
+        program = None if run is not None else await self._reuse_process(index, values, room)
         if program is None:
             try:
-                program = await self._start_process(index, values, nursery)
+                program = await self._start_process(index, values, run, nursery)
             except NotStartedError as error:
                 self._facts.programs[index].not_started = str(error)
                 return None
@@ -90,8 +92,10 @@ class ProgramStarter:
             room.processes[index] = program
         return program
 
-    async def _start_process(self, index: int, values: Mapping[str, str], nursery: trio.Nursery) -> Program:
-        """Start a new process for the program. Raises NotStartedError."""
+    async def _start_process(
+        self, index: int, values: Mapping[str, str], run: SandboxRun | None, nursery: trio.Nursery
+    ) -> Program:
+        """Start a new process for the program, in `run` if it has a sandbox. Raises NotStartedError."""
         entrant, cwd = self._setup.entrants[index], self._setup.cwd_of(index)
         arguments = Command.parse(entrant.command, cwd).arguments(values)
         if entrant.command.startswith(BUILTIN) and self._setup.edition is not None:
@@ -107,9 +111,10 @@ class ProgramStarter:
                 environment=entrant.environment,
                 memory=None if entrant.memory is None else entrant.memory * MEBIBYTE,
                 stdin=stdin,
+                confinement=run,
             )
 
-        if self._persistent_programs is not None:
+        if self._persistent_programs is not None and run is None:
             return await self._persistent_programs.start(index, make)
         program = make(None)
         await nursery.start(program.run)

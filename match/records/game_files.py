@@ -6,6 +6,7 @@ Invariants: the journal has every game, whether its folder is kept or not. A fol
 from __future__ import annotations
 
 import enum
+import json
 from pathlib import Path
 from typing import Final
 
@@ -57,3 +58,13 @@ def write_replay(folder: Path, content: bytes) -> str:
     """Write a compressed replay and return its file name. Equal replays give equal files. Raises OSError."""
     (folder / REPLAY).write_bytes(gzip_ng.compress(content, FAST_LEVEL, mtime=0))
     return REPLAY
+
+
+def write_verdict(path: Path, record: GameRecord) -> None:
+    """Write a record, one line for each field. Raises OSError."""
+    fields = (
+        f"  {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in record.to_json().items()
+    )
+    text = "{\n" + ",\n".join(fields) + "\n}\n"
+    # a lone surrogate becomes a JSON escape as well
+    path.write_text(text, encoding="utf-8", errors="backslashreplace")

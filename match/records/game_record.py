@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
+from spielleiter.match.sandbox.observations import Observations
+
 _T = TypeVar("_T")
 
 
@@ -128,6 +130,9 @@ class GameRecord:
     remarks: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     """By program: notable behaviour that did not change the result, such as refused requests."""
 
+    observations: tuple[Observations | None, Observations | None] = (None, None)
+    """By program: what was observed of it in its sandbox; None if it had none."""
+
     def __post_init__(self) -> None:
         """Make arrays of the think times."""
         object.__setattr__(self, "think_times", tuple(array("d", times) for times in self.think_times))
@@ -169,6 +174,7 @@ class GameRecord:
                 replay=_optional(value["replay"], str),
                 exit_codes=_pair_of_optional(value.get("exit_codes", [None, None])),
                 remarks=_pair_of_texts(value.get("remarks", [[], []])),
+                observations=_pair_of_observations(value.get("observations", [None, None])),
             )
         except KeyError as error:
             raise RecordError(f"not the record of a game: {error.args[0]} is missing") from None
@@ -177,6 +183,8 @@ class GameRecord:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, Observations):
+        return value.to_json()
     return [_plain(item) for item in value] if isinstance(value, (tuple, array)) else value
 
 
@@ -203,6 +211,11 @@ def _pair_of(value: Any, kind: type[_T]) -> tuple[_T, _T]:
 def _pair_of_optional(value: Any) -> tuple[int | None, int | None]:
     first, second = _checked(value, list)
     return _optional(first, int), _optional(second, int)
+
+
+def _pair_of_observations(value: Any) -> tuple[Observations | None, Observations | None]:
+    first, second = (None if item is None else Observations.from_json(_checked(item, dict)) for item in value)
+    return first, second
 
 
 def _pair_of_floats(value: Any) -> tuple[float, float]:

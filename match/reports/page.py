@@ -34,6 +34,10 @@ line.zero { stroke: var(--ink); } line.mean { stroke: var(--p0); stroke-width: 2
 a { color: inherit; } h1, p, li, caption, td:first-child { overflow-wrap: anywhere; } td { white-space: nowrap; }
 td.text, td:first-child { white-space: normal; min-width: 6em; } details td:first-child { min-width: 0; }
 .narrow td:first-child:not(.text) { min-width: 0; }
+.state { color: #fff; border-radius: .3em; padding: .05em .5em; white-space: nowrap; }
+.state.green { background: #1a7f37; }
+.state.yellow { background: #8a6100; } .state.red { background: #c62828; } .state.grey { background: #666; }
+td ul { margin: .3em 0; padding-left: 1.2em; } .demand { margin: .2em 0; opacity: .75; font-size: .9em; }
 .wide, figure { overflow-x: auto; } svg { min-width: 34em; }
 @media (max-width: 40em) { body { margin: 1em auto; } h1 { font-size: 1.4em; } ul { padding-left: 1.2em; }
   th, td { padding: .2em .4em; } figure { margin: 1.5em 0; } }

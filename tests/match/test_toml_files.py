@@ -26,7 +26,8 @@ def test_a_program_can_have_all_keys() -> None:
         "main": "start.sh",
     }
     assert set(value) == set(PROGRAM_KEYS)
-    assert read_entrant(value) == Entrant("new", "./new", False, "there", {"A": "b=c"}, 1.5, 2.5, 1.5, 64, "start.sh")
+    expected = Entrant("new", "./new", False, "there", {"A": "b=c"}, 1.5, 2.5, 1.5, 64, main="start.sh")
+    assert read_entrant(value) == expected
 
 
 def test_a_command_is_enough_if_no_name_is_needed() -> None:

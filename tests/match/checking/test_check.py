@@ -6,6 +6,7 @@ import gzip
 import itertools
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
@@ -59,7 +60,7 @@ async def check(
 ) -> tuple[StepResult, ...]:
     """Run the check; assert that every step was reported in order and that no process is left."""
     reported: list[StepResult] = []
-    limits = {"soft_timeout": HANG_TIMEOUT, "hard_timeout": HANG_TIMEOUT, "pause": 0.1, **times}
+    limits: dict[str, Any] = {"soft_timeout": HANG_TIMEOUT, "hard_timeout": HANG_TIMEOUT, "pause": 0.1, **times}
     patience = ProgramTimeouts(HANG_TIMEOUT, HANG_TIMEOUT, HANG_TIMEOUT)
     setup = CheckSetup(command, game_type, patience=patience, edition=edition, game_end=game_end, **limits)
     with trio.fail_after(HANG_TIMEOUT):

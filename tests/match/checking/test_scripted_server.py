@@ -10,7 +10,8 @@ import trio
 
 from spielleiter.match.checking.early_endings import EARLY_ENDINGS, result_of
 from spielleiter.match.checking.errors import InconclusiveError, UnexpectedBehaviourError
-from spielleiter.match.checking.scripted_server import ScriptedServer, open_scripted_server
+from spielleiter.match.checking.scripted_server import ScriptedServer
+from spielleiter.match.checking.scripted_start import open_scripted_server
 from spielleiter.match.checking.steps import move_data
 from spielleiter.match.games.stopwatch import Stopwatch
 from spielleiter.match.programs.program import Command

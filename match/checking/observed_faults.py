@@ -1,0 +1,173 @@
+"""The conditions that are watched during all games: times, memory, output, network, windows, input and disk.
+
+Invariants: a condition that the sandbox cannot watch is not checked, and says why; a fault that shows nevertheless is
+reported. Sizes are in bytes, times in seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from spielleiter.match.checking import contest_conditions as contest
+from spielleiter.match.checking.calibration import Speed
+from spielleiter.match.checking.contest_conditions import ContestCondition
+from spielleiter.match.checking.game_faults import PROGRAM, merged, size_text
+from spielleiter.match.checking.package_faults import FAULTS, fault
+from spielleiter.match.checking.package_games import GameResult
+from spielleiter.match.checking.package_report import ConditionResult, State, state_of
+from spielleiter.match.checking.think_times import GameTimes, judge_think_times
+from spielleiter.match.packages.finding import Finding
+from spielleiter.match.sandbox.conditions import MEMORY_LIMIT, Condition
+from spielleiter.server.text.counting import count_text
+
+MEMORY_WARNING: Final = 0.8
+"""The share of the memory from which there is a warning."""
+OUTPUT_WARNING: Final = 5_000_000
+"""Bytes of output in one game from which there is a warning."""
+OUTPUT_LIMIT: Final = 50_000_000
+"""Bytes of output in one game that no program writes on purpose."""
+START_WARNING: Final = 10.0
+"""Seconds until a program has its seat from which there is a warning."""
+
+
+class ObservedConditions:
+    """Collects what was observed in all games; `gaps` are the conditions that the sandbox cannot keep, with reasons."""
+
+    def __init__(self, speed: Speed, gaps: Mapping[Condition, str]) -> None:
+        self._speed = speed
+        self._gaps = gaps
+        self._games: list[GameResult] = []
+        self._starts: list[float] = []
+
+    def add_games(self, results: Iterable[GameResult]) -> None:
+        """Take the results of games that were played one after the other."""
+        self._games += results
+
+    def add_starts(self, seconds: Iterable[float]) -> None:
+        """Take the times from the start of a process until it asked for its seat."""
+        self._starts += seconds
+
+    def result(self, condition: ContestCondition) -> ConditionResult | None:
+        """Return the result for a condition; None if it is not one of those that are watched here."""
+        results = {
+            contest.START: self._start,
+            contest.END: self._end,
+            contest.THINK_TIME: self._think_time,
+            contest.MEMORY: self._memory,
+            contest.OUTPUT: self._output,
+            contest.NETWORK: self._network,
+            contest.WINDOW: self._window,
+            contest.INPUT: self._input,
+            contest.DISK: self._disk,
+        }
+        return results[condition]() if condition in results else None
+
+    # -- one function for each condition ------------------------------------------------------------------------------
+
+    def _start(self) -> ConditionResult:
+        if not self._starts:
+            return ConditionResult(contest.START, State.NOT_CHECKED, "the program never asked for its seat")
+        slowest = max(self._starts)
+        findings = [fault("slow-start", seconds=f"{slowest:.1f} s")] if slowest >= START_WARNING else []
+        return self._result(contest.START, f"the program asks for its seat after {slowest:.2f} s at most", findings)
+
+    def _end(self) -> ConditionResult:
+        sound = sum(
+            not any(FAULTS[finding.code].condition == contest.END for finding in each.findings) for each in self._games
+        )
+        text = f"the program ends itself and leaves nothing behind in {sound} of {count_text(len(self._games), 'game')}"
+        return self._result(contest.END, text)
+
+    def _think_time(self) -> ConditionResult:
+        games = [GameTimes(each.record.think_times[PROGRAM], each.record.cpu_seconds[PROGRAM]) for each in self._games]
+        judged = judge_think_times(games, self._speed.factor)
+        values = {"slowest": f"{judged.slowest:.3f} s", "expected": f"{judged.expected:.2f} s"}
+        codes = ["too-slow"] if judged.is_too_slow else ["nearly-too-slow"] if judged.is_close else []
+        late = [each for each in self._own_findings() if each.code in {"timeout", "hangs"}]
+        findings = [*late, *([] if late else [fault(code, **values) for code in codes])]
+        if not judged.count and not findings:
+            return ConditionResult(contest.THINK_TIME, State.NOT_CHECKED, "the program has made no move")
+        if judged.watches_clock:
+            scaled = "not scaled, since the program seems to watch the clock itself"
+        else:
+            scaled = f"about {values['expected']} in the contest, an estimate"
+        text = f"the slowest of {count_text(judged.count, 'move')} takes {values['slowest']} here ({scaled})"
+        return self._result(contest.THINK_TIME, text, findings)
+
+    def _memory(self) -> ConditionResult:
+        observed = [each.observations for each in self._games if each.observations is not None]
+        peaks = [each.peak_memory for each in observed if each.peak_memory is not None]
+        peak = max(peaks, default=0)
+        values = {"peak": size_text(peak), "limit": size_text(MEMORY_LIMIT)}
+        findings: list[Finding] = []
+        if peak > MEMORY_LIMIT or any(each.exceeded_memory for each in observed):
+            findings.append(fault("too-much-memory", **values))
+        elif peak >= MEMORY_WARNING * MEMORY_LIMIT:
+            findings.append(fault("much-memory", **values))
+        if not peaks and not findings and not self._of(contest.MEMORY):
+            return ConditionResult(contest.MEMORY, State.NOT_CHECKED, self._gap(Condition.MEMORY))
+        return self._result(contest.MEMORY, f"the program needs up to {values['peak']} of {values['limit']}", findings)
+
+    def _output(self) -> ConditionResult:
+        size = max((each.observations.output_size for each in self._games if each.observations is not None), default=0)
+        code = "endless-output" if size >= OUTPUT_LIMIT else "much-output" if size >= OUTPUT_WARNING else ""
+        findings = [fault(code, size=size_text(size))] if code else []
+        return self._result(contest.OUTPUT, f"the program writes up to {size_text(size)} in a game", findings)
+
+    def _network(self) -> ConditionResult:
+        attempts = [
+            each.observations.network_attempts
+            for each in self._games
+            if each.observations is not None and each.observations.network_attempts is not None
+        ]
+        failed = self._of(contest.NETWORK)
+        if sum(attempts) and not failed:
+            text = f"{count_text(max(attempts), 'attempt')} in a game"
+            return self._result(contest.NETWORK, "there were attempts", [fault("uses-network", reason=text)])
+        if not attempts and not failed:
+            return ConditionResult(contest.NETWORK, State.NOT_CHECKED, self._gap(Condition.NETWORK))
+        return self._result(contest.NETWORK, "the program uses the game server only" if not failed else "it is needed")
+
+    def _window(self) -> ConditionResult:
+        findings = [
+            fault("opens-window", each.game.folder, reason=each.observations.window_attempts[-1])
+            for each in self._games
+            if each.observations is not None and each.observations.window_attempts
+        ]
+        if failed := self._of(contest.WINDOW):
+            findings = []
+        if Condition.DISPLAY in self._gaps and not findings and not failed:
+            return ConditionResult(contest.WINDOW, State.NOT_CHECKED, self._gap(Condition.DISPLAY))
+        text = "there were attempts" if findings or failed else "the program opens no window"
+        return self._result(contest.WINDOW, text, findings)
+
+    def _input(self) -> ConditionResult:
+        text = "it is needed" if self._of(contest.INPUT) else "the program needs no input and no terminal"
+        return self._result(contest.INPUT, text)
+
+    def _disk(self) -> ConditionResult:
+        observed = [each.observations for each in self._games if each.observations is not None]
+        files = max((each.files_written for each in observed), default=0)
+        size = max((each.bytes_written for each in observed), default=0)
+        if Condition.READ_ONLY in self._gaps and not self._of(contest.DISK):
+            return ConditionResult(contest.DISK, State.NOT_CHECKED, self._gap(Condition.READ_ONLY))
+        written = f"{count_text(files, 'file')} with {size_text(size)}" if files else "nothing"
+        kept = ", which is forgotten after the game" if files else ""
+        return self._result(contest.DISK, f"the program writes {written} in a game{kept}")
+
+    # -- parts --------------------------------------------------------------------------------------------------------
+
+    def _own_findings(self) -> list[Finding]:
+        return [finding for each in self._games for finding in each.findings]
+
+    def _of(self, condition: ContestCondition) -> list[Finding]:
+        """Return the findings of the games that belong to this condition."""
+        return [each for each in self._own_findings() if FAULTS[each.code].condition == condition]
+
+    def _result(self, condition: ContestCondition, text: str, findings: Sequence[Finding] = ()) -> ConditionResult:
+        found = merged([*self._of(condition), *findings])
+        return ConditionResult(condition, state_of(found), text, found)
+
+    def _gap(self, condition: Condition) -> str:
+        return self._gaps.get(condition, "it could not be observed here")

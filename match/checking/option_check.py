@@ -1,0 +1,118 @@
+"""Starting a package's program with its options in every order and form, until it asks for its seat.
+
+Invariants: every start is a process of its own, which is ended as soon as it has asked. The first form is the one of
+all games. After a failure, the remaining forms of the same kind are not tried, since they would fail in the same way.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+import trio
+
+from spielleiter.match.checking.check import ATTEMPTS
+from spielleiter.match.checking.errors import InconclusiveError, UnexpectedBehaviourError
+from spielleiter.match.checking.option_forms import OptionForm, option_forms
+from spielleiter.match.checking.package_faults import fault
+from spielleiter.match.checking.package_setup import PackageCheckSetup
+from spielleiter.match.checking.scripted_start import Confined, open_scripted_server
+from spielleiter.match.packages.finding import Finding
+from spielleiter.match.packages.package import Package
+from spielleiter.match.programs.command_line import join_command
+from spielleiter.match.programs.last_words import last_words
+from spielleiter.match.programs.program import Command
+from spielleiter.match.sandbox.sandbox import Sandbox
+from spielleiter.server.editions import choose_editions
+
+_PLACEHOLDERS: Final[Mapping[str, str]] = MappingProxyType(
+    {"host": "{host}", "port": "{port}", "reservation": "{reservation}"}
+)
+_JOIN: Final = "joinPrepared"
+
+
+@dataclass(frozen=True, slots=True)
+class OptionResult:
+    """The result for one form: the seconds until the program asked for its seat, or what went wrong."""
+
+    form: OptionForm
+    seconds: float | None = None
+    finding: Finding | None = None
+    is_undecided: bool = False
+
+
+async def try_option_forms(
+    setup: PackageCheckSetup, package: Package, sandbox: Sandbox, folder: Path, tell: Callable[[str], None]
+) -> tuple[OptionResult, ...]:
+    """Try the forms and return the results of those that were tried.
+
+    `folder` is that of the check; `tell` is called with each form. Raises MatchError.
+    """
+    starts = _Starts(setup, package, sandbox, folder)
+    results: list[OptionResult] = []
+    failed: set[str] = set()
+    for number, form in enumerate(option_forms(package.parameters), 1):
+        code = _code(form)
+        if code not in failed:
+            tell(f"options as {form.text(package.parameters)}")
+            result = await starts.attempt(form, f"options/start{number:02d}")
+            results.append(result)
+            if result.finding is not None:
+                failed.add(code)
+    return tuple(results)
+
+
+def _code(form: OptionForm) -> str:
+    if form.has_parameters_last:
+        return "parameter-order"
+    return "option-names" if form.is_long else "option-order"
+
+
+class _Starts:
+    def __init__(self, setup: PackageCheckSetup, package: Package, sandbox: Sandbox, folder: Path) -> None:
+        self._setup = setup
+        self._package = package
+        self._confined = Confined(sandbox, package.folder)
+        self._folder = folder
+        self._run_id = secrets.token_hex(8)
+        editions = {} if setup.edition is None else {setup.game_type: setup.edition}
+        self._edition = choose_editions(editions, {})[setup.game_type]
+
+    async def attempt(self, form: OptionForm, relative: str) -> OptionResult:
+        """Start the program in this form; repeat that if only this machine was too busy."""
+        for _ in range(ATTEMPTS):
+            try:
+                how, seconds = await self._start(form, relative)
+            except InconclusiveError:
+                continue
+            except UnexpectedBehaviourError as error:
+                return OptionResult(form, finding=self._fault(form, relative, str(error)))
+            if how != _JOIN:
+                return OptionResult(form, seconds, fault("plain-join", relative))
+            return OptionResult(form, seconds)
+        return OptionResult(form, is_undecided=True)
+
+    async def _start(self, form: OptionForm, relative: str) -> tuple[str, float]:
+        """Start the program; return how it asks for a seat and the seconds until then. Raises MatchError."""
+        main, *parameters = self._package.words
+        command = Command.parse(join_command([main, *form.arguments(_PLACEHOLDERS, parameters)]))
+        folder = self._folder / relative
+        folder.mkdir(parents=True, exist_ok=True)
+        tag = f"{self._run_id}/{relative}"
+        timeout = self._setup.patience.start
+        async with open_scripted_server(self._edition, command, 0, folder, tag, timeout, self._confined) as server:
+            started = trio.current_time()
+            await server.wait_for_connection()
+            how = await server.take_seat()
+            return how, trio.current_time() - started
+        raise AssertionError("a scripted server suppresses no exception")
+
+    def _fault(self, form: OptionForm, relative: str, text: str) -> Finding:
+        folder = self._folder / relative
+        words = last_words(folder / "stderr.log", folder / "stdout.log")
+        reason = f"{text}; its last words: {words}" if words else text
+        return fault(_code(form), relative, form=form.text(self._package.parameters), reason=reason)

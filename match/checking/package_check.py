@@ -1,0 +1,203 @@
+"""Checking a contest package: the static findings first, then everything that the contest does with the program.
+
+Invariants: nothing is started if a static finding is red. If the program cannot even take its seat in the test of the
+upload, nothing else is tried. Every condition is reported once, in the order of the report, as soon as it is known. No
+process and no unpacked file is left at the end; logs and replays are below the folder of the check.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final, Protocol
+
+import trio
+
+from spielleiter.match.checking import contest_conditions as contest
+from spielleiter.match.checking.calibration import Speed, measure_speed
+from spielleiter.match.checking.contest_conditions import CONDITIONS, ContestCondition
+from spielleiter.match.checking.game_conditions import games_result, options_result, two_games_result
+from spielleiter.match.checking.observed_faults import ObservedConditions
+from spielleiter.match.checking.option_check import try_option_forms
+from spielleiter.match.checking.package_games import GameResult, PackageGames
+from spielleiter.match.checking.package_report import (
+    ConditionResult,
+    PackageReport,
+    PlayedGame,
+    SandboxReport,
+    State,
+    state_of,
+)
+from spielleiter.match.checking.package_setup import PackageCheckSetup
+from spielleiter.match.checking.package_steps import try_steps
+from spielleiter.match.errors import MachineError
+from spielleiter.match.packages.finding import Finding
+from spielleiter.match.packages.inspection import Inspection, inspect_package
+from spielleiter.match.packages.package import Package, unpack_package
+from spielleiter.match.programs.command_line import join_command
+from spielleiter.match.records.game_record import Verdict
+from spielleiter.match.sandbox.choice import choose_sandbox
+from spielleiter.match.sandbox.conditions import CONDITIONS as SANDBOX_CONDITIONS
+from spielleiter.match.sandbox.sandbox import Sandbox
+from spielleiter.match.season import season_text
+from spielleiter.server.text.counting import count_text
+
+RANDOM: Final = "builtin:random"
+GREEDY: Final = "builtin:greedy"
+UPLOAD_GAMES: Final = 2
+PAIRING_GAMES: Final = 6
+
+_NOT_ON_WINDOWS: Final = (
+    "the contest runs programs on Linux, and Windows cannot; use --image with Docker, or check in WSL"
+)
+_CANNOT_START: Final = frozenset({Verdict.NO_START, Verdict.NEVER_JOINS, Verdict.NONSENSE})
+
+
+class CheckListener(Protocol):
+    """Is told what happens; called in the event loop, so its methods must return quickly."""
+
+    def started(self, main: str, sandbox: SandboxReport, speed: Speed) -> None:
+        """The static findings are not red, and the program is started next."""
+        ...
+
+    def doing(self, text: str) -> None:
+        """The check goes on to what `text` says."""
+        ...
+
+    def result(self, result: ConditionResult) -> None:
+        """A condition is decided."""
+        ...
+
+
+async def check_package(setup: PackageCheckSetup, folder: Path, listener: CheckListener) -> PackageReport:
+    """Check a package and return the report; logs and replays are kept below `folder`.
+
+    Raises SetupError if the sandbox that was asked for cannot be used, and MachineError or another MatchError if the
+    check cannot be carried out.
+    """
+    check = _PackageCheck(setup, folder, listener)
+    return await check.run()
+
+
+class _PackageCheck:
+    def __init__(self, setup: PackageCheckSetup, folder: Path, listener: CheckListener) -> None:
+        self._setup = setup
+        self._folder = folder
+        self._listener = listener
+        self._results: list[ConditionResult] = []
+        self._games: list[PlayedGame] = []
+        self._speed: Speed | None = None
+        self._sandbox: SandboxReport | None = None
+        self._main = ""
+
+    async def run(self) -> PackageReport:
+        started = trio.current_time()
+        setup = self._setup
+        self._listener.doing("inspecting the ZIP")
+        inspection = await trio.to_thread.run_sync(inspect_package, setup.path, setup.main)
+        self._main = str(inspection.main or "")
+        self._add_findings(contest.PACKAGE, _inspection_text(inspection), inspection.findings)
+        if not inspection.is_startable:
+            self._skip_rest("not tried, since the program cannot be started as it is")
+        elif sys.platform == "win32" and setup.sandbox.image is None:
+            self._add(contest.UPLOAD_TEST, State.UNDECIDED, _NOT_ON_WINDOWS)
+            self._skip_rest("not tried on Windows without an image")
+        else:
+            await self._check_program()
+        return PackageReport(
+            package=setup.path.name,
+            main=self._main,
+            season=season_text(setup.game_type, setup.edition),
+            results=tuple(self._results),
+            seconds=trio.current_time() - started,
+            sandbox=self._sandbox,
+            speed=self._speed,
+            games=tuple(self._games),
+        )
+
+    async def _check_program(self) -> None:
+        setup = self._setup
+        sandbox = await trio.to_thread.run_sync(choose_sandbox, setup.sandbox.image, setup.sandbox.kind)
+        speed = self._speed = await self._known_speed()
+        self._sandbox = sandbox_report(sandbox)
+        self._listener.started(self._main, self._sandbox, speed)
+        with tempfile.TemporaryDirectory() as temporary:
+            place = Path(temporary, "program")
+            package = await trio.to_thread.run_sync(unpack_package, setup.path, place, setup.main, setup.parameters)
+            await self._run_program(package, sandbox, speed)
+
+    async def _known_speed(self) -> Speed:
+        if self._setup.speed is not None:
+            return Speed(self._setup.speed, is_measured=False)
+        self._listener.doing("measuring the speed of this machine")
+        return await trio.to_thread.run_sync(measure_speed)
+
+    async def _run_program(self, package: Package, sandbox: Sandbox, speed: Speed) -> None:
+        setup, tell = self._setup, self._listener.doing
+        games = PackageGames(setup, join_command(package.words), package.folder, self._folder, speed.factor)
+        observed = ObservedConditions(speed, sandbox.gaps)
+        upload = await games.play(contest.UPLOAD_TEST.key, RANDOM, UPLOAD_GAMES, tell)
+        if all(each.record.verdict == Verdict.SERVER_FAILED for each in upload):
+            raise MachineError(upload[0].record.reason)
+        self._add_games(upload, games_result(contest.UPLOAD_TEST, upload))
+        observed.add_games(upload)
+        if all(each.record.verdict in _CANNOT_START and each.findings for each in upload):
+            self._finish(observed, "not tried, since the program does not take its seat")
+            return
+        options = await try_option_forms(setup, package, sandbox, self._folder, tell)
+        self._add_result(options_result(options))
+        observed.add_starts(each.seconds for each in options if each.seconds is not None)
+        pairing = await games.play(contest.PAIRING.key, GREEDY, PAIRING_GAMES, tell)
+        self._add_games(pairing, games_result(contest.PAIRING, pairing))
+        observed.add_games(pairing)
+        tell("two games at once")
+        known = {finding.code for each in (*upload, *pairing) for finding in each.findings}
+        both = await games.play_two_at_once(contest.TWO_GAMES.key, RANDOM)
+        self._add_games(both, two_games_result(both, known))
+        steps = await try_steps(setup, package, sandbox, self._folder, games.time_factor, tell)
+        self._add(contest.PROTOCOL, steps.state, steps.text, steps.findings)
+        self._finish(observed)
+
+    def _finish(self, observed: ObservedConditions, reason: str = "") -> None:
+        """Report the conditions that were watched during all games; those before them were not tried for `reason`."""
+        for condition in CONDITIONS[len(self._results) :]:
+            result = observed.result(condition)
+            self._add_result(result or ConditionResult(condition, State.NOT_CHECKED, reason))
+
+    # -- results ------------------------------------------------------------------------------------------------------
+
+    def _add(self, condition: ContestCondition, state: State, text: str, findings: Iterable[Finding] = ()) -> None:
+        self._add_result(ConditionResult(condition, state, text, tuple(findings)))
+
+    def _add_result(self, result: ConditionResult) -> None:
+        self._results.append(result)
+        self._listener.result(result)
+
+    def _add_games(self, games: Iterable[GameResult], result: ConditionResult) -> None:
+        self._games += [each.game for each in games]
+        self._add_result(result)
+
+    def _add_findings(self, condition: ContestCondition, text: str, findings: Sequence[Finding]) -> None:
+        self._add(condition, state_of(findings), text, findings)
+
+    def _skip_rest(self, reason: str) -> None:
+        for condition in CONDITIONS[len(self._results) :]:
+            self._add(condition, State.NOT_CHECKED, reason)
+
+
+def sandbox_report(sandbox: Sandbox) -> SandboxReport:
+    """Return the conditions that a sandbox keeps and does not keep, in words."""
+    return SandboxReport(
+        sandbox.name,
+        tuple(each.english for condition, each in SANDBOX_CONDITIONS.items() if condition in sandbox.kept),
+        tuple(sandbox.gaps[condition] for condition in SANDBOX_CONDITIONS if condition in sandbox.gaps),
+    )
+
+
+def _inspection_text(inspection: Inspection) -> str:
+    files = sum(not each.is_folder for each in inspection.entries)
+    if inspection.main is None:
+        return "it cannot be started"
+    return f"main file {inspection.main}, {count_text(files, 'file')}"

@@ -1,0 +1,249 @@
+"""The table of all faults that show when a package is run: condition, level and sentence by code.
+
+Invariants: every dynamic finding of a check is made by `fault` from an entry of this table. A sentence says what went
+wrong and what to do next. No code is also one of the static faults (`spielleiter.match.packages.faults`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from spielleiter.match.checking import contest_conditions as contest
+from spielleiter.match.checking.contest_conditions import ContestCondition
+from spielleiter.match.packages.finding import Finding, Level
+from spielleiter.match.records.game_record import Verdict
+from spielleiter.server.text.escaping import escaped
+
+_YELLOW, _RED = Level.YELLOW, Level.RED
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeFault:
+    """One row of the table. `condition` is None for a fault that belongs to the condition whose game shows it."""
+
+    condition: ContestCondition | None
+    level: Level
+    sentence: str
+    """With placeholders for `str.format`."""
+
+
+FAULTS: Final[Mapping[str, RuntimeFault]] = {
+    # -- a game, by its verdict
+    "does-not-start": RuntimeFault(
+        None,
+        _RED,
+        "{game}: the program does not start ({reason}); start the main file by hand and mend what it reports",
+    ),
+    "takes-no-seat": RuntimeFault(
+        None,
+        _RED,
+        "{game}: the program does not take its seat ({reason}); let it connect to the host and port that it is given "
+        "and join with the reservation code",
+    ),
+    "speaks-nonsense": RuntimeFault(
+        None,
+        _RED,
+        "{game}: the program's first bytes are not the protocol ({reason}); send <protocol> and joinPrepared first",
+    ),
+    "ends-early": RuntimeFault(
+        None,
+        _RED,
+        "{game}: the program ends during the game ({reason}); let it run until the server has sent the result",
+    ),
+    "crash": RuntimeFault(
+        None, _RED, "{game}: the program crashes ({reason}); read its output, mend the mistake and check again"
+    ),
+    "leaves": RuntimeFault(
+        None,
+        _RED,
+        "{game}: the program closes its connection during the game ({reason}); keep it open until the result has come",
+    ),
+    "tampers": RuntimeFault(None, _RED, "{game}: the program stops other processes ({reason}); leave them alone"),
+    "timeout": RuntimeFault(
+        None, _RED, "{game}: a move comes too late ({reason}); let the program stop thinking well before the limit"
+    ),
+    "hangs": RuntimeFault(
+        None, _RED, "{game}: the program does not answer any more ({reason}); look for an endless loop or a wait"
+    ),
+    "illegal-move": RuntimeFault(
+        None,
+        _RED,
+        "{game}: the program makes an illegal move ({reason}); compare the move with the rules in the replay",
+    ),
+    "bad-message": RuntimeFault(
+        None, _RED, "{game}: the program sends something that is no move ({reason}); compare it with the protocol"
+    ),
+    # -- the end
+    "does-not-end": RuntimeFault(
+        contest.END,
+        _RED,
+        "{game}: the program does not end itself ({reason}); exit as soon as the server has closed the connection",
+    ),
+    "leaves-processes": RuntimeFault(
+        contest.END,
+        _RED,
+        "{game}: the program leaves processes behind ({reason}); end them, or start the last program of a script with "
+        "exec",
+    ),
+    # -- options
+    "option-order": RuntimeFault(
+        contest.OPTIONS,
+        _RED,
+        "the program fails with its options in another order, as {form} ({reason}); read them by name, not by position",
+    ),
+    "option-names": RuntimeFault(
+        contest.OPTIONS,
+        _RED,
+        "the program fails with long options, as {form} ({reason}); accept --host, --port and --reservation as well",
+    ),
+    "parameter-order": RuntimeFault(
+        contest.OPTIONS,
+        _RED,
+        "the program fails with its further parameters at the end, as {form} ({reason}); read options by name, not by "
+        "position",
+    ),
+    "plain-join": RuntimeFault(
+        contest.OPTIONS,
+        _RED,
+        "the program joins without its reservation code, so the contest gives it no seat; send joinPrepared with the "
+        "code after -r",
+    ),
+    # -- two games at once
+    "not-twice": RuntimeFault(
+        contest.TWO_GAMES,
+        _YELLOW,
+        "the program fails when it runs twice at the same time ({reason}); use no fixed port and no lock file (in the "
+        "contest each program has a machine of its own, but not in matches here)",
+    ),
+    # -- further steps
+    "failed-step": RuntimeFault(contest.PROTOCOL, _RED, "{title}: expected {expected}; got: {reason}"),
+    "missed-step": RuntimeFault(
+        contest.PROTOCOL, _YELLOW, "{title}: expected {expected}; got: {reason} ({remark}, but it is good practice)"
+    ),
+    # -- times
+    "slow-start": RuntimeFault(
+        contest.START,
+        _YELLOW,
+        "the program takes {seconds} until it has its seat; load less at the start, since the contest may not wait",
+    ),
+    "too-slow": RuntimeFault(
+        contest.THINK_TIME,
+        _RED,
+        "the slowest move takes {slowest} here, which is about {expected} in the contest, where 2 s are allowed "
+        "(an estimate); think for a shorter time",
+    ),
+    "nearly-too-slow": RuntimeFault(
+        contest.THINK_TIME,
+        _YELLOW,
+        "the slowest move takes {slowest} here, which is about {expected} in the contest, where 2 s are allowed "
+        "(an estimate); keep more time in reserve",
+    ),
+    # -- memory and output
+    "too-much-memory": RuntimeFault(
+        contest.MEMORY,
+        _RED,
+        "the program needs {peak} of memory, and is stopped in the contest at {limit}; store less, or limit it (for "
+        "Java with -Xmx1g)",
+    ),
+    "out-of-memory": RuntimeFault(
+        contest.MEMORY,
+        _RED,
+        "the program gets no more memory ({reason}); store less, or limit it (for Java with -Xmx1g)",
+    ),
+    "much-memory": RuntimeFault(
+        contest.MEMORY,
+        _YELLOW,
+        "the program needs {peak} of the {limit} of memory; store less, or limit it (for Java with -Xmx1g)",
+    ),
+    "much-output": RuntimeFault(
+        contest.OUTPUT,
+        _YELLOW,
+        "the program writes {size} to its output in one game; write less, since that takes time from thinking",
+    ),
+    "endless-output": RuntimeFault(
+        contest.OUTPUT,
+        _RED,
+        "the program writes {size} to its output in one game; look for an endless loop that prints, and write less",
+    ),
+    # -- what the contest does not allow
+    "uses-network": RuntimeFault(
+        contest.NETWORK,
+        _YELLOW,
+        "the program tries to use the network ({reason}); put everything it needs into the ZIP, since the contest has "
+        "no Internet",
+    ),
+    "needs-network": RuntimeFault(
+        contest.NETWORK,
+        _RED,
+        "the program fails without the Internet ({reason}); put everything it needs into the ZIP",
+    ),
+    "opens-window": RuntimeFault(
+        contest.WINDOW,
+        _YELLOW,
+        "the program tries to open a window ({reason}); leave out what draws, since the contest has no screen",
+    ),
+    "needs-window": RuntimeFault(
+        contest.WINDOW,
+        _RED,
+        "the program fails because it cannot open a window ({reason}); leave out what draws, since the contest has no "
+        "screen",
+    ),
+    "needs-input": RuntimeFault(
+        contest.INPUT,
+        _RED,
+        "the program waits for input or needs a terminal ({reason}); leave out input(), Scanner(System.in) and so on",
+    ),
+    "writes-elsewhere": RuntimeFault(
+        contest.DISK,
+        _RED,
+        "the program fails because it may not write a file ({reason}); write into its own folder or the one for "
+        "temporary files",
+    ),
+    # -- what is not there
+    "missing-when-run": RuntimeFault(
+        None,
+        _RED,
+        "the program needs something that is neither in the ZIP nor in the image ({reason}); put it into the ZIP, or "
+        "choose an image that has it",
+    ),
+    "not-executable-when-run": RuntimeFault(
+        None,
+        _RED,
+        "a second program may not be executed ({reason}), since a ZIP does not store that permission; add "
+        "`chmod +x FILE` to the main file",
+    ),
+}
+
+CODE_OF_VERDICT: Final[Mapping[str, str]] = {
+    Verdict.NO_START: "does-not-start",
+    Verdict.NEVER_JOINS: "takes-no-seat",
+    Verdict.NONSENSE: "speaks-nonsense",
+    Verdict.DIES: "ends-early",
+    Verdict.CRASH: "crash",
+    Verdict.LEAVES: "leaves",
+    Verdict.TAMPERS: "tampers",
+    Verdict.TIMEOUT: "timeout",
+    Verdict.HANGS: "hangs",
+    Verdict.ILLEGAL_MOVE: "illegal-move",
+    Verdict.BAD_MESSAGE: "bad-message",
+    Verdict.NEVER_ENDS: "does-not-end",
+    Verdict.LEFTOVERS: "leaves-processes",
+}
+"""The code of a fault in a game, by the verdict on it."""
+
+
+def logs_of(finding: Finding) -> str:
+    """Return the folder with the logs of a finding, relative to that of the check; empty if there are none."""
+    return finding.file if finding.code in FAULTS else ""
+
+
+def fault(code: str, folder: str = "", **values: object) -> Finding:
+    """Return the finding with this code; `values` are put into the placeholders of its sentence.
+
+    `folder` is where its logs are, relative to the folder of the check; empty if there are none.
+    """
+    kind = FAULTS[code]
+    shown = {name: value if isinstance(value, int) else escaped(str(value)) for name, value in values.items()}
+    return Finding(code, kind.level, kind.sentence.format_map(shown), folder)

@@ -1,0 +1,48 @@
+"""What is said about a program after a game: its memory, the processes that it left, and what it tried.
+
+Invariants: nothing here waits or measures. The texts become part of a verdict or a remark.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from spielleiter.match.games.builtin_players import BuiltinPlayer
+from spielleiter.match.games.verdict import STOPPED_SUPERVISOR
+from spielleiter.match.programs.processes import ProcessInfo
+from spielleiter.match.programs.program import Program
+from spielleiter.match.programs.starter import MEBIBYTE
+from spielleiter.match.sandbox.conditions import MEMORY_LIMIT
+from spielleiter.match.sandbox.observations import Observations
+
+NOT_ENDED: Final = "could not be ended, not even by SIGKILL"
+"""The remark about processes that survive a game."""
+
+
+def name_of(process: ProcessInfo) -> str:
+    """Return the name of a process with its id, which is 0 if the process was in a sandbox."""
+    return f"{process.name} ({process.pid})" if process.pid else process.name
+
+
+def memory_text(limit: int | None, program: Program | BuiltinPlayer) -> str:
+    """Return how much memory a program that failed was allowed and has used; empty if it was not limited.
+
+    `limit` is in mebibytes.
+    """
+    if isinstance(program, BuiltinPlayer):
+        return ""
+    if program.exceeded_memory:
+        return f"it was killed because it used more than the contest's {MEMORY_LIMIT // MEBIBYTE} MiB of memory"
+    if limit is None or not program.returncode:
+        return ""
+    return f"it was allowed {limit} MiB of data and had up to {program.peak_memory // MEBIBYTE} MiB in memory"
+
+
+def remarks_on(program: Program | BuiltinPlayer, observed: Observations | None) -> tuple[str, ...]:
+    """Return the remarks on a program; `observed` is what was seen of it in its sandbox, None if it had none."""
+    remarks = []
+    if program.supervisor_stops:
+        remarks.append(STOPPED_SUPERVISOR)
+    if program.survivors:
+        remarks.append(f"{NOT_ENDED}: {', '.join(map(name_of, program.survivors))}")
+    return (*remarks, *(() if observed is None else observed.remarks))

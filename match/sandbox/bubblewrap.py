@@ -1,0 +1,133 @@
+"""A sandbox of name spaces of the kernel, made by `bwrap` (bubblewrap), which needs neither root nor an image.
+
+Invariants: inside are the system's programs and libraries (/usr, /etc, /opt), read-only, and the folders of the run.
+The home folders of this machine are not inside, so a program cannot depend on what only its author has installed there.
+The network has no device but the loopback; the process inside opens the server's listening socket there and hands it
+out, so packets take no detour. There are no capabilities.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+from spielleiter.match.programs.process_spec import ProcessSpec
+from spielleiter.match.sandbox.conditions import MEMORY_LIMIT, Condition
+from spielleiter.match.sandbox.network_counters import UNREACHABLE_DNS
+from spielleiter.match.sandbox.python_inside import PythonInside, python_inside
+from spielleiter.match.sandbox.sandbox import (
+    GAMESERVER,
+    PROGRAM_ADDRESS,
+    PROGRAM_HOST,
+    SERVER_ADDRESS,
+    SLOWER,
+    InnerCommand,
+    Layout,
+    Sandbox,
+)
+from spielleiter.match.sandbox.settings import BUBBLEWRAP
+
+_PROGRAM: Final = "bwrap"
+_SYSTEM_FOLDERS: Final = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/etc", "/nix/store")
+_PATH: Final = "/usr/local/bin:/usr/bin:/bin"
+_CHECK_TIMEOUT: Final = 20.0
+_X86_64: Final = frozenset({"x86_64", "amd64"})
+
+HOSTS: Final = (
+    f"127.0.0.1 localhost\n::1 localhost\n{PROGRAM_ADDRESS} {PROGRAM_HOST}\n{SERVER_ADDRESS[0]} {GAMESERVER}\n"
+)
+"""The content of /etc/hosts in a sandbox."""
+
+_NAME_SPACES: Final = (
+    *("--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
+    *("--as-pid-1", "--cap-drop", "ALL", "--hostname", PROGRAM_HOST),
+)
+
+
+class BubblewrapSandbox(Sandbox):
+    """Programs run in name spaces of their own. Raises OSError if this Python cannot be moved there."""
+
+    name = BUBBLEWRAP
+
+    def __init__(self, memory: int = MEMORY_LIMIT) -> None:
+        super().__init__(memory)
+        self._python: PythonInside = python_inside()
+        self.gaps = {
+            Condition.SPEED: SLOWER,
+            Condition.IMAGE: "The program finds what is installed on this machine, not what is in an image.",
+        }
+        if platform.machine() not in _X86_64:
+            self.gaps[Condition.PLATFORM] = f"This machine is not x86-64 but {platform.machine()}."
+
+    def folders(self, layout: Layout) -> Layout:
+        return dataclasses.replace(
+            layout,
+            program=Path("/player"),
+            home=Path("/home/player"),
+            temporary=Path("/tmp"),  # noqa: S108 - inside the sandbox it is a folder of the run
+            control=Path("/.spielleiter/control"),
+        )
+
+    def process_spec(self, spec: ProcessSpec, inner: InnerCommand, layout: Layout) -> ProcessSpec:
+        inside = self.folders(layout)
+        files = layout.root / "hosts", layout.root / "resolv.conf"
+        for path, content in zip(files, (HOSTS, UNREACHABLE_DNS), strict=True):
+            path.write_text(content, encoding="ascii")
+        arguments = [_PROGRAM, *_NAME_SPACES, *_system_mounts(), "--proc", "/proc", "--dev", "/dev"]
+        for source, target in zip(files, ("/etc/hosts", "/etc/resolv.conf"), strict=True):
+            # a symbolic link there may lead to a folder that is not inside
+            arguments += ["--ro-bind", str(source), os.path.realpath(target)]
+        for name in ("program", "home", "temporary", "control"):
+            arguments += ["--bind", str(getattr(layout, name)), str(getattr(inside, name))]
+        for path_inside, path_outside in self._python.mounts.items():
+            arguments += ["--ro-bind", path_outside, path_inside]
+        arguments += ["--remount-ro", "/", "--chdir", "/", "--clearenv", "--setenv", "PATH", _PATH]
+        return dataclasses.replace(spec, arguments=[*arguments, "--", *self._python.command, *inner.words], cwd=None)
+
+
+def bubblewrap_problem() -> str:
+    """Return in one sentence why bubblewrap cannot be used here; empty if it can. Blocks for a moment."""
+    if sys.platform != "linux":
+        return "bubblewrap exists on Linux only."
+    if shutil.which(_PROGRAM) is None:
+        return "bubblewrap is not installed (Debian, Ubuntu: `sudo apt install bubblewrap`)."
+    command = [
+        _PROGRAM,
+        *_NAME_SPACES,
+        *_system_mounts(),
+        "--proc",
+        "/proc",
+        "--dev",
+        "/dev",
+        "--",
+        "/usr/bin/env",
+        "true",
+    ]
+    try:
+        done = subprocess.run(  # noqa: S603
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_CHECK_TIMEOUT, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"bubblewrap cannot be started: {error}."
+    if done.returncode:
+        lines = done.stderr.decode("utf-8", "replace").split("\n")
+        return f"bubblewrap may not make name spaces here: {lines[0].removeprefix('bwrap: ').strip()}."
+    return ""
+
+
+def _system_mounts() -> list[str]:
+    """Return the options that mount the system's folders, with the symbolic links among them as links."""
+    arguments = ["--ro-bind", "/usr", "/usr"]
+    for name in _SYSTEM_FOLDERS:
+        path = Path(name)
+        if path.is_symlink():
+            arguments += ["--symlink", str(path.readlink()), name]
+        elif path.is_dir():
+            arguments += ["--ro-bind", name, name]
+    return arguments

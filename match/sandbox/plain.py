@@ -1,0 +1,67 @@
+"""No sandbox: limits that need no help of the system, for machines without containers and bubblewrap.
+
+Invariants: the program runs in a copy of its folder, with a home folder and a folder for temporary files of its own,
+without variables that lead to a screen or a proxy. On Linux it is bound to one core, and it is killed if it uses too
+much memory; on other systems it is not. Everything else that the contest forbids is possible, and `gaps` says so.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import platform
+import sys
+from typing import Final
+
+from spielleiter.match.programs.process_spec import ProcessSpec
+from spielleiter.match.sandbox.conditions import MEMORY_LIMIT, Condition
+from spielleiter.match.sandbox.python_inside import python_outside
+from spielleiter.match.sandbox.sandbox import HIDDEN_VARIABLES, SLOWER, InnerCommand, Layout, Sandbox
+from spielleiter.match.sandbox.settings import NONE
+
+_X86_64: Final = frozenset({"x86_64", "amd64"})
+
+
+class PlainSandbox(Sandbox):
+    """Programs run with limits only. `reason` says in one sentence why there is no better sandbox; it may be empty."""
+
+    name = NONE
+    host = "127.0.0.1"
+    has_own_network = False
+    is_first_process = False
+
+    def __init__(self, reason: str = "", memory: int = MEMORY_LIMIT) -> None:
+        super().__init__(memory)
+        why = f" {reason}" if reason else ""
+        self.gaps = {
+            Condition.NETWORK: f"The program can reach the network, since there is no sandbox.{why}",
+            Condition.HOST_NAME: "The program gets 127.0.0.1 for the server, since there is no sandbox.",
+            Condition.SPEED: SLOWER,
+            Condition.READ_ONLY: "The program can change every file that you can change, since there is no sandbox.",
+            Condition.SCRATCH: "Only its own folder is a copy; what the program writes elsewhere stays there.",
+            Condition.IMAGE: "The program finds what is installed on this machine.",
+        }
+        if sys.platform != "linux":
+            self.gaps |= {
+                Condition.PROCESSOR: "The program can use all processor cores; one can be set on Linux only.",
+                Condition.MEMORY: "The program can use all memory; it can be limited on Linux only.",
+                Condition.DISPLAY: "The program can open windows; only Linux runs it without a screen.",
+            }
+        if sys.platform != "linux" or platform.machine() not in _X86_64:
+            system = f"{platform.system()} on {platform.machine()}"
+            self.gaps[Condition.PLATFORM] = f"The program runs on {system}, in the contest on 64-bit Linux (x86-64)."
+
+    def folders(self, layout: Layout) -> Layout:
+        return layout
+
+    def process_spec(self, spec: ProcessSpec, inner: InnerCommand, layout: Layout) -> ProcessSpec:
+        if self.has_helper:
+            return dataclasses.replace(spec, arguments=[*python_outside(), *inner.words], cwd="/")
+        visible = {name: value for name, value in spec.environment.items() if name.upper() not in HIDDEN_VARIABLES}
+        visible |= inner.variables
+        return dataclasses.replace(spec, arguments=inner.words, cwd=str(layout.program), environment=visible)
+
+    def variables(self, inside: Layout) -> dict[str, str]:
+        home, temporary = str(inside.home), str(inside.temporary)
+        if sys.platform == "win32":
+            return {"USERPROFILE": home, "TEMP": temporary, "TMP": temporary}
+        return super().variables(inside)

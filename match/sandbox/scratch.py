@@ -1,0 +1,99 @@
+"""The folders of one run: a copy of the program's folder, a home folder and a temporary folder.
+
+Invariants: the folders are removed after the run. Nothing that a program does changes the folder that was copied.
+Symbolic links are copied as links. Removing the folders never raises: what cannot be removed is left to the system,
+which empties the folder for temporary files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from spielleiter.match.programs.processes import start_ticks_of
+from spielleiter.match.sandbox.sandbox import Layout
+
+LABEL_PREFIX: Final = "spielleiter"
+
+_Snapshot = dict[str, tuple[int, int, int]]
+
+
+class Scratch:
+    """The folders of one run, made from a copy of `source`. Blocks. Raises OSError."""
+
+    def __init__(self, source: Path) -> None:
+        label = f"{LABEL_PREFIX}-{os.getpid()}-{start_ticks_of(os.getpid()) or 0}-{secrets.token_hex(4)}"
+        self._root = Path(tempfile.gettempdir(), label)
+        self._root.mkdir(mode=stat.S_IRWXU)
+        self.layout = Layout(
+            root=self._root,
+            program=self._root / "program",
+            home=self._root / "home",
+            temporary=self._root / "tmp",
+            control=self._root / "control",
+            label=label,
+        )
+        try:
+            shutil.copytree(source, self.layout.program, symlinks=True)
+            for folder in (self.layout.home, self.layout.temporary, self.layout.control):
+                folder.mkdir()
+        except BaseException:
+            self.remove()
+            raise
+        self._before = self._snapshot()
+
+    def written(self) -> tuple[int, int]:
+        """Return the number of files that are new or changed, and their size in bytes. Blocks."""
+        changed = [entry for path, entry in self._snapshot().items() if self._before.get(path) != entry]
+        return len(changed), sum(size for size, _, _ in changed)
+
+    def remove(self) -> None:
+        """Remove the folders, also those that the program has made read-only. Blocks."""
+        _remove(self._root)
+
+    def _snapshot(self) -> _Snapshot:
+        folders = (self.layout.program, self.layout.home, self.layout.temporary)
+        return {path: entry for folder in folders for path, entry in _files(folder)}
+
+
+def _files(folder: Path) -> Iterator[tuple[str, tuple[int, int, int]]]:
+    """Yield each regular file below `folder` with its size, time of change and inode."""
+    for path, _, names in os.walk(folder):
+        for name in names:
+            full = os.path.join(path, name)  # noqa: PTH118
+            with contextlib.suppress(OSError):
+                status = os.lstat(full)
+                if stat.S_ISREG(status.st_mode):
+                    yield full, (status.st_size, status.st_mtime_ns, status.st_ino)
+
+
+def remove_stale_folders() -> None:
+    """Remove the folders of earlier runs whose process was killed. Blocks."""
+    for path in Path(tempfile.gettempdir()).glob(f"{LABEL_PREFIX}-*"):
+        if is_stale(path.name):
+            _remove(path)
+
+
+def _remove(root: Path) -> None:
+    shutil.rmtree(root, ignore_errors=True)
+    if root.exists():
+        for folder, _, _ in os.walk(root):
+            with contextlib.suppress(OSError):
+                os.chmod(folder, stat.S_IRWXU)  # noqa: PTH101
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def is_stale(label: str) -> bool:
+    """Return whether a run's label belongs to a process of this machine that has ended."""
+    match label.split("-"):
+        case [prefix, pid, ticks, _] if prefix == LABEL_PREFIX and pid.isdecimal() and ticks.isdecimal():
+            return start_ticks_of(int(pid)) != int(ticks)
+        case _:
+            return False

@@ -1,0 +1,77 @@
+"""Messages of real programs in several languages, and the causes that they name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spielleiter.match.checking.crash_causes import CrashCause, crash_cause, find_cause
+from spielleiter.match.checking.package_faults import FAULTS
+
+MESSAGES = [
+    ("needs-input", "EOFError: EOF when reading a line"),
+    ("needs-input", 'Exception in thread "main" java.util.NoSuchElementException: No line found'),
+    ("needs-input", "stty: 'standard input': Inappropriate ioctl for device"),
+    ("needs-input", "termios.error: (25, 'Inappropriate ioctl for device')"),
+    ("needs-input", "./start.sh: 3: cannot open /dev/tty: No such device or address"),
+    ("needs-input", "_curses.error: setupterm: could not find terminal"),
+    ("needs-network", "socket.gaierror: [Errno -2] Name or service not known"),
+    ("needs-network", "urllib.error.URLError: <urlopen error [Errno -3] Temporary failure in name resolution>"),
+    ("needs-network", "OSError: [Errno 101] Network is unreachable"),
+    ("needs-network", "java.net.UnknownHostException: example.org"),
+    ("needs-network", "Error: getaddrinfo EAI_AGAIN example.org"),
+    ("needs-network", "curl: (6) Could not resolve host: example.org"),
+    ("out-of-memory", 'Exception in thread "main" java.lang.OutOfMemoryError: Java heap space'),
+    ("out-of-memory", "MemoryError"),
+    ("out-of-memory", "terminate called after throwing an instance of 'std::bad_alloc'"),
+    ("out-of-memory", "memory allocation of 4096 bytes failed"),
+    ("out-of-memory", "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory"),
+    ("out-of-memory", "fatal error: runtime: out of memory"),
+    ("writes-elsewhere", "OSError: [Errno 30] Read-only file system: '/log.txt'"),
+    ("writes-elsewhere", "PermissionError: [Errno 13] Permission denied: '/log.txt'"),
+    ("writes-elsewhere", "java.io.FileNotFoundException: /log.txt (Permission denied)"),
+    ("writes-elsewhere", "./start.sh: 2: cannot create /log.txt: Permission denied"),
+    ("missing-when-run", "ModuleNotFoundError: No module named 'numpy'"),
+    ("missing-when-run", "ImportError: cannot import name 'x' from 'y'"),
+    ("missing-when-run", 'Exception in thread "main" java.lang.NoClassDefFoundError: kotlin/Unit'),
+    ("missing-when-run", "java.lang.UnsupportedClassVersionError: Bot has been compiled by a more recent version"),
+    ("missing-when-run", "Error: Cannot find module 'xml2js'"),
+    ("missing-when-run", "./bot: error while loading shared libraries: libgmp.so.10: cannot open shared object file"),
+    ("missing-when-run", "./bot: /lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.38' not found (required by ./bot)"),
+    ("missing-when-run", "./start.sh: 2: dotnet: not found"),
+    ("missing-when-run", "./start.sh: line 2: dotnet: command not found"),
+    ("missing-when-run", "Error: Unable to access jarfile bot.jar"),
+    ("not-executable-when-run", "./start.sh: 2: ./bot: Permission denied"),
+    ("not-executable-when-run", "/work/start.sh: line 2: ./bot: Permission denied"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "message"), MESSAGES)
+def test_a_message_names_its_cause(code: str, message: str) -> None:
+    assert find_cause(["starting", message, "  at somewhere"]) == CrashCause(code, message.strip())
+    assert code in FAULTS
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["", "Traceback (most recent call last):", "ZeroDivisionError: division by zero", "the move was not found in time"],
+)
+def test_other_lines_name_no_cause(line: str) -> None:
+    assert find_cause([line]) is None
+
+
+def test_the_last_message_counts() -> None:
+    cause = find_cause(["Network is unreachable", "EOFError: EOF when reading a line"])
+    assert cause is not None
+    assert cause.code == "needs-input"
+
+
+def test_only_the_last_lines_of_the_outputs_are_searched(tmp_path: Path) -> None:
+    first, second = tmp_path / "stderr.log", tmp_path / "stdout.log"
+    first.write_text("    0.010  MemoryError\n" + "    0.020  further work\n" * 100)
+    second.write_text("    0.010  nothing\n")
+    assert crash_cause(first, second) is None
+    second.write_text("    0.010  MemoryError\n")
+    assert crash_cause(first, second) == CrashCause("out-of-memory", "MemoryError")
+    assert crash_cause(tmp_path / "absent.log") is None

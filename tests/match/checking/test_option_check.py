@@ -1,0 +1,93 @@
+"""Starting a real package with its options in every order and form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import trio
+
+from spielleiter.match.checking.errors import InconclusiveError
+from spielleiter.match.checking.option_check import OptionResult, try_option_forms
+from spielleiter.match.checking.package_setup import PackageCheckSetup
+from spielleiter.match.packages.package import unpack_package
+from spielleiter.match.programs.processes import find_processes
+from spielleiter.match.sandbox.settings import BUBBLEWRAP, NONE
+from spielleiter.match.setup import ProgramTimeouts
+from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
+from tests.match.checking.packages import SOUND, Planted, make_package
+from tests.match.sandbox.sandboxes import make_sandbox
+from tests.timeouts import HANG_TIMEOUT
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("python_on_the_path")]
+
+PATIENT = ProgramTimeouts(HANG_TIMEOUT, HANG_TIMEOUT, HANG_TIMEOUT)
+
+
+async def try_forms(
+    folder: Path, planted: Planted, kind: str = NONE, parameters: tuple[str, ...] = ()
+) -> tuple[tuple[OptionResult, ...], list[str]]:
+    path = make_package(folder / "player.zip", planted)
+    package = unpack_package(path, folder / "program", parameters=parameters)
+    setup = PackageCheckSetup(path, DEFAULT_GAME_TYPE, parameters=parameters, patience=PATIENT)
+    told: list[str] = []
+    with trio.fail_after(HANG_TIMEOUT):
+        results = await try_option_forms(setup, package, make_sandbox(kind), folder / "out", told.append)
+    assert [each for each in find_processes("") if str(folder) in str(each)] == []
+    return results, told
+
+
+def codes(results: tuple[OptionResult, ...]) -> list[str]:
+    return [each.finding.code for each in results if each.finding is not None]
+
+
+@pytest.mark.parametrize("kind", [NONE, BUBBLEWRAP])
+async def test_a_sound_program_accepts_every_form(kind: str, tmp_path: Path) -> None:
+    results, told = await try_forms(tmp_path, SOUND, kind, ("fast", "--level", "3"))
+    assert codes(results) == []
+    assert len(results) == len(told) == 10
+    assert all(each.seconds is not None and not each.is_undecided for each in results)
+    assert told[-1] == "options as -h HOST -p PORT -r CODE fast --level 3"
+
+
+async def test_options_by_position_fail_in_another_order(tmp_path: Path) -> None:
+    """The remaining orders are not tried; the long options are, and fail as well."""
+    by_position = Planted(start="assert sys.argv[1:6:2] == ['-h', '-p', '-r'], 'expected -h -p -r'")
+    results, _ = await try_forms(tmp_path, by_position)
+    assert codes(results) == ["option-order", "option-names"]
+    assert results[0].finding is None
+    assert len(results) == 3
+    first, second = (each.finding for each in results if each.finding is not None)
+    assert "as -h HOST -r CODE -p PORT" in first.text
+    assert "its last words: AssertionError: expected -h -p -r" in first.text
+    assert "as --reservation CODE --host HOST --port PORT" in second.text
+    assert "AssertionError" in (tmp_path / "out" / first.file / "stderr.log").read_text()
+
+
+async def test_parameters_are_tried_at_the_end(tmp_path: Path) -> None:
+    first = Planted(start="assert sys.argv[1] == 'fast', 'the level comes first'")
+    results, _ = await try_forms(tmp_path, first, parameters=("fast",))
+    assert codes(results) == ["parameter-order"]
+
+
+async def test_a_join_without_the_code_is_noticed(tmp_path: Path) -> None:
+    plain = Planted(
+        start="""
+        server = socket.create_connection((options["host"], int(options["port"])))
+        server.sendall(b"<protocol><join/>")
+        server.recv(1)
+        time.sleep(600)
+        """
+    )
+    results, _ = await try_forms(tmp_path, plain)
+    assert set(codes(results)) == {"plain-join"}
+
+
+async def test_a_busy_machine_leaves_a_form_undecided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def late(_server: object) -> None:
+        raise InconclusiveError("nobody connected in 30 s; 20 s of it waiting for a processor")
+
+    monkeypatch.setattr("spielleiter.match.checking.scripted_server.ScriptedServer.wait_for_connection", late)
+    results, _ = await try_forms(tmp_path, SOUND)
+    assert codes(results) == []
+    assert all(each.is_undecided for each in results)

@@ -1,0 +1,68 @@
+"""The parts of the process inside a sandbox; as a whole it runs in tests/match/sandbox/test_run.py."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from spielleiter.match.sandbox import inside
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="inside.py runs on Linux only")
+
+
+def test_it_imports_the_standard_library_alone() -> None:
+    code = (
+        "import runpy, sys; runpy.run_path(sys.argv[1], run_name='x'); print([n for n in sys.modules if 'spiel' in n])"
+    )
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code, inside.__file__], capture_output=True, check=True)
+    assert done.stdout == b"[]\n"
+
+
+def test_processes_are_listed_with_their_parents() -> None:
+    assert (os.getpid(), os.getppid()) in list(inside._processes())
+
+
+def test_memory_is_read() -> None:
+    before = inside._resident_size(os.getpid())
+    data = b"x" * (32 * 1024 * 1024)
+    assert inside._resident_size(os.getpid()) - before > len(data) // 2
+    assert inside._proportional_size(os.getpid()) > len(data) // 2
+    assert inside._resident_size(0) == inside._proportional_size(0) == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("low 0\nhigh 0\nmax 9\noom 1\noom_kill 1\n", True),
+        ("low 0\noom 1\noom_kill 0\n", False),
+        ("oom_kill_disable 0\nunder_oom 0\noom_kill 2\n", True),
+        ("", False),
+    ],
+)
+def test_a_kill_by_the_kernel_is_read(
+    content: str, expected: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "events").write_text(content)
+    monkeypatch.setattr(inside, "_OOM_FILES", (str(tmp_path / "missing"), str(tmp_path / "events")))
+    assert inside._has_oom_kill() == expected
+
+
+def test_without_a_cgroup_there_was_no_kill(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inside, "_OOM_FILES", ())
+    assert not inside._has_oom_kill()
+
+
+def test_the_environment_is_that_of_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ADDED_LATER", "1")
+    assert "ADDED_LATER" not in inside._initial_environment()
+    monkeypatch.setattr(inside, "_PROC", "/nowhere")
+    assert "ADDED_LATER" in inside._initial_environment()
+
+
+def test_a_process_is_named_by_its_program() -> None:
+    assert inside._process_name(os.getpid()).startswith("python")
+    assert inside._process_name(0) == "?"
