@@ -95,9 +95,7 @@ async def assert_fault_is_named(fault: Fault, folder: Path, kind: str, monkeypat
     """Play the games; with a limit for moves, repeat that with a longer one if another move has exceeded it."""
 
     async def attempt(limit: float) -> None:
-        limits = {
-            name: value * limit if name in {"move", "hard"} else value for name, value in fault.limits.items()
-        }
+        limits = {name: value * limit if name in {"move", "hard"} else value for name, value in fault.limits.items()}
         planted = dataclasses.replace(fault.planted, move=fault.planted.move.replace("LIMIT", str(limit)))
         place = folder / str(limit)
         place.mkdir()
