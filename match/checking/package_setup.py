@@ -18,8 +18,8 @@ class PackageCheckSetup:
 
     `main` is the main file, None for the one that is found; `parameters` are the further ones that were given with the
     upload. `edition` is None for the default one of the game. `speed` is how many times as fast as that of the contest
-    a core of this machine is, None to measure it. `pause` is how long the game pauses in the step about pauses. `game_end`
-    is None for the end of a game as in that edition.
+    a core of this machine is, None to measure it. `pause` is how long the game pauses in the step about pauses.
+    `game_end` is None for the end of a game as in that edition.
     """
 
     path: Path
