@@ -224,8 +224,8 @@ class Config:
         None,
         optional(address()),
         LOGGING,
-        "Address or port where only /healthz and /metrics (in the format of Prometheus) are served, without a password; "
-        "empty: only at the address of the viewer.",
+        "Address or port that serves /healthz and /metrics (in the format of Prometheus) alone, without a password; "
+        "empty: only the viewer has them.",
     )
 
     packet_bytes_before: int = setting(
@@ -382,7 +382,7 @@ def _checked(read: SettingReader, properties_file: Path | None) -> Config:
     viewer = values.get("viewer")
     if viewer and not is_loopback(viewer[0]) and not (values.get("viewer_password") or values.get("is_viewer_open")):
         raise ConfigError(
-            f"viewer {shown_address(viewer)}: others could watch, start games and play there; choose a password for them "
+            f"viewer {shown_address(viewer)}: others could watch and play there; choose a password for them "
             "(viewerPassword), or let everybody in (viewerOpen)"
         )
     config = Config(**values, properties_file=properties_file, ignored=tuple(read.ignored))

@@ -197,7 +197,7 @@ def _ended_for_people(game: events.GameEnded) -> dict[str, object]:
 
 def _viewer_for_people(viewer: events.ViewerStarted) -> dict[str, object]:
     """Return the address of the pages for the console, and the note only if there is one."""
-    shown = {"url": viewer.url, "access": viewer.access}
+    shown: dict[str, object] = {"url": viewer.url, "access": viewer.access}
     return {**shown, "note": viewer.note} if viewer.note else shown
 
 

@@ -18,6 +18,7 @@ JSON_BYTES: Final = 16 * 1024
 """The maximum size of a body with JSON."""
 BODY_TIMEOUT: Final = 10.0
 """Seconds within which a body must be complete."""
+MOST_DIGITS: Final = 10
 _JSON: Final = "application/json"
 
 _Form = TypeVar("_Form")
@@ -31,6 +32,18 @@ def json_response(value: Any, status: int = 200) -> Response:
 def error_response(error: WebError) -> Response:
     """Return the answer to a request that was refused with `error`."""
     return json_response(error.as_json(), error.status)
+
+
+def whole_number(request: Request, name: str) -> int:
+    """Return a parameter of the address that is a whole number from 0. Raises WebError if it is not one."""
+    text = request.query_params.get(name, "")
+    if not (text.isascii() and text.isdigit() and len(text) < MOST_DIGITS):
+        raise WebError(
+            400,
+            f"Der Parameter {name} muss eine ganze Zahl ab 0 sein.",
+            f"The parameter {name} must be a whole number from 0.",
+        )
+    return int(text)
 
 
 async def read_body(request: Request, most_bytes: int) -> bytes:

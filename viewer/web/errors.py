@@ -25,6 +25,11 @@ def unknown_room(room_id: str) -> WebError:
     return WebError(404, f"Den Raum {shown} gibt es nicht (mehr).", f"There is no room {shown} (any more).")
 
 
+def unknown_ply(ply: int) -> WebError:
+    """Return the error for a position that a game does not have."""
+    return WebError(404, f"Das Spiel hat keinen Zug {ply}.", f"The game has no ply {ply}.")
+
+
 STATUS_TEXTS: Final = {
     404: ("Diese Adresse gibt es hier nicht.", "There is no such address here."),
     405: ("Diese Anfrage ist hier nicht erlaubt.", "This request is not allowed here."),

@@ -43,7 +43,7 @@ class HttpServer:
     """Serves `app`; `report_bug` is called with unexpected exceptions."""
 
     def __init__(self, app: Application, report_bug: BugReporter, most_connections: int) -> None:
-        self._app = ASGIWrapper(app)  # type: ignore[arg-type]
+        self._app = ASGIWrapper(app)
         self._report_bug = report_bug
         self._most_connections = most_connections
         self._config = _hypercorn_config(report_bug)
@@ -143,7 +143,7 @@ class _BugHandler(logging.Handler):
 
 
 def _hypercorn_config(report_bug: BugReporter) -> Config:
-    logger = logging.Logger("hypercorn", logging.ERROR)  # not one of the process: several servers may run in it
+    logger = logging.Logger("hypercorn", logging.ERROR)  # noqa: LOG001 - not shared with other servers in this process
     logger.addHandler(_BugHandler(report_bug))
     config = Config()
     config.errorlog = logger

@@ -15,7 +15,7 @@ from spielleiter.server.errors import StartError
 from spielleiter.server.net.sockets import listen
 
 FOR_THIS_MACHINE = "this machine only"
-FOR_PASSWORD_HOLDERS = "everybody who can reach this address and knows the password of the viewer"
+FOR_PASSWORD_HOLDERS = "everybody who can reach this address and knows the password of the viewer"  # noqa: S105
 FOR_EVERYBODY = "everybody who can reach this address"
 _EVERY_ADDRESS = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared with, not listened on
 

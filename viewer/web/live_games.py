@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from spielleiter.game.api import Seat, State
-from spielleiter.protocol.messages import Memento, Result, RoomData
+from spielleiter.protocol.messages import RoomData
 from spielleiter.server import events
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.core.room import Phase, Room
+from spielleiter.viewer.positions.describe import view_of
 
 ENDED_GAMES: Final = 32
 """The number of ended games that the pages can still show."""
@@ -35,6 +36,11 @@ class LiveGame(Protocol):
 
     @property
     def names(self) -> tuple[str, str]: ...
+
+    @property
+    def state(self) -> State:
+        """The last position."""
+        ...
 
     @property
     def record(self) -> Sequence[RoomData]:
@@ -148,12 +154,12 @@ class EndedGame:
     id: str
     edition: Edition
     names: tuple[str, str]
+    state: State
     record: Sequence[RoomData]
     ply: int
     is_prepared: bool
     soft_limit: float | None
     times: tuple[tuple[float, ...], tuple[float, ...]]
-    result: Result
     is_paused: bool = False
     phase_name: str = "over"
     free_seats: int = 0
@@ -206,12 +212,12 @@ class LiveGames:
             ended.room,
             room.edition,
             ended.names,
+            room.state,
             ended.record,
             ended.plies,
             room.is_prepared,
             RoomGame(room).soft_limit,
             ended.think_times,
-            ended.result,
         )
         while len(self._ended) > ENDED_GAMES:
             self._ended.popitem(last=False)
@@ -219,26 +225,16 @@ class LiveGames:
 
 def summary(game: LiveGame) -> dict[str, Any]:
     """Return one line of the list of rooms."""
-    state = last_state(game.record)
+    state = game.state
     return {
         "id": game.id,
         "gameType": game.edition.game_type,
-        "game": game.edition.game.name,
+        "game": view_of(state).name,
         "players": [name[:_LONGEST_NAME] for name in game.names],
         "ply": game.ply,
-        "points": None if state is None else [state.points(seat)[0] for seat in (0, 1)],
+        "points": [state.points(seat)[0] for seat in (0, 1)],
         "state": game.phase_name,
         "isPaused": game.is_paused,
         "freeSeats": game.free_seats,
         "isPrepared": game.is_prepared,
     }
-
-
-def last_state(record: Sequence[RoomData]) -> State | None:
-    """Return the last position in `record`, None if there is none."""
-    return next((data.state for data in reversed(record) if isinstance(data, Memento)), None)
-
-
-def states_of(record: Sequence[RoomData]) -> list[Memento]:
-    """Return the positions in `record`, in order."""
-    return [data for data in record if isinstance(data, Memento)]
