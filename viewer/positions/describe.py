@@ -28,8 +28,8 @@ MOST_LEGAL_MOVES: Final = 5000
 
 
 def view_of(state: State) -> View:
-    """Return the view for positions of the type of `state`."""
-    return _VIEWS.get(type(state), _TABLE)
+    """Return the view for positions of the type of `state`, which may be a variant that one season needs."""
+    return next((_VIEWS[kind] for kind in type(state).__mro__ if kind in _VIEWS), _TABLE)
 
 
 def describe_position(state: State, ply: int, previous: State | None = None, *, counts_moves: bool = True) -> Json:
