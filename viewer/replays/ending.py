@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from spielleiter.game.api import Move, Seat, State
-from spielleiter.protocol.messages import Cause, ErrorMessage, MoveData, Result, RoomData
+from spielleiter.protocol.messages import Cause, ErrorMessage, Memento, MoveData, Result, RoomData
 from spielleiter.viewer.positions.describe import describe_illegal_move
 from spielleiter.viewer.positions.view import Json, Words
 
@@ -44,13 +44,22 @@ def shown_name(name: str) -> str:
     return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
 
 
-def describe_end(result: Result, state: State, names: Sequence[str], record: Sequence[RoomData]) -> Json:
-    """Return the end of a game as a JSON object.
+def describe_end(record: Sequence[RoomData]) -> Json | None:
+    """Return the end of a game, from the packets of its room; None if they contain no result or no position."""
+    result = next((data for data in reversed(record) if isinstance(data, Result)), None)
+    last = next((data for data in reversed(record) if isinstance(data, Memento)), None)
+    return None if result is None or last is None else _end(result, last.state, names_in(record), record)
 
-    - `state`: the last position.
-    - `names`: the players' names by seat, empty for a player without one.
-    - `record`: the packets of the room, among them the error about an illegal move.
-    """
+
+def names_in(record: Sequence[RoomData]) -> tuple[str, str]:
+    """Return the players' names: those in the last position or, if it has none, in the result."""
+    for data in reversed(record):
+        if isinstance(data, Memento | Result) and any(data.names):
+            return data.names
+    return "", ""
+
+
+def _end(result: Result, state: State, names: Sequence[str], record: Sequence[RoomData]) -> Json:
     faults = [seat for seat in (0, 1) if result.scores[seat].cause is not Cause.REGULAR]
     cause = result.scores[faults[0]].cause if faults else Cause.REGULAR
     reason = next((score.reason for score in (result.scores[seat] for seat in faults or (0, 1)) if score.reason), "")

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from spielleiter.game.api import Seat, State
-from spielleiter.protocol.messages import Memento, Result, RoomData
+from spielleiter.protocol.messages import Memento, RoomData
 from spielleiter.server.core.policy import Edition
 from spielleiter.viewer.positions.describe import describe_position, view_of
 from spielleiter.viewer.positions.view import Json, Words
-from spielleiter.viewer.replays.ending import describe_end, shown_name
+from spielleiter.viewer.replays.ending import describe_end, names_in, shown_name
 from spielleiter.viewer.replays.reading import Replay
 
 FORMAT: Final = 1
@@ -62,10 +62,8 @@ def describe_record(
     """
     mementos = list(distinct_positions(record))
     states = [memento.state for memento in mementos]
-    result = next((data for data in reversed(record) if isinstance(data, Result)), None)
-    names = _names(mementos, result)
-    shown = [shown_name(name) for name in names]
-    ending = None if result is None else describe_end(result, states[-1], names, record)
+    shown = [shown_name(name) for name in names_in(record)]
+    ending = describe_end(record)
     if ending is not None:
         ending |= {"verdict": details.verdict, "verdictWords": details.verdict_words}
         ending["stderr"] = _last_output(details, states, ending["offender"])
@@ -123,9 +121,3 @@ def _last_output(details: Details, states: Sequence[State], offender: Seat | Non
     output = details.outputs[offender]
     plies = sum(1 for state in states[:-1] if state.seat_on_turn == offender)
     return list(output[plies]) if output is not None and len(output) > plies else None
-
-
-def _names(mementos: Sequence[Memento], result: Result | None) -> tuple[str, str]:
-    """Return the players' names: those in the last position, or in the result if the position has none."""
-    names = mementos[-1].names
-    return result.names if result is not None and not any(names) else names

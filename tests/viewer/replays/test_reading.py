@@ -22,6 +22,7 @@ from spielleiter.viewer.replays import contents
 from spielleiter.viewer.replays.errors import ReplayFileError
 from spielleiter.viewer.replays.game import describe_game
 from spielleiter.viewer.replays.reading import MOST_POSITIONS, load_replay, read_replay
+from tests.example_counts import examples
 from tests.protocol.recordings import read_streams
 from tests.shared import SHARED, needs_shared
 from tests.viewer.replay_files import assert_equals_state, cut_at_every, played, record_of, replay_of, states_in
@@ -42,6 +43,7 @@ def assert_every_ply_is_in_the_file(content: bytes) -> int:
     return len(states)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EDITIONS)
 def test_a_replay_of_each_edition_is_recognised(name: str) -> None:
     content = replay_of(name)
@@ -245,7 +247,8 @@ def mutated(draw: st.DrawFn) -> bytes:
     return content
 
 
-@settings(max_examples=300)
+@pytest.mark.slow
+@settings(max_examples=examples(150))
 @given(mutated())
 @example(b"<protocol>" + b"<a>" * 100)
 def test_a_mutated_file_is_shown_or_refused_with_a_sentence(content: bytes) -> None:
