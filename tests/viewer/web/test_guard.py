@@ -38,7 +38,9 @@ async def test_addresses_and_own_names_are_accepted(host: str) -> None:
     assert (await call(guard(), "GET", "/api/rooms", {"host": host})).status == 200
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:13080", "localhost.evil.example", "", "127.0.0.1.nip.io"])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:13080", "localhost.evil.example", "", "127.0.0.1.nip.io"]
+)
 async def test_a_name_that_was_bound_to_this_address_is_refused(host: str) -> None:
     answer = await call(guard(), "GET", "/api/rooms", {"host": host})
     assert answer.status == 421

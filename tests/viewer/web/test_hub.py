@@ -120,7 +120,9 @@ async def test_nothing_is_computed_without_a_page(watch: Watch, autojump_clock: 
     assert watch.described == []
 
 
-async def test_the_list_is_sent_when_it_has_changed_and_at_most_ten_times_a_second(watch: Watch, autojump_clock: MockClock) -> None:
+async def test_the_list_is_sent_when_it_has_changed_and_at_most_ten_times_a_second(
+    watch: Watch, autojump_clock: MockClock
+) -> None:
     source = watch.hub.watch_list()
     instants = []
     for _ in range(5):
@@ -160,7 +162,9 @@ async def test_a_position_is_described_once_for_all_pages(watch: Watch, autojump
         watch.games.one.play()
 
 
-async def test_a_page_that_did_not_read_gets_the_newest_data_in_one_piece(watch: Watch, autojump_clock: MockClock) -> None:
+async def test_a_page_that_did_not_read_gets_the_newest_data_in_one_piece(
+    watch: Watch, autojump_clock: MockClock
+) -> None:
     slow, quick = watch.hub.watch_game("one"), watch.hub.watch_game("one")
     await slow.next_frame()
     await quick.next_frame()
