@@ -3,7 +3,7 @@
 // Invariants: one ply is shown everywhere. A live update costs one drawing at most, however many plies it brings.
 
 import { announce, el } from "./dom.js";
-import { t } from "./i18n.js";
+import { t, tOr } from "./i18n.js";
 import { Charts } from "./charts.js";
 import { Controls } from "./controls.js";
 import { drawingFor } from "./games/registry.js";
@@ -40,11 +40,11 @@ export class GameView {
       el("header", { class: "game-head" },
         el("div", {},
           el("h1", { tabindex: "-1" }, names[0], ` ${t("game.versus")} `, names[1]),
-          el("p", { class: "muted" }, [record.game.title, record.game.edition].filter(Boolean).join(" · "))),
+          el("p", { class: "muted" }, [tOr(`game.${record.game.game}`, record.game.gameType ?? ""), record.game.edition, record.game.source].filter(Boolean).join(" · "))),
         el("div", { class: "actions" }, actions)),
       el("div", { class: "game-main" },
-        el("div", { class: "stage" }, this.boardFrame, this.below, this.controls.element, this.status.element),
-        el("div", { class: "side" }, this.players.element, this.notes.element),
+        el("div", { class: "stage" }, this.boardFrame, this.below, this.controls.element),
+        el("div", { class: "side" }, this.status.element, this.players.element, this.notes.element),
         el("div", { class: "more" }, this.moves.element,
           el("section", { class: "panel" }, el("h2", { text: t("chart.title") }), this.charts.element), extras)));
     this.announced = "";
@@ -53,6 +53,7 @@ export class GameView {
     document.addEventListener("keydown", this.onKey);
     this.moves.update();
     this.show();
+    requestAnimationFrame(() => this.moves.mark(this.playback.ply)); // scrolling needs the layout
   }
 
   get isNewest() {
@@ -63,15 +64,23 @@ export class GameView {
     return this.record.at(this.playback.ply);
   }
 
-  // Takes over a live update; the newest ply stays in view if it was. Returns whether the update fits.
+  // Takes over a live update; the newest ply stays in view if it was.
   update(event) {
+    this.change(() => this.record.update(event, performance.now()));
+  }
+
+  // Adds what was missing in the record.
+  fill(game) {
+    this.change(() => this.record.fill(game));
+  }
+
+  change(action) {
     const isFollowing = this.isNewest && !this.playback.isPlaying;
-    if (!this.record.update(event, performance.now())) return false;
+    action();
     this.moves.update();
     this.charts.redraw();
     if (isFollowing && !this.isNewest) this.playback.go(this.record.lastPly);
     else this.show();
-    return true;
   }
 
   show() {

@@ -23,13 +23,14 @@ export class PlayersPanel {
 
   show(position, isLast) {
     this.cards.forEach((card, player) => {
-      const isToMove = !position.isOver && position.sideToMove?.player === player && !(isLast && this.record.end);
+      const isEnded = position.isOver || (isLast && Boolean(this.record.end));
+      const isToMove = !isEnded && position.sideToMove?.player === player;
       card.element.classList.toggle("is-to-move", isToMove);
       setText(card.mark, isToMove ? t("game.toMove") : "");
       const hasWon = isLast && this.record.end && this.record.end.winner === player;
       setText(card.winner, hasWon ? t("game.winner") : "");
-      setText(card.points, t("game.points", { points: number(position.players?.[player]?.points ?? 0) }));
-      card.details.show(position, player);
+      setText(card.points, this.drawing.pointsText?.(position, player) ?? t("game.points", { points: number(position.players?.[player]?.points ?? 0) }));
+      card.details.show(position, player, isEnded);
     });
   }
 }
@@ -122,7 +123,12 @@ export class MoveList {
       el("td", { class: "number", text: ply }), el("td", { text }), time);
     this.rows.set(ply, row);
     this.times.set(ply, time);
-    this.body.append(row);
+    // a ply that was missing goes to its place
+    let after = ply - 1;
+    while (after >= this.record.firstPly && !this.rows.has(after)) after -= 1;
+    const before = this.rows.get(after);
+    if (before) before.after(row);
+    else this.body.prepend(row);
   }
 
   mark(ply) {

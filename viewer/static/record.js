@@ -1,12 +1,12 @@
 // A game as far as it is known: positions by ply, and what is known about each ply.
 //
-// Invariants: `positions[k]` has ply `firstPly + k`; positions are only appended. A replay may begin in the middle of a
-// game, so the first ply need not be 0.
+// Invariants: `positions` are sorted by ply, each ply once. A replay may begin in the middle of a game, so the first ply
+// need not be 0. A live game that is played faster than it can be described has gaps; `fill` closes them.
 
 export class GameRecord {
   constructor(game) {
     this.game = game;
-    this.positions = game.positions ?? [];
+    this.positions = [...(game.positions ?? [])];
     this.infos = new Map();
     for (const info of game.plies ?? []) this.infos.set(info.ply, info);
     this.end = game.end ?? null;
@@ -23,10 +23,16 @@ export class GameRecord {
     return this.positions.length ? this.positions[this.positions.length - 1].ply : 0;
   }
 
-  // Returns the position of a ply, or the nearest one that is known.
+  get hasGaps() {
+    return this.positions.length > 0 && this.lastPly - this.firstPly + 1 > this.positions.length;
+  }
+
+  // Returns the position of a ply. In a gap, it is the nearest one before; null if nothing is known yet.
   at(ply) {
-    const index = Math.max(0, Math.min(this.positions.length - 1, ply - this.firstPly));
-    return this.positions[index] ?? null;
+    const { positions, firstPly } = this;
+    let index = Math.max(0, Math.min(positions.length - 1, ply - firstPly));
+    while (index > 0 && positions[index].ply > ply) index -= 1;
+    return positions[index] ?? null;
   }
 
   info(ply) {
@@ -37,23 +43,33 @@ export class GameRecord {
     return Math.max(this.firstPly, Math.min(this.lastPly, ply));
   }
 
-  // Takes over a live update. Positions that are known already are dropped, so an update may be told twice. Returns
-  // whether it fits; if it does not, because one before it is missing, the game has to be fetched again.
+  // Takes over a live update. Positions that are known already are dropped, so an update may come twice. `now` is the
+  // time in milliseconds from which the clock of the side to move counts.
   update(event, now) {
-    const from = event.from ?? this.lastPly + 1;
-    const positions = event.positions ?? [];
-    if (positions.length && this.positions.length && from > this.lastPly + 1) return false;
-    for (const position of positions) {
-      if (!this.positions.length || position.ply > this.lastPly) this.positions.push(position);
-    }
-    for (const info of event.plies ?? []) this.infos.set(info.ply, info);
+    this.add(event.positions ?? [], event.plies ?? []);
     if ("end" in event) this.end = event.end;
     if ("isPaused" in event) this.isPaused = event.isPaused;
     if ("toMove" in event) {
       this.toMove = event.toMove;
       this.toMoveSince = now - (event.toMove?.since ?? 0) * 1000;
     }
-    return true;
+  }
+
+  // Adds the positions and plies of a game that was fetched again.
+  fill(game) {
+    this.add(game.positions ?? [], game.plies ?? []);
+    if (game.end) this.end = game.end;
+  }
+
+  add(positions, plies) {
+    const last = this.positions.length ? this.lastPly : -1;
+    const newer = positions.filter((position) => position.ply > last);
+    if (newer.length === positions.length || !this.hasGaps) this.positions.push(...newer);
+    else {
+      const all = new Map([...this.positions, ...positions].map((position) => [position.ply, position]));
+      this.positions = [...all.values()].sort((a, b) => a.ply - b.ply);
+    }
+    for (const info of plies) this.infos.set(info.ply, info);
   }
 
   playerName(player) {

@@ -87,15 +87,66 @@ export function roomsView() {
   };
 }
 
+const FILL_PAUSE_MS = 2000;
+
+// Fetches a live game again when plies are missing, at most every two seconds, and at once when the game is over.
+export class GapFiller {
+  constructor(path, view) {
+    this.path = path;
+    this.view = view;
+    this.timer = null;
+    this.isDisposed = false;
+  }
+
+  update() {
+    if (!this.view.record.hasGaps || this.timer !== null) return;
+    this.timer = setTimeout(() => this.fill(), this.view.record.end ? 0 : FILL_PAUSE_MS);
+  }
+
+  async fill() {
+    try {
+      const game = await getJson(this.path);
+      if (!this.isDisposed) this.view.fill(game);
+    } catch {
+      // the next update tries again
+    }
+    this.timer = null;
+    if (!this.isDisposed && this.view.record.end) this.update();
+  }
+
+  dispose() {
+    this.isDisposed = true;
+    clearTimeout(this.timer);
+  }
+}
+
 // Returns the view of one room, at a ply or at its newest one.
 export function roomView(id, ply, replaceAddress) {
   const element = el("div", { class: "page wide" }, loading());
   const path = `/api/rooms/${encodeURIComponent(id)}`;
   const connection = el("p", { class: "connection muted", role: "status" });
+  const disposables = [];
   let view = null;
-  let unsubscribe = () => {};
   let isDisposed = false;
-  let admin = null;
+  // A room whose game has not begun has no position yet.
+  const waitForStart = (game, admin) => {
+    const names = game.players.map((player) => player.name || t("game.nobody"));
+    element.replaceChildren(connection, el("h1", { tabindex: "-1" }, el("bdi", { text: names[0] }), ` ${t("game.versus")} `, el("bdi", { text: names[1] })),
+      emptyBox(el("p", { text: t("room.notBegun") })), admin.element);
+    const end = subscribe(`${path}/events`, {
+      position: (event) => {
+        if (!event.positions?.length) return;
+        end();
+        admin.dispose();
+        load();
+      },
+      gone: () => {
+        setText(connection, t("room.gone"));
+        end();
+      },
+    });
+    disposables.push({ dispose: end }, admin);
+  };
   const load = async () => {
     let game;
     try {
@@ -105,38 +156,41 @@ export function roomView(id, ply, replaceAddress) {
       return;
     }
     if (isDisposed) return;
+    const admin = adminPanel(id);
+    if (!game.positions?.length) {
+      waitForStart(game, admin);
+      return;
+    }
     const record = new GameRecord(game);
-    const shown = view ? view.playback.ply : ply;
-    const wasNewest = view ? view.isNewest : ply === null;
-    view?.dispose();
-    admin?.dispose();
-    admin = adminPanel(id);
     const analysis = analysisPanel({ room: id }, record, (target) => address("room", id, target));
+    const playOn = el("a", { class: "as-button play-on", href: address("play", "room", id), text: t("replay.playOn") });
     view = new GameView(record, {
-      ply: wasNewest ? null : shown,
+      ply,
       loadLegal: (at) => getJson(`${path}/legal?ply=${at}`),
-      onPly: (at, isNewest) => replaceAddress(isNewest ? address("room", id) : address("room", id, at)),
-      actions: [el("a", { class: "as-button play-on", href: address("play", "room", id), text: t("replay.playOn"), onclick: (event) => { event.currentTarget.href = address("play", "room", id, view.playback.ply); } })],
+      onPly: (at, isNewest) => {
+        replaceAddress(isNewest ? address("room", id) : address("room", id, at));
+        playOn.href = address("play", "room", id, at);
+      },
+      actions: [playOn],
       extras: [admin.element, analysis.element],
     });
-    analysis.update(record);
-    element.replaceChildren(connection, view.element);
+    const filler = new GapFiller(path, view);
     const follow = (event) => {
-      if (!view.update(event)) {
-        unsubscribe();
-        load();
-        return;
-      }
-      admin.update(view.record);
-      analysis.update(view.record);
+      view.update(event);
+      filler.update();
+      admin.update(record);
+      analysis.update(record);
     };
-    unsubscribe = subscribe(`${path}/events`, {
+    follow({});
+    element.replaceChildren(connection, view.element);
+    const unsubscribe = subscribe(`${path}/events`, {
       position: follow,
       gone: () => {
         setText(connection, t("room.gone"));
         unsubscribe();
       },
     }, (isConnected) => setText(connection, isConnected ? "" : t("connection.lost")));
+    disposables.push({ dispose: unsubscribe }, filler, view, admin, analysis);
   };
   load();
   return {
@@ -145,9 +199,7 @@ export function roomView(id, ply, replaceAddress) {
     setPly: (at) => view?.playback.jump(at ?? view.record.lastPly),
     dispose: () => {
       isDisposed = true;
-      unsubscribe();
-      view?.dispose();
-      admin?.dispose();
+      for (const disposable of disposables) disposable.dispose();
     },
   };
 }

@@ -7,6 +7,7 @@ import { GameRecord } from "./record.js";
 import { GameView } from "./gameview.js";
 import { emptyBox, errorBox, errorText, loading } from "./messages.js";
 import { MoveButtons } from "./move_buttons.js";
+import { GapFiller } from "./rooms.js";
 import { address, plyOf } from "./routes.js";
 
 function field(label, control) {
@@ -105,6 +106,7 @@ export function seatView(id) {
   let request = null;
   let view = null;
   let input = null;
+  let filler = null;
   let endRoom = () => {};
   let isLoading = false;
   let isDisposed = false;
@@ -164,17 +166,13 @@ export function seatView(id) {
         onField: (index) => input?.pick?.(index),
       });
       input = view.drawing.createInput ? view.drawing.createInput(view, (index) => send({ index })) : new MoveButtons(view.drawing, (index) => send({ index }));
+      filler = new GapFiller(roomPath, view);
       view.below.append(el("div", { class: "seat-panel" }, input.element, pass, errors));
       element.replaceChildren(connection, view.element);
       endRoom = subscribe(`${roomPath}/events`, {
         position: (event) => {
-          if (!view.update(event)) {
-            endRoom();
-            view.dispose();
-            view = null;
-            showRoom();
-            return;
-          }
+          view.update(event);
+          filler.update();
           offer();
         },
       });
@@ -219,6 +217,7 @@ export function seatView(id) {
       endSeat();
       endRoom();
       input?.dispose();
+      filler?.dispose();
       view?.dispose();
     },
   };

@@ -151,13 +151,13 @@ class PlayerDetails {
     this.key = "";
   }
 
-  show(position, player) {
+  show(position, player, isEnded) {
     const entries = (position.colors ?? []).filter((entry) => entry.player === player);
-    const key = JSON.stringify([entries, position.sideToMove?.color]);
+    const key = JSON.stringify([entries, position.sideToMove?.color, isEnded]);
     if (key === this.key) return;
     this.key = key;
     this.element.replaceChildren(...entries.map((entry) => {
-      const isToMove = position.sideToMove?.color === entry.name && !position.isOver;
+      const isToMove = position.sideToMove?.color === entry.name && !isEnded;
       const state = el("span", { class: "color-state" });
       if (!entry.isInGame) setText(state, t("blokus.out"));
       else if (isToMove) setText(state, t("game.toMove"));

@@ -60,7 +60,7 @@ class Track {
     const listener = this.onField ? { onclick: () => this.onField(field.index) } : {};
     return svg("g", { role: "listitem", class: `field type-${String(field.type).toLowerCase()}`, transform: `translate(${x} ${y})`, "data-field": field.index, ...listener },
       svg("rect", { x: 0.03, y: 0.03, width: 0.94, height: 0.94, rx: 0.14, class: "field-box" }),
-      svg("g", { transform: "translate(.13 .17) scale(.74)" }, sign),
+      svg("g", { transform: "translate(.19 .25) scale(.68)" }, sign),
       svg("text", { x: 0.1, y: 0.28, class: "field-index", text: field.index }));
   }
 
@@ -98,7 +98,6 @@ class PlayerDetails {
     const entry = position.players?.[player] ?? {};
     const cards = entry.cards ?? [];
     const rows = [
-      [t("hui.field"), entry.field],
       [t("hui.carrots"), entry.carrots],
       [t("hui.salads"), entry.salads],
       [t("hui.cards"), cards.length ? cards.map(cardName).join(", ") : t("hui.none")],
@@ -152,5 +151,6 @@ export const haseUndIgel = {
   },
   describeLegalMove: describeActions,
   targetOf,
+  pointsText: (position, player) => t("hui.onField", { field: number(position.players?.[player]?.field ?? 0) }),
   describeSide: (side) => (side ? playerColor(side.player) : ""),
 };

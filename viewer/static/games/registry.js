@@ -3,8 +3,8 @@
 // A drawing module is an object with
 // - name: the value of `game.game`,
 // - createBoard(game, {isInput, onField}): an object with `element` and `show(position, {legal, illegal, previous})`,
-// - createPlayerDetails(game): an object with `element` and `show(position, player)`,
-// - describeMove(position) and describeSide(sideToMove): texts.
+// - createPlayerDetails(game): an object with `element` and `show(position, player, isEnded)`,
+// - describeMove(position), describeSide(sideToMove) and, if points are not simply points, pointsText(position, player).
 // A seat lists the legal moves as buttons with describeLegalMove(move) and targetOf(move, position), unless the module
 // has an input of its own: createInput(view, choose), an object with `element`, `request(legal, position)`, `dispose()`.
 
