@@ -111,7 +111,7 @@ class BlokusView(View):
             return _described(position.last_move, None if previous is None else _own(previous).color_on_turn)
         return None if previous is None else _compare(_own(previous), position)
 
-    def move(self, move: Move) -> Json:
+    def move(self, _state: State, move: Move) -> Json:
         assert isinstance(move, SetMove)  # a skip is never among the generated moves
         return {
             "piece": move.shape.name,
@@ -121,6 +121,10 @@ class BlokusView(View):
             "y": move.y,
             "cells": _covered(move),
         }
+
+    def skip_move(self, state: State) -> Move | None:
+        skip = SkipMove(_own(state).color_on_turn)
+        return skip if state.check(skip) is None else None
 
     def pieces(self) -> Mapping[str, list[list[int]]]:
         return _PIECES

@@ -16,7 +16,7 @@ from spielleiter.game.blokus.state import BlokusState
 from spielleiter.game.hase_und_igel.state import HaseUndIgelState
 from spielleiter.viewer.positions.blokus import BlokusView
 from spielleiter.viewer.positions.hase_und_igel import HaseUndIgelView
-from spielleiter.viewer.positions.view import Json, View
+from spielleiter.viewer.positions.view import Json, View, shortened_text
 
 _TABLE: Final = View()
 
@@ -28,8 +28,8 @@ MOST_LEGAL_MOVES: Final = 5000
 
 
 def view_of(state: State) -> View:
-    """Return the view for positions of the type of `state`."""
-    return _VIEWS.get(type(state), _TABLE)
+    """Return the view for positions of the type of `state`, which may be a variant that one season needs."""
+    return next((_VIEWS[kind] for kind in type(state).__mro__ if kind in _VIEWS), _TABLE)
 
 
 def describe_position(state: State, ply: int, previous: State | None = None, *, counts_moves: bool = True) -> Json:
@@ -59,10 +59,25 @@ def describe_position(state: State, ply: int, previous: State | None = None, *, 
 
 
 def describe_legal_moves(state: State, ply: int) -> Json:
-    """Return all legal moves of the side to move, for the overlay of the board; none in an impossible position."""
+    """Return all legal moves of the side to move, for the overlay of the board; none in an impossible position.
+
+    The ``index`` of a move is its place in `state.generate_legal_moves()`. ``canSkip`` says whether there is a legal
+    skip besides these moves; see `skip_move`.
+    """
     view = view_of(state)
     moves = islice(state.generate_legal_moves(), MOST_LEGAL_MOVES) if view.is_possible(state) else ()
-    return {"ply": ply, "moves": [view.move(move) for move in moves]}
+    return {
+        "ply": ply,
+        "canSkip": skip_move(state) is not None,
+        "moves": [
+            {"index": index, "text": shortened_text(move), **view.move(state, move)} for index, move in enumerate(moves)
+        ],
+    }
+
+
+def skip_move(state: State) -> Move | None:
+    """Return the legal skip of the side to move, if the game has one that is not among the generated moves."""
+    return None if state.outcome() is not None else view_of(state).skip_move(state)
 
 
 def describe_illegal_move(state: State, move: Move, text: str) -> Json | None:

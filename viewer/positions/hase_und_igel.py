@@ -10,7 +10,16 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from spielleiter.game.api import Move, Seat, State
-from spielleiter.game.hase_und_igel.action import HaseUndIgelMove, Skip
+from spielleiter.game.hase_und_igel.action import (
+    Action,
+    Advance,
+    Card,
+    EatSalad,
+    ExchangeCarrots,
+    FallBack,
+    HaseUndIgelMove,
+    Skip,
+)
 from spielleiter.game.hase_und_igel.board import GOAL_INDEX
 from spielleiter.game.hase_und_igel.player import PlayerColor
 from spielleiter.game.hase_und_igel.rules import HaseUndIgelMistake
@@ -143,9 +152,15 @@ class HaseUndIgelView(View):
             "text": shortened_text(move),
         }
 
-    def move(self, move: Move) -> Json:
+    def move(self, state: State, move: Move) -> Json:
+        position = _own(state)
         assert isinstance(move, HaseUndIgelMove)
-        return {"actions": [shortened_text(action) for action in move.in_order], "text": shortened_text(move)}
+        seat = position.seat_on_turn
+        field = position.play(move).players[seat].index
+        return {
+            "field": None if field == position.players[seat].index else field,
+            "actions": [_action(action) for action in move.in_order],
+        }
 
     def illegal_move(self, state: State, move: Move) -> Json | None:
         position = _own(state)
@@ -158,6 +173,22 @@ class HaseUndIgelView(View):
 def _own(state: State) -> HaseUndIgelState:
     assert isinstance(state, HaseUndIgelState)
     return state
+
+
+def _action(action: Action) -> Json:
+    """Return an action: its name on the wire, its distance or value, and its card."""
+    match action:
+        case Advance():
+            return {"type": "advance", "value": action.distance, "card": None}
+        case Card():
+            return {"type": "card", "value": action.value, "card": action.type.name}
+        case ExchangeCarrots():
+            return {"type": "exchangeCarrots", "value": action.value, "card": None}
+        case EatSalad():
+            return {"type": "eatSalad", "value": None, "card": None}
+        case FallBack():
+            return {"type": "fallBack", "value": None, "card": None}
+    return {"type": "skip", "value": None, "card": None}
 
 
 def _count(state: HaseUndIgelState) -> int:

@@ -62,9 +62,13 @@ class View:
         player = None if previous is None else previous.seat_on_turn
         return {"player": player, "color": None, "kind": type(move).__name__, "text": shortened_text(move)}
 
-    def move(self, move: Move) -> Json:
-        """Return a legal move in the form of the overlay of legal moves."""
-        return {"text": shortened_text(move)}
+    def move(self, _state: State, _move: Move) -> Json:
+        """Return what the overlay of legal moves shows of a legal move in this position, besides its text."""
+        return {}
+
+    def skip_move(self, _state: State) -> Move | None:
+        """Return the legal skip of the side to move, if it is not among the generated moves."""
+        return None
 
     def pieces(self) -> Mapping[str, list[list[int]]]:
         """Return the cells of each piece before it is turned, by name; empty for a game without pieces."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -12,11 +13,17 @@ from spielleiter.game.blokus import BLOKUS_2021, BLOKUS_2027, BlokusState, SetMo
 from spielleiter.game.blokus.move import BlokusMistake
 from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
 from spielleiter.viewer.positions.blokus import _WORDS
-from spielleiter.viewer.positions.describe import describe_illegal_move, describe_legal_moves, describe_position
+from spielleiter.viewer.positions.describe import (
+    describe_illegal_move,
+    describe_legal_moves,
+    describe_position,
+    skip_move,
+)
 
 BLUE, YELLOW, RED, GREEN = Color
 
 
+@cache
 def played(game_seed: int = 3, game: object = BLOKUS_2027) -> list[BlokusState]:
     assert game in {BLOKUS_2021, BLOKUS_2027}
     rng = random.Random(game_seed)
@@ -26,6 +33,7 @@ def played(game_seed: int = 3, game: object = BLOKUS_2027) -> list[BlokusState]:
     return states
 
 
+@pytest.mark.slow
 def test_every_cell_piece_and_point_of_a_whole_game() -> None:
     states = played()
     for ply, state in enumerate(states):
@@ -95,11 +103,15 @@ def test_legal_moves_are_counted_for_both_sides_and_are_none_at_the_end() -> Non
     assert describe_position(state, 6, counts_moves=False)["legalMoves"] is None
 
 
+@pytest.mark.slow
 def test_the_overlay_has_every_legal_move_with_its_cells() -> None:
     state = played()[6]
     moves = list(state.generate_legal_moves())
     overlay = describe_legal_moves(state, 6)
     assert overlay["ply"] == 6
+    assert overlay["canSkip"]
+    assert [entry["index"] for entry in overlay["moves"]] == list(range(len(moves)))
+    assert [entry["text"] for entry in overlay["moves"]] == [str(move) for move in moves]
     assert len(overlay["moves"]) == len(moves)
     for entry, move in zip(overlay["moves"], moves, strict=True):
         assert (
@@ -179,3 +191,12 @@ def test_a_legal_move_and_a_move_after_the_end_have_no_picture() -> None:
     states = played()
     assert describe_illegal_move(states[4], next(iter(states[4].generate_legal_moves())), "") is None
     assert describe_illegal_move(states[-1], mono(0, 0), "") is None
+
+
+def test_a_skip_is_offered_only_where_it_is_legal() -> None:
+    states = played()
+    assert skip_move(states[0]) is None
+    assert not describe_legal_moves(states[0], 0)["canSkip"]
+    assert skip_move(states[4]) == SkipMove(states[4].color_on_turn)
+    assert skip_move(states[-1]) is None
+    assert describe_legal_moves(states[-1], 9) == {"ply": 9, "canSkip": False, "moves": []}

@@ -79,7 +79,11 @@ def test_a_game_without_a_view_is_a_table() -> None:
     assert position["lastMove"] == {"player": 0, "color": None, "kind": "Take", "text": "Take(count=2)"}
     assert describe_position(after, 1)["lastMove"]["player"] is None
     assert describe_position(state, 0)["lastMove"] is None
-    assert describe_legal_moves(after, 1) == {"ply": 1, "moves": [{"text": "Take(count=1)"}]}
+    assert describe_legal_moves(after, 1) == {
+        "ply": 1,
+        "canSkip": False,
+        "moves": [{"index": 0, "text": "Take(count=1)"}],
+    }
     assert view_of(state).pieces() == {}
 
 

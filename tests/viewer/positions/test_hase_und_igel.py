@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import random
 from dataclasses import replace
+from functools import cache
+
+import pytest
 
 from spielleiter.game.hase_und_igel import HASE_UND_IGEL_2018, HaseUndIgelMove, HaseUndIgelState
-from spielleiter.game.hase_und_igel.action import Advance, Skip
+from spielleiter.game.hase_und_igel.action import Advance, Card, EatSalad, ExchangeCarrots, FallBack, Skip
 from spielleiter.game.hase_und_igel.board import Board
 from spielleiter.game.hase_und_igel.rules import HaseUndIgelMistake
 from spielleiter.viewer.positions.describe import describe_illegal_move, describe_legal_moves, describe_position
-from spielleiter.viewer.positions.hase_und_igel import _WORDS
+from spielleiter.viewer.positions.hase_und_igel import _WORDS, _action
 
 
+@cache
 def played() -> list[HaseUndIgelState]:
     rng = random.Random(5)
     states = [HASE_UND_IGEL_2018.new_state(rng)]
@@ -53,6 +57,32 @@ def test_moves_are_counted_as_if_the_other_side_were_on_turn() -> None:
     assert counts[1] == len(list(replace(state, turn=5).generate_legal_moves()))
     assert len(describe_legal_moves(state, 4)["moves"]) == counts[0]
     assert describe_legal_moves(state, 4)["moves"][0]["text"] == str(next(state.generate_legal_moves()))
+
+
+@pytest.mark.slow
+def test_each_action_of_a_legal_move_is_described() -> None:
+    found = set()
+    for ply, state in enumerate(played()):
+        moves = list(state.generate_legal_moves())
+        for entry, move in zip(describe_legal_moves(state, ply)["moves"], moves, strict=True):
+            after = state.play(move).players[state.seat_on_turn]
+            assert entry["field"] in {None, after.index}
+            assert (entry["field"] is None) == (after.index == state.players[state.seat_on_turn].index)
+            assert len(entry["actions"]) == len(move.in_order)
+            for shown, action in zip(entry["actions"], move.in_order, strict=True):
+                found.add(shown["type"])
+                kind = type(action).__name__
+                assert shown["type"] == kind[0].lower() + kind[1:]
+                if isinstance(action, Advance):
+                    assert shown["value"] == action.distance
+                if isinstance(action, Card):
+                    assert (shown["card"], shown["value"]) == (action.type.name, action.value)
+    assert found >= {"advance", "card", "exchangeCarrots", "fallBack"}
+
+
+def test_every_kind_of_action_has_its_name_on_the_wire() -> None:
+    kinds = [_action(action)["type"] for action in (EatSalad(), FallBack(), Skip(), ExchangeCarrots(10))]
+    assert kinds == ["eatSalad", "fallBack", "skip", "exchangeCarrots"]
 
 
 def test_a_skip_is_called_one() -> None:
