@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 
@@ -23,6 +24,16 @@ def unknown_room(room_id: str) -> WebError:
     """Return the error for a room that does not exist, or is forgotten already."""
     shown = room_id[:80]
     return WebError(404, f"Den Raum {shown} gibt es nicht (mehr).", f"There is no room {shown} (any more).")
+
+
+def unknown_game_type(game_type: str, known: Iterable[str]) -> WebError:
+    """Return the error for a gameType that this server does not play; `known` are those that it plays."""
+    names = ", ".join(known)
+    return WebError(
+        400,
+        f"Das Spiel {game_type} gibt es hier nicht; bekannt sind: {names}.",
+        f"There is no game {game_type} here; known are: {names}.",
+    )
 
 
 def unknown_ply(ply: int) -> WebError:

@@ -17,12 +17,12 @@ from spielleiter.server import events
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.core.room import Phase, Room
 from spielleiter.viewer.positions.describe import view_of
+from spielleiter.viewer.replays.ending import shown_name
 
 ENDED_GAMES: Final = 32
 """The number of ended games that the pages can still show."""
 MOST_LISTED: Final = 200
 """The maximum number of rooms in the list."""
-_LONGEST_NAME: Final = 200
 
 
 class LiveGame(Protocol):
@@ -230,7 +230,7 @@ def summary(game: LiveGame) -> dict[str, Any]:
         "id": game.id,
         "gameType": game.edition.game_type,
         "game": view_of(state).name,
-        "players": [name[:_LONGEST_NAME] for name in game.names],
+        "players": [shown_name(name) for name in game.names],
         "ply": game.ply,
         "points": [state.points(seat)[0] for seat in (0, 1)],
         "state": game.phase_name,

@@ -14,16 +14,15 @@ import msgspec
 import trio
 
 from spielleiter.game.api import Seat
-from spielleiter.protocol.messages import Memento
+from spielleiter.protocol.messages import Memento, Result
 from spielleiter.viewer.positions.describe import describe_position, view_of
-from spielleiter.viewer.web.game_ends import describe_end
+from spielleiter.viewer.replays.ending import describe_end, shown_name
+from spielleiter.viewer.replays.game import FORMAT, LONGEST_HINT, MOST_HINTS
 from spielleiter.viewer.web.live_games import LiveGame
 from spielleiter.viewer.web.server_sent_events import frame
 
 CATCH_UP: Final = 8
 """The number of plies that are described in one update. If there are more new ones, only the newest is."""
-_MOST_HINTS: Final = 50
-_LONGEST_HINT: Final = 2000
 
 Breathe = Callable[[], Awaitable[None]]
 """Called between two positions, so that other tasks can run."""
@@ -69,10 +68,10 @@ class WatchedGame:
             return False
         self._key = key
         self._tail = {
-            "end": describe_end(self.game.record),
+            "end": self._end(),
             "isPaused": self.game.is_paused,
             "state": self.game.phase_name,
-            "players": [{"name": name} for name in self.game.names],
+            "players": self._players(),
             "toMove": to_move,
         }
         return True
@@ -128,7 +127,7 @@ class WatchedGame:
         game, edition = self.game, self.game.edition
         view = view_of(game.state)
         return {
-            "format": 1,
+            "format": FORMAT,
             "id": game.id,
             "state": game.phase_name,
             "isPaused": game.is_paused,
@@ -137,20 +136,30 @@ class WatchedGame:
             "game": view.name,
             "gameType": edition.game_type,
             "edition": edition.name,
-            "title": " – ".join(name or "?" for name in game.names),
-            "players": [{"name": name, "team": team} for name, team in zip(game.names, ("ONE", "TWO"), strict=True)],
+            "title": " – ".join(shown_name(name) or f"{number}" for number, name in enumerate(game.names, 1)),
+            "players": self._players(),
             "positions": _raw(self._positions),
             "plies": _raw(self._plies[1:]),
             "softLimitSeconds": game.soft_limit,
-            "end": describe_end(game.record),
+            "end": self._end(),
             "pieces": view.pieces(),
-            "source": None,
+            "source": "",
         }
 
     def memento(self, ply: int) -> Memento | None:
         """Return the position of this ply, None if the game has not reached it."""
         self._scan()
         return self._mementos[ply] if 0 <= ply < len(self._mementos) else None
+
+    def _players(self) -> list[dict[str, str]]:
+        teams = self.game.edition.dialect.team_names
+        return [{"name": shown_name(name), "team": team} for name, team in zip(self.game.names, teams, strict=True)]
+
+    def _end(self) -> dict[str, Any] | None:
+        """Return how the game ended; None if it has not, or was not even started."""
+        record = self.game.record
+        result = next((data for data in reversed(record[-2:]) if isinstance(data, Result)), None)
+        return None if result is None else describe_end(result, self.game.state, self.game.names, record)
 
     # -- positions --------------------------------------------------------------------------------------------------
 
@@ -178,14 +187,14 @@ class WatchedGame:
             return
         seat, number = self._seats[ply]
         times = self.game.think_times(seat)
-        hints = self._mementos[ply].hints[:_MOST_HINTS]
+        hints = self._mementos[ply].hints[:MOST_HINTS]
         self._plies[ply] = msgspec.json.encode(
             {
                 "ply": ply,
                 "player": seat,
                 "color": view_of(previous).color(previous, seat),
                 "thinkSeconds": round(times[number], 4) if number < len(times) else None,
-                "hints": [{"content": hint[:_LONGEST_HINT]} for hint in hints],
+                "hints": [{"content": hint[:LONGEST_HINT]} for hint in hints],
                 "stderr": None,
             }
         )
