@@ -21,7 +21,7 @@ export function analysisPanel(source, record, addressOf) {
     list.replaceChildren(...moments.map((item) => {
       const better = betterText(item.better);
       return el("li", {},
-        el("a", { href: addressOf(item.ply), text: t("analysis.moment", { ply: item.ply, player: record.playerName(item.player) || item.player + 1, loss: number(item.loss, Number.isInteger(item.loss) ? 0 : 1) }) }),
+        el("a", { href: addressOf(item.ply), text: t("analysis.moment", { ply: item.ply, player: record.playerName(item.player), loss: number(item.loss, Number.isInteger(item.loss) ? 0 : 1) }) }),
         item.played ? el("div", { text: t("analysis.played", { text: localized(item.played) }) }) : null,
         better ? el("div", { text: t("analysis.better", { text: better }) }) : null,
         item.words ? el("div", { class: "muted", text: localized(item.words) }) : null);

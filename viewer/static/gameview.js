@@ -33,10 +33,10 @@ export class GameView {
     this.moves = new MoveList(record, this.drawing, (target) => this.playback.jump(target));
     this.notes = new NotesPanel(record);
     this.charts = new Charts(record, (target) => this.playback.jump(target));
-    const names = [0, 1].map((player) => el("bdi", { text: record.playerName(player) || t("game.nobody") }));
+    const names = [0, 1].map((player) => el("bdi", { text: record.playerName(player) }));
     this.boardFrame = el("div", { class: "board-frame" }, this.board.element);
     this.below = el("div", { class: "below-board" });
-    this.element = el("div", { class: "game" },
+    this.element = el("div", { class: "game", "data-game": record.game.game },
       el("header", { class: "game-head" },
         el("div", {},
           el("h1", { tabindex: "-1" }, names[0], ` ${t("game.versus")} `, names[1]),

@@ -18,6 +18,15 @@ export function emptyBox(...content) {
   return el("div", { class: "empty" }, content);
 }
 
+// The two players of a game in a list; `freeSeats` of them have not come yet.
+export function playerNames(players, freeSeats = 0) {
+  const names = [0, 1].map((seat) => {
+    const name = typeof players?.[seat] === "string" ? players[seat] : players?.[seat]?.name;
+    return name || (seat >= 2 - freeSeats ? t("game.nobody") : t("game.player", { number: seat + 1 }));
+  });
+  return [el("bdi", { text: names[0] }), ` ${t("game.versus")} `, el("bdi", { text: names[1] })];
+}
+
 export function loading() {
   return el("p", { class: "muted loading", text: t("loading") });
 }

@@ -14,7 +14,7 @@ export class PlayersPanel {
       const mark = el("span", { class: "to-move-mark" });
       const winner = el("span", { class: "winner-mark" });
       const element = el("section", { class: `player-card player-${player}` },
-        el("header", {}, el("h3", {}, el("span", { class: "player-number", text: player + 1 }), " ", el("bdi", { class: "player-name", text: record.playerName(player) || t("game.nobody") }), mark, winner), points),
+        el("header", {}, el("h3", {}, el("span", { class: "player-number", text: player + 1 }), " ", el("bdi", { class: "player-name", text: record.playerName(player) }), mark, winner), points),
         details.element);
       return { element, points, details, mark, winner };
     });

@@ -3,6 +3,8 @@
 // Invariants: `positions` are sorted by ply, each ply once. A replay may begin in the middle of a game, so the first ply
 // need not be 0. A live game that is played faster than it can be described has gaps; `fill` closes them.
 
+import { t } from "./i18n.js";
+
 export class GameRecord {
   constructor(game) {
     this.game = game;
@@ -72,7 +74,8 @@ export class GameRecord {
     for (const info of plies) this.infos.set(info.ply, info);
   }
 
+  // Many programs have no name; they are then called by their number.
   playerName(player) {
-    return this.game.players?.[player]?.name ?? "";
+    return this.game.players?.[player]?.name || t("game.player", { number: player + 1 });
   }
 }

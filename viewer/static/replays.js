@@ -6,7 +6,7 @@ import { moment, number, t, tOr } from "./i18n.js";
 import { analysisPanel } from "./analysis.js";
 import { GameRecord } from "./record.js";
 import { GameView } from "./gameview.js";
-import { emptyBox, errorBox, loading } from "./messages.js";
+import { emptyBox, errorBox, loading, playerNames } from "./messages.js";
 import { address } from "./routes.js";
 
 const MAX_FILE_BYTES = 16 * 1024 * 1024; // the server's own limit may be lower; this spares a pointless upload
@@ -27,15 +27,10 @@ export async function openFile(file) {
   else location.hash = target;
 }
 
-function playersCell(players) {
-  const names = (players ?? []).map((player) => (typeof player === "string" ? player : player?.name ?? ""));
-  return [el("bdi", { text: names[0] || t("game.nobody") }), ` ${t("game.versus")} `, el("bdi", { text: names[1] || t("game.nobody") })];
-}
-
 function replayRow(replay) {
   const points = replay.points?.length ? replay.points.map((value) => number(value)).join(" : ") : "";
   return el("tr", {},
-    el("th", { scope: "row" }, el("a", { href: address("replay", replay.name) }, replay.players?.length ? playersCell(replay.players) : replay.name)),
+    el("th", { scope: "row" }, el("a", { href: address("replay", replay.name) }, replay.players?.length ? playerNames(replay.players) : replay.name)),
     el("td", { text: tOr(`game.${replay.game}`, replay.gameType ?? "") }),
     el("td", { class: "number", text: points }),
     el("td", { class: "number", text: replay.plies === null || replay.plies === undefined ? "" : number(replay.plies) }),
@@ -45,7 +40,7 @@ function replayRow(replay) {
 function matchSection(match) {
   const items = (match.games ?? []).map((game, index) => {
     const winner = game.winner === 0 || game.winner === 1 ? t("replays.won", { number: game.winner + 1 }) : "";
-    return el("li", {}, el("a", { href: address("replay", game.name) }, t("replays.game", { number: game.number ?? index + 1 }), ": ", playersCell(game.players)), " ", el("span", { class: "muted", text: winner }));
+    return el("li", {}, el("a", { href: address("replay", game.name) }, t("replays.game", { number: game.number ?? index + 1 }), ": ", playerNames(game.players)), " ", el("span", { class: "muted", text: winner }));
   });
   return el("details", { class: "match" }, el("summary", {}, el("bdi", { text: match.name }), ` (${number(items.length)})`), el("ol", { class: "games" }, items));
 }

@@ -7,7 +7,7 @@ import { adminPanel } from "./admin.js";
 import { analysisPanel } from "./analysis.js";
 import { GameRecord } from "./record.js";
 import { GameView } from "./gameview.js";
-import { emptyBox, errorBox, loading } from "./messages.js";
+import { emptyBox, errorBox, loading, playerNames } from "./messages.js";
 import { address } from "./routes.js";
 
 class RoomRow {
@@ -24,11 +24,10 @@ class RoomRow {
   }
 
   update(room) {
-    const names = (room.players ?? []).map((player) => (typeof player === "string" ? player : player?.name ?? ""));
-    const key = names.join("\n");
+    const key = JSON.stringify([room.players, room.freeSeats]);
     if (this.key !== key) {
       this.key = key;
-      this.players.replaceChildren(el("bdi", { text: names[0] || t("game.nobody") }), ` ${t("game.versus")} `, el("bdi", { text: names[1] || t("game.nobody") }));
+      this.players.replaceChildren(...playerNames(room.players, room.freeSeats));
     }
     setText(this.game, tOr(`game.${room.game}`, room.gameType ?? ""));
     setText(this.ply, number(room.ply ?? 0));
@@ -130,8 +129,7 @@ export function roomView(id, ply, replaceAddress) {
   let isDisposed = false;
   // A room whose game has not begun has no position yet.
   const waitForStart = (game, admin) => {
-    const names = game.players.map((player) => player.name || t("game.nobody"));
-    element.replaceChildren(connection, el("h1", { tabindex: "-1" }, el("bdi", { text: names[0] }), ` ${t("game.versus")} `, el("bdi", { text: names[1] })),
+    element.replaceChildren(connection, el("h1", { tabindex: "-1" }, playerNames(game.players, game.freeSeats)),
       emptyBox(el("p", { text: t("room.notBegun") })), admin.element);
     const end = subscribe(`${path}/events`, {
       position: (event) => {

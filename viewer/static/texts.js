@@ -31,6 +31,7 @@ export const TEXTS = {
   "game.blokus": ["Blokus", "Blokus"],
   "game.hase_und_igel": ["Hase und Igel", "Hase und Igel"],
   "game.versus": ["gegen", "vs"],
+  "game.player": ["Spieler {number}", "Player {number}"],
   "game.nobody": ["(niemand)", "(nobody)"],
   "game.toMove": ["am Zug", "to move"],
   "game.winner": ["gewonnen", "winner"],

@@ -159,7 +159,7 @@ class WatchedGame:
         """Return how the game ended; None if it has not, or was not even started."""
         record = self.game.record
         result = next((data for data in reversed(record[-2:]) if isinstance(data, Result)), None)
-        return None if result is None else describe_end(result, self.game.state, self.game.names, record)
+        return None if result is None else describe_end(record)
 
     # -- positions --------------------------------------------------------------------------------------------------
 
