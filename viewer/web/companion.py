@@ -32,8 +32,8 @@ def open_pages(
 ) -> Iterator[Callable[[], Awaitable[None]]]:
     """Listen at the addresses that the configuration names, and return the function that serves there.
 
-    This is a companion of `spielleiter.server.app.serve`; `port` is the game port. Raises StartError if the address of `--metrics` cannot be
-    used; a problem with the address of the pages is only reported.
+    This is a companion of `spielleiter.server.app.serve`; `port` is the game port. Raises StartError if the address of
+    `--metrics` cannot be used; a problem with the address of the pages is only reported.
     """
     config = server.config
     with ExitStack() as stack:

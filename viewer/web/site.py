@@ -15,9 +15,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
+from spielleiter.game.api import State
 from spielleiter.protocol.defaults import DEFAULT_HOST
 from spielleiter.server import events
 from spielleiter.server.app import Server
+from spielleiter.server.core.policy import Edition
 from spielleiter.server.monitor.metrics import Metrics
 from spielleiter.server.net.password_guard import PasswordGuard
 from spielleiter.server.runtime.garbage import PauseMeter
@@ -126,5 +128,5 @@ def application(routes: Sequence[BaseRoute]) -> Application:
     return Starlette(routes=routes, exception_handlers=handlers)
 
 
-async def _no_replay(name, ply):  # type: ignore
+async def _no_replay(_name: str, _ply: int) -> tuple[Edition, State]:
     raise WebError(404, "", "")
