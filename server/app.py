@@ -286,12 +286,12 @@ class Server:
 
 
 Companion: TypeAlias = Callable[
-    [Server, PauseMeter, Callable[[], bool]], AbstractContextManager[Callable[[], Awaitable[None]]]
+    [Server, int, PauseMeter, Callable[[], bool]], AbstractContextManager[Callable[[], Awaitable[None]]]
 ]
 """Opens a service beside the games, and returns the function that runs it until it is cancelled.
 
-It is called before the server accepts anything, with the server, the pauses of the garbage collector, and a function
-that says whether the server has begun to stop. It may raise StartError.
+It is called before the server accepts anything, with the server, its port, the pauses of the garbage collector, and a
+function that says whether the server has begun to stop. It may raise StartError.
 """
 
 
@@ -315,12 +315,13 @@ async def serve(
         sockets = listen(config.host, config.port)
         for sock in sockets:
             stack.callback(sock.close)
+        port: int = sockets[0].getsockname()[1]
         if config.port_file is not None:
-            _write_port(config.port_file, sockets[0].getsockname()[1])
+            _write_port(config.port_file, port)
         server.limit_connections(connections_possible(config.connections))
         pauses = stack.enter_context(deferred_gc())
         if companion is not None:
-            run = stack.enter_context(companion(server, pauses, lambda: stop is not None and stop.is_set()))
+            run = stack.enter_context(companion(server, port, pauses, lambda: stop is not None and stop.is_set()))
             server.background.append(run)
         await server.run(sockets, stop, task_status)
 

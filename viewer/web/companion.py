@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 @contextmanager
 def open_pages(
-    server: Server, pauses: PauseMeter, is_stopping: Callable[[], bool]
+    server: Server, port: int, pauses: PauseMeter, is_stopping: Callable[[], bool]
 ) -> Iterator[Callable[[], Awaitable[None]]]:
     """Listen at the addresses that the configuration names, and return the function that serves there.
 
-    This is a companion of `spielleiter.server.app.serve`. Raises StartError if the address of `--metrics` cannot be
-    used; a problem with the address of the pages is only reported.
+    This is a companion of `spielleiter.server.app.serve`; `port` is the game port. Raises StartError if the address of
+    `--metrics` cannot be used; a problem with the address of the pages is only reported.
     """
     config = server.config
     with ExitStack() as stack:
@@ -44,16 +44,18 @@ def open_pages(
         if pages is not None:
             stack.callback(pages.close)
 
+        def make_site(site: type[Site]) -> Site:
+            return site(server, port, 0 if pages is None or not pages.sockets else pages.port, pauses, is_stopping)
+
         async def run() -> None:
-            await _run(server, pauses, is_stopping, pages, monitor)
+            await _run(server, make_site, pages, monitor)
 
         yield run
 
 
 async def _run(
     server: Server,
-    pauses: PauseMeter,
-    is_stopping: Callable[[], bool],
+    make_site: Callable[[type[Site]], Site],
     pages: ListeningPages | None,
     monitor: list[socket.socket],
 ) -> None:
@@ -63,8 +65,7 @@ async def _run(
     if not monitor and (pages is None or not pages.sockets):
         return
     try:
-        load = await trio.to_thread.run_sync(_load, abandon_on_cancel=True)
-        site = load(server, pauses, is_stopping, 0 if pages is None or not pages.sockets else pages.port)
+        site = make_site(await trio.to_thread.run_sync(_load, abandon_on_cancel=True))
         async with trio.open_nursery() as nursery:
             nursery.start_soon(site.metrics.watch_loop)
             if monitor:

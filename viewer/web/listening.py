@@ -17,7 +17,7 @@ from spielleiter.server.net.sockets import listen
 FOR_THIS_MACHINE = "this machine only"
 FOR_PASSWORD_HOLDERS = "everybody who can reach this address and knows the password of the viewer"  # noqa: S105
 FOR_EVERYBODY = "everybody who can reach this address"
-_EVERY_ADDRESS = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared with, not listened on
+EVERY_ADDRESS = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared with, not listened on
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def listen_for_pages(host: str, port: int) -> ListeningPages:
 def _listening(host: str, port: int, note: str) -> ListeningPages:
     sockets = tuple(listen(host, port, option="--viewer"))
     found: int = sockets[0].getsockname()[1]
-    shown_host = "127.0.0.1" if host in _EVERY_ADDRESS else host
+    shown_host = "127.0.0.1" if host in EVERY_ADDRESS else host
     return ListeningPages(sockets, f"http://{shown_address((shown_host, found))}/", note)
 
 

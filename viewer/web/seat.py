@@ -16,7 +16,7 @@ import trio
 from spielleiter.client.errors import ClientError
 from spielleiter.client.player import Player
 from spielleiter.game.api import Move, Seat, State
-from spielleiter.protocol.messages import Memento, RoomData, WelcomeMessage
+from spielleiter.protocol.messages import RoomData, WelcomeMessage
 from spielleiter.server.app import Server
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.core.room import Phase
@@ -70,9 +70,7 @@ class PersonSeat:
         self._scope = trio.CancelScope()
         self._request: tuple[int, State] | None = None
         self._request_data: dict[str, Any] = {"ply": 0, "moves": None}
-        self._position: State | None = None
-        self._chosen: Move | None = None
-        self._is_chosen = trio.Event()
+        self._send_move, self._moves = trio.open_memory_channel[Move](1)
         self._changed = trio.Event()
         self._version = 0
         self._pages = 0
@@ -114,19 +112,14 @@ class PersonSeat:
             self.player = data.seat
             self.state = "playing"
             self._publish()
-        elif isinstance(data, Memento):
-            self._position = data.state
 
     async def _respond(self, player: Player, state: State) -> None:
         room = self._server.lobby.rooms.get(self.room_id)
         ply = 0 if room is None else room.ply
         self._request = ply, state
-        self._chosen, self._is_chosen = None, trio.Event()
         self._request_data = describe_legal_moves(state, ply)
         self._publish()
-        await self._is_chosen.wait()
-        assert self._chosen is not None
-        await player.send_move(self._chosen)
+        await player.send_move(await self._moves.receive())
 
     def _withdraw(self) -> None:
         """Take back the request, which is answered or void."""
@@ -173,9 +166,8 @@ class PersonSeat:
         return self._request[1]
 
     def _answer(self, move: Move) -> None:
-        self._chosen = move
-        self._is_chosen.set()
-        self._withdraw()
+        self._withdraw()  # so that there is never a second answer to the same request
+        self._send_move.send_nowait(move)
 
     # -- pages that look at the seat --------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,6 +21,7 @@ from spielleiter.client.player import Player
 from spielleiter.client.strategies import STRATEGIES
 from spielleiter.game.api import GameError, Move, Seat, State
 from spielleiter.protocol.messages import Slot
+from spielleiter.server import events
 from spielleiter.server.app import Server
 from spielleiter.server.core.clock import UNLIMITED
 from spielleiter.server.core.policy import Edition
@@ -105,7 +106,7 @@ class Seats:
             return choose(position, rng)
 
         assert self._nursery is not None
-        self._nursery.start_soon(self._play_opponent, edition, codes[1 - wish.player], choose_move, seat_id)
+        self._nursery.start_soon(self._contained, self._play_opponent, edition, codes[1 - wish.player], choose_move)
         return seat_id
 
     async def wait_for_program(self, wish: SeatWish) -> str:
@@ -189,12 +190,17 @@ class Seats:
         self._seats[seat_id] = seat
         self._count += 1
         assert self._nursery is not None, "the seats are opened while `run` runs"
-        self._nursery.start_soon(seat.run, f"person-{self._count}")
+        self._nursery.start_soon(self._contained, seat.run, f"person-{self._count}")
         return seat_id
 
-    async def _play_opponent(
-        self, edition: Edition, code: str, choose_move: Callable[[State], Move], _seat_id: str
-    ) -> None:
+    async def _contained(self, play: Callable[..., Awaitable[None]], *arguments: object) -> None:
+        """Run the task of one player; an exception that is a bug ends this player only."""
+        try:
+            await play(*arguments)
+        except Exception as error:
+            self._server.stream.publish(events.InternalError.of(error))
+
+    async def _play_opponent(self, edition: Edition, code: str, choose_move: Callable[[State], Move]) -> None:
         async with connect_player(self._server, edition.dialect, f"builtin-{self._count}") as player:
             try:
                 await player.join_prepared(code)

@@ -15,19 +15,28 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
+from spielleiter.game.api import State
+from spielleiter.protocol.defaults import DEFAULT_HOST
 from spielleiter.server import events
 from spielleiter.server.app import Server
+from spielleiter.server.core.policy import Edition
 from spielleiter.server.monitor.metrics import Metrics
 from spielleiter.server.net.password_guard import PasswordGuard
 from spielleiter.server.runtime.garbage import PauseMeter
+from spielleiter.viewer.web.admin_routes import admin_routes
+from spielleiter.viewer.web.admin_sessions import AdminSessions
 from spielleiter.viewer.web.answers import error_response
 from spielleiter.viewer.web.errors import STATUS_TEXTS, WebError
 from spielleiter.viewer.web.guard import Application, Guard
 from spielleiter.viewer.web.health import health_routes
 from spielleiter.viewer.web.http_server import HttpServer
 from spielleiter.viewer.web.hub import Hub
+from spielleiter.viewer.web.info_routes import info_routes
+from spielleiter.viewer.web.listening import EVERY_ADDRESS
 from spielleiter.viewer.web.live_games import LiveGames
 from spielleiter.viewer.web.room_routes import room_routes
+from spielleiter.viewer.web.seat_routes import seat_routes
+from spielleiter.viewer.web.seats import Seats
 from spielleiter.viewer.web.static_files import page_routes
 
 MOST_CONNECTIONS = 256
@@ -39,11 +48,14 @@ MOST_HEALTH_CONNECTIONS = 32
 class Site:
     """The web application of `server`.
 
-    `pauses` are those of the garbage collector, `is_stopping` says whether the server has begun to stop, and `port` is
-    the port of the pages, 0 if there are none.
+    - `game_port`, `page_port`: the ports of the games and of the pages, the latter 0 if there are no pages.
+    - `pauses`: those of the garbage collector.
+    - `is_stopping`: says whether the server has begun to stop.
     """
 
-    def __init__(self, server: Server, pauses: PauseMeter, is_stopping: Callable[[], bool], port: int) -> None:
+    def __init__(
+        self, server: Server, game_port: int, page_port: int, pauses: PauseMeter, is_stopping: Callable[[], bool]
+    ) -> None:
         self._server = server
         config = server.config
         self.metrics = Metrics(server.stream, server.board.snapshot, pauses)
@@ -53,9 +65,25 @@ class Site:
         )
         health = health_routes(self.metrics, is_stopping)
         self.health_app: Application = application(health)
-        guard = PasswordGuard(config.password_attempts, config.password_window, config.password_delay)
-        routes: list[BaseRoute] = [*health, *page_routes(), *room_routes(self.hub)]
-        self.app: Application = Guard(application(routes), config.viewer_password, guard)
+        address = (DEFAULT_HOST if config.host in EVERY_ADDRESS else config.host, game_port)
+        has_admins = server.lobby.settings.password is not None
+        sessions = AdminSessions(
+            server.lobby.is_password, self._new_guard(), server.stream.publish, has_admins=has_admins, port=page_port
+        )
+        self.seats = Seats(server, address)
+        routes: list[BaseRoute] = [
+            *health,
+            *page_routes(),
+            *info_routes(server.editions, address, has_admins=has_admins),
+            *room_routes(self.hub),
+            *seat_routes(self.seats, self.hub, _no_replay),
+            *admin_routes(server, sessions, address),
+        ]
+        self.app: Application = Guard(application(routes), config.viewer_password, self._new_guard())
+
+    def _new_guard(self) -> PasswordGuard:
+        config = self._server.config
+        return PasswordGuard(config.password_attempts, config.password_window, config.password_delay)
 
     async def serve_health(self, sockets: Iterable[socket.socket]) -> None:
         """Serve health and metrics alone; runs until cancelled. A failure of the sockets is reported."""
@@ -65,6 +93,7 @@ class Site:
         """Serve the pages; runs until cancelled. A failure of the sockets is reported."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.hub.run)
+            nursery.start_soon(self.seats.run)
             await self._serve(HttpServer(self.app, self._report_bug, MOST_CONNECTIONS), sockets)
             nursery.cancel_scope.cancel()
 
@@ -97,3 +126,7 @@ def application(routes: Sequence[BaseRoute]) -> Application:
 
     handlers = {WebError: refuse, HTTPException: refuse_address, Exception: admit_bug}
     return Starlette(routes=routes, exception_handlers=handlers)
+
+
+async def _no_replay(_name: str, _ply: int) -> tuple[Edition, State]:
+    raise WebError(404, "", "")

@@ -14,7 +14,7 @@ import msgspec
 import trio
 
 from spielleiter.game.api import Seat
-from spielleiter.protocol.messages import Memento, Result
+from spielleiter.protocol.messages import Memento
 from spielleiter.viewer.positions.describe import describe_position, view_of
 from spielleiter.viewer.replays.ending import describe_end, shown_name
 from spielleiter.viewer.replays.game import FORMAT, LONGEST_HINT, MOST_HINTS
@@ -68,7 +68,7 @@ class WatchedGame:
             return False
         self._key = key
         self._tail = {
-            "end": self._end(),
+            "end": describe_end(self.game.record),
             "isPaused": self.game.is_paused,
             "state": self.game.phase_name,
             "players": self._players(),
@@ -141,7 +141,7 @@ class WatchedGame:
             "positions": _raw(self._positions),
             "plies": _raw(self._plies[1:]),
             "softLimitSeconds": game.soft_limit,
-            "end": self._end(),
+            "end": describe_end(self.game.record),
             "pieces": view.pieces(),
             "source": "",
         }
@@ -154,12 +154,6 @@ class WatchedGame:
     def _players(self) -> list[dict[str, str]]:
         teams = self.game.edition.dialect.team_names
         return [{"name": shown_name(name), "team": team} for name, team in zip(self.game.names, teams, strict=True)]
-
-    def _end(self) -> dict[str, Any] | None:
-        """Return how the game ended; None if it has not, or was not even started."""
-        record = self.game.record
-        result = next((data for data in reversed(record[-2:]) if isinstance(data, Result)), None)
-        return None if result is None else describe_end(record)
 
     # -- positions --------------------------------------------------------------------------------------------------
 
