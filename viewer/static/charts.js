@@ -6,7 +6,7 @@ import { el, svg } from "./dom.js";
 import { duration, number, t } from "./i18n.js";
 
 const HEIGHT = 130;
-const LEFT = 44;
+const LEFT = 50;
 const RIGHT = 8;
 const TOP = 10;
 const BOTTOM = 20;
@@ -24,6 +24,7 @@ class Chart {
   constructor({ title, kind, values, limit = () => null, format = (value) => number(value) }, onPly) {
     this.title = title;
     this.kind = kind;
+    this.smallestStep = kind === "bars" ? 0.001 : 1; // milliseconds, or whole points and moves
     this.values = values;
     this.limit = limit;
     this.format = format;
@@ -51,7 +52,7 @@ class Chart {
     this.data = [0, 1].map((player) => this.values(record, player));
     const limit = this.limit(record);
     const all = this.data.flat().map(([, value]) => value);
-    this.isEmpty = all.length === 0;
+    this.isEmpty = all.length === 0 || record.lastPly === record.firstPly;
     this.element.hidden = this.isEmpty;
     if (this.isEmpty) return;
     const largest = Math.max(...all, 0);
@@ -59,13 +60,13 @@ class Chart {
     const isLimitNear = limit !== null && limit <= largest * 3;
     this.most = Math.max(largest, isLimitNear ? limit : 0, 1e-6) * 1.05;
     const parts = [];
-    const step = niceStep(this.most, 3);
+    const step = Math.max(this.smallestStep, niceStep(this.most, 3));
     for (let value = 0; value <= this.most; value += step) {
       const y = this.y(value);
       parts.push(svg("line", { class: "chart-grid", x1: LEFT, x2: width - RIGHT, y1: y, y2: y }));
       parts.push(svg("text", { class: "chart-label", x: LEFT - 5, y: y + 4, "text-anchor": "end", text: this.format(value) }));
     }
-    const plyStep = niceStep(this.last - this.first, Math.max(2, Math.floor(width / 70)));
+    const plyStep = Math.max(1, niceStep(this.last - this.first, Math.max(2, Math.floor(width / 70))));
     for (let ply = Math.ceil(this.first / plyStep) * plyStep; ply <= this.last; ply += plyStep) {
       parts.push(svg("text", { class: "chart-label", x: this.x(ply), y: HEIGHT - 5, "text-anchor": "middle", text: number(ply) }));
     }
@@ -73,7 +74,7 @@ class Chart {
     if (limit !== null) {
       const y = isLimitNear ? this.y(limit) : TOP;
       parts.push(svg("line", { class: "chart-limit", x1: LEFT, x2: width - RIGHT, y1: y, y2: y }));
-      parts.push(svg("text", { class: "chart-limit-label", x: width - RIGHT, y: y < TOP + 14 ? y + 13 : y - 4, "text-anchor": "end", text: t("chart.limit", { value: this.format(limit) }) }));
+      parts.push(svg("text", { class: "chart-limit-label", x: width - RIGHT, y: y < TOP + 14 ? y + 13 : y - 4, "text-anchor": "end", text: t("chart.limit", { value: this.format(limit) }) + (isLimitNear ? "" : " ↑") }));
     }
     this.picture.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
     this.picture.setAttribute("width", width);
@@ -89,7 +90,7 @@ class Chart {
   }
 
   bars(points, player) {
-    const width = Math.max(1.2, (this.width - LEFT - RIGHT) / (this.last - this.first + 1) - 1);
+    const width = Math.min(16, Math.max(1.2, (this.width - LEFT - RIGHT) / (this.last - this.first + 1) - 1));
     return points.map(([ply, value]) => {
       const y = this.y(value);
       return svg("rect", { class: `chart-bar player-${player}`, x: this.x(ply) - width / 2, y, width, height: Math.max(0.8, HEIGHT - BOTTOM - y) });

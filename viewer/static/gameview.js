@@ -34,8 +34,8 @@ export class GameView {
     this.notes = new NotesPanel(record);
     this.charts = new Charts(record, (target) => this.playback.jump(target));
     const names = [0, 1].map((player) => el("bdi", { text: record.playerName(player) }));
-    this.boardFrame = el("div", { class: "board-frame" }, this.board.element);
-    this.below = el("div", { class: "below-board" });
+    // beside the board of a seat are the pieces; stepping through the moves comes later
+    this.seatPlace = isInput ? el("div", { class: "seat-place" }) : null;
     this.element = el("div", { class: "game", "data-game": record.game.game },
       el("header", { class: "game-head" },
         el("div", {},
@@ -43,8 +43,8 @@ export class GameView {
           el("p", { class: "muted" }, [tOr(`game.${record.game.game}`, record.game.gameType ?? ""), record.game.edition, record.game.source].filter(Boolean).join(" · "))),
         el("div", { class: "actions" }, actions)),
       el("div", { class: "game-main" },
-        el("div", { class: "stage" }, this.boardFrame, this.below, this.controls.element),
-        el("div", { class: "side" }, this.status.element, this.players.element, this.notes.element),
+        el("div", { class: "stage" }, el("div", { class: "board-frame" }, this.board.element), isInput ? null : this.controls.element),
+        el("div", { class: "side" }, this.seatPlace, this.status.element, this.players.element, this.notes.element, isInput ? this.controls.element : null),
         el("div", { class: "more" }, this.moves.element,
           el("section", { class: "panel" }, el("h2", { text: t("chart.title") }), this.charts.element), extras)));
     this.announced = "";

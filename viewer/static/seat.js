@@ -34,6 +34,7 @@ export function playView(from) {
     const game = el("select", { onchange: () => update() }, options(info.gameTypes.map((entry) => [entry.gameType, entry.title || tOr(`game.${entry.game}`, entry.gameType)])));
     const opponent = el("select", { onchange: () => update() });
     const player = el("select", {}, options([["", t("play.any")], ["0", t("play.first")], ["1", t("play.second")]]));
+    const name = el("input", { type: "text", maxlength: 50, required: true, value: t("play.defaultName") });
     const clock = el("input", { type: "checkbox" });
     const errors = el("div");
     const update = () => {
@@ -44,7 +45,8 @@ export function playView(from) {
         ["program", t("play.program")],
         ...(from ? [] : waiting.filter((room) => room.gameType === entry?.gameType).map((room) => [`room:${room.id}`, t("play.room", { name: (room.players ?? []).filter(Boolean).join(", ") || room.id })])),
       ]));
-      if ([...opponent.options].some((option) => option.value === before)) opponent.value = before;
+      const wanted = [before, "strategy:greedy"].find((value) => [...opponent.options].some((option) => option.value === value));
+      if (wanted) opponent.value = wanted;
       player.disabled = opponent.value.startsWith("room:");
     };
     update();
@@ -53,11 +55,13 @@ export function playView(from) {
       onsubmit: async (event) => {
         event.preventDefault();
         start.disabled = true;
-        const [kind, name] = [opponent.value.split(":")[0], opponent.value.slice(opponent.value.indexOf(":") + 1)];
+        const [kind] = opponent.value.split(":", 1);
+        const chosen = opponent.value.slice(kind.length + 1);
         try {
           const seat = await postJson("/api/seat", {
             gameType: from ? null : game.value,
-            opponent: kind === "strategy" ? { strategy: name } : kind === "room" ? { room: name } : { program: true },
+            opponent: kind === "strategy" ? { strategy: chosen } : kind === "room" ? { room: chosen } : { program: true },
+            name: name.value,
             clock: clock.checked,
             player: player.value === "" || player.disabled ? null : Number(player.value),
             from: from ? { [from.kind]: from.id, ply: from.ply } : null,
@@ -72,7 +76,7 @@ export function playView(from) {
     const start = el("button", { type: "submit", class: "primary", text: t("play.start") });
     form.append(
       from ? el("p", { text: t("play.from", { ply: from.ply }) }) : field(t("rooms.game"), game),
-      field(t("play.opponent"), opponent), field(t("play.player"), player),
+      field(t("play.opponent"), opponent), field(t("play.player"), player), field(t("play.name"), name),
       el("label", { class: "form-row check" }, clock, el("span", { text: t("play.clock") })), start, errors);
     element.replaceChildren(el("h1", { tabindex: "-1", text: t("play.title") }), el("p", { text: t("play.explanation") }), form);
     if (from) useGameOf(from, game, update);
@@ -167,7 +171,8 @@ export function seatView(id) {
       });
       input = view.drawing.createInput ? view.drawing.createInput(view, (index) => send({ index })) : new MoveButtons(view.drawing, (index) => send({ index }));
       filler = new GapFiller(roomPath, view);
-      view.below.append(el("div", { class: "seat-panel" }, input.element, pass, errors));
+      (input.tools ?? input.element).append(pass);
+      view.seatPlace.append(el("section", { class: "seat-panel", "aria-label": t("seat.title") }, input.element, errors));
       element.replaceChildren(connection, view.element);
       endRoom = subscribe(`${roomPath}/events`, {
         position: (event) => {

@@ -132,6 +132,8 @@ export const TEXTS = {
   "play.any": ["beliebig", "any"],
   "play.first": ["Spieler 1 (beginnt)", "player 1 (begins)"],
   "play.second": ["Spieler 2", "player 2"],
+  "play.name": ["Mein Name", "My name"],
+  "play.defaultName": ["Mensch", "Human"],
   "play.clock": ["Mit Zeitbegrenzung für mich", "With a time limit for me"],
   "play.start": ["Spiel beginnen", "Start the game"],
   "play.from": ["Das Spiel geht von der Stellung nach Zug {ply} aus weiter.", "The game continues from the position after move {ply}."],

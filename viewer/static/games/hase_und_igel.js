@@ -107,24 +107,25 @@ class PlayerDetails {
   }
 }
 
-// Returns the parts of an action in the short notation, such as `card(TAKE_OR_DROP_CARROTS,20)`.
-function parseAction(text) {
-  const match = /^(\w+)(?:\(([^)]*)\))?/.exec(String(text));
-  const values = match?.[2] ? match[2].split(",") : [];
-  return { type: match?.[1] ?? "", values };
+// Returns an action as an object. The last move of a position has its actions in the short notation, such as
+// `card(TAKE_OR_DROP_CARROTS,20)`.
+function parseAction(action) {
+  if (typeof action === "object") return action;
+  const [, type = "", list = ""] = /^(\w+)(?:\(([^)]*)\))?/.exec(action) ?? [];
+  const values = list.split(",");
+  return { type, card: type === "card" ? values[0] : null, value: Number(values[values.length - 1]) };
 }
 
-function describeAction(text) {
-  const { type, values } = parseAction(text);
-  const amount = Number(values[values.length - 1]);
+function describeAction(action) {
+  const { type, card, value } = parseAction(action);
   switch (type) {
-    case "advance": return t("hui.advance", { value: values[0] });
-    case "card": return values[0] === "TAKE_OR_DROP_CARROTS" ? t(`hui.card.${amount < 0 ? "drop" : amount > 0 ? "take" : "keep"}`, { value: Math.abs(amount) }) : t("hui.playCard", { card: cardName(values[0]) });
-    case "exchangeCarrots": return t(amount < 0 ? "hui.give" : "hui.take", { value: Math.abs(amount) });
+    case "advance": return t("hui.advance", { value });
+    case "card": return card === "TAKE_OR_DROP_CARROTS" ? t(`hui.card.${value < 0 ? "drop" : value > 0 ? "take" : "keep"}`, { value: Math.abs(value) }) : t("hui.playCard", { card: cardName(card) });
+    case "exchangeCarrots": return t(value < 0 ? "hui.give" : "hui.take", { value: Math.abs(value) });
     case "eatSalad": return t("hui.eatSalad");
     case "fallBack": return t("hui.fallBack");
     case "skip": return t("hui.skip");
-    default: return String(text);
+    default: return typeof action === "string" ? action : type;
   }
 }
 
@@ -135,9 +136,9 @@ function describeActions(move) {
 
 // The field that a move advances to, or null.
 function targetOf(move, position) {
-  const { type, values } = parseAction(move.actions?.[0] ?? "");
+  const { type, value } = parseAction(move.actions?.[0] ?? "");
   const start = position.players?.[position.sideToMove?.player]?.field;
-  return type === "advance" && Number.isInteger(start) ? start + Number(values[0]) : null;
+  return type === "advance" && Number.isInteger(start) ? start + value : null;
 }
 
 export const haseUndIgel = {
