@@ -32,9 +32,26 @@ class ServerStarted(ServerEvent, frozen=True):
 
 
 class MonitorStarted(ServerEvent, frozen=True):
-    """`/healthz` and `/metrics` are served at `addresses`."""
+    """`/healthz` and `/metrics` are served at `addresses`, and nothing else."""
 
     addresses: tuple[str, ...]
+
+
+class ViewerStarted(ServerEvent, frozen=True):
+    """The pages for the browser are served at `url`; `note` says why that is not the configured address, if it is not.
+
+    `access` says who may look at them.
+    """
+
+    url: str
+    access: str
+    note: str = ""
+
+
+class ViewerUnavailable(ServerEvent, frozen=True):
+    """The pages for the browser are not served, or not any more; games are not affected."""
+
+    reason: str
 
 
 class AdminsExcluded(ServerEvent, frozen=True):
