@@ -102,10 +102,7 @@ class WatchedGame:
         """Return the newest data for a page that has `known` positions, and the number that it has then."""
         cached = self._frames.get(known)
         if cached is None:
-            count = len(self._positions)
-            while count and self._positions[count - 1] is None:  # the record has grown since the last update
-                count -= 1
-            start = count
+            start = count = self._shown_count()
             while start > known and self._positions[start - 1] is not None:
                 start -= 1
             data = {
@@ -117,14 +114,34 @@ class WatchedGame:
             cached = self._frames[known] = frame("position", data), count
         return cached
 
-    async def whole(self, breathe: Breathe) -> dict[str, Any]:
-        """Return the whole game so far, in the form of a replay."""
+    def content(self) -> object:
+        """Return a value that changes whenever a page would be shown something else."""
+        return self._shown_count(), self._key
+
+    def _shown_count(self) -> int:
+        """Return the number of positions up to the last one that is described; the record may have grown since."""
+        count = len(self._positions)
+        while count and self._positions[count - 1] is None:
+            count -= 1
+        return count
+
+    def is_described(self) -> bool:
+        """Return whether all positions so far are described."""
+        self._scan()
+        return None not in self._positions
+
+    async def describe_all(self, breathe: Breathe) -> None:
+        """Describe all positions so far."""
         self._scan()
         for ply in range(len(self._mementos)):
             if self._positions[ply] is None:
                 self._describe(ply)
                 await breathe()
+
+    def as_replay(self) -> dict[str, Any]:
+        """Return the game as far as it is described, in the form of a replay."""
         game, edition = self.game, self.game.edition
+        count = next((ply for ply, data in enumerate(self._positions) if data is None), len(self._positions))
         view = view_of(game.state)
         return {
             "format": FORMAT,
@@ -138,8 +155,8 @@ class WatchedGame:
             "edition": edition.name,
             "title": " – ".join(shown_name(name) or f"{number}" for number, name in enumerate(game.names, 1)),
             "players": self._players(),
-            "positions": _raw(self._positions),
-            "plies": _raw(self._plies[1:]),
+            "positions": _raw(self._positions[:count]),
+            "plies": _raw(self._plies[1:count]),
             "softLimitSeconds": game.soft_limit,
             "end": describe_end(self.game.record),
             "pieces": view.pieces(),
