@@ -123,6 +123,7 @@ def run(config: Config) -> None:
     import trio
 
     from spielleiter.server.app import serve as serve_connections
+    from spielleiter.viewer.web.companion import open_pages
 
     is_cut_short = False
 
@@ -142,7 +143,7 @@ def run(config: Config) -> None:
                         stop.set()
 
             await nursery.start(watch_signals)
-            await serve_connections(config, stop=stop)
+            await serve_connections(config, stop=stop, companion=open_pages)
             nursery.cancel_scope.cancel()
 
     run_async(main)

@@ -14,9 +14,10 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeAlias
 
 import trio
 
@@ -48,7 +49,7 @@ from spielleiter.server.record.line_writer import line_writer
 from spielleiter.server.record.log import LogFile, log_events, logged_kinds
 from spielleiter.server.record.replay import load_starting_states
 from spielleiter.server.runtime.descriptors import connections_possible
-from spielleiter.server.runtime.garbage import collect_in_quiet, deferred_gc
+from spielleiter.server.runtime.garbage import PauseMeter, collect_in_quiet, deferred_gc
 from spielleiter.server.runtime.timers import Timers
 from spielleiter.server.text.counting import count_text
 
@@ -284,17 +285,29 @@ class Server:
         self.scores.add(game.result)
 
 
+Companion: TypeAlias = Callable[
+    [Server, int, PauseMeter, Callable[[], bool]], AbstractContextManager[Callable[[], Awaitable[None]]]
+]
+"""Opens a service beside the games, and returns the function that runs it until it is cancelled.
+
+It is called before the server accepts anything, with the server, its port, the pauses of the garbage collector, and a
+function that says whether the server has begun to stop. It may raise StartError.
+"""
+
+
 async def serve(
     config: Config,
     *,
     stop: trio.Event | None = None,
     log_file: LogFile | None = None,
+    companion: Companion | None = None,
     task_status: trio.TaskStatus[Listening] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Serve until `stop` is set; without `stop`, until cancelled.
 
-    The log goes to `log_file`, or else to standard error. Raises StartError before anything is accepted, for example
-    for an address in use, an unreadable replay or an unknown game.
+    The log goes to `log_file`, or else to standard error. `companion` opens a service that runs beside the games.
+    Raises StartError before anything is accepted, for example for an address in use, an unreadable replay or an unknown
+    game.
     """
     with contextlib.ExitStack() as stack:
         server = Server(config, stack.enter_context(line_writer(_standard_error())) if log_file is None else log_file)
@@ -302,22 +315,14 @@ async def serve(
         sockets = listen(config.host, config.port)
         for sock in sockets:
             stack.callback(sock.close)
-        watched = [] if config.metrics is None else listen(*config.metrics, option="--metrics")
-        for sock in watched:
-            stack.callback(sock.close)
+        port: int = sockets[0].getsockname()[1]
         if config.port_file is not None:
-            _write_port(config.port_file, sockets[0].getsockname()[1])
+            _write_port(config.port_file, port)
         server.limit_connections(connections_possible(config.connections))
         pauses = stack.enter_context(deferred_gc())
-        if watched:
-            from spielleiter.server.monitor.monitor import (
-                Monitor,  # imported on demand: its dependencies load slowly, and most servers run without metrics
-            )
-
-            monitor = Monitor(
-                watched, server.stream, server.board.snapshot, pauses, lambda: stop is not None and stop.is_set()
-            )
-            server.background.append(monitor.run)
+        if companion is not None:
+            run = stack.enter_context(companion(server, port, pauses, lambda: stop is not None and stop.is_set()))
+            server.background.append(run)
         await server.run(sockets, stop, task_status)
 
 

@@ -211,7 +211,19 @@ class BlokusState:
         """Return the number of moves that `generate_legal_moves` yields, without making them."""
         if self._is_over():
             return 0
-        masks = self._placement_masks(self.turn % 4, self.cells, self.remaining_masks)
+        return self._count_placements(self.turn % 4)
+
+    def count_placements(self, color: Color) -> int:
+        """Return the number of legal placements that `color` would have if it were on turn now.
+
+        It is 0 for a colour that has left the game, and for every colour once the game is over.
+        """
+        if self._is_over() or not self.valid_mask >> color & 1:
+            return 0
+        return self._count_placements(color)
+
+    def _count_placements(self, color: int) -> int:
+        masks = self._placement_masks(color, self.cells, self.remaining_masks)
         return sum(corners.bit_count() for _, corners in generate_placements(*masks))
 
     def outcome(self) -> Outcome | None:
@@ -227,9 +239,10 @@ class BlokusState:
         They are the number of cells that both colours of the seat have covered, plus 15 for a colour that has placed
         all its pieces, or 20 if MONO was the last of them.
         """
-        return (sum(self._points_of(color) for color in _COLORS if SEAT_OF_COLOR[color] == seat),)
+        return (sum(self.points_of(color) for color in _COLORS if SEAT_OF_COLOR[color] == seat),)
 
-    def _points_of(self, color: Color) -> int:
+    def points_of(self, color: Color) -> int:
+        """Return the part of the points of a seat that `color` has won."""
         remaining = self.remaining_masks[color]
         if remaining:
             return sum(SIZES) - sum(SIZES[index] for index in scan(remaining))

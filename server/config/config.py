@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
+from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT, DEFAULT_VIEWER_PORT
 from spielleiter.server.config.properties import ConfigError
 from spielleiter.server.config.setting import (
     Setting,
     address,
+    address_or_off,
     choice,
     directory_switch,
     fraction,
@@ -29,6 +30,7 @@ from spielleiter.server.config.setting import (
     seconds,
     setting,
     settings_of,
+    shown_address,
     switch,
     text,
     whole_number,
@@ -40,7 +42,7 @@ MAX_SEED = 2**63 - 1
 
 _EDITIONS = pairs("gameType", "edition")
 
-LISTENING, GAMES, REPLAYS, LOGGING, LIMITS = "Listening", "Games", "Replays", "Logging", "Limits"
+LISTENING, GAMES, REPLAYS, VIEWER, LOGGING, LIMITS = "Listening", "Games", "Replays", "Viewer", "Logging", "Limits"
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +183,34 @@ class Config:
         0, whole_number(0), REPLAYS, "The turn of the replay from which games start.", other_names=("turnToLoad",)
     )
 
+    viewer: tuple[str, int] | None = setting(
+        (DEFAULT_HOST, DEFAULT_VIEWER_PORT),
+        address_or_off(),
+        VIEWER,
+        "Address or port of the pages to watch games and to play in the browser, and of /healthz and /metrics; if the "
+        "port is taken, any free one; off: no pages.",
+    )
+    viewer_password: str | None = setting(
+        None,
+        optional(text("PASSWORD", keeps_spaces=True)),
+        VIEWER,
+        "Password that the browser asks for before it shows a page, with any user name; empty: none.",
+        is_secret=True,
+    )
+    is_viewer_open: bool = setting(
+        False,
+        switch(),
+        VIEWER,
+        "Let everybody who can reach the pages watch and play without a password, also from other machines.",
+        name="viewerOpen",
+    )
+    viewer_matches: Path | None = setting(  # noqa: RUF009 - a dataclass field
+        None,
+        optional(path("DIR")),
+        VIEWER,
+        "Folder of a match (`spielleiter match --out`), or a folder of such folders, whose games the pages list.",
+    )
+
     log_format: str = setting(
         "auto",
         choice("auto", "console", "json"),
@@ -195,7 +225,8 @@ class Config:
         None,
         optional(address()),
         LOGGING,
-        "Address or port for /healthz and /metrics (in the format of Prometheus) over HTTP; empty: not served.",
+        "Address or port that serves /healthz and /metrics (in the format of Prometheus) alone, without a password; "
+        "empty: only the viewer has them.",
     )
 
     packet_bytes_before: int = setting(
@@ -349,6 +380,12 @@ def _checked(read: SettingReader, properties_file: Path | None) -> Config:
         )
     if values.get("turn") and values.get("load_game_file") is None:
         raise ConfigError(f"turn {values['turn']} needs a replay to start from, expected loadGameFile with it")
+    viewer = values.get("viewer")
+    if viewer and not is_loopback(viewer[0]) and not (values.get("viewer_password") or values.get("is_viewer_open")):
+        raise ConfigError(
+            f"viewer {shown_address(viewer)}: others could watch and play there; choose a password for them "
+            "(viewerPassword), or let everybody in (viewerOpen)"
+        )
     config = Config(**values, properties_file=properties_file, ignored=tuple(read.ignored))
     if config.has_timeouts and (problem := limits_problem(config.soft_timeout, config.hard_timeout)):
         raise ConfigError(f"{problem} (softTimeout, hardTimeout), or switch both off (--no-timeout)")

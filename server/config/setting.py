@@ -189,6 +189,18 @@ def address() -> Kind[tuple[str, int]]:
     return Kind("host:port, or a port of this machine's loopback", parse, "ADDR", shown_address)
 
 
+def address_or_off() -> Kind[tuple[str, int] | None]:
+    """A host and a port as in `address`, or ``off``, which is None."""
+    kind = address()
+    return Kind(
+        f"{kind.allowed}, or off",
+        lambda text: None if text.lower() == "off" else kind.parse(text),
+        "ADDR|off",
+        lambda value: "off" if value is None else kind.show(value),
+        choices=("off",),
+    )
+
+
 def shown_address(value: tuple[str, int]) -> str:
     """Return ``host:port``, with brackets around a host that contains colons."""
     host, port = value

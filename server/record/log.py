@@ -194,6 +194,12 @@ def _ended_for_people(game: events.GameEnded) -> dict[str, object]:
     return {"room": game.room, "result": _cut("; ".join([f"{head} {points}", *faults])), "plies": game.plies}
 
 
+def _viewer_for_people(viewer: events.ViewerStarted) -> dict[str, object]:
+    """Return the address of the pages for the console, and the note only if there is one."""
+    shown: dict[str, object] = {"url": viewer.url, "access": viewer.access}
+    return {**shown, "note": viewer.note} if viewer.note else shown
+
+
 def _for_terminals(fields: dict[str, object]) -> dict[str, object]:
     """Return `fields`, in which texts with unprintable characters are shown as Python string literals."""
     return {
@@ -241,7 +247,8 @@ def _end_of(traceback: str) -> str:
 
 
 _SUMMARIES: Final[Mapping[type[events.ServerEvent], Callable[[Any], dict[str, object]]]] = {
-    events.GameEnded: _ended_for_people
+    events.GameEnded: _ended_for_people,
+    events.ViewerStarted: _viewer_for_people,
 }
 """What is shown on a console instead of all fields."""
 

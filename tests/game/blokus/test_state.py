@@ -325,3 +325,12 @@ def test_a_legal_move_covers_only_its_own_cells(seed: int, plies: int) -> None:
         assert list(scan(lost_shapes)) in ([], [move.shape])
     blue, yellow, red, green = after.cells
     assert sum(cells.bit_count() for cells in after.cells) == (blue | yellow | red | green).bit_count()
+
+
+def test_placements_are_counted_for_a_colour_that_is_not_on_turn() -> None:
+    state = after_first_pieces()
+    assert state.count_placements(BLUE) == state.count_legal_moves()
+    assert state.count_placements(RED) == replace(state, turn=state.turn + 2).count_legal_moves()
+    assert state.count_placements(GREEN) > 0
+    assert replace(state, valid_mask=state.valid_mask & ~(1 << GREEN)).count_placements(GREEN) == 0
+    assert replace(state, turn=4 * state.rules.round_limit).count_placements(GREEN) == 0

@@ -1,0 +1,216 @@
+"""The view of Blokus: the board as 400 letters, the pieces, the last move, and the cells of an illegal move.
+
+Invariants: a cell of the board is ``.`` or the first letter of a colour. Cells of an illegal move may lie outside the
+board.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from spielleiter.game.api import Move, Seat, State
+from spielleiter.game.blokus.bitboard import SIZE, STRIDE, Bitboard, bit, edge_neighbors, scan
+from spielleiter.game.blokus.move import BlokusMistake, SetMove, SkipMove
+from spielleiter.game.blokus.polyomino import Color, Rotation, Shape, orientation
+from spielleiter.game.blokus.state import SEAT_OF_COLOR, BlokusState
+from spielleiter.viewer.positions.view import Json, View, Words
+
+_COLORS: Final = tuple(Color)
+_LETTERS: Final = tuple(color.name[0] for color in _COLORS)
+_INDICES: Final = tuple(y * STRIDE + x for y in range(SIZE) for x in range(SIZE))
+_PIECES: Final = {
+    shape.name: [list(cell) for cell in orientation(shape, Rotation.NONE, is_flipped=False).cells] for shape in Shape
+}
+
+_WORDS: Final[Mapping[BlokusMistake, Words]] = {
+    BlokusMistake.WRONG_COLOR: {
+        "de": "Eine andere Farbe ist am Zug.",
+        "en": "It is another colour's turn.",
+    },
+    BlokusMistake.WRONG_SHAPE: {
+        "de": "Der erste Zug einer Farbe muss den vorgegebenen Stein legen.",
+        "en": "The first move of a colour has to place the given piece.",
+    },
+    BlokusMistake.DUPLICATE_SHAPE: {
+        "de": "Die Farbe hat diesen Stein schon gelegt.",
+        "en": "The colour has already placed this piece.",
+    },
+    BlokusMistake.OUT_OF_BOUNDS: {
+        "de": "Der Stein liegt nicht ganz auf dem Spielfeld.",
+        "en": "The piece is not completely on the board.",
+    },
+    BlokusMistake.OBSTRUCTED: {
+        "de": "Der Stein liegt auf Feldern, die schon belegt sind.",
+        "en": "The piece covers cells that are already covered.",
+    },
+    BlokusMistake.TOUCHES_SAME_COLOR: {
+        "de": "Der Stein berührt einen Stein der eigenen Farbe an einer Kante.",
+        "en": "The piece touches a piece of its own colour along an edge.",
+    },
+    BlokusMistake.NOT_IN_CORNER: {
+        "de": "Der erste Stein einer Farbe muss eine Ecke des Spielfelds bedecken.",
+        "en": "The first piece of a colour has to cover a corner of the board.",
+    },
+    BlokusMistake.NOT_ON_BORDER: {
+        "de": "Der erste Stein einer Farbe muss am Rand des Spielfelds liegen.",
+        "en": "The first piece of a colour has to lie on the border of the board.",
+    },
+    BlokusMistake.NO_SHARED_CORNER: {
+        "de": "Der Stein berührt keinen Stein der eigenen Farbe an einer Ecke.",
+        "en": "The piece touches no piece of its own colour at a corner.",
+    },
+    BlokusMistake.SKIP_FIRST_TURN: {
+        "de": "Eine Farbe darf erst aussetzen, wenn sie ihren ersten Stein gelegt hat.",
+        "en": "A colour may skip only after it has placed its first piece.",
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BlokusView(View):
+    """The view of positions of the type BlokusState."""
+
+    name: str = "blokus"
+
+    def color(self, state: State, _seat: Seat) -> str | None:
+        return _own(state).color_on_turn.name
+
+    def parts(self, state: State) -> Json:
+        position = _own(state)
+        return {
+            "fields": {"turn": position.turn, "round": position.round, "startPiece": position.start_shape.name},
+            "board": {"width": SIZE, "height": SIZE, "cells": _cells(position)},
+            "colors": [
+                {
+                    "name": color.name,
+                    "player": SEAT_OF_COLOR[color],
+                    "isInGame": bool(position.valid_mask >> color & 1),
+                    "remaining": [shape.name for shape in position.remaining_shapes(color)],
+                    "points": position.points_of(color),
+                }
+                for color in _COLORS
+            ],
+            "startPiece": position.start_shape.name,
+        }
+
+    def player(self, _state: State, _seat: Seat) -> Json:
+        return {"fields": {}}
+
+    def count_moves(self, state: State) -> list[int]:
+        position = _own(state)
+        counts = [0, 0]
+        for color in _COLORS:
+            counts[SEAT_OF_COLOR[color]] += position.count_placements(color)
+        return counts
+
+    def last_move(self, state: State, previous: State | None) -> Json | None:
+        position = _own(state)
+        if position.last_move is not None:
+            return _described(position.last_move, None if previous is None else _own(previous).color_on_turn)
+        return None if previous is None else _compare(_own(previous), position)
+
+    def move(self, _state: State, move: Move) -> Json:
+        assert isinstance(move, SetMove)  # a skip is never among the generated moves
+        return {
+            "piece": move.shape.name,
+            "rotation": move.rotation.name,
+            "isFlipped": move.is_flipped,
+            "x": move.x,
+            "y": move.y,
+            "cells": _covered(move),
+        }
+
+    def skip_move(self, state: State) -> Move | None:
+        skip = SkipMove(_own(state).color_on_turn)
+        return skip if state.check(skip) is None else None
+
+    def pieces(self) -> Mapping[str, list[list[int]]]:
+        return _PIECES
+
+    def illegal_move(self, state: State, move: Move) -> Json | None:
+        position = _own(state)
+        mistake = position.check(move)
+        if mistake is None:
+            return None
+        piece, cells = (move.shape.name, _covered(move)) if isinstance(move, SetMove) else (None, [])
+        offending = [cell for cell in cells if _offends(position, mistake, cell)]
+        return {"piece": piece, "cells": cells, "offendingCells": offending, "words": dict(_WORDS[mistake])}
+
+
+def _own(state: State) -> BlokusState:
+    assert isinstance(state, BlokusState)
+    return state
+
+
+def _cells(state: BlokusState) -> str:
+    letters = ["."] * (SIZE * STRIDE)
+    for letter, cells in zip(_LETTERS, state.cells, strict=True):
+        for index in scan(cells):
+            letters[index] = letter
+    return "".join(letters[index] for index in _INDICES)
+
+
+def _covered(move: SetMove) -> list[list[int]]:
+    turned = orientation(move.shape, move.rotation, move.is_flipped)
+    return [[move.x + x, move.y + y] for x, y in turned.cells]
+
+
+def _described(move: SetMove | SkipMove, color_on_turn: Color | None) -> Json:
+    """Return a played move; `color_on_turn` is that of the position before it, if it is known."""
+    if isinstance(move, SetMove):
+        return _placement(move.color, move.shape.name, _covered(move), str(move))
+    color = color_on_turn if move.color is None else move.color
+    return {
+        "player": None if color is None else SEAT_OF_COLOR[color],
+        "color": None if color is None else color.name,
+        "kind": "SKIP",
+        "piece": None,
+        "cells": [],
+        "text": str(move),
+    }
+
+
+def _placement(color: Color, piece: str | None, cells: list[list[int]], text: str) -> Json:
+    return {
+        "player": SEAT_OF_COLOR[color],
+        "color": color.name,
+        "kind": "SET",
+        "piece": piece,
+        "cells": cells,
+        "text": text,
+    }
+
+
+def _compare(before: BlokusState, after: BlokusState) -> Json | None:
+    """Return the move between two positions of a season that does not write it down; None if nothing was placed."""
+    for color in _COLORS:
+        new = after.cells[color] & ~before.cells[color]
+        if new:
+            placed = before.remaining_masks[color] & ~after.remaining_masks[color]
+            piece = next((Shape(index).name for index in scan(placed)), None)
+            return _placement(color, piece, list(_coordinates(new)), f"{color.name} {piece or ''}".rstrip())
+    return None
+
+
+def _coordinates(cells: Bitboard) -> Iterable[list[int]]:
+    for index in scan(cells):
+        y, x = divmod(index, STRIDE)
+        yield [x, y]
+
+
+def _offends(state: BlokusState, mistake: BlokusMistake, cell: list[int]) -> bool:
+    """Return whether this cell of a piece is one of those that break the rule; if none is alone to blame, all are."""
+    x, y = cell
+    is_on_board = 0 <= x < SIZE and 0 <= y < SIZE
+    match mistake:
+        case BlokusMistake.OUT_OF_BOUNDS:
+            return not is_on_board
+        case BlokusMistake.OBSTRUCTED:
+            return is_on_board and state.color_at(x, y) is not None
+        case BlokusMistake.TOUCHES_SAME_COLOR:
+            own = state.cells[state.color_on_turn]
+            return is_on_board and bool(bit(x, y) & edge_neighbors(own))
+        case _:
+            return True

@@ -1,0 +1,96 @@
+"""Positions, legal moves and illegal moves of any game, as JSON objects.
+
+Invariants: everything about a concrete game is in the views of the table `_VIEWS`. The result depends on the arguments
+only, can be encoded as JSON, and must not be changed by the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import islice
+from types import MappingProxyType
+from typing import Final
+
+from spielleiter.game.api import GameOverError, Move, State
+from spielleiter.game.blokus.state import BlokusState
+from spielleiter.game.hase_und_igel.state import HaseUndIgelState
+from spielleiter.viewer.positions.blokus import BlokusView
+from spielleiter.viewer.positions.hase_und_igel import HaseUndIgelView
+from spielleiter.viewer.positions.view import Json, View, shortened_text
+
+_TABLE: Final = View()
+
+_VIEWS: Final[Mapping[type, View]] = MappingProxyType({BlokusState: BlokusView(), HaseUndIgelState: HaseUndIgelView()})
+"""The view for each type of position. A new game needs a module and an entry here, or is shown as a table."""
+
+MOST_LEGAL_MOVES: Final = 5000
+"""The number of legal moves after which the overlay is cut; positions of Blokus have at most about 1000."""
+
+
+def view_of(state: State) -> View:
+    """Return the view for positions of the type of `state`, which may be a variant that one season needs."""
+    return next((_VIEWS[kind] for kind in type(state).__mro__ if kind in _VIEWS), _TABLE)
+
+
+def describe_position(state: State, ply: int, previous: State | None = None, *, counts_moves: bool = True) -> Json:
+    """Return the JSON object of a position.
+
+    - `ply`: the number of moves before it in this game; 0 for the position that the game began with.
+    - `previous`: the position one ply before, if there is one.
+    - `counts_moves`: whether to count the legal moves of each side, which takes about a millisecond.
+    """
+    view = view_of(state)
+    outcome = state.outcome()
+    side = (
+        None if outcome is not None else {"player": state.seat_on_turn, "color": view.color(state, state.seat_on_turn)}
+    )
+    return {
+        "game": view.name,
+        "ply": ply,
+        "round": state.round,
+        "turn": state.turn,
+        "sideToMove": side,
+        "isOver": outcome is not None,
+        "players": [{"points": state.points(seat)[0], **view.player(state, seat)} for seat in (0, 1)],
+        **view.parts(state),
+        "legalMoves": view.count_moves(state) if counts_moves else None,
+        "lastMove": view.last_move(state, previous),
+    }
+
+
+def describe_legal_moves(state: State, ply: int) -> Json:
+    """Return all legal moves of the side to move, for the overlay of the board; none in an impossible position.
+
+    The ``index`` of a move is its place in `state.generate_legal_moves()`. ``canSkip`` says whether there is a legal
+    skip besides these moves; see `skip_move`.
+    """
+    view = view_of(state)
+    moves = islice(state.generate_legal_moves(), MOST_LEGAL_MOVES) if view.is_possible(state) else ()
+    return {
+        "ply": ply,
+        "canSkip": skip_move(state) is not None,
+        "moves": [
+            {"index": index, "text": shortened_text(move), **view.move(state, move)} for index, move in enumerate(moves)
+        ],
+    }
+
+
+def skip_move(state: State) -> Move | None:
+    """Return the legal skip of the side to move, if the game has one that is not among the generated moves."""
+    return None if state.outcome() is not None else view_of(state).skip_move(state)
+
+
+def describe_illegal_move(state: State, move: Move, text: str) -> Json | None:
+    """Return what to draw of a move that breaks a rule in the position `state`; None if it breaks none.
+
+    `text` is what the server said about it.
+    """
+    view = view_of(state)
+    try:
+        illegal = view.illegal_move(state, move) if view.is_possible(state) else None
+    except (GameOverError, TypeError):  # not a move for this position at all
+        return None
+    if illegal is None:
+        return None
+    seat = state.seat_on_turn
+    return {"player": seat, "color": view.color(state, seat), **illegal, "rule": illegal["words"]["en"], "text": text}

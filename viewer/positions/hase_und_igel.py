@@ -1,0 +1,195 @@
+"""The view of Hase und Igel: the track, and what each player holds.
+
+Invariants: moves are counted only in positions that can occur in a game, since counting in others may take very long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from spielleiter.game.api import Move, Seat, State
+from spielleiter.game.hase_und_igel.action import (
+    Action,
+    Advance,
+    Card,
+    EatSalad,
+    ExchangeCarrots,
+    FallBack,
+    HaseUndIgelMove,
+    Skip,
+)
+from spielleiter.game.hase_und_igel.board import GOAL_INDEX
+from spielleiter.game.hase_und_igel.player import PlayerColor
+from spielleiter.game.hase_und_igel.rules import HaseUndIgelMistake
+from spielleiter.game.hase_und_igel.state import HaseUndIgelState
+from spielleiter.viewer.positions.view import Json, View, Words, shortened_text
+
+_MOST_CARROTS: Final = 1000
+"""More than anybody can collect in 30 rounds; the number of carrots bounds the number of moves."""
+
+_WORDS: Final[Mapping[HaseUndIgelMistake, Words]] = {
+    HaseUndIgelMistake.NO_ACTION_LIST: {
+        "de": "Der Zug enthält keine Aktion.",
+        "en": "The move has no action.",
+    },
+    HaseUndIgelMistake.NO_ACTIONS: {
+        "de": "Der Zug enthält keine Aktion.",
+        "en": "The move has no action.",
+    },
+    HaseUndIgelMistake.WRONG_ORDER: {
+        "de": "Die Aktionen sind nicht fortlaufend ab 0 nummeriert.",
+        "en": "The actions are not numbered 0, 1, 2 and so on.",
+    },
+    HaseUndIgelMistake.ONLY_CARDS_FOLLOW: {
+        "de": "Nach der ersten Aktion dürfen nur noch Karten folgen.",
+        "en": "Only cards may follow the first action.",
+    },
+    HaseUndIgelMistake.CARD_REQUIRED: {
+        "de": "Auf einem Hasenfeld muss eine Karte gespielt werden.",
+        "en": "A card has to be played on a hare field.",
+    },
+    HaseUndIgelMistake.ADVANCE: {
+        "de": "So weit oder auf dieses Feld darf der Spieler nicht vorrücken.",
+        "en": "The player may not advance that far, or not to that field.",
+    },
+    HaseUndIgelMistake.EXCHANGE_CARROTS: {
+        "de": "Diese Karotten dürfen hier nicht getauscht werden.",
+        "en": "These carrots cannot be exchanged here.",
+    },
+    HaseUndIgelMistake.EAT_SALAD: {
+        "de": "Hier darf kein Salat gefressen werden.",
+        "en": "No salad can be eaten here.",
+    },
+    HaseUndIgelMistake.FALL_BACK: {
+        "de": "Der Spieler darf nicht auf ein Igelfeld zurückfallen.",
+        "en": "The player cannot fall back to a hedgehog field.",
+    },
+    HaseUndIgelMistake.SKIP: {
+        "de": "Aussetzen ist nicht erlaubt, solange ein anderer Zug möglich ist.",
+        "en": "Skipping is not allowed while another move is possible.",
+    },
+    HaseUndIgelMistake.CARD_TAKE_OR_DROP_CARROTS: {
+        "de": "Die Karte „Karotten nehmen oder abgeben“ darf hier nicht gespielt werden.",
+        "en": "The card “take or drop carrots” cannot be played here.",
+    },
+    HaseUndIgelMistake.CARD_EAT_SALAD: {
+        "de": "Die Karte „Salat fressen“ darf hier nicht gespielt werden.",
+        "en": "The card “eat a salad” cannot be played here.",
+    },
+    HaseUndIgelMistake.CARD_HURRY_AHEAD: {
+        "de": "Die Karte „Vorrücken“ darf hier nicht gespielt werden.",
+        "en": "The card “hurry ahead” cannot be played here.",
+    },
+    HaseUndIgelMistake.CARD_FALL_BACK: {
+        "de": "Die Karte „Zurückfallen“ darf hier nicht gespielt werden.",
+        "en": "The card “fall back” cannot be played here.",
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class HaseUndIgelView(View):
+    """The view of positions of the type HaseUndIgelState."""
+
+    name: str = "hase_und_igel"
+
+    def is_possible(self, state: State) -> bool:
+        position = _own(state)
+        return position.board.is_regular() and all(
+            0 <= player.index <= GOAL_INDEX and player.carrots <= _MOST_CARROTS for player in position.players
+        )
+
+    def color(self, state: State, _seat: Seat) -> str | None:
+        return _own(state).color_on_turn.name
+
+    def parts(self, state: State) -> Json:
+        position = _own(state)
+        return {
+            "fields": {"turn": position.turn, "round": position.round},
+            "track": [{"index": index, "type": field.name} for index, field in enumerate(position.board.fields)],
+        }
+
+    def player(self, state: State, seat: Seat) -> Json:
+        player = _own(state).players[seat]
+        last = None if player.last_action is None else shortened_text(player.last_action)
+        return {
+            "color": PlayerColor(seat).name,
+            "field": player.index,
+            "carrots": player.carrots,
+            "salads": player.salads,
+            "cards": [card.name for card in player.cards],
+            "lastAction": last,
+            "fields": {"field": player.index, "carrots": player.carrots, "salads": player.salads},
+        }
+
+    def count_moves(self, state: State) -> list[int] | None:
+        position = _own(state)
+        if not self.is_possible(position):
+            return None
+        if position.outcome() is not None:
+            return [0, 0]
+        counts = [0, 0]
+        counts[position.seat_on_turn] = _count(position)
+        counts[1 - position.seat_on_turn] = _count(replace(position, turn=position.turn + 1))
+        return counts
+
+    def last_move(self, state: State, _previous: State | None) -> Json | None:
+        position = _own(state)
+        move = position.last_move
+        if move is None:
+            return None
+        seat = 1 - position.seat_on_turn
+        is_skip = any(isinstance(action, Skip) for action in move.in_order)
+        return {
+            "player": seat,
+            "color": PlayerColor(seat).name,
+            "kind": "SKIP" if is_skip else "MOVE",
+            "piece": None,
+            "cells": [],
+            "actions": [shortened_text(action) for action in move.in_order],
+            "text": shortened_text(move),
+        }
+
+    def move(self, state: State, move: Move) -> Json:
+        position = _own(state)
+        assert isinstance(move, HaseUndIgelMove)
+        seat = position.seat_on_turn
+        field = position.play(move).players[seat].index
+        return {
+            "field": None if field == position.players[seat].index else field,
+            "actions": [_action(action) for action in move.in_order],
+        }
+
+    def illegal_move(self, state: State, move: Move) -> Json | None:
+        position = _own(state)
+        mistake = position.check(move)
+        if mistake is None:
+            return None
+        return {"piece": None, "cells": [], "offendingCells": [], "words": dict(_WORDS[mistake])}
+
+
+def _own(state: State) -> HaseUndIgelState:
+    assert isinstance(state, HaseUndIgelState)
+    return state
+
+
+def _action(action: Action) -> Json:
+    """Return an action: its name on the wire, its distance or value, and its card."""
+    match action:
+        case Advance():
+            return {"type": "advance", "value": action.distance, "card": None}
+        case Card():
+            return {"type": "card", "value": action.value, "card": action.type.name}
+        case ExchangeCarrots():
+            return {"type": "exchangeCarrots", "value": action.value, "card": None}
+        case EatSalad():
+            return {"type": "eatSalad", "value": None, "card": None}
+        case FallBack():
+            return {"type": "fallBack", "value": None, "card": None}
+    return {"type": "skip", "value": None, "card": None}
+
+
+def _count(state: HaseUndIgelState) -> int:
+    return sum(1 for _ in state.generate_legal_moves())

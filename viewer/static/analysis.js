@@ -1,0 +1,73 @@
+// "Why did I lose?": the moves of a finished game after which a side lost most, as estimated by the server.
+
+import { postForEvents } from "./api.js";
+import { button, el, setText } from "./dom.js";
+import { localized, number, t } from "./i18n.js";
+import { errorText } from "./messages.js";
+
+function betterText(better) {
+  if (!better) return "";
+  return typeof better === "string" ? better : localized(better.words) || localized(better.text);
+}
+
+// Returns the panel. `source` names the game for the server, or is null if there is none; `addressOf(ply)` gives the
+// address of a ply.
+export function analysisPanel(source, record, addressOf) {
+  const progress = el("progress", { max: 1, "aria-label": t("analysis.progress") });
+  const state = el("p", { class: "muted", role: "status" });
+  const list = el("ol", { class: "moments" });
+  let controller = null;
+  const show = (moments) => {
+    list.replaceChildren(...moments.map((item) => {
+      const better = betterText(item.better);
+      return el("li", {},
+        el("a", { href: addressOf(item.ply), text: t("analysis.moment", { ply: item.ply, player: record.playerName(item.player), loss: number(item.loss, Number.isInteger(item.loss) ? 0 : 1) }) }),
+        item.played ? el("div", { text: t("analysis.played", { text: localized(item.played) }) }) : null,
+        better ? el("div", { text: t("analysis.better", { text: better }) }) : null,
+        item.words ? el("div", { class: "muted", text: localized(item.words) }) : null);
+    }));
+    setText(state, moments.length ? "" : t("analysis.none"));
+  };
+  const start = button(t("analysis.start"), async () => {
+    controller = new AbortController();
+    start.disabled = true;
+    progress.hidden = false;
+    progress.removeAttribute("value");
+    setText(state, t("analysis.running"));
+    let isDone = false;
+    try {
+      await postForEvents("/api/analysis", source, {
+        progress: ({ done, of }) => {
+          progress.max = of;
+          progress.value = done;
+        },
+        result: ({ moments }) => {
+          isDone = true;
+          show(moments);
+        },
+        failed: (data) => {
+          isDone = true;
+          setText(state, localized(data.error));
+        },
+      }, controller.signal);
+      if (!isDone) setText(state, t("analysis.failed"));
+    } catch (error) {
+      if (error.name !== "AbortError") setText(state, errorText(error));
+    }
+    progress.hidden = true;
+    start.disabled = false;
+  });
+  progress.hidden = true;
+  const element = el("section", { class: "panel analysis" }, el("h2", { text: t("analysis.title") }), el("p", { class: "muted", text: t("analysis.explanation") }), source ? start : null, progress, state, list);
+  const known = record.game.analysis;
+  if (known) show(known);
+  element.hidden = true;
+  return {
+    element,
+    // An unfinished game has nothing to explain.
+    update(current) {
+      element.hidden = !(current.end && (source || known));
+    },
+    dispose: () => controller?.abort(),
+  };
+}

@@ -1,0 +1,192 @@
+// Drawing module of Blokus: the board, the last piece, the pieces that could be placed, a refused piece, and what each
+// player has left.
+//
+// Invariants: only cells that differ from the picture before are touched. Rules stay with the server: everything that
+// is marked as legal or refused comes from it.
+
+import { el, svg, setText } from "../dom.js";
+import { t, tOr } from "../i18n.js";
+import { BlokusInput } from "./blokus_input.js";
+import { COLOR_OF_LETTER, colorName, outlinePath, patternOf, remainingPieces, swatch } from "./pieces.js";
+
+const MARGIN = 1;
+const MAX_OUTSIDE = 6; // a refused piece further out than this many cells is not drawn
+
+function cellLabel(x, y, color) {
+  return t("blokus.cell", { x, y, content: color ? colorName(color) : t("blokus.empty") });
+}
+
+class Board {
+  constructor(game, options) {
+    this.game = game;
+    const first = game.positions?.[0]?.board ?? { width: 20, height: 20 };
+    this.width = first.width;
+    this.height = first.height;
+    this.cells = [];
+    this.shown = ".".repeat(this.width * this.height);
+    this.isInput = Boolean(options.isInput);
+    const cellRole = this.isInput ? "gridcell" : "cell";
+    const rows = [];
+    for (let y = 0; y < this.height; y += 1) {
+      const row = svg("g", { role: "row" });
+      for (let x = 0; x < this.width; x += 1) {
+        const cell = svg("rect", { x, y, width: 1, height: 1, class: "cell empty", role: cellRole, "data-x": x, "data-y": y, "data-color": "", "aria-label": cellLabel(x, y, null) });
+        this.cells.push(cell);
+        row.append(cell);
+      }
+      rows.push(row);
+    }
+    const numbers = [];
+    for (let x = 0; x < this.width; x += 1) numbers.push(svg("text", { x: x + 0.5, y: -0.3, class: "axis", text: x }));
+    for (let y = 0; y < this.height; y += 1) numbers.push(svg("text", { x: -0.5, y: y + 0.68, class: "axis", text: y }));
+    this.layer = svg("g", { class: "marks", "aria-hidden": "true" });
+    this.inputLayer = svg("g", { class: "marks", "aria-hidden": "true" });
+    this.outlines = svg("g", { "aria-hidden": "true" });
+    this.element = svg("svg", { class: "board blokus", role: this.isInput ? "grid" : "table", "aria-label": t("blokus.board"), "aria-readonly": null },
+      svg("g", { "aria-hidden": "true" }, numbers), rows, this.outlines, this.layer, this.inputLayer);
+    this.setViewBox([]);
+  }
+
+  setViewBox(cells) {
+    const near = cells.filter(([x, y]) => Math.max(-x, -y, x - this.width + 1, y - this.height + 1) <= MAX_OUTSIDE);
+    const left = Math.min(-MARGIN, ...near.map(([x]) => x - 0.3));
+    const top = Math.min(-MARGIN, ...near.map(([, y]) => y - 0.3));
+    const right = Math.max(this.width + 0.2, ...near.map(([x]) => x + 1.3));
+    const bottom = Math.max(this.height + 0.2, ...near.map(([, y]) => y + 1.3));
+    this.element.setAttribute("viewBox", `${left} ${top} ${right - left} ${bottom - top}`);
+  }
+
+  // Shows a position. `extras` may have `legal` (the moves of an overlay) and `illegal` (a refused move).
+  show(position, extras = {}) {
+    const cells = position.board.cells;
+    if (cells !== this.shown) this.showCells(cells);
+    this.layer.replaceChildren();
+    const move = position.lastMove;
+    if (extras.legal) this.layer.append(...this.legalMarks(extras.legal));
+    if (move?.cells?.length) {
+      const path = outlinePath(move.cells);
+      this.layer.append(svg("path", { d: path, class: "last-move-under" }), svg("path", { d: path, class: "last-move" }));
+    }
+    this.setViewBox(extras.illegal?.cells ?? []);
+    if (extras.illegal) this.layer.append(...this.illegalMarks(extras.illegal));
+    for (const cell of this.cells) cell.classList.remove("is-last");
+    for (const [x, y] of move?.cells ?? []) this.cells[y * this.width + x]?.classList.add("is-last");
+  }
+
+  showCells(cells) {
+    for (let index = 0; index < this.cells.length; index += 1) {
+      if (cells[index] === this.shown[index]) continue;
+      const color = COLOR_OF_LETTER[cells[index]] ?? "";
+      const cell = this.cells[index];
+      cell.setAttribute("class", color ? "cell" : "cell empty");
+      cell.setAttribute("data-color", color);
+      cell.setAttribute("aria-label", cellLabel(index % this.width, Math.floor(index / this.width), color));
+      if (color) cell.setAttribute("fill", patternOf(color));
+      else cell.removeAttribute("fill");
+    }
+    this.shown = cells;
+    const byColor = {};
+    for (let index = 0; index < cells.length; index += 1) {
+      const color = COLOR_OF_LETTER[cells[index]];
+      if (color) (byColor[color] ??= []).push([index % this.width, Math.floor(index / this.width)]);
+    }
+    this.outlines.replaceChildren(...Object.entries(byColor).map(([color, list]) =>
+      svg("path", { d: outlinePath(list), class: `outline color-${color}` })));
+  }
+
+  legalMarks(moves) {
+    const counts = new Map();
+    for (const move of moves) {
+      for (const [x, y] of move.cells ?? []) counts.set(`${x},${y}`, (counts.get(`${x},${y}`) ?? 0) + 1);
+    }
+    const most = Math.max(1, ...counts.values());
+    return [...counts].map(([key, count]) => {
+      const [x, y] = key.split(",").map(Number);
+      return svg("circle", { cx: x + 0.5, cy: y + 0.5, r: 0.12 + 0.2 * Math.sqrt(count / most), class: "legal" });
+    });
+  }
+
+  illegalMarks(illegal) {
+    const cells = illegal.cells ?? [];
+    const color = illegal.color ?? "BLUE";
+    const crosses = (illegal.offendingCells ?? []).map(([x, y]) =>
+      svg("path", { d: `M${x + 0.15} ${y + 0.15}l.7 .7m0 -.7l-.7 .7`, class: "offending", "data-x": x, "data-y": y }));
+    return [
+      ...cells.map(([x, y]) => svg("rect", { x, y, width: 1, height: 1, class: "refused-cell", fill: patternOf(color), "data-x": x, "data-y": y })),
+      svg("path", { d: outlinePath(cells), class: "refused-under" }),
+      svg("path", { d: outlinePath(cells), class: "refused" }),
+      ...crosses,
+    ];
+  }
+
+  // Shows what a person is about to place: the cells, and whether the server allows them. `null` shows nothing.
+  showGhost(ghost, hints = []) {
+    const marks = hints.map(([x, y]) => svg("circle", { cx: x + 0.5, cy: y + 0.5, r: 0.16, class: "legal" }));
+    if (ghost) {
+      marks.push(...ghost.cells.map(([x, y]) => svg("rect", { x, y, width: 1, height: 1, fill: patternOf(ghost.color), class: ghost.isLegal ? "ghost" : "ghost not-legal" })));
+      marks.push(svg("path", { d: outlinePath(ghost.cells), class: ghost.isLegal ? "ghost-outline" : "ghost-outline not-legal" }));
+    }
+    this.inputLayer.replaceChildren(...marks);
+  }
+
+  // Returns the cell [x, y] below a pointer, or null outside of the board.
+  cellAt(event) {
+    const matrix = this.element.getScreenCTM();
+    if (!matrix) return null;
+    const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(matrix.inverse());
+    const [x, y] = [Math.floor(point.x), Math.floor(point.y)];
+    return x >= 0 && y >= 0 && x < this.width && y < this.height ? [x, y] : null;
+  }
+
+  cellElement([x, y]) {
+    return this.cells[y * this.width + x];
+  }
+}
+
+// What one player has: colours with points and remaining pieces.
+class PlayerDetails {
+  constructor(game) {
+    this.game = game;
+    this.element = el("div", { class: "colors" });
+    this.key = "";
+  }
+
+  show(position, player, isEnded) {
+    const entries = (position.colors ?? []).filter((entry) => entry.player === player);
+    const key = JSON.stringify([entries, position.sideToMove?.color, isEnded]);
+    if (key === this.key) return;
+    this.key = key;
+    this.element.replaceChildren(...entries.map((entry) => {
+      const isToMove = position.sideToMove?.color === entry.name && !isEnded;
+      const state = el("span", { class: "color-state" });
+      if (!entry.isInGame) setText(state, t("blokus.out"));
+      else if (isToMove) setText(state, t("game.toMove"));
+      return el("section", { class: `color-row${entry.isInGame ? "" : " is-out"}` },
+        el("h4", {}, swatch(entry.name), " ", colorName(entry.name), " ",
+          el("span", { class: "count", text: t("blokus.pointsOfColor", { points: entry.points ?? 0, count: entry.remaining.length }) }), " ", state),
+        remainingPieces(this.game.pieces ?? {}, entry));
+    }));
+  }
+}
+
+export const blokus = {
+  name: "blokus",
+  createBoard: (game, options = {}) => new Board(game, options),
+  createPlayerDetails: (game) => new PlayerDetails(game),
+  createInput: (view, choose) => new BlokusInput(view, choose),
+  // The move that led to a position, in words.
+  describeMove(position) {
+    const move = position.lastMove;
+    if (!move) return "";
+    const color = move.color ? colorName(move.color) : "";
+    if (move.kind === "SET" && move.cells?.length) {
+      const [x, y] = [Math.min(...move.cells.map((cell) => cell[0])), Math.min(...move.cells.map((cell) => cell[1]))];
+      return t("blokus.placed", { color, piece: move.piece, x, y });
+    }
+    if (move.kind === "SKIP") return t("blokus.passed", { color });
+    return move.text ?? "";
+  },
+  describeSide(side) {
+    return side?.color ? tOr(`color.${side.color}`, side.color) : "";
+  },
+};

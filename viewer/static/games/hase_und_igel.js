@@ -1,0 +1,157 @@
+// Drawing module of Hase und Igel: the track from start to goal, both players on it, and what they hold.
+//
+// The track is drawn in rows that change their direction, so that neighbours on the track are neighbours in the picture.
+
+import { el, svg } from "../dom.js";
+import { number, t, tOr } from "../i18n.js";
+
+const COLUMNS = 11;
+const GAP = 0.42; // between two rows, where the connection is drawn
+const COLORS = ["RED", "BLUE"]; // of the players, as on the wire
+
+// Pictograms in a box from (0, 0) to (1, 1). The name of a field is also its label, so they are only decoration.
+const SYMBOLS = {
+  START: () => [svg("path", { d: "M.32 .82V.2L.76 .36L.32 .52", class: "sign-line" })],
+  GOAL: () => [svg("path", { d: "M.3 .84V.18H.78V.54H.3", class: "sign-line" }), svg("path", { d: "M.3 .18h.24v.18H.3zM.54 .36h.24v.18H.54z", class: "sign-fill" })],
+  CARROT: () => [svg("path", { d: "M.3 .42Q.5 .28 .7 .42L.5 .86Z", class: "sign-carrot" }), svg("path", { d: "M.5 .36V.14M.48 .36L.32 .18M.52 .36L.68 .18", class: "sign-leaf" })],
+  SALAD: () => [svg("circle", { cx: 0.5, cy: 0.52, r: 0.32, class: "sign-salad" }), svg("path", { d: "M.5 .84V.34M.5 .62L.3 .44M.5 .62L.7 .44", class: "sign-vein" })],
+  HARE: () => [svg("path", { d: "M.36 .5Q.26 .12 .38 .12Q.48 .14 .47 .46M.53 .46Q.52 .14 .62 .12Q.74 .12 .64 .5", class: "sign-hare" }), svg("circle", { cx: 0.5, cy: 0.62, r: 0.24, class: "sign-hare" })],
+  HEDGEHOG: () => [svg("path", { d: "M.12 .74L.16 .56L.1 .48L.24 .44L.22 .3L.36 .34L.42 .2L.52 .32L.64 .24L.66 .4Q.78 .48 .9 .68L.84 .74Z", class: "sign-hedgehog" })],
+  POSITION_1: () => [svg("text", { x: 0.5, y: 0.74, class: "sign-text", text: "1" })],
+  POSITION_2: () => [svg("text", { x: 0.5, y: 0.74, class: "sign-text", text: "2" })],
+};
+
+function place(index) {
+  const row = Math.floor(index / COLUMNS);
+  const column = index % COLUMNS;
+  return [row % 2 ? COLUMNS - 1 - column : column, row * (1 + GAP)];
+}
+
+function typeName(type) {
+  return tOr(`hui.field.${type}`, String(type));
+}
+
+function cardName(card) {
+  return tOr(`hui.card.${card}`, String(card));
+}
+
+function playerColor(player) {
+  return t(`color.${COLORS[player]}`);
+}
+
+class Track {
+  constructor(game, options) {
+    this.track = game.positions?.[0]?.track ?? [];
+    this.onField = options.onField ?? null;
+    const rows = Math.max(1, Math.ceil(this.track.length / COLUMNS));
+    this.fields = this.track.map((field) => this.createField(field));
+    this.pawns = svg("g", { "aria-hidden": "true" });
+    const way = this.track.map((field, index) => {
+      const [x, y] = place(index);
+      return `${index ? "L" : "M"}${x + 0.5} ${y + 0.5}`;
+    }).join("");
+    this.element = svg("svg", { class: "board track", viewBox: `-.15 -.15 ${COLUMNS + 0.3} ${rows * (1 + GAP) - GAP + 0.3}`, role: "list", "aria-label": t("hui.track") },
+      svg("path", { d: way, class: "way", "aria-hidden": "true" }), this.fields, this.pawns);
+  }
+
+  createField(field) {
+    const [x, y] = place(field.index);
+    const sign = SYMBOLS[field.type]?.() ?? [svg("text", { x: 0.5, y: 0.65, class: "sign-text", text: String(field.type).slice(0, 2) })];
+    const listener = this.onField ? { onclick: () => this.onField(field.index) } : {};
+    return svg("g", { role: "listitem", class: `field type-${String(field.type).toLowerCase()}`, transform: `translate(${x} ${y})`, "data-field": field.index, ...listener },
+      svg("rect", { x: 0.03, y: 0.03, width: 0.94, height: 0.94, rx: 0.14, class: "field-box" }),
+      svg("g", { transform: "translate(.19 .25) scale(.68)" }, sign),
+      svg("text", { x: 0.1, y: 0.28, class: "field-index", text: field.index }));
+  }
+
+  show(position, extras = {}) {
+    const targets = new Set((extras.legal ?? []).map((move) => targetOf(move, position)));
+    const stands = (position.players ?? []).map((player) => player.field);
+    this.fields.forEach((element, index) => {
+      const here = stands.map((field, player) => (field === index ? t("hui.isHere", { color: playerColor(player) }) : null)).filter(Boolean);
+      const marks = targets.has(index) ? [t("hui.target")] : [];
+      element.setAttribute("aria-label", [t("hui.fieldLabel", { index, type: typeName(this.track[index].type) }), ...here, ...marks].join(", "));
+      element.classList.toggle("is-target", targets.has(index));
+    });
+    const previous = extras.previous?.players?.[position.lastMove?.player]?.field;
+    this.pawns.replaceChildren(...(position.players ?? []).map((player, seat) => {
+      const [x, y] = place(player.field ?? 0);
+      const isShared = stands[0] === stands[1];
+      const shift = isShared ? (seat ? 0.2 : -0.2) : 0;
+      const isLast = position.lastMove?.player === seat;
+      return svg("g", { transform: `translate(${x + 0.5 + shift} ${y + 0.56})`, class: `pawn pawn-${COLORS[seat]}${isLast ? " is-last" : ""}`, "data-field": player.field },
+        svg("circle", { r: 0.3, class: "pawn-body" }), svg("text", { y: 0.13, class: "pawn-text", text: seat + 1 }));
+    }));
+    if (Number.isInteger(previous) && previous !== stands[position.lastMove.player]) {
+      const [x, y] = place(previous);
+      this.pawns.prepend(svg("circle", { cx: x + 0.5, cy: y + 0.56, r: 0.3, class: "pawn-before" }));
+    }
+  }
+}
+
+class PlayerDetails {
+  constructor() {
+    this.element = el("dl", { class: "holdings" });
+  }
+
+  show(position, player) {
+    const entry = position.players?.[player] ?? {};
+    const cards = entry.cards ?? [];
+    const rows = [
+      [t("hui.carrots"), entry.carrots],
+      [t("hui.salads"), entry.salads],
+      [t("hui.cards"), cards.length ? cards.map(cardName).join(", ") : t("hui.none")],
+    ];
+    this.element.replaceChildren(...rows.filter(([, value]) => value !== undefined).map(([label, value]) =>
+      el("div", {}, el("dt", { text: label }), el("dd", { text: typeof value === "number" ? number(value) : value }))));
+  }
+}
+
+// Returns an action as an object. The last move of a position has its actions in the short notation, such as
+// `card(TAKE_OR_DROP_CARROTS,20)`.
+function parseAction(action) {
+  if (typeof action === "object") return action;
+  const [, type = "", list = ""] = /^(\w+)(?:\(([^)]*)\))?/.exec(action) ?? [];
+  const values = list.split(",");
+  return { type, card: type === "card" ? values[0] : null, value: Number(values[values.length - 1]) };
+}
+
+function describeAction(action) {
+  const { type, card, value } = parseAction(action);
+  switch (type) {
+    case "advance": return t("hui.advance", { value });
+    case "card": return card === "TAKE_OR_DROP_CARROTS" ? t(`hui.card.${value < 0 ? "drop" : value > 0 ? "take" : "keep"}`, { value: Math.abs(value) }) : t("hui.playCard", { card: cardName(card) });
+    case "exchangeCarrots": return t(value < 0 ? "hui.give" : "hui.take", { value: Math.abs(value) });
+    case "eatSalad": return t("hui.eatSalad");
+    case "fallBack": return t("hui.fallBack");
+    case "skip": return t("hui.skip");
+    default: return typeof action === "string" ? action : type;
+  }
+}
+
+// A move in words: its actions, or the server's text if it names none.
+function describeActions(move) {
+  return move.actions?.length ? move.actions.map(describeAction).join(", ") : move.text ?? "";
+}
+
+// The field that a move advances to, or null.
+function targetOf(move, position) {
+  const { type, value } = parseAction(move.actions?.[0] ?? "");
+  const start = position.players?.[position.sideToMove?.player]?.field;
+  return type === "advance" && Number.isInteger(start) ? start + value : null;
+}
+
+export const haseUndIgel = {
+  name: "hase_und_igel",
+  createBoard: (game, options = {}) => new Track(game, options),
+  createPlayerDetails: () => new PlayerDetails(),
+  describeMove(position) {
+    const move = position.lastMove;
+    if (!move) return "";
+    return t("hui.moved", { color: playerColor(move.player ?? 0), text: describeActions(move) });
+  },
+  describeLegalMove: describeActions,
+  targetOf,
+  pointsText: (position, player) => t("hui.onField", { field: number(position.players?.[player]?.field ?? 0) }),
+  describeSide: (side) => (side ? playerColor(side.player) : ""),
+};

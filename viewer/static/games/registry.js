@@ -1,0 +1,19 @@
+// Which drawing module draws which game. A new game adds its module here; a game without one is shown as a table.
+//
+// A drawing module is an object with
+// - name: the value of `game.game`,
+// - createBoard(game, {isInput, onField}): an object with `element` and `show(position, {legal, illegal, previous})`,
+// - createPlayerDetails(game): an object with `element` and `show(position, player, isEnded)`,
+// - describeMove(position), describeSide(sideToMove) and, if points are not simply points, pointsText(position, player).
+// A seat lists the legal moves as buttons with describeLegalMove(move) and targetOf(move, position), unless the module
+// has an input of its own: createInput(view, choose), an object with `element`, `request(legal, position)`, `dispose()`.
+
+import { blokus } from "./blokus.js";
+import { haseUndIgel } from "./hase_und_igel.js";
+import { table } from "./table.js";
+
+const DRAWINGS = new Map([blokus, haseUndIgel].map((drawing) => [drawing.name, drawing]));
+
+export function drawingFor(game) {
+  return DRAWINGS.get(game.game) ?? table;
+}

@@ -1,0 +1,60 @@
+// German and English: which one is spoken, and how texts, numbers and times are put.
+
+import { readSetting, writeSetting } from "./settings.js";
+import { TEXTS } from "./texts.js";
+
+export const LANGUAGES = ["de", "en"];
+
+function preferred() {
+  const saved = readSetting("language");
+  if (LANGUAGES.includes(saved)) return saved;
+  const wanted = (navigator.languages ?? [navigator.language ?? "en"]).map((tag) => tag.slice(0, 2).toLowerCase());
+  return wanted.find((tag) => LANGUAGES.includes(tag)) ?? "en";
+}
+
+let current = preferred();
+
+export function language() {
+  return current;
+}
+
+export function setLanguage(tag) {
+  current = tag;
+  writeSetting("language", tag);
+}
+
+// Returns the text of a key, with {name} replaced by the values. A key that is unknown is a mistake in this page.
+export function t(key, values = {}) {
+  const pair = TEXTS[key];
+  if (!pair) throw new Error(`no text for ${key}`);
+  return pair[LANGUAGES.indexOf(current)].replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
+}
+
+// Returns the text of a key that may be unknown to this page, such as a type of field; `otherwise` if there is none.
+export function tOr(key, otherwise) {
+  return TEXTS[key] ? t(key) : otherwise;
+}
+
+// Returns a text of the server: a string, or an object with a text for each language.
+export function localized(text) {
+  if (text === null || text === undefined) return "";
+  if (typeof text === "object") return String(text[current] ?? text.en ?? text.de ?? "");
+  return String(text);
+}
+
+export function number(value, digits = 0) {
+  return new Intl.NumberFormat(current, { minimumFractionDigits: digits, maximumFractionDigits: digits }).format(value);
+}
+
+// Returns a think time: milliseconds below one second, seconds above.
+export function duration(seconds) {
+  if (seconds === null || seconds === undefined) return "–";
+  if (seconds < 0.9995) return `${number(seconds * 1000)} ms`;
+  return `${number(seconds, seconds < 99.95 ? 1 : 0)} s`;
+}
+
+export function moment(iso) {
+  const date = new Date(iso);
+  if (Number.isNaN(date.getTime())) return String(iso);
+  return new Intl.DateTimeFormat(current, { dateStyle: "medium", timeStyle: "short" }).format(date);
+}

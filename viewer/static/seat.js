@@ -1,0 +1,233 @@
+// A seat at the board: the form that takes one, and the game as a person plays it.
+
+import { getJson, postJson, subscribe } from "./api.js";
+import { announce, button, copyable, el, setText } from "./dom.js";
+import { t, tOr } from "./i18n.js";
+import { GameRecord } from "./record.js";
+import { GameView } from "./gameview.js";
+import { emptyBox, errorBox, errorText, loading } from "./messages.js";
+import { MoveButtons } from "./move_buttons.js";
+import { GapFiller } from "./rooms.js";
+import { address, plyOf } from "./routes.js";
+
+function field(label, control) {
+  return el("label", { class: "form-row" }, el("span", { text: label }), control);
+}
+
+function options(pairs) {
+  return pairs.map(([value, text]) => el("option", { value, text }));
+}
+
+// Returns the form that starts a game. `from` is what to play on from: {kind: "replay"|"room", id, ply}, or null.
+export function playView(from) {
+  const element = el("div", { class: "page" }, loading());
+  const load = async () => {
+    let info;
+    let rooms;
+    try {
+      [info, rooms] = await Promise.all([getJson("/api/info"), getJson("/api/rooms")]);
+    } catch (error) {
+      element.replaceChildren(el("h1", { tabindex: "-1", text: t("play.title") }), errorBox(error));
+      return;
+    }
+    const waiting = (rooms.rooms ?? rooms).filter((room) => room.state === "waiting");
+    const game = el("select", { onchange: () => update() }, options(info.gameTypes.map((entry) => [entry.gameType, entry.title || tOr(`game.${entry.game}`, entry.gameType)])));
+    const opponent = el("select", { onchange: () => update() });
+    const player = el("select", {}, options([["", t("play.any")], ["0", t("play.first")], ["1", t("play.second")]]));
+    const name = el("input", { type: "text", maxlength: 50, required: true, value: t("play.defaultName") });
+    const clock = el("input", { type: "checkbox" });
+    const errors = el("div");
+    const update = () => {
+      const entry = info.gameTypes.find((candidate) => candidate.gameType === game.value) ?? info.gameTypes[0];
+      const before = opponent.value;
+      opponent.replaceChildren(...options([
+        ...(entry?.strategies ?? []).map((name) => [`strategy:${name}`, t("play.strategy", { name })]),
+        ["program", t("play.program")],
+        ...(from ? [] : waiting.filter((room) => room.gameType === entry?.gameType).map((room) => [`room:${room.id}`, t("play.room", { name: (room.players ?? []).filter(Boolean).join(", ") || room.id })])),
+      ]));
+      const wanted = [before, "strategy:greedy"].find((value) => [...opponent.options].some((option) => option.value === value));
+      if (wanted) opponent.value = wanted;
+      player.disabled = opponent.value.startsWith("room:");
+    };
+    update();
+    const form = el("form", {
+      class: "form",
+      onsubmit: async (event) => {
+        event.preventDefault();
+        start.disabled = true;
+        const [kind] = opponent.value.split(":", 1);
+        const chosen = opponent.value.slice(kind.length + 1);
+        try {
+          const seat = await postJson("/api/seat", {
+            gameType: from ? null : game.value,
+            opponent: kind === "strategy" ? { strategy: chosen } : kind === "room" ? { room: chosen } : { program: true },
+            name: name.value,
+            clock: clock.checked,
+            player: player.value === "" || player.disabled ? null : Number(player.value),
+            from: from ? { [from.kind]: from.id, ply: from.ply } : null,
+          });
+          location.hash = address("seat", seat.seat);
+        } catch (error) {
+          errors.replaceChildren(errorBox(error));
+          start.disabled = false;
+        }
+      },
+    });
+    const start = el("button", { type: "submit", class: "primary", text: t("play.start") });
+    form.append(
+      from ? el("p", { text: t("play.from", { ply: from.ply }) }) : field(t("rooms.game"), game),
+      field(t("play.opponent"), opponent), field(t("play.player"), player), field(t("play.name"), name),
+      el("label", { class: "form-row check" }, clock, el("span", { text: t("play.clock") })), start, errors);
+    element.replaceChildren(el("h1", { tabindex: "-1", text: t("play.title") }), el("p", { text: t("play.explanation") }), form);
+    if (from) useGameOf(from, game, update);
+  };
+  // the opponents on offer are those of the game that is played on
+  const useGameOf = async ({ kind, id }, game, update) => {
+    try {
+      const found = await getJson(kind === "room" ? `/api/rooms/${encodeURIComponent(id)}` : `/api/replays/${encodeURIComponent(id)}`);
+      game.value = found.gameType;
+      update();
+    } catch {
+      // the server answers with the reason when the game is started
+    }
+  };
+  load();
+  return { title: t("play.title"), element, dispose: () => {} };
+}
+
+// Returns what to play on from, as the address names it, or null.
+export function parseFrom([kind, id, ply]) {
+  return (kind === "replay" || kind === "room") && id ? { kind, id, ply: plyOf(ply) ?? 0 } : null;
+}
+
+// Returns the view of a seat that was taken.
+export function seatView(id) {
+  const element = el("div", { class: "page wide" }, loading());
+  const path = `/api/seat/${encodeURIComponent(id)}`;
+  const connection = el("p", { class: "connection muted", role: "status" });
+  const errors = el("div");
+  let state = { room: null, player: null, state: "waiting", commands: [] };
+  let request = null;
+  let view = null;
+  let input = null;
+  let filler = null;
+  let endRoom = () => {};
+  let isLoading = false;
+  let isDisposed = false;
+
+  const pass = button(t("seat.pass"), () => send({ skip: true }), { class: "pass" });
+  const leave = button(t("seat.leave"), async () => {
+    try {
+      await postJson(`${path}/leave`, {});
+    } catch (error) {
+      errors.replaceChildren(errorBox(error));
+    }
+  });
+  const send = async (move) => {
+    const ply = request?.ply;
+    request = null;
+    offer();
+    errors.replaceChildren();
+    try {
+      await postJson(`${path}/move`, { ply, ...move });
+    } catch (error) {
+      errors.replaceChildren(errorBox(error));
+      // the server asks again if the turn is still the person's
+    }
+  };
+  // Offers the moves once the board shows the position that they belong to.
+  const offer = () => {
+    if (!view || !input) return;
+    const isReady = Boolean(request?.moves) && view.record.lastPly === request.ply && !view.record.end;
+    const canSkip = isReady && request.canSkip;
+    pass.disabled = !canSkip;
+    pass.hidden = !canSkip && view.drawing.createInput === undefined;
+    leave.hidden = Boolean(view.record.end);
+    const position = view.record.at(view.record.lastPly);
+    input.request(isReady ? request : null, position);
+    if (isReady && !view.isNewest) view.playback.jump(view.record.lastPly);
+    if (view.record.end) input.element.hidden = true;
+    document.title = isReady ? t("seat.yourTurnTitle") : t("seat.title");
+  };
+  const showWaiting = () => {
+    element.replaceChildren(connection, el("h1", { tabindex: "-1", text: t("seat.waiting") }),
+      emptyBox(el("p", { text: t("seat.waitingExplanation") }), (state.commands ?? []).map((command) => copyable(command, copyLabels()))), el("div", { class: "actions" }, leave), errors);
+  };
+  const showRoom = async () => {
+    if (isLoading || view) return;
+    isLoading = true;
+    const roomPath = `/api/rooms/${encodeURIComponent(state.room)}`;
+    try {
+      const game = await getJson(roomPath);
+      if (isDisposed || !game.positions?.length) {
+        showWaiting();
+        return;
+      }
+      view = new GameView(new GameRecord(game), {
+        isInput: true,
+        loadLegal: (ply) => getJson(`${roomPath}/legal?ply=${ply}`),
+        actions: [leave],
+        onField: (index) => input?.pick?.(index),
+      });
+      input = view.drawing.createInput ? view.drawing.createInput(view, (index) => send({ index })) : new MoveButtons(view.drawing, (index) => send({ index }));
+      filler = new GapFiller(roomPath, view);
+      (input.tools ?? input.element).append(pass);
+      view.seatPlace.append(el("section", { class: "seat-panel", "aria-label": t("seat.title") }, input.element, errors));
+      element.replaceChildren(connection, view.element);
+      endRoom = subscribe(`${roomPath}/events`, {
+        position: (event) => {
+          view.update(event);
+          filler.update();
+          offer();
+        },
+      });
+      offer();
+    } catch (error) {
+      element.replaceChildren(errorBox(error));
+    } finally {
+      isLoading = false;
+    }
+  };
+  const onKey = (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey || event.target.closest?.("input:not([type=range]), select, textarea")) return;
+    if (event.key.toLowerCase() === "p" && !pass.disabled && !pass.hidden && view) {
+      event.preventDefault();
+      pass.click();
+    }
+  };
+  document.addEventListener("keydown", onKey);
+  const endSeat = subscribe(`${path}/events`, {
+    seat: (data) => {
+      state = data;
+      if (state.room && state.state !== "waiting") showRoom();
+      else if (!view) showWaiting();
+    },
+    request: (data) => {
+      request = data;
+      if (state.room && !view) showRoom();
+      offer();
+      if (data.moves && view) announce(t("seat.yourTurn"));
+    },
+    gone: (data) => {
+      endSeat();
+      if (!view) element.replaceChildren(errorBox(new Error(errorText(data ?? {}))));
+    },
+  }, (isConnected) => setText(connection, isConnected ? "" : t("connection.lost")));
+  return {
+    title: t("seat.title"),
+    element,
+    dispose: () => {
+      isDisposed = true;
+      document.removeEventListener("keydown", onKey);
+      endSeat();
+      endRoom();
+      input?.dispose();
+      filler?.dispose();
+      view?.dispose();
+    },
+  };
+}
+
+export function copyLabels() {
+  return { copy: t("copy"), copied: t("copied"), selected: t("copySelected") };
+}

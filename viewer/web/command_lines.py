@@ -1,0 +1,36 @@
+"""Command lines that a user can copy to let a program take a seat.
+
+Invariants: every line works as it is on the machine of the server, in the shells of Linux, macOS and Windows; its words
+contain nothing that a shell would act on.
+"""
+
+from __future__ import annotations
+
+from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PORT
+
+
+def program_arguments(host: str, port: int, reservation: str | None = None) -> str:
+    """Return the arguments for a program of the contest, with those that differ from the defaults."""
+    words = []
+    if host != DEFAULT_HOST:
+        words += ["--host", host]
+    if port != DEFAULT_PORT:
+        words += ["--port", str(port)]
+    if reservation is not None:
+        words += ["--reservation", reservation]
+    return " ".join(words)
+
+
+def joining_commands(host: str, port: int, game_type: str, reservation: str | None = None) -> list[str]:
+    """Return the command lines with which a program, or a built-in player, takes a seat.
+
+    - `host`, `port`: where the programs reach the server.
+    - `game_type`: the game; a built-in player is told it, unless its reservation says which game it is.
+    - `reservation`: the code of a reserved seat; None for a seat that anyone may take.
+    """
+    arguments = program_arguments(host, port, reservation)
+    builtin = arguments if reservation is not None else f"--game {game_type} {arguments}"
+    return [
+        f"java -jar program.jar {arguments}".rstrip(),
+        f"spielleiter play --strategy greedy {builtin}".rstrip(),
+    ]
