@@ -140,7 +140,7 @@ class _Referee:
                 if program.survivors:
                     names = ", ".join(f"{each.name} ({each.pid})" for each in program.survivors)
                     self._evidence.add_remark(index, f"{NOT_ENDED}: {names}")
-        return self._record(judge(self._facts), relative, started_at, trio.current_time() - started)
+        return self._record(judge(self._facts), relative, started_at, started)
 
     async def _play_at_server(self, match_server: MatchServer | None) -> None:
         """Play at the server that the setup names, or at `match_server`, or at a server for this game only."""
@@ -318,7 +318,8 @@ class _Referee:
         (self._folder / VERDICT).write_text(text, encoding="utf-8", errors="backslashreplace")
         return record
 
-    def _record(self, judgement: Judgement, relative: str, started_at: str, wall_seconds: float) -> GameRecord:
+    def _record(self, judgement: Judgement, relative: str, started_at: str, started: float) -> GameRecord:
+        """Return the record of a game that began at `started_at` (wall clock), which is `started` on trio's clock."""
         planned, evidence = self._planned, self._evidence
         result = self._facts.result if self._facts.has_begun else None
         points: list[int | None] = [None, None]
@@ -346,12 +347,13 @@ class _Referee:
             plies=evidence.plies,
             think_times=(_rounded(evidence.think_times[0]), _rounded(evidence.think_times[1])),
             cpu_seconds=(self._cpu_seconds(0), self._cpu_seconds(1)),
-            wall_seconds=round(wall_seconds, 6),
+            wall_seconds=round(trio.current_time() - started, 6),
             started_at=started_at,
             folder=relative,
             replay=None,
             exit_codes=(_exit_code(first), _exit_code(second)),
             remarks=self._remarks(judgement),
+            program_starts=(_start_of(first, started), _start_of(second, started)),
         )
 
     def _remarks(self, judgement: Judgement) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -382,6 +384,13 @@ class _Referee:
 
 def _exit_code(program: Program | BuiltinPlayer | None) -> int | None:
     return None if program is None or program.was_ended else program.returncode
+
+
+def _start_of(program: Program | BuiltinPlayer | None, started: float) -> float | None:
+    """Return the seconds from `started` to the start of a program's process; None if it has none."""
+    if not isinstance(program, Program) or program.started_at is None:
+        return None
+    return round(program.started_at - started, 6)
 
 
 def _rounded(times: Sequence[float]) -> tuple[float, ...]:

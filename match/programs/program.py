@@ -139,6 +139,8 @@ class Program:
         self.exited = trio.Event()
         self.gone = trio.Event()
         self.returncode: int | None = None
+        self.started_at: float | None = None
+        """The instant at which it was started, on trio's clock; the times in its outputs count from there."""
         self.cpu_seconds = 0.0
         self.peak_memory = 0
         """The most bytes that it had in memory, once it has ended; 0 if that is not known."""
@@ -160,7 +162,7 @@ class Program:
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Start the process and return once it and everything that it started is gone. Raises NotStartedError."""
-        started_at = trio.current_time()
+        started_at = self.started_at = trio.current_time()
         try:
             process = self._process = await trio.to_thread.run_sync(start_process, self._spec)
         except (OSError, ValueError) as error:

@@ -122,6 +122,9 @@ class GameRecord:
     """By program: the exit code, negative for a signal; None if it did not end by itself or never started."""
     remarks: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     """By program: notable behaviour that did not change the result, such as refused requests."""
+    program_starts: tuple[float | None, float | None] = (None, None)
+    """By program: the seconds from `started_at` to the start of its process, from which the times in its outputs count.
+    Negative for a process that had been started for an earlier game; None if there was no process."""
 
     @property
     def is_draw(self) -> bool:
@@ -160,6 +163,7 @@ class GameRecord:
                 replay=_optional(value["replay"], str),
                 exit_codes=_pair_of_optional(value.get("exit_codes", [None, None])),
                 remarks=_pair_of_texts(value.get("remarks", [[], []])),
+                program_starts=_pair_of_optional_floats(value.get("program_starts", [None, None])),
             )
         except KeyError as error:
             raise RecordError(f"not the record of a game: {error.args[0]} is missing") from None
@@ -199,6 +203,11 @@ def _pair_of_optional(value: Any) -> tuple[int | None, int | None]:
 def _pair_of_floats(value: Any) -> tuple[float, float]:
     first, second = _checked(value, list)
     return _float(first), _float(second)
+
+
+def _pair_of_optional_floats(value: Any) -> tuple[float | None, float | None]:
+    first, second = _checked(value, list)
+    return None if first is None else _float(first), None if second is None else _float(second)
 
 
 def _pair_of_texts(value: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:

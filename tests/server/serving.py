@@ -16,7 +16,7 @@ import trio
 from spielleiter.client.admin import AdminClient
 from spielleiter.client.player import GameReport, Player, Responder
 from spielleiter.client.strategies import make_responder
-from spielleiter.server.app import Listening, serve
+from spielleiter.server.app import Companion, Listening, serve
 from spielleiter.server.config.config import Config
 from spielleiter.server.editions import EDITIONS
 from tests.server.harness import GAME_TYPE, PASSWORD
@@ -63,13 +63,15 @@ class Serving:
 
 
 @asynccontextmanager
-async def serving(**settings: Any) -> AsyncIterator[Serving]:
+async def serving(companion: Companion | None = None, **settings: Any) -> AsyncIterator[Serving]:
     """Run a server until the context is left, then stop it and wait for its end."""
     config = Config(**{**USUAL, **settings})
     stop, log = trio.Event(), io.StringIO()
     with trio.fail_after(HANG_TIMEOUT):
         async with trio.open_nursery() as nursery:
-            listening: Listening = await nursery.start(partial(serve, config, stop=stop, log_file=log))
+            listening: Listening = await nursery.start(
+                partial(serve, config, stop=stop, log_file=log, companion=companion)
+            )
             yield Serving(listening.addresses[0][1], stop, log)
             stop.set()
 

@@ -230,6 +230,7 @@ class GameSource:
         self._hub = hub
         self._watched = watched
         self._version: int | None = None
+        self._content: object = None
         self._known = 0
         self._is_gone = False
 
@@ -238,9 +239,10 @@ class GameSource:
             return None
         if self._version is None:
             await self._hub.describe_all(self._watched)
-        else:
+        while self._version is not None and self._watched.content() == self._content:
             await self._watched.wait_for_change(self._version)
-        self._version = self._watched.version
+            self._version = self._watched.version
+        self._version, self._content = self._watched.version, self._watched.content()
         if self._watched.is_gone:
             self._is_gone = True
             return GONE

@@ -22,7 +22,7 @@ from spielleiter.server.core.policy import Edition
 from spielleiter.server.core.room import Phase
 from spielleiter.viewer.positions.describe import MOST_LEGAL_MOVES, describe_legal_moves, skip_move
 from spielleiter.viewer.web.errors import WebError
-from spielleiter.viewer.web.loopback import connect_player
+from spielleiter.viewer.web.loopback import Loopback
 from spielleiter.viewer.web.server_sent_events import frame
 
 ABANDON_TIMEOUT: Final = 300.0
@@ -47,6 +47,7 @@ class PersonSeat:
     def __init__(
         self,
         server: Server,
+        loopback: Loopback,
         edition: Edition,
         take_seat: TakeSeat,
         *,
@@ -64,6 +65,7 @@ class PersonSeat:
         self.is_settled = trio.Event()
         """Set once the seat is taken, is refused, or belongs to a room of its own."""
         self._server = server
+        self._loopback = loopback
         self._edition = edition
         self._take_seat = take_seat
         self._owns_room = owns_room
@@ -97,7 +99,7 @@ class PersonSeat:
                 room.cancel()
 
     async def _play(self, label: str) -> None:
-        async with connect_player(self._server, self._edition.dialect, label) as player:
+        async with self._loopback.connect(self._edition.dialect, label) as player:
             player.watch = self._watch
             try:
                 self.room_id = await self._take_seat(player) or self.room_id

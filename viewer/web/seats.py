@@ -29,7 +29,7 @@ from spielleiter.server.core.room import Room
 from spielleiter.server.errors import RequestError
 from spielleiter.viewer.web.command_lines import joining_commands
 from spielleiter.viewer.web.errors import WebError, unknown_game_type, unknown_room
-from spielleiter.viewer.web.loopback import connect_player
+from spielleiter.viewer.web.loopback import Loopback
 from spielleiter.viewer.web.seat import PersonSeat
 
 MOST_SEATS: Final = 16
@@ -57,15 +57,17 @@ class SeatWish:
 
 
 class Seats:
-    """The seats of persons at `server`. `address` is where programs reach its game port."""
+    """The seats of persons at `server`, which they reach by `loopback`; programs reach its game port at `address`."""
 
     def __init__(
         self,
         server: Server,
+        loopback: Loopback,
         address: tuple[str, int],
         new_rng: Callable[[], random.Random] = random.Random,
     ) -> None:
         self._server = server
+        self._loopback = loopback
         self._address = address
         self._new_rng = new_rng
         self._seats: OrderedDict[str, PersonSeat] = OrderedDict()
@@ -134,7 +136,14 @@ class Seats:
             return await player.join_room(room_id)
 
         seat = PersonSeat(
-            self._server, room.edition, take, room_id=room_id, seat=slot.seat, owns_room=False, commands=[]
+            self._server,
+            self._loopback,
+            room.edition,
+            take,
+            room_id=room_id,
+            seat=slot.seat,
+            owns_room=False,
+            commands=[],
         )
         seat_id = self._start(seat)
         await seat.is_settled.wait()
@@ -181,7 +190,14 @@ class Seats:
             return await player.join_prepared(code)
 
         seat = PersonSeat(
-            self._server, edition, take, room_id=room.id, seat=wish.player, owns_room=True, commands=commands
+            self._server,
+            self._loopback,
+            edition,
+            take,
+            room_id=room.id,
+            seat=wish.player,
+            owns_room=True,
+            commands=commands,
         )
         return self._start(seat)
 
@@ -201,7 +217,7 @@ class Seats:
             self._server.stream.publish(events.InternalError.of(error))
 
     async def _play_opponent(self, edition: Edition, code: str, choose_move: Callable[[State], Move]) -> None:
-        async with connect_player(self._server, edition.dialect, f"builtin-{self._count}") as player:
+        async with self._loopback.connect(edition.dialect, f"builtin-{self._count}") as player:
             try:
                 await player.join_prepared(code)
                 await player.play(choose_move)

@@ -34,6 +34,7 @@ from spielleiter.viewer.web.hub import Hub
 from spielleiter.viewer.web.info_routes import info_routes
 from spielleiter.viewer.web.listening import EVERY_ADDRESS
 from spielleiter.viewer.web.live_games import LiveGames
+from spielleiter.viewer.web.loopback import Loopback
 from spielleiter.viewer.web.room_routes import room_routes
 from spielleiter.viewer.web.seat_routes import seat_routes
 from spielleiter.viewer.web.seats import Seats
@@ -70,7 +71,8 @@ class Site:
         sessions = AdminSessions(
             server.lobby.is_password, self._new_guard(), server.stream.publish, has_admins=has_admins, port=page_port
         )
-        self.seats = Seats(server, address)
+        self.loopback = Loopback(server)
+        self.seats = Seats(server, self.loopback, address)
         routes: list[BaseRoute] = [
             *health,
             *page_routes(),
@@ -93,6 +95,7 @@ class Site:
         """Serve the pages; runs until cancelled. A failure of the sockets is reported."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.hub.run)
+            nursery.start_soon(self.loopback.run)
             nursery.start_soon(self.seats.run)
             await self._serve(HttpServer(self.app, self._report_bug, MOST_CONNECTIONS), sockets)
             nursery.cancel_scope.cancel()

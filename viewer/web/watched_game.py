@@ -102,10 +102,7 @@ class WatchedGame:
         """Return the newest data for a page that has `known` positions, and the number that it has then."""
         cached = self._frames.get(known)
         if cached is None:
-            count = len(self._positions)
-            while count and self._positions[count - 1] is None:  # the record has grown since the last update
-                count -= 1
-            start = count
+            start = count = self._shown_count()
             while start > known and self._positions[start - 1] is not None:
                 start -= 1
             data = {
@@ -116,6 +113,17 @@ class WatchedGame:
             }
             cached = self._frames[known] = frame("position", data), count
         return cached
+
+    def content(self) -> object:
+        """Return a value that changes whenever a page would be shown something else."""
+        return self._shown_count(), self._key
+
+    def _shown_count(self) -> int:
+        """Return the number of positions up to the last one that is described; the record may have grown since."""
+        count = len(self._positions)
+        while count and self._positions[count - 1] is None:
+            count -= 1
+        return count
 
     async def whole(self, breathe: Breathe) -> dict[str, Any]:
         """Return the whole game so far, in the form of a replay."""

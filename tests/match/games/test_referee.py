@@ -58,6 +58,7 @@ async def test_a_whole_game_has_a_folder_with_its_files(tmp_path: Path) -> None:
     assert len(record.think_times[0]) + len(record.think_times[1]) == record.plies > 20
     assert record.exit_codes == (0, 0)
     assert record.remarks == ((), ())
+    assert all(start is not None and 0 <= start <= record.wall_seconds for start in record.program_starts)
     assert all(0 < seconds < 10 for seconds in record.cpu_seconds)
     folder = tmp_path / record.folder
     assert sorted(path.name for path in folder.iterdir()) == sorted(

@@ -1,0 +1,114 @@
+"""The end of a game in words: each cause, draws, players without a name, and the illegal move that ended it."""
+
+from __future__ import annotations
+
+import pytest
+
+from spielleiter.game.blokus import SetMove
+from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
+from spielleiter.protocol.messages import Cause, ErrorMessage, Memento, UnreadableData
+from spielleiter.server.core.ending import Ending
+from spielleiter.server.editions import EDITIONS
+from spielleiter.server.record.replay import encode_replay
+from spielleiter.viewer.replays.ending import LONGEST_NAME, describe_end, names_in
+from spielleiter.viewer.replays.reading import read_replay
+from tests.viewer.replay_files import NAMES, ended, played, record_of, refused_record
+
+EDITION = EDITIONS["blokus-2027"]
+STATES = played(EDITION, plies=4)
+CORNER = SetMove(Color.BLUE, Shape.MONO, Rotation.NONE, is_flipped=False, x=40, y=2)
+
+
+@pytest.mark.parametrize("cause", [cause for cause in Cause if cause is not Cause.REGULAR])
+def test_a_fault_is_told_with_the_name_of_the_player(cause: Cause) -> None:
+    ending = Ending.against(0, cause, "Grund der Ausgabe", (1,))
+    end = describe_end([Memento(STATES[-1], NAMES), ended(EDITION, ending, STATES[-1])])
+    assert end is not None
+    assert (end["cause"], end["offender"], end["winner"], end["isDraw"]) == (cause.value, 0, 1, False)
+    assert end["reason"] == "Grund der Ausgabe"
+    assert end["illegal"] is None
+    points = f"{STATES[-1].points(0)[0]} : {STATES[-1].points(1)[0]}"
+    assert end["words"]["de"].startswith("Anton hat ")
+    assert end["words"]["de"].endswith(f"; Berta gewinnt ({points} Punkte).")
+    assert end["words"]["en"].startswith("Anton ")
+    assert end["words"]["en"].endswith(f"; Berta wins ({points} points).")
+
+
+def test_each_cause_has_words_of_its_own() -> None:
+    sentences = set()
+    for cause in Cause:
+        end = describe_end([Memento(STATES[0], NAMES), ended(EDITION, Ending.against(1, cause, "", (0,)), STATES[0])])
+        assert end is not None
+        sentences |= set(end["words"].values())
+    assert len(sentences) == 2 * len(Cause)
+
+
+def test_a_draw_and_a_game_without_a_winner() -> None:
+    draw = describe_end([Memento(STATES[0], NAMES), ended(EDITION, Ending.won_by((0, 1)), STATES[0])])
+    nobody = describe_end([Memento(STATES[0], NAMES), ended(EDITION, Ending.cancelled(()), STATES[0])])
+    assert draw is not None
+    assert nobody is not None
+    assert (draw["winner"], draw["isDraw"]) == (None, True)
+    assert draw["words"] == {"de": "Unentschieden (0 : 0 Punkte).", "en": "A draw (0 : 0 points)."}
+    assert (nobody["winner"], nobody["isDraw"]) == (None, False)
+    assert nobody["words"] == {"de": "Niemand gewinnt (0 : 0 Punkte).", "en": "Nobody wins (0 : 0 points)."}
+
+
+def test_players_without_a_name_have_a_number_and_long_names_are_cut() -> None:
+    result = ended(EDITION, Ending.won_by((1,)), STATES[0], ("", ""))
+    end = describe_end([Memento(STATES[0]), result])
+    assert end is not None
+    assert end["words"]["de"].startswith("Spieler 2 gewinnt")
+    assert end["words"]["en"].startswith("Player 2 wins")
+    hostile = "{name} {number} <b>" + 1000 * "x"
+    end = describe_end([Memento(STATES[0], ("a", hostile)), result])
+    assert end is not None
+    assert end["words"]["en"].startswith("{name} {number} <b>xxx")
+    assert len(end["words"]["en"]) < LONGEST_NAME + 50
+
+
+def test_names_come_from_the_positions_or_from_the_result() -> None:
+    result = ended(EDITION, Ending.won_by((1,)), STATES[0], ("x", "y"))
+    assert names_in([Memento(STATES[0], NAMES), result]) == ("x", "y")
+    assert names_in([Memento(STATES[0], NAMES)]) == NAMES
+    assert names_in([Memento(STATES[0])]) == ("", "")
+
+
+def test_a_game_that_goes_on_has_no_end() -> None:
+    assert describe_end([Memento(STATES[0], NAMES)]) is None
+    assert describe_end([]) is None
+
+
+@pytest.mark.parametrize("name", [name for name in EDITIONS if name.startswith("blokus")])
+def test_the_illegal_move_is_found_in_the_file(name: str) -> None:
+    edition = EDITIONS[name]
+    record = refused_record(edition, played(edition, plies=4), CORNER, "Text der Ausgabe")
+    end = describe_end(read_replay(encode_replay(edition.dialect, "", record), "").record)
+    assert end is not None
+    assert end["cause"] == "RULE_VIOLATION"
+    if end["illegal"] is not None:  # one season does not repeat the move in its error
+        assert end["illegal"]["piece"] == "MONO"
+        assert end["illegal"]["cells"] == end["illegal"]["offendingCells"] == [[40, 2]]
+        assert end["illegal"]["text"] == "Text der Ausgabe"
+    else:
+        assert b"originalMessage" not in encode_replay(edition.dialect, "", record)
+
+
+def test_a_move_that_could_not_be_read_has_no_picture() -> None:
+    record = refused_record(EDITION, STATES, CORNER)
+    record[-2] = ErrorMessage("Ungueltig", UnreadableData("SetMove", "kaputt"))
+    end = describe_end(record)
+    assert end is not None
+    assert end["illegal"] is None
+    without = [data for data in record if not isinstance(data, ErrorMessage)]
+    end = describe_end(without)
+    assert end is not None
+    assert end["illegal"] is None
+
+
+def test_a_whole_game_by_the_rules() -> None:
+    record = record_of(EDITION, played(EDITION))
+    end = describe_end(record)
+    assert end is not None
+    assert (end["cause"], end["offender"]) == ("REGULAR", None)
+    assert end["words"]["de"].startswith(NAMES[end["winner"]])

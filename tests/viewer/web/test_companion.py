@@ -1,0 +1,127 @@
+"""The pages beside the games of a real server, over real sockets."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+import trio
+
+from spielleiter.server.app import serve
+from spielleiter.server.config.config import Config
+from spielleiter.server.errors import StartError
+from spielleiter.viewer.web import companion
+from spielleiter.viewer.web.companion import open_pages
+from tests.documents import ROOT
+from tests.server.harness import GAME_TYPE
+from tests.server.serving import Serving, read_all, serving
+
+LOOPBACK = ("127.0.0.1", 0)
+
+
+async def get(address: str, path: str) -> tuple[int, str]:
+    """The status and the body of a page; `address` is a host and a port."""
+    host, _, port = address.removeprefix("http://").rstrip("/").rpartition(":")
+    async with await trio.open_tcp_stream(host, int(port)) as stream:
+        await stream.send_all(f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+        head, _, body = (await read_all(stream)).decode().partition("\r\n\r\n")
+    return int(head.split()[1]), body
+
+
+async def logged(harness: Serving, name: str) -> dict[str, Any]:
+    """Wait for the first log line of this kind and return it."""
+    while not harness.logged(name):
+        await trio.sleep(0.01)
+    return harness.logged(name)[0]
+
+
+@pytest.mark.slow
+async def test_pages_metrics_and_health_are_served_beside_the_games() -> None:
+    async with serving(companion=open_pages, viewer=LOOPBACK, metrics=LOOPBACK) as harness:
+        pages = (await logged(harness, "viewer_started"))["url"]
+        (monitor,) = (await logged(harness, "monitor_started"))["addresses"]
+        async with await harness.connect() as stream:
+            await stream.send_all(f'<protocol><join gameType="{GAME_TYPE}"/>'.encode())
+            await stream.receive_some()
+            for address in (pages, monitor):
+                assert await get(address, "/healthz") == (200, "ok\n")
+                status, figures = await get(address, "/metrics")
+                assert status == 200
+                assert 'spielleiter_rooms{phase="open"} 1.0\n' in figures
+                assert "spielleiter_connections 1.0\n" in figures
+            assert '"state":"waiting"' in (await get(pages, "/api/rooms"))[1]
+            assert (await get(monitor, "/api/rooms"))[0] == 404
+
+
+@pytest.mark.slow
+async def test_health_reports_the_stop_during_the_grace_period() -> None:
+    async with serving(companion=open_pages, viewer=LOOPBACK, grace=600.0) as harness:
+        pages = (await logged(harness, "viewer_started"))["url"]
+        one, two = await harness.connect(), await harness.connect()
+        for stream in (one, two):
+            await stream.send_all(f'<protocol><join gameType="{GAME_TYPE}"/>'.encode())
+            await stream.receive_some()
+        harness.stop.set()
+        assert await get(pages, "/healthz") == (503, "stopping\n")
+        await one.aclose()
+        await read_all(two)
+        await two.aclose()
+
+
+async def test_nothing_is_served_if_both_are_switched_off() -> None:
+    async with serving(companion=open_pages, viewer=None) as harness:
+        await (await harness.connect()).aclose()
+    assert harness.logged("monitor_started") + harness.logged("viewer_started") == []
+
+
+@pytest.mark.slow
+async def test_the_metrics_alone_can_be_served() -> None:
+    async with serving(companion=open_pages, viewer=None, metrics=LOOPBACK) as harness:
+        (monitor,) = (await logged(harness, "monitor_started"))["addresses"]
+        assert (await get(monitor, "/healthz"))[0] == 200
+    assert harness.logged("viewer_started") == []
+
+
+@pytest.mark.slow
+async def test_a_taken_port_of_the_pages_is_told_in_one_line_and_another_one_is_used() -> None:
+    async with serving() as first, serving(companion=open_pages, viewer=("127.0.0.1", first.port)) as second:
+        started = await logged(second, "viewer_started")
+        assert started["note"] == f"127.0.0.1:{first.port} is in use already, perhaps by another server"
+        assert await get(started["url"], "/healthz") == (200, "ok\n")
+
+
+async def test_an_address_that_cannot_be_used_costs_the_pages_only() -> None:
+    async with serving(companion=open_pages, viewer=("203.0.113.7", 1), viewer_password="x") as harness:
+        assert "203.0.113.7:1" in (await logged(harness, "viewer_unavailable"))["reason"]
+        await (await harness.connect()).aclose()
+
+
+async def test_pages_that_fail_cost_the_pages_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> None:
+        raise ImportError("no such library")
+
+    monkeypatch.setattr(companion, "_load", broken)
+    async with serving(companion=open_pages, viewer=LOOPBACK) as harness:
+        await logged(harness, "viewer_unavailable")
+        assert "no such library" in harness.logged("internal_error")[0]["error"]
+        await (await harness.connect()).aclose()
+
+
+async def test_a_port_in_use_is_reported_with_the_option_of_the_metrics() -> None:
+    async with serving() as harness:
+        config = Config(port=0, viewer=None, metrics=("127.0.0.1", harness.port))
+        with pytest.raises(StartError, match=f"127.0.0.1:{harness.port} is in use .* another --metrics"):
+            await serve(config, log_file=io.StringIO(), companion=open_pages)
+
+
+@pytest.mark.slow
+def test_the_libraries_are_loaded_only_when_pages_are_served() -> None:
+    code = (
+        "import sys, spielleiter.server.app, spielleiter.viewer.web.companion; "
+        "print([m for m in ('h11', 'hypercorn', 'starlette', 'anyio', 'prometheus_client') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -1,0 +1,165 @@
+"""HTTP over real sockets: requests are answered, and clients that do not behave cost only themselves."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import pytest
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from spielleiter.viewer.web.guard import Receive, Scope, Send
+from spielleiter.viewer.web.http_server import IDLE_TIMEOUT, SEND_TIMEOUT, Application, HttpServer
+from tests.server.serving import read_all
+
+REQUEST = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+LAST_REQUEST = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+
+
+async def hello(_scope: Scope, _receive: Receive, send: Send) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"5")]})
+    await send({"type": "http.response.body", "body": b"hello"})
+
+
+@dataclass
+class Running:
+    """A server that serves an application on a real port."""
+
+    http: HttpServer
+    address: tuple[str, int]
+    nursery: trio.Nursery
+    bugs: list[BaseException] = field(default_factory=list)
+
+    async def connect(self, *, receives: int | None = None) -> trio.SocketStream:
+        sock = trio.socket.socket()
+        if receives is not None:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receives)
+        await sock.connect(self.address)
+        return trio.SocketStream(sock)
+
+
+@asynccontextmanager
+async def running(app: Application, most_connections: int = 10) -> AsyncIterator[Running]:
+    bugs: list[BaseException] = []
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.setblocking(False)
+        http = HttpServer(app, bugs.append, most_connections)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(http.serve, [listening])
+            yield Running(http, listening.getsockname(), nursery, bugs)
+            nursery.cancel_scope.cancel()
+
+
+async def test_several_requests_on_one_connection() -> None:
+    async with running(hello) as server, await server.connect() as stream:
+        for _ in range(3):
+            await stream.send_all(REQUEST)
+            answer = b""
+            while not answer.endswith(b"hello"):
+                answer += await stream.receive_some()
+            assert answer.startswith(b"HTTP/1.1 200 ")
+        await stream.send_all(LAST_REQUEST)
+        assert (await read_all(stream)).endswith(b"hello")
+
+
+@pytest.mark.parametrize(
+    "request_bytes", [b"\x00\x01\x02\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n", b"x" * 20_000 + b"\r\n\r\n"]
+)
+async def test_what_is_not_http_is_refused(request_bytes: bytes) -> None:
+    async with running(hello) as server, await server.connect() as stream:
+        await stream.send_all(request_bytes)
+        assert (await read_all(stream)).startswith(b"HTTP/1.1 4")
+        assert server.bugs == []
+
+
+async def test_a_bug_of_the_application_is_reported_and_ends_one_connection() -> None:
+    async def broken(_scope: Scope, _receive: Receive, _send: Send) -> None:
+        raise ValueError("a bug")
+
+    async with running(broken) as server, await server.connect() as stream:
+        await stream.send_all(REQUEST)
+        assert (await read_all(stream)).startswith(b"HTTP/1.1 500 ")
+        assert [str(bug) for bug in server.bugs] == ["a bug"]
+        async with await server.connect() as other:
+            await other.send_all(REQUEST)
+            assert (await read_all(other)).startswith(b"HTTP/1.1 500 ")
+
+
+async def test_the_oldest_connection_is_closed_if_there_are_too_many() -> None:
+    async with running(hello, most_connections=2) as server:
+        first, second, third = [await server.connect() for _ in range(3)]
+        assert await read_all(first) == b""
+        for stream in (second, third):
+            await stream.send_all(LAST_REQUEST)
+            assert (await read_all(stream)).endswith(b"hello")
+        assert server.http.connection_count <= 2
+        for stream in (first, second, third):
+            await stream.aclose()
+
+
+async def test_a_client_that_sends_no_request_is_disconnected(mock_clock: MockClock) -> None:
+    async with running(hello) as server, await server.connect() as stream:
+        await stream.send_all(b"GET / HTTP/1.1\r\n")
+        while not server.http.connection_count:
+            await trio.lowlevel.checkpoint()
+        await wait_all_tasks_blocked(0.01)
+        mock_clock.jump(IDLE_TIMEOUT + 1)
+        assert await read_all(stream) == b""
+
+
+async def test_a_client_that_does_not_read_waits_alone_and_is_disconnected(mock_clock: MockClock) -> None:
+    has_ended = trio.Event()
+
+    async def endless(_scope: Scope, receive: Receive, send: Send) -> None:
+        async def watch() -> None:
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            has_ended.set()
+            nursery.cancel_scope.cancel()
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(watch)
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            while True:
+                await send({"type": "http.response.body", "body": b"x" * 65536, "more_body": True})
+
+    async with running(endless) as server, await server.connect(receives=4096) as stream:
+        await stream.send_all(REQUEST)
+        while not server.http.connection_count:
+            await trio.lowlevel.checkpoint()
+        await wait_all_tasks_blocked(0.05)
+        assert not has_ended.is_set()
+        mock_clock.jump(SEND_TIMEOUT + 1)
+        await has_ended.wait()
+        assert server.bugs == []
+
+
+async def test_stopping_does_not_wait_for_a_client_that_does_not_read(mock_clock: MockClock) -> None:
+    async def endless(_scope: Scope, _receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        while True:
+            await send({"type": "http.response.body", "body": b"x" * 65536, "more_body": True})
+
+    async with running(endless) as server:
+        stream = await server.connect(receives=4096)
+        await stream.send_all(REQUEST)
+        while not server.http.connection_count:
+            await trio.lowlevel.checkpoint()
+        await wait_all_tasks_blocked(0.05)
+    # with a clock that stands still, this is reached only if nobody waited for a time limit
+    await stream.aclose()
+
+
+async def test_a_listening_socket_that_fails_is_an_error_for_the_caller() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.setblocking(False)
+        http = HttpServer(hello, [].append, 10)
+        with pytest.raises(ExceptionGroup) as raised:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(http.serve, [listening])
+                await wait_all_tasks_blocked()
+                listening.shutdown(socket.SHUT_RDWR)
+        assert raised.group_contains(OSError)

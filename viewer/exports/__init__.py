@@ -1,0 +1,1 @@
+"""A game as a file: pictures, an animation, and pages for a browser."""
