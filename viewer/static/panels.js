@@ -1,6 +1,6 @@
 // The parts beside the board: players, state of the game, list of moves, notes on a ply.
 
-import { el, setText } from "./dom.js";
+import { el, refill, setText } from "./dom.js";
 import { duration, localized, number, t } from "./i18n.js";
 
 // The two players: name, points, what each has left.
@@ -69,7 +69,7 @@ export class StatusPanel {
       setText(this.end, localized(record.end.words) || localized(record.end.reason) || String(record.end.cause ?? ""));
       const illegal = record.end.illegal;
       if (illegal) {
-        this.refused.replaceChildren(
+        refill(this.refused,
           el("strong", { text: t("game.refused", { player: record.playerName(illegal.player), piece: illegal.piece ?? t("game.theMove") }) }), " ",
           localized(illegal.words ?? illegal.rule),
           illegal.text ? el("pre", { class: "server-text", text: localized(illegal.text), tabindex: "0" }) : null);

@@ -32,17 +32,17 @@ _OPTIONS: Final = [
     "--no-first-run",
 ]
 AXE: Final = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
-SCREENSHOTS: Final = Path(os.environ.get("SPIELLEITER_SCREENSHOTS", ROOT / "build" / "screenshots"))
+SCREENSHOTS: Final = Path(os.environ.get("SCREENSHOTS", ROOT / "build" / "screenshots"))
 """Where the tests leave pictures of the pages, for a person to look at."""
-_MILLISECONDS: Final = float(os.environ.get("SPIELLEITER_BROWSER_TIMEOUT", HANG_TIMEOUT)) * 1000
+_MILLISECONDS: Final = float(os.environ.get("BROWSER_TIMEOUT", HANG_TIMEOUT)) * 1000
 """How long to wait for what a page should show. The variable is for those who write a test that still fails."""
 
 Scheme = Literal["light", "dark"]
 
 
 def find_chromium() -> str | None:
-    """Return the path of an installed Chromium; SPIELLEITER_CHROMIUM names another one."""
-    named = os.environ.get("SPIELLEITER_CHROMIUM")
+    """Return the path of an installed Chromium; CHROMIUM names another one."""
+    named = os.environ.get("CHROMIUM")
     return named or next(filter(None, map(shutil.which, _NAMES)), None)
 
 
@@ -51,7 +51,7 @@ def started_browser() -> Iterator[Browser]:
     """Start Chromium, and stop it in the end. Skips the test if there is none."""
     chromium = find_chromium()
     if chromium is None:
-        pytest.skip("Chromium is missing (install it, or set SPIELLEITER_CHROMIUM)")
+        pytest.skip("Chromium is missing (install it, or set CHROMIUM)")
     expect.set_options(timeout=_MILLISECONDS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=_OPTIONS, timeout=_MILLISECONDS)

@@ -74,7 +74,7 @@ def test_a_live_game_is_shown_ply_by_ply(visit: Callable[..., Visit], served: Se
     expect(row).to_contain_text("over")
     served.join_players()
     last = cells_on(page)
-    game = describe_game(load_replay(served.newest_replay()), counts_moves=False)
+    game = describe_game(load_replay(served.replay_of(room_on(page))), counts_moves=False)
     boards = [position["board"]["cells"] for position in game["positions"]]
     assert seen == boards[:8]
     assert last == boards[-1]
@@ -102,7 +102,7 @@ def test_the_overlay_shows_the_cells_that_legal_moves_cover(visit: Callable[...,
     page.get_by_role("button", name="Cancel").click()
     expect(page.locator(".end-text")).to_be_visible()
     served.join_players()
-    state = load_replay(served.newest_replay()).record
+    state = load_replay(served.replay_of(room_on(page))).record
     second = [data.state for data in state if hasattr(data, "state")][1]
     assert isinstance(second, BlokusState)
     moves = [move for move in second.generate_legal_moves() if isinstance(move, SetMove)]
@@ -110,6 +110,13 @@ def test_the_overlay_shows_the_cells_that_legal_moves_cover(visit: Callable[...,
         (x, y) for move in moves for x, y in cells_of(second, move)
     }
     assert shown == covered
+
+
+def room_on(page: Page) -> str:
+    """Return the id of the room in the page's address."""
+    found = re.search(r"#/room/([\w-]+)", page.url)
+    assert found, page.url
+    return found[1]
 
 
 def cells_of(state: BlokusState, move: SetMove) -> list[tuple[int, int]]:
