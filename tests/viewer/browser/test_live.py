@@ -95,10 +95,10 @@ def test_the_overlay_shows_the_cells_that_legal_moves_cover(visit: Callable[...,
     expect_ply(page, 1)
     page.get_by_role("button", name="Legal moves").click()
     expect(page.locator(".marks .legal").first).to_be_attached()
-    shown = {
-        (float(mark.get_attribute("cx") or 0) - 0.5, float(mark.get_attribute("cy") or 0) - 0.5)
-        for mark in page.locator(".marks .legal").all()
-    }
+    marks = page.evaluate(
+        "[...document.querySelectorAll('.marks .legal')].map((mark) => [mark.getAttribute('cx'), mark.getAttribute('cy')])"
+    )
+    shown = {(float(x) - 0.5, float(y) - 0.5) for x, y in marks}
     page.get_by_role("button", name="Cancel").click()
     expect(page.locator(".end-text")).to_be_visible()
     served.join_players()
