@@ -5,6 +5,7 @@ Invariants: a body is read up to a limit of bytes and of time. Whatever cannot b
 
 from __future__ import annotations
 
+from contextlib import aclosing
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -19,14 +20,14 @@ JSON_BYTES: Final = 16 * 1024
 BODY_TIMEOUT: Final = 10.0
 """Seconds within which a body must be complete."""
 MOST_DIGITS: Final = 10
-_JSON: Final = "application/json"
+JSON: Final = "application/json"
 
 _Form = TypeVar("_Form")
 
 
 def json_response(value: Any, status: int = 200) -> Response:
     """Return an answer with `value` as JSON."""
-    return Response(msgspec.json.encode(value), status, media_type=_JSON)
+    return Response(msgspec.json.encode(value), status, media_type=JSON)
 
 
 def error_response(error: WebError) -> Response:
@@ -51,14 +52,15 @@ async def read_body(request: Request, most_bytes: int) -> bytes:
     body = bytearray()
     with trio.move_on_after(BODY_TIMEOUT):
         try:
-            async for part in request.stream():
-                body += part
-                if len(body) > most_bytes:
-                    raise WebError(
-                        413,
-                        f"Diese Anfrage ist zu groß: höchstens {most_bytes} Bytes sind erlaubt.",
-                        f"This request is too large: at most {most_bytes} bytes are allowed.",
-                    )
+            async with aclosing(request.stream()) as parts:
+                async for part in parts:
+                    body += part
+                    if len(body) > most_bytes:
+                        raise WebError(
+                            413,
+                            f"Diese Anfrage ist zu groß: höchstens {most_bytes} Bytes sind erlaubt.",
+                            f"This request is too large: at most {most_bytes} bytes are allowed.",
+                        )
         except ClientDisconnect:
             raise WebError(400, "Die Anfrage brach ab.", "The request broke off.") from None
         return bytes(body)
@@ -67,8 +69,8 @@ async def read_body(request: Request, most_bytes: int) -> bytes:
 
 async def read_json(request: Request, form: type[_Form]) -> _Form:
     """Return the body of `request` as a value of the type `form`. Raises WebError if it is not one."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _JSON:
-        raise WebError(415, f"Erwartet wird Content-Type {_JSON}.", f"Expected the Content-Type {_JSON}.")
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
+        raise WebError(415, f"Erwartet wird Content-Type {JSON}.", f"Expected the Content-Type {JSON}.")
     body = await read_body(request, JSON_BYTES)
     try:
         return msgspec.json.decode(body, type=form)

@@ -15,11 +15,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from spielleiter.game.api import State
 from spielleiter.protocol.defaults import DEFAULT_HOST
 from spielleiter.server import events
 from spielleiter.server.app import Server
-from spielleiter.server.core.policy import Edition
 from spielleiter.server.monitor.metrics import Metrics
 from spielleiter.server.net.password_guard import PasswordGuard
 from spielleiter.server.runtime.garbage import PauseMeter
@@ -35,6 +33,8 @@ from spielleiter.viewer.web.info_routes import info_routes
 from spielleiter.viewer.web.listening import EVERY_ADDRESS
 from spielleiter.viewer.web.live_games import LiveGames
 from spielleiter.viewer.web.loopback import Loopback
+from spielleiter.viewer.web.replay_routes import replay_routes
+from spielleiter.viewer.web.replay_shelf import ReplayShelf
 from spielleiter.viewer.web.room_routes import room_routes
 from spielleiter.viewer.web.seat_routes import seat_routes
 from spielleiter.viewer.web.seats import Seats
@@ -72,13 +72,15 @@ class Site:
             server.lobby.is_password, self._new_guard(), server.stream.publish, has_admins=has_admins, port=page_port
         )
         self.loopback = Loopback(server)
+        shelf = ReplayShelf(config.replay_directory, config.viewer_matches)
         self.seats = Seats(server, self.loopback, address)
         routes: list[BaseRoute] = [
             *health,
             *page_routes(),
             *info_routes(server.editions, address, has_admins=has_admins),
             *room_routes(self.hub),
-            *seat_routes(self.seats, self.hub, _no_replay),
+            *replay_routes(shelf),
+            *seat_routes(self.seats, self.hub, shelf.state),
             *admin_routes(server, sessions, address),
         ]
         self.app: Application = Guard(application(routes), config.viewer_password, self._new_guard())
@@ -129,7 +131,3 @@ def application(routes: Sequence[BaseRoute]) -> Application:
 
     handlers = {WebError: refuse, HTTPException: refuse_address, Exception: admit_bug}
     return Starlette(routes=routes, exception_handlers=handlers)
-
-
-async def _no_replay(_name: str, _ply: int) -> tuple[Edition, State]:
-    raise WebError(404, "", "")

@@ -6,7 +6,6 @@ update of the server is an update of the page.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Final
 
 from starlette.requests import Request
@@ -14,7 +13,8 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-STATIC: Final = Path(__file__).parent.parent / "static"
+from spielleiter.viewer.page import STATIC
+
 _FRESH: Final = "no-cache"
 
 

@@ -31,8 +31,16 @@ def basic(user_and_password: str) -> dict[str, str]:
 
 @pytest.mark.parametrize(
     "host",
-    ["127.0.0.1", "127.0.0.1:13080", "localhost:1", "LOCALHOST", "localhost.", "[::1]:13080", "192.168.0.7:13080"]
-    + [socket.gethostname()],
+    [
+        "127.0.0.1",
+        "127.0.0.1:13080",
+        "localhost:1",
+        "LOCALHOST",
+        "localhost.",
+        "[::1]:13080",
+        "192.168.0.7:13080",
+        socket.gethostname(),
+    ],
 )
 async def test_addresses_and_own_names_are_accepted(host: str) -> None:
     assert (await call(guard(), "GET", "/api/rooms", {"host": host})).status == 200

@@ -156,10 +156,15 @@ async def test_stopping_does_not_wait_for_a_client_that_does_not_read(mock_clock
 async def test_a_listening_socket_that_fails_is_an_error_for_the_caller() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.setblocking(False)
-        http = HttpServer(hello, [].append, 10)
-        with pytest.raises(ExceptionGroup) as raised:
+        bugs: list[BaseException] = []
+        http = HttpServer(hello, bugs.append, 10)
+
+        async def fail_soon() -> None:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(http.serve, [listening])
                 await wait_all_tasks_blocked()
                 listening.shutdown(socket.SHUT_RDWR)
+
+        with pytest.raises(ExceptionGroup) as raised:
+            await fail_soon()
         assert raised.group_contains(OSError)

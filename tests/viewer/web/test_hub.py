@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from spielleiter.protocol.messages import Memento, RoomData
 from spielleiter.server import events
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import EDITIONS
+from spielleiter.viewer.positions.describe import describe_position
 from spielleiter.viewer.web import watched_game
 from spielleiter.viewer.web.errors import WebError
 from spielleiter.viewer.web.hub import BUSY, BUSY_MOVES, IDLE, MOST_STREAMS, SHORTEST_INTERVAL, Hub
@@ -91,12 +93,11 @@ class Watch:
 async def watch(nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch) -> Watch:
     watch = Watch()
     watch.hub = Hub(watch.games, lambda: watch.moves, lambda: watch.processor)
-    describe = watched_game.describe_position
 
     def describe_and_count(state: State, ply: int, previous: State | None) -> Any:
         watch.described.append(ply)
         watch.processor += watch.cost
-        return describe(state, ply, previous, counts_moves=False)
+        return describe_position(state, ply, previous, counts_moves=False)
 
     monkeypatch.setattr(watched_game, "describe_position", describe_and_count)
     nursery.start_soon(watch.hub.run)
@@ -129,7 +130,7 @@ async def test_the_list_is_sent_when_it_has_changed_and_at_most_ten_times_a_seco
         await source.next_frame()
         instants.append(trio.current_time())
         watch.games.one.play()
-    assert all(later - earlier >= SHORTEST_INTERVAL - 1e-9 for earlier, later in zip(instants[1:], instants[2:]))
+    assert all(later - earlier >= SHORTEST_INTERVAL - 1e-9 for earlier, later in itertools.pairwise(instants[1:]))
     lists = watch.games.lists
     with trio.move_on_after(5) as scope:
         while True:

@@ -1,0 +1,221 @@
+"""Replays of the replay folder, of matches and from the user's disk; names that lead elsewhere, and hostile files."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from spielleiter.viewer.web import replay_shelf
+from spielleiter.viewer.web.errors import WebError
+from spielleiter.viewer.web.replay_shelf import REST, ReplayShelf
+from tests.viewer.web.pages import GAME_TYPE, Answer, Pages, call, open_pages
+from tests.viewer.web.test_room_routes import play_game
+
+BINARY = {"content-type": "application/octet-stream"}
+
+
+async def saved_replay(folder: Path) -> Path:
+    """Play a game with a replay in `folder`; return the file."""
+    async with open_pages(replay_directory=folder) as pages:
+        await play_game(pages, names=("Alice", "Bob"))
+    (found,) = folder.glob("*.xml")  # noqa: ASYNC240 - the server has ended
+    return found
+
+
+async def drop(pages: Pages, content: bytes, **headers: str) -> Answer:
+    return await call(pages.site.app, "POST", "/api/replays", {**BINARY, **headers}, content)
+
+
+def make_match(folder: Path, replay: Path) -> None:
+    game = folder / "games" / "0001"
+    game.mkdir(parents=True)
+    (folder / "match.json").write_text("{}", encoding="utf-8")
+    (game / "replay.xml.gz").write_bytes(gzip.compress(replay.read_bytes()))
+    verdict = {"names": ["new", "old"], "seats": [1, 0], "winner": 0, "replay": "replay.xml.gz"}
+    (game / "verdict.json").write_text(json.dumps(verdict), encoding="utf-8")
+
+
+@pytest.mark.slow
+async def test_replays_of_the_replay_folder_are_listed_and_shown(tmp_path: Path) -> None:
+    async with open_pages(replay_directory=tmp_path) as pages:
+        room_id = await play_game(pages, names=("Alice", "Bob"))
+        while not (replays := (await pages.get("/api/replays")).json["replays"]):
+            pass
+        (listed,) = replays
+        assert listed["players"] == ["Alice", "Bob"]
+        assert listed["gameType"] == GAME_TYPE
+        live = (await pages.get(f"/api/rooms/{room_id}")).json
+        assert listed["plies"] == len(live["plies"])
+        game = (await pages.get(f"/api/replays/{listed['name']}")).json
+        assert game["replay"] == listed["name"]
+        assert game["positions"] == live["positions"]
+        assert listed["points"] == [player["points"] for player in game["positions"][-1]["players"]]
+        assert [round(ply["thinkSeconds"], 3) for ply in game["plies"]] == [
+            round(ply["thinkSeconds"], 3) for ply in live["plies"]
+        ]
+        legal = (await pages.get(f"/api/replays/{listed['name']}/legal?ply=4")).json
+        assert legal == (await pages.get(f"/api/rooms/{room_id}/legal?ply=4")).json
+        assert (await pages.get(f"/api/replays/{listed['name']}/legal?ply=999")).status == 404
+
+
+@pytest.mark.slow
+async def test_a_game_starts_from_a_position_of_a_replay(tmp_path: Path) -> None:
+    replay = await saved_replay(tmp_path)
+    async with open_pages(replay_directory=tmp_path) as pages:
+        form = {"opponent": {"strategy": "first"}, "from": {"replay": replay.name, "ply": 6}}
+        seat = (await pages.post("/api/seat", form)).json
+        stream = await pages.open(f"/api/rooms/{seat['room']}/events")
+        while not (shown := await stream.until("position"))["positions"]:
+            pass
+        game = (await pages.get(f"/api/replays/{replay.name}")).json
+        assert shown["positions"][0]["board"] == game["positions"][6]["board"]
+        last = len(game["positions"]) - 1
+        over = await pages.post("/api/seat", {**form, "from": {"replay": replay.name, "ply": last}})
+        assert over.status == 409
+
+
+@pytest.mark.slow
+async def test_games_of_a_match_folder_are_listed_and_shown(tmp_path: Path) -> None:
+    replay = await saved_replay(tmp_path / "replays")
+    make_match(tmp_path / "matches" / "first", replay)
+    for folder in (tmp_path / "matches", tmp_path / "matches" / "first"):
+        async with open_pages(viewer_matches=folder) as pages:
+            (match,) = (await pages.get("/api/replays")).json["matches"]
+            assert match == {
+                "name": "first",
+                "games": [{"name": "first:0001", "players": ["old", "new"], "winner": 1}],
+            }
+            game = (await pages.get("/api/replays/first:0001")).json
+            assert game["positions"][0]["ply"] == 0
+
+
+@pytest.mark.slow
+async def test_a_dropped_file_is_shown_and_remembered_for_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replay_shelf, "MOST_OPEN", 2)
+    content = (await saved_replay(tmp_path)).read_bytes()
+    async with open_pages() as pages:
+        names = []
+        for packed in (content, gzip.compress(content), content):
+            answer = await drop(pages, packed, **{"x-file-name": "mein%20Spiel.xml"})
+            assert answer.status == 200
+            assert answer.json["source"] == "mein Spiel.xml"
+            names.append(answer.json["replay"])
+        assert (await pages.get(f"/api/replays/{names[2]}")).json["replay"] == names[2]
+        assert (await pages.get(f"/api/replays/{names[0]}")).status == 404  # forgotten
+        assert (await pages.get(f"/api/replays/{names[2]}/legal?ply=0")).status == 200
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"no XML at all",
+        b"<protocol>",
+        b"\x1f\x8b broken",
+        gzip.compress(b" " * 20_000_000),  # 20 kB that unpack to 20 MB
+        b'<!DOCTYPE x [<!ENTITY a "b">]><protocol>&a;</protocol>',
+    ],
+    ids=["empty", "no XML", "truncated", "broken gzip", "huge when unpacked", "entities"],
+)
+async def test_a_file_that_is_no_replay_is_one_sentence(content: bytes) -> None:
+    async with open_pages() as pages:
+        answer = await drop(pages, content)
+        assert answer.status == 422
+        assert all("\n" not in text and len(text) < 300 for text in answer.json["error"].values())
+        assert pages.logged("internal_error") == []
+
+
+async def test_dropped_files_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spielleiter.viewer.web.replay_routes.MOST_DROPPED_BYTES", 100)
+    async with open_pages() as pages:
+        assert (await drop(pages, b"x" * 101)).status == 413
+        assert (await call(pages.site.app, "POST", "/api/replays", {}, b"x")).status == 415
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("..", ".", "..%2Fsecret.xml", "%2Fetc%2Fpasswd", "..%5Csecret.xml", "secret.xml%00.xml"),
+        *("first:..", "first:..%2Fgames", ":0001", "no:such", "nothing.xml", "match.json"),
+    ],
+)
+async def test_names_that_lead_elsewhere_are_unknown(name: str, tmp_path: Path) -> None:
+    for folder in ("replays", "matches"):
+        (tmp_path / folder).mkdir()
+    replay = tmp_path / "secret.xml"
+    replay.write_bytes(b"<protocol/>")
+    make_match(tmp_path / "matches" / "first", replay)
+    async with open_pages(replay_directory=tmp_path / "replays", viewer_matches=tmp_path / "matches") as pages:
+        shelf = ReplayShelf(tmp_path / "replays", tmp_path / "matches")
+        assert (await pages.get(f"/api/replays/{name}")).status == 404
+        for plain in (name, name.replace("%2F", "/").replace("%5C", "\\").replace("%00", "\0")):
+            with pytest.raises(WebError):
+                await shelf.find(plain)
+
+
+@pytest.mark.slow
+async def test_a_replay_that_has_changed_is_read_again(tmp_path: Path) -> None:
+    replay = await saved_replay(tmp_path)
+    shelf = ReplayShelf(tmp_path, None)
+    first = await shelf.find(replay.name)
+    assert await shelf.find(replay.name) is first
+    replay.write_bytes(replay.read_bytes() + b"\n")
+    assert await shelf.find(replay.name) is not first
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["[]", "{", '{"names": 1, "parts": [[1], 2], "plies": "x", "ended_at": 3}', '{"names": ["a", 1]}', "[" * 9999],
+)
+async def test_what_lies_beside_a_replay_may_be_anything(line: str, tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_text("", encoding="utf-8")
+    (tmp_path / "a.json").write_text(line, encoding="utf-8")
+    listed = await ReplayShelf(tmp_path, None).listed()
+    (found,) = listed["replays"]
+    assert (found["name"], found["points"], found["plies"], found["ended"]) == ("a.xml", None, None, None)
+
+
+async def test_missing_folders_have_no_replays(tmp_path: Path) -> None:
+    nowhere = ReplayShelf(tmp_path / "a", tmp_path / "b")
+    assert await nowhere.listed() == await ReplayShelf(None, None).listed() == {"replays": [], "matches": []}
+
+
+async def test_reading_takes_a_bounded_share_of_the_time(
+    tmp_path: Path, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    instants: list[float] = []
+
+    async def in_no_time(work: Callable[[], Any], limiter: Any = None) -> Any:
+        instants.append(trio.current_time())
+        return work()
+
+    monkeypatch.setattr(trio.to_thread, "run_sync", in_no_time)
+    ticks = iter(range(100))
+    shelf = ReplayShelf(tmp_path, None, clock=lambda: float(next(ticks)))  # each reading takes one second
+    for _ in range(3):
+        await shelf.listed()
+    assert instants == [instants[0], instants[0] + REST, instants[0] + 2 * REST]
+
+
+async def test_the_number_of_waiting_requests_is_bounded(tmp_path: Path, autojump_clock: MockClock) -> None:
+    shelf = ReplayShelf(tmp_path, None, clock=trio.current_time)
+    refused: list[int] = []
+
+    async def ask() -> None:
+        try:
+            await shelf.listed()
+        except WebError as error:
+            refused.append(error.status)
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(replay_shelf.MOST_WAITING + 3):
+            nursery.start_soon(ask)
+    assert refused == [429, 429]  # one is being read, and `MOST_WAITING` wait

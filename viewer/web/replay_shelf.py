@@ -1,0 +1,278 @@
+"""The replays that a page can open: those of the replay folder, those of matches, and files dropped onto the page.
+
+Invariants: a name leads to a file of one of the two folders or to a dropped file, and never anywhere else. Files are
+hostile input: they are read one at a time in a thread, and after each of them the next one waits, so that reading takes
+a bounded share of the processor from the games. What is kept in memory is bounded.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import msgspec
+import trio
+
+from spielleiter.game.api import State
+from spielleiter.protocol.messages import Memento
+from spielleiter.server.core.policy import Edition
+from spielleiter.server.editions import EDITIONS
+from spielleiter.viewer.replays.details import SETUP, VERDICT, details_beside
+from spielleiter.viewer.replays.ending import shown_name
+from spielleiter.viewer.replays.errors import ReplayFileError
+from spielleiter.viewer.replays.game import Details, describe_game, distinct_positions
+from spielleiter.viewer.replays.reading import Replay, load_replay, read_replay
+from spielleiter.viewer.web.errors import WebError, unknown_ply
+
+MOST_LISTED: Final = 500
+"""The maximum number of replays in the list, and of games of a match."""
+MOST_MATCHES: Final = 50
+MOST_OPEN: Final = 8
+"""The number of replays that are kept in memory, and of dropped files that are remembered."""
+MOST_WAITING: Final = 8
+"""The number of requests that may wait for a replay to be read."""
+REST: Final = 3.0
+"""The pause after reading a replay, as a multiple of the time that it took."""
+
+_SUFFIXES: Final = (".xml", ".xml.gz")
+_GAME_REPLAY: Final = "replay.xml.gz"
+_GAMES: Final = "games"
+_MOST_LINE_BYTES: Final = 64 * 1024
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenReplay:
+    """A replay that has been read: its name on the page, its content, and the JSON object of its game, encoded."""
+
+    name: str
+    replay: Replay
+    game: bytes
+    path: Path | None
+    content: bytes | None
+    """The bytes of a dropped file; None for one in a folder."""
+
+    def state(self, ply: int) -> State:
+        """Return the position of a ply. Raises WebError if there is none."""
+        mementos: list[Memento] = list(distinct_positions(self.replay.record))
+        if not 0 <= ply < len(mementos):
+            raise unknown_ply(ply)
+        return mementos[ply].state
+
+
+class ReplayShelf:
+    """The replays in `folder`, in the match folder or folder of match folders `matches`, and those that were dropped.
+
+    `clock` measures how long reading takes, in seconds.
+    """
+
+    def __init__(
+        self, folder: Path | None, matches: Path | None, clock: Callable[[], float] = time.perf_counter
+    ) -> None:
+        self._folder = folder
+        self._matches = matches
+        self._clock = clock
+        self._reading = trio.CapacityLimiter(1)
+        self._not_before = 0.0
+        self._open: OrderedDict[tuple[str, object], OpenReplay] = OrderedDict()
+        self._dropped: OrderedDict[str, OpenReplay] = OrderedDict()
+
+    async def listed(self) -> dict[str, Any]:
+        """Return both lists as a JSON object."""
+        return await self._in_thread(lambda: {"replays": self._list_replays(), "matches": self._list_matches()})
+
+    async def find(self, name: str) -> OpenReplay:
+        """Return the replay of this name. Raises WebError if there is none, or if it cannot be read."""
+        dropped = self._dropped.get(name)
+        if dropped is not None:
+            return dropped
+        path = await trio.to_thread.run_sync(self._path_of, name)
+        if path is None:
+            raise WebError(404, "Dieses Replay gibt es nicht (mehr).", "There is no such replay (any more).")
+        key = name, await trio.to_thread.run_sync(_version_of, path)
+        found = self._open.get(key)
+        if found is None:
+            found = await self._read(lambda: _opened(name, load_replay(path), details_beside(path), path, None))
+            self._open[key] = found
+            while len(self._open) > MOST_OPEN:
+                self._open.popitem(last=False)
+        self._open.move_to_end(key)
+        return found
+
+    async def drop(self, content: bytes, source: str) -> OpenReplay:
+        """Read a file that was dropped onto the page, and remember it for a while. Raises WebError."""
+        name = f"dropped:{secrets.token_urlsafe(12)}"
+        found = await self._read(lambda: _opened(name, read_replay(content, source), Details(), None, content))
+        self._dropped[name] = found
+        while len(self._dropped) > MOST_OPEN:
+            self._dropped.popitem(last=False)
+        return found
+
+    async def state(self, name: str, ply: int) -> tuple[Edition, State]:
+        """Return the edition and the position of a ply of a replay. Raises WebError."""
+        found = await self.find(name)
+        return found.replay.edition, found.state(ply)
+
+    # -- reading ----------------------------------------------------------------------------------------------------
+
+    async def _read(self, read: Callable[[], OpenReplay]) -> OpenReplay:
+        try:
+            return await self._in_thread(read)
+        except ReplayFileError as error:
+            raise WebError(422, error.words["de"], error.words["en"]) from None
+
+    async def _in_thread(self, work: Callable[[], _T]) -> _T:
+        """Call `work` in a thread, one call at a time, with a pause after each. Raises WebError if too many wait."""
+        if self._reading.statistics().tasks_waiting >= MOST_WAITING:
+            raise WebError(
+                429,
+                "Es werden gerade zu viele Replays gelesen; versuche es gleich noch einmal.",
+                "Too many replays are being read; try again in a moment.",
+            )
+        async with self._reading:
+            await trio.sleep_until(self._not_before)
+            start = self._clock()
+            try:
+                return await trio.to_thread.run_sync(work, limiter=trio.CapacityLimiter(1))
+            finally:
+                self._not_before = trio.current_time() + REST * (self._clock() - start)
+
+    # -- the folders ------------------------------------------------------------------------------------------------
+
+    def _path_of(self, name: str) -> Path | None:
+        """Return the file of a replay in one of the folders; None if there is none of this name."""
+        if self._folder is not None and _is_plain(name) and name.endswith(_SUFFIXES):
+            path = self._folder / name
+            if path.is_file():
+                return path
+        match_name, colon, game = name.rpartition(":")
+        if colon and _is_plain(game):
+            for folder in self._match_folders():
+                path = folder / _GAMES / game / _GAME_REPLAY
+                if folder.name == match_name and path.is_file():
+                    return path
+        return None
+
+    def _list_replays(self) -> list[dict[str, Any]]:
+        """Return the newest replays of the replay folder, the newest first."""
+        return [] if self._folder is None else [_listed_replay(path) for path in _newest(self._folder)]
+
+    def _match_folders(self) -> Iterator[Path]:
+        if self._matches is None:
+            return
+        if (self._matches / SETUP).is_file():
+            yield self._matches
+            return
+        for folder in _subfolders(self._matches, newest_first=True)[:MOST_MATCHES]:
+            if (folder / SETUP).is_file():
+                yield folder
+
+    def _list_matches(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "name": folder.name,
+                "games": [
+                    _listed_game(folder.name, game)
+                    for game in _subfolders(folder / _GAMES)[:MOST_LISTED]
+                    if (game / _GAME_REPLAY).is_file()
+                ],
+            }
+            for folder in self._match_folders()
+        ]
+
+
+def _opened(name: str, replay: Replay, details: Details, path: Path | None, content: bytes | None) -> OpenReplay:
+    game = {**describe_game(replay, details), "replay": name}
+    return OpenReplay(name, replay, msgspec.json.encode(game), path, content)
+
+
+def _is_plain(name: str) -> bool:
+    """Return whether `name` is that of a file in a folder, and not a path that leads elsewhere."""
+    return (
+        name not in {"", ".", ".."} and not any(mark in name for mark in ("/", "\\", "\0")) and Path(name).name == name
+    )
+
+
+def _version_of(path: Path) -> object:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size
+
+
+def _newest(folder: Path) -> list[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            found = [
+                (entry.stat().st_mtime, folder / entry.name)
+                for entry in entries
+                if entry.name.endswith(_SUFFIXES) and entry.is_file()
+            ]
+    except OSError:
+        return []
+    return [path for _, path in sorted(found, reverse=True)[:MOST_LISTED]]
+
+
+def _subfolders(folder: Path, *, newest_first: bool = False) -> list[Path]:
+    try:
+        found = [path for path in folder.iterdir() if path.is_dir()]
+        return sorted(found, key=lambda path: -path.stat().st_mtime) if newest_first else sorted(found)
+    except OSError:
+        return []
+
+
+def _listed_replay(path: Path) -> dict[str, Any]:
+    line = _object_in(path.with_name(path.name.removesuffix(".gz").removesuffix(".xml") + ".json"))
+    edition = EDITIONS.get(str(line.get("edition")))
+    return {
+        "name": path.name,
+        "gameType": None if edition is None else edition.game_type,
+        "players": _names(line.get("names")),
+        "points": _points(line.get("parts")),
+        "ended": line.get("ended_at") if isinstance(line.get("ended_at"), str) else None,
+        "plies": line.get("plies") if isinstance(line.get("plies"), int) else None,
+    }
+
+
+def _listed_game(match_name: str, folder: Path) -> dict[str, Any]:
+    record = _object_in(folder / VERDICT)
+    names, seats, winner = _names(record.get("names")), record.get("seats"), record.get("winner")
+    has_seats = seats in ([0, 1], [1, 0]) and len(names) == 2
+    return {
+        "name": f"{match_name}:{folder.name}",
+        "players": [names[seat] for seat in seats] if has_seats and isinstance(seats, list) else names,
+        "winner": seats.index(winner) if has_seats and isinstance(seats, list) and winner in seats else None,
+    }
+
+
+def _points(parts: Any) -> list[int] | None:
+    """Return the points in the parts of two scores, whose first part says who has won; None for anything else."""
+    if not isinstance(parts, list) or len(parts) != 2:
+        return None
+    points = [part[1] for part in parts if isinstance(part, list) and len(part) > 1 and isinstance(part[1], int)]
+    return points if len(points) == 2 else None
+
+
+def _names(names: Any) -> list[str]:
+    if not isinstance(names, list) or len(names) != 2:
+        return []
+    return [shown_name(name) if isinstance(name, str) else "" for name in names]
+
+
+def _object_in(path: Path) -> Mapping[str, Any]:
+    """Return the JSON object in a file; an empty one if there is none."""
+    try:
+        with path.open("rb") as file:
+            value = json.loads(file.read(_MOST_LINE_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
