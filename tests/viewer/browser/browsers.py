@@ -96,7 +96,7 @@ class Visit:
 
     def open(self, route: str) -> Page:
         """Go to an address of the page, such as ``#/replays``."""
-        self.page.goto(f"{self.base}/{route}")
+        self.page.goto(f"{self.base}{route}")
         return self.page
 
     def screenshot(self, name: str) -> None:

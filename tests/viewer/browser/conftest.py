@@ -30,7 +30,7 @@ def visit(browser: Browser, served: Served) -> Iterator[Callable[..., Visit]]:
     """A function that opens a browser window of its own; its arguments are those of playwright's `new_context`."""
     visits: list[Visit] = []
 
-    def start(base: str = served.url, **settings: Any) -> Visit:
+    def start(base: str = f"{served.url}/", **settings: Any) -> Visit:
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, "locale": "en-US", **settings})
         visits.append(Visit(base, context, context.new_page()))
         return visits[-1]
